@@ -31,14 +31,14 @@ def main(features: int, bits: int) -> None:
     Prints the first sample's block.
     """
     with uncollected():
-        from simstore.reports.simtool import render
+        from simstore.reports.formats import render_simtool
         from simstore.services.simtool import run
     try:
         samples = run(Path(), features, bits)
-        write_file("result.txt", b"".join(render(samples)), replace=True)
+        write_file("result.txt", b"".join(render_simtool(samples)), replace=True)
     except SimstoreError as error:
         fail(str(error), error.exit_code)
-    sys.stdout.buffer.write(b"".join(render(samples[:1])))
+    sys.stdout.buffer.write(b"".join(render_simtool(samples[:1])))
     sys.stdout.buffer.flush()
 
 

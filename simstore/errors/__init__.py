@@ -88,6 +88,7 @@ from simstore.errors.service import (
     Forbidden,
     HeadTooLarge,
     IdempotencyConflict,
+    JobFailed,
     MalformedRequest,
     MethodNotAllowed,
     NotServed,
@@ -103,7 +104,6 @@ from simstore.errors.service import (
     Unauthorized,
     UnsupportedMedia,
 )
-from simstore.errors.spark import JobFailed
 from simstore.errors.storage import (
     CorruptStore,
     DatabaseBusy,

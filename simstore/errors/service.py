@@ -1,8 +1,16 @@
-"""Errors that a server adds: limits, rights, conflicts, requests that cannot be read."""
+"""Errors of a server (limits, rights, conflicts, unreadable requests) and of Spark jobs."""
 
 from __future__ import annotations
 
-from simstore.errors.base import BadInput, Conflict, Denied, InvalidParameter, NotFound, Unavailable
+from simstore.errors.base import (
+    BadInput,
+    Conflict,
+    Denied,
+    InvalidParameter,
+    NotFound,
+    SimstoreError,
+    Unavailable,
+)
 from simstore.errors.printing import printable
 
 
@@ -199,3 +207,18 @@ class TooSlow(Unavailable, TimeoutError):
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
         super().__init__(f"the body of the request did not come within {seconds:g} s; send it anew")
+
+
+class JobFailed(SimstoreError):
+    """A job of Spark failed; what earlier runs left is as it was.
+
+    Attributes:
+        reason: What Spark, or the code on an executor, says.
+    """
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"the job failed: {printable(reason)}; what was there before is unchanged, and the "
+            "same command begins anew"
+        )

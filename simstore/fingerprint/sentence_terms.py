@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.shingle_sets import runs
+from simstore.fingerprint.shingle_sets import begins_run, runs
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.winnowing import HASH_BITS
 from simstore.text.located import LocatedUnits, located_units
@@ -196,8 +196,7 @@ def _ranked(
     order = np.lexsort((found.hashes, grade, found.sentences))
     hashes, sentences = found.hashes[order], found.sentences[order]
     # A pair that occurs twice has one grade, so both lie side by side; the first stays.
-    is_new = np.ones(len(order), bool)
-    is_new[1:] = (hashes[1:] != hashes[:-1]) | (sentences[1:] != sentences[:-1])
+    is_new = begins_run(hashes, sentences)
     order, sentences = order[is_new], sentences[is_new]
     return order, np.arange(len(order)) - np.searchsorted(sentences, sentences)
 

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Any, TypeVar
 
 import numpy as np
 import xxhash
@@ -20,6 +21,7 @@ from simstore.text.mixing import GAMMA, mix
 SHINGLE_TOKENS = 3
 
 _NONE = np.empty(0, np.int64)
+_Value = TypeVar("_Value", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,10 +110,22 @@ def runs(hashes: NDArray[np.uint64], size: int) -> NDArray[np.uint64]:
     return mix(mixed)
 
 
-def distinct(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return hashes ascending, each once."""
-    # np.unique imports the masked arrays, which takes longer than a few texts.
-    ordered = np.sort(hashes)
-    is_first = np.ones(len(ordered), bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    return ordered[is_first]
+def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
+    """Return numbers ascending, each once."""
+    # np.unique imports the masked arrays, which takes longer than a few texts; and where there are
+    # many numbers, hashing them takes longer than sorting.
+    ordered = np.sort(values)
+    return ordered[begins_run(ordered)]
+
+
+def begins_run(*columns: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return which rows differ from the row before; the first always does.
+
+    Args:
+        columns: The columns of the rows, shape (n,) each.
+    """
+    found = np.ones(len(columns[0]), np.bool_)
+    found[1:] = columns[0][1:] != columns[0][:-1]
+    for column in columns[1:]:
+        found[1:] |= column[1:] != column[:-1]
+    return found

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.shingle_sets import runs
+from simstore.fingerprint.shingle_sets import begins_run, runs
 from simstore.text.located import LocatedUnits
 
 HASH_BITS = 40
@@ -133,10 +133,9 @@ def _winnowed(
         sizes: Grams a window of its run has.
     """
     places = np.arange(len(hashes))
-    begins_run = np.ones(len(hashes), bool)
-    begins_run[1:] = run_ends[1:] != run_ends[:-1]
+    is_first = begins_run(run_ends)
     # A window begins at each gram that has enough after it, and at the first of each run.
-    windows = np.flatnonzero(begins_run | (places + sizes <= run_ends))
+    windows = np.flatnonzero(is_first | (places + sizes <= run_ends))
     ends = np.minimum(windows + sizes[windows], run_ends[windows])
     leftmost, rightmost = windows.copy(), windows.copy()
     for step in range(1, int(sizes.max())):
@@ -146,10 +145,8 @@ def _winnowed(
     chosen = rightmost
     # Where the least hash is there several times, what was chosen before decides.
     for window in np.flatnonzero(leftmost != rightmost).tolist():
-        if window and not begins_run[windows[window]]:
+        if window and not is_first[windows[window]]:
             before = chosen[window - 1]
             if before >= windows[window] and hashes[before] == hashes[rightmost[window]]:
                 chosen[window] = before
-    is_new = np.ones(len(chosen), bool)
-    is_new[1:] = chosen[1:] != chosen[:-1]
-    return chosen[is_new]
+    return chosen[begins_run(chosen)]

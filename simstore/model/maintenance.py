@@ -1,11 +1,15 @@
-"""Statistics of a store, its vocabulary and its passage index."""
+"""Statistics of a store, its vocabulary and its passage index; progress of long work."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from simstore.model.ingest import OnDuplicate, Policy
+
+# Told of long work: how much is done, and how much there is.
+Progress: TypeAlias = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,39 @@
-"""The report formats there are, by name."""
+"""The report formats of a query by name, and the course tool's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from simstore.reports import lines, simtool
+from simstore.reports.lines import render_csv, render_jsonl
+from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
     from simstore.model import SampleResult
 
 Renderer: TypeAlias = "Callable[[Iterable[SampleResult]], Iterator[bytes]]"
 
+
+def render_simtool(samples: Iterable[SampleResult]) -> Iterator[bytes]:
+    """Yield the course tool's ``result.txt``, a block a sample.
+
+    A block is the sample's key, then ``d:`` and the keys at each distance d.
+    What the channel simhash found, and nothing else.
+    Keys are written as the bytes that they are; each match is followed by one blank.
+    """
+    for sample in samples:
+        lines: dict[int, list[bytes]] = {}
+        for match in sample.matches:
+            if match.distance is None or "simhash" not in match.channels:
+                continue
+            lines.setdefault(match.distance, []).append(encode(match.key) + b" ")
+        yield encode(sample.key) + b"\n"
+        for distance in sorted(lines):
+            yield b"%d:" % distance + b"".join(lines[distance]) + b"\n"
+
+
 RENDERERS: dict[str, Renderer] = {
-    "simtool": simtool.render,
-    "jsonl": lines.render_jsonl,
-    "csv": lines.render_csv,
+    "simtool": render_simtool,
+    "jsonl": render_jsonl,
+    "csv": render_csv,
 }

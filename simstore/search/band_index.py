@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.compiled import Kernel, pays
-from simstore.search.bands import distinct
+from simstore.fingerprint.shingle_sets import distinct
 
 
 def _merge(hashes: Any, rows: Any, more: Any, others: Any, made: Any, numbered: Any) -> None:

@@ -14,6 +14,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.fingerprint.shingle_sets import begins_run, distinct
 from simstore.search.table_lookup import expanded
 
 # Postings that a page holds on average.
@@ -139,15 +140,6 @@ class BandTable:
         ]
 
 
-def distinct(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return numbers ascending, each once."""
-    # np.unique imports the masked arrays, which takes longer than a few queries.
-    ordered = np.sort(numbers)
-    is_first = np.ones(len(ordered), bool)
-    is_first[1:] = ordered[1:] != ordered[:-1]
-    return ordered[is_first]
-
-
 def shared(bands: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return which sketches agree in a band, without their pairs.
 
@@ -163,9 +155,7 @@ def shared(bands: NDArray[np.uint64]) -> NDArray[np.int64]:
     for place in range(bands.shape[1]):
         order = np.argsort(bands[:, place], kind="stable")
         ordered = bands[order, place]
-        is_first = np.ones(len(order), bool)
-        is_first[1:] = ordered[1:] != ordered[:-1]
-        number = is_first.cumsum() - 1
+        number = begins_run(ordered).cumsum() - 1
         several = np.bincount(number)[number] > 1
         groups[order[several], place] = number[several] + total
         total += len(order)
@@ -208,17 +198,10 @@ def pairs_of_columns(columns: Iterable[NDArray[np.uint64]], count: int) -> NDArr
         held += len(firsts)
         # Texts that are nearly all the same agree in most bands: each pair is kept once.
         if held > max(_KEPT_PAIRS, 2 * len(parts[0])):
-            parts = [_distinct(parts)]
+            parts = [distinct(np.concatenate(parts))]
             held = len(parts[0])
-    codes = _distinct(parts)
+    codes = distinct(np.concatenate(parts))
     return np.stack((codes // count, codes % count), axis=1) if count else codes.reshape(0, 2)
-
-
-def _distinct(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the numbers, ascending, each once; none is negative."""
-    # Sorted, not np.unique, which hashes first: several times as long for as many as there are.
-    codes = np.sort(np.concatenate(parts))
-    return codes[np.diff(codes, prepend=-1) > 0]
 
 
 Found = tuple[NDArray[np.int64], NDArray[np.int64]]

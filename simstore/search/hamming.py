@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.fingerprint.shingle_sets import begins_run
+
 
 def distances(words: NDArray[np.uint64], query: NDArray[np.uint64]) -> NDArray[np.int64]:
     """Return the Hamming distance of each fingerprint to the query, in bits.
@@ -102,8 +104,7 @@ def distinct_results(
     """
     order = np.lexsort((*words.T[::-1], distances, rows))
     rows, words, distances = rows[order], words[order], distances[order]
-    is_first = np.ones(len(rows), np.bool_)
-    is_first[1:] = (rows[1:] != rows[:-1]) | (words[1:] != words[:-1]).any(axis=1)
+    is_first = begins_run(rows, *words.T)
     return BatchResults(rows[is_first], words[is_first], distances[is_first])
 
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.fingerprint.shingle_sets import begins_run
 from simstore.search.segments import SEGMENT_BITS
 
 PACKED_BITS = (64, 128)
@@ -102,7 +103,7 @@ def from_sortable(keys: NDArray[Any]) -> NDArray[np.uint64]:
 def distinct(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the fingerprints ascending, each once."""
     keys = np.sort(sortable(words))
-    return from_sortable(keys[_firsts(keys)])
+    return from_sortable(keys[begins_run(keys)])
 
 
 def united(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -123,13 +124,6 @@ def among(words: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.b
     places = np.minimum(np.searchsorted(held, keys), len(held) - 1)
     found: NDArray[np.bool_] = held[places] == keys
     return found
-
-
-def _firsts(keys: NDArray[Any]) -> NDArray[np.bool_]:
-    """Return which of the sorted keys differ from the one before."""
-    firsts = np.ones(len(keys), bool)
-    np.not_equal(keys[1:], keys[:-1], out=firsts[1:])
-    return firsts
 
 
 def leading_values(words: NDArray[np.uint64]) -> NDArray[np.int64]:

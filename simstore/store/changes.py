@@ -23,7 +23,7 @@ from simstore.sources.source import Source
 from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
-    from simstore.services.generations.refresh import Progress
+    from simstore.model import Progress
     from simstore.services.ingest.options import IngestFilesKeywords, IngestOptions, Observer
 
 

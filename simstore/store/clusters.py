@@ -17,8 +17,8 @@ from simstore.model import (
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
+    from simstore.model import Progress
     from simstore.services.clusters.cluster import ClusterKeywords, ClusterOptions
-    from simstore.services.generations.refresh import Progress
 
 
 class Clusters(Namespace):

@@ -14,8 +14,8 @@ from simstore.store.opened import Opened
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
+    from simstore.model import Progress
     from simstore.services.export.export import ExportKeywords, ExportOptions, ExportSummary
-    from simstore.services.generations.refresh import Progress
 
 
 class Documents(Opened):

@@ -8,10 +8,10 @@ from simstore.model import with_keywords
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
+    from simstore.model import Progress
     from simstore.search.evaluation import Evaluation
     from simstore.services.evaluate.evaluate import EvaluateKeywords, EvaluateOptions, ExactPair
     from simstore.services.evaluate.labels import Labels
-    from simstore.services.generations.refresh import Progress
 
 
 class Evaluate(Namespace):

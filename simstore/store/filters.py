@@ -9,7 +9,7 @@ from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
     from simstore.known_filter import KnownFilter
-    from simstore.services.generations.refresh import Progress
+    from simstore.model import Progress
 
 
 class Filters(Namespace):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
+    from simstore.model import Progress
     from simstore.services.fingerprints.fingerprint_store import Values
     from simstore.services.fingerprints.reader import Reader
-    from simstore.services.generations.refresh import Progress
 
 
 class Fingerprints(Namespace):

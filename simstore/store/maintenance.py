@@ -13,7 +13,7 @@ from simstore.model import ClustersStatus, Finding, IngestSummary, StoreFigures,
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
-    from simstore.services.generations.refresh import Progress
+    from simstore.model import Progress
     from simstore.services.ingest.ingest import Observer
     from simstore.services.maintenance.scheme_choice import SchemeChoice
     from simstore.sources.spark_results import DedupedOutput

@@ -28,8 +28,8 @@ from simstore.storage import queries
 from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
+    from simstore.model import Progress
     from simstore.services.compare.compared import CompareKeywords, CompareOptions
-    from simstore.services.generations.refresh import Progress
     from simstore.sources.frames import SamplesGiven
 
 

@@ -10,7 +10,7 @@ from simstore.storage import generations
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
-    from simstore.services.generations.refresh import Progress
+    from simstore.model import Progress
 
 
 class Vocabulary(Namespace):

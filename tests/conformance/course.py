@@ -14,7 +14,7 @@ from conftest import Course
 
 import simstore
 from simstore import Files
-from simstore.reports.simtool import render
+from simstore.reports.formats import render_simtool
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
@@ -118,7 +118,7 @@ def answer(store: Store, folder: Path) -> bytes:
     assert store.report(run.run_id).samples == tuple(
         replace(sample, explanation=None) for sample in run.samples
     )
-    return b"".join(render(run.samples))
+    return b"".join(render_simtool(run.samples))
 
 
 def in_one_batch(folder: Path, course: Course, features: int, bits: int) -> bytes:

@@ -10,7 +10,7 @@ import pytest
 from conftest import Course
 from forked import nursery
 
-from simstore.reports.simtool import render
+from simstore.reports.formats import render_simtool
 from simstore.services import simtool
 
 from .course import (
@@ -51,7 +51,7 @@ def test_simtool_equals_the_oracle_at_any_bits(
     write(course, tmp_path)
     for bits in MANY_BITS:
         result, _ = expected(course, features, bits)
-        assert b"".join(render(simtool.run(tmp_path, features, bits))) == result, bits
+        assert b"".join(render_simtool(simtool.run(tmp_path, features, bits))) == result, bits
 
 
 def test_line_ends_do_not_change_the_result(bundled_course: Course) -> None:
@@ -80,7 +80,7 @@ def test_simtool_and_store_equal_the_oracle_with_more_features_than_words(
     course = replace(without_repeated_ids(bundled_course), hashvalue=rows)
     write(course, tmp_path)
     result, _ = expected(course, 2_000, bits)
-    assert b"".join(render(simtool.run(tmp_path, 2_000, bits))) == result
+    assert b"".join(render_simtool(simtool.run(tmp_path, 2_000, bits))) == result
     assert WAYS["seven sessions"](tmp_path, course, 2_000, bits) == result
 
 
@@ -93,7 +93,7 @@ def test_repeated_page_is_two_pages_for_the_tool_and_an_update_in_a_store(
         assert (summary.added, summary.updated, summary.rejected) == (40, 1, 0)
         keys = [document.key for document in store]
     assert len(keys) == len(set(keys)) == 40
-    everything = b"".join(render(simtool.run(tmp_path, 300, 1))).split()
+    everything = b"".join(render_simtool(simtool.run(tmp_path, 300, 1))).split()
     assert everything.count(b"course-20") % 2 == 0
     assert b"course-20" in everything
 

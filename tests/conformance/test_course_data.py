@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from conftest import Course
 
-from simstore.reports.simtool import render
+from simstore.reports.formats import render_simtool
 from simstore.services import simtool
 
 from .course import (
@@ -87,7 +87,7 @@ def test_simtool_equals_the_oracle_at_unusual_bits(
     course = first_pages(real_course, CUT_PAGES)
     write(course, tmp_path)
     result, _ = expected(course, 500, bits)
-    assert b"".join(render(simtool.run(tmp_path, 500, bits))) == result
+    assert b"".join(render_simtool(simtool.run(tmp_path, 500, bits))) == result
     assert in_one_batch(tmp_path, course, 500, bits) == result
 
 
@@ -99,7 +99,7 @@ def test_simtool_equals_the_oracle_with_more_features_than_words(
     features = 10_000
     write(course, tmp_path)
     result, _ = expected(course, features, bits)
-    assert b"".join(render(simtool.run(tmp_path, features, bits))) == result
+    assert b"".join(render_simtool(simtool.run(tmp_path, features, bits))) == result
     with create_store(tmp_path, features, bits) as store:
         store.ingest([str(tmp_path / "article.txt")])
         terms = store.vocabulary.terms()

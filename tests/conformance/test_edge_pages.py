@@ -10,7 +10,7 @@ import pytest
 from conftest import Course
 
 from simstore import Files
-from simstore.reports.simtool import render
+from simstore.reports.formats import render_simtool
 from simstore.services import simtool
 
 from .course import create_store, expected, run_simtool, write
@@ -59,7 +59,7 @@ def test_simtool_and_store_read_edge_pages_as_the_oracle_does(
     course = course_of(bundled_course, ARTICLES[name])
     write(course, tmp_path)
     result, _ = expected(course, 30, bits)
-    assert b"".join(render(simtool.run(tmp_path, 30, bits))) == result
+    assert b"".join(render_simtool(simtool.run(tmp_path, 30, bits))) == result
     with create_store(tmp_path, 30, bits) as store:
         summary = store.ingest([str(tmp_path / "article.txt")])
         pages = oracle.pages(course.article)
@@ -67,7 +67,7 @@ def test_simtool_and_store_read_edge_pages_as_the_oracle_does(
         keys = [document.key.encode("utf-8", "surrogateescape") for document in store]
         assert keys == [page_id for page_id, _ in pages]
         run = store.query_many(Files(str(tmp_path / "sample.txt")), record=True)
-        assert b"".join(render(run.samples)) == result
+        assert b"".join(render_simtool(run.samples)) == result
         assert store.maintenance.fsck() == []
 
 
@@ -81,11 +81,11 @@ def test_word_of_a_million_letters_counts_like_any_other(
     short = course_of(bundled_course, article % (b"Q" * 100, b"q" * 100))
     write(long, tmp_path)
     result, _ = expected(short, 30, bits)
-    assert b"".join(render(simtool.run(tmp_path, 30, bits))) == result
+    assert b"".join(render_simtool(simtool.run(tmp_path, 30, bits))) == result
     with create_store(tmp_path, 30, bits) as store:
         store.ingest([str(tmp_path / "article.txt")])
         run = store.query_many(Files(str(tmp_path / "sample.txt")), record=True)
-        assert b"".join(render(run.samples)) == result
+        assert b"".join(render_simtool(run.samples)) == result
         assert store.maintenance.fsck() == []
 
 
@@ -98,7 +98,7 @@ def test_duplicate_ids_are_two_pages_for_the_tool(
     write(course, tmp_path)
     result, _ = expected(course, 30, bits)
     assert b"0:same same \n" in result
-    assert b"".join(render(simtool.run(tmp_path, 30, bits))) == result
+    assert b"".join(render_simtool(simtool.run(tmp_path, 30, bits))) == result
 
 
 def test_duplicate_ids_leave_the_later_page_at_the_place_of_the_earlier_in_a_store(
@@ -114,7 +114,7 @@ def test_duplicate_ids_leave_the_later_page_at_the_place_of_the_earlier_in_a_sto
         run = store.query_many(Files(str(tmp_path / "sample.txt")), record=True)
     assert stored == [("same", "harbour lamp\n"), ("other", "harbour\n")]
     kept = replace(course, article=b"same\nharbour lamp\n\fother\nharbour\n\f")
-    assert b"".join(render(run.samples)) == expected(kept, 30, 64)[0]
+    assert b"".join(render_simtool(run.samples)) == expected(kept, 30, 64)[0]
 
 
 @pytest.mark.parametrize("sample", [b"", b"\n\f \f", b"only id"])
@@ -146,8 +146,8 @@ def test_stop_words_are_separated_by_any_white_space_and_lower_cased(
     course = replace(course_of(bundled_course, article), stopwords=stopwords)
     write(course, tmp_path)
     result, _ = expected(course, 5, 32)
-    assert b"".join(render(simtool.run(tmp_path, 5, 32))) == result
+    assert b"".join(render_simtool(simtool.run(tmp_path, 5, 32))) == result
     with create_store(tmp_path, 5, 32) as store:
         store.ingest([str(tmp_path / "article.txt")])
         run = store.query_many(Files(str(tmp_path / "sample.txt")), record=True)
-        assert b"".join(render(run.samples)) == result
+        assert b"".join(render_simtool(run.samples)) == result

@@ -17,7 +17,7 @@ from served import serve
 
 from simstore import Files, Store
 from simstore.client import Client
-from simstore.reports.simtool import render
+from simstore.reports.formats import render_simtool
 from simstore.services import simtool
 from simstore.services.maintenance.scheme_choice import SchemeChoice, choice_for_folder
 
@@ -48,7 +48,7 @@ def arguments_of_simtool(folder: Path, n: int, m: int) -> bytes:
 
 
 def function_of_python(folder: Path, n: int, m: int) -> bytes:
-    return b"".join(render(simtool.run(folder, n, m)))
+    return b"".join(render_simtool(simtool.run(folder, n, m)))
 
 
 def letters_of_ingest(folder: Path, n: int, m: int) -> bytes:
@@ -118,7 +118,7 @@ def choice_in_python(folder: Path, n: int, m: int) -> bytes:
     with Store.create(folder / "python.db", scheme=choice) as store:
         store.ingest([str(folder / "article.txt")])
         return b"".join(
-            render(store.query_many(Files(str(folder / "sample.txt")), record=True).samples)
+            render_simtool(store.query_many(Files(str(folder / "sample.txt")), record=True).samples)
         )
 
 
@@ -128,7 +128,7 @@ def choice_for_the_folder_in_python(folder: Path, n: int, m: int) -> bytes:
         pages = oracle.pages((folder / "article.txt").read_bytes())
         store.add_many((page_id.decode(), body.decode()) for page_id, body in pages)
         run = store.query_many(Files(str(folder / "sample.txt")), record=True)
-        return b"".join(render(store.report(run.run_id).samples))
+        return b"".join(render_simtool(store.report(run.run_id).samples))
 
 
 def server_that_is_asked_by_commands_and_from_python(folder: Path, n: int, m: int) -> bytes:
@@ -143,7 +143,7 @@ def server_that_is_asked_by_commands_and_from_python(folder: Path, n: int, m: in
         of_command = ["query", "--server", served.url, "sample.txt", "--format", "simtool"]
         done = nursery().simstore(folder, *of_command)
     assert (done.code, done.errors) == (0, "")
-    assert done.out == b"".join(render(asked.samples))
+    assert done.out == b"".join(render_simtool(asked.samples))
     return done.out
 
 

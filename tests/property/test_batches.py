@@ -16,7 +16,7 @@ from postgres_places import is_on_server
 
 from simstore import Files
 from simstore.model import IngestSummary
-from simstore.reports.simtool import render
+from simstore.reports.formats import render_simtool
 from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
@@ -177,7 +177,7 @@ def test_answer_equals_the_course_tool_over_the_stored_documents(
             for number, part in enumerate(parts_of(pages, data.draw(cuts_of(len(pages))))):
                 ingest(store, place / f"article-{number}.txt", article_file(part))
             run = store.query_many(Files(str(place / "sample.txt")))
-            assert b"".join(render(run.samples)) == expected
+            assert b"".join(render_simtool(run.samples)) == expected
 
 
 @few

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from simstore.fingerprint.packed_terms import packed as packed_terms
 from simstore.fingerprint.simhash import pack, to_hex, to_integers, to_words
 from simstore.storage import codecs
-from simstore.storage.fingerprints import from_stored, to_stored
+from simstore.storage.fingerprints.tail import from_stored, to_stored
 from simstore.text.decoding import decode, encode, well_formed
 
 from .strategies import any_text, bits, fingerprints_of

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from simstore.errors import MalformedRecord, SourceNotFound
 from simstore.fingerprint import vocabulary
 from simstore.model import Document
-from simstore.reports.simtool import render
+from simstore.reports.formats import render_simtool
 from simstore.services import simtool
 from simstore.sources import course as course_pages
 from simstore.sources.articles import read_articles
@@ -52,7 +52,7 @@ def write(folder: Path, articles: bytes, samples: bytes) -> None:
 
 
 def answered(folder: Path, features: int, bits: int) -> bytes:
-    return b"".join(render(simtool.run(folder, features, bits)))
+    return b"".join(render_simtool(simtool.run(folder, features, bits)))
 
 
 def expected(folder: Path, features: int, bits: int) -> bytes:

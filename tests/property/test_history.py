@@ -21,7 +21,7 @@ from hypothesis.stateful import (
 from simstore import Files
 from simstore.fingerprint.feature_hash import generated_rows
 from simstore.model import QueryOptions
-from simstore.reports.simtool import render
+from simstore.reports.formats import render_simtool
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
@@ -164,7 +164,7 @@ class History(RuleBasedStateMachine):
                 Files(str(self.folder / "sample.txt")), QueryOptions(plan=plan)
             )
             assert run.stale is None
-            assert b"".join(render(run.samples)) == expected
+            assert b"".join(render_simtool(run.samples)) == expected
 
     def teardown(self) -> None:
         try:

@@ -12,7 +12,7 @@ from simstore.search import sorted_tables
 from simstore.search.sorted_tables import GrowingTables
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.open_store import tail_cache
-from simstore.storage import fingerprints, tail
+from simstore.storage.fingerprints import fingerprints, tail
 from simstore.store import Store
 
 from .test_batches import new_store

@@ -22,7 +22,7 @@ from simstore.model import QueryOptions
 from simstore.search import pages
 from simstore.services.channels import fingerprint_index, pack_fingerprints
 from simstore.services.ingest import ingest
-from simstore.storage import fingerprints, segment_pages
+from simstore.storage.fingerprints import fingerprints, segment_pages
 from simstore.store import Store
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores

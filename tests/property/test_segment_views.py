@@ -12,7 +12,7 @@ from postgres_places import is_on_server, raw_store
 from simstore.errors import InvalidParameter
 from simstore.search import pages
 from simstore.search.segments import segment_values
-from simstore.storage.tail import from_stored
+from simstore.storage.fingerprints.tail import from_stored
 from simstore.store import Store, copy_store
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores

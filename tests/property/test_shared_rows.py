@@ -14,7 +14,7 @@ from simstore.errors import CorruptStore
 from simstore.fingerprint.simhash import to_words
 from simstore.search import pages
 from simstore.search.segments import segment_values
-from simstore.storage import fingerprints, segment_pages
+from simstore.storage.fingerprints import fingerprints, segment_pages
 from simstore.store import Store
 
 from .state import assert_sound

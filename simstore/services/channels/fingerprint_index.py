@@ -37,9 +37,9 @@ from simstore.search.segments import (
 from simstore.search.sorted_tables import GrowingTables, SortedTables
 from simstore.search.table_lookup import expanded
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import fingerprints, segment_pages, tail
+from simstore.storage.fingerprints import fingerprints, segment_pages, tail
+from simstore.storage.fingerprints.postings import Postings, Probe
 from simstore.storage.generations import GenerationRow
-from simstore.storage.postings import Postings, Probe
 
 if TYPE_CHECKING:
     from simstore.services.open_store.resident_index import ResidentIndex, ResidentTables

@@ -8,8 +8,8 @@ from simstore.services.channels.store_part import AddedTexts, StorePart
 from simstore.services.features import corpus_statistics
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import check_generation
-from simstore.storage import fingerprints
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints
 
 
 class FingerprintPart(StorePart):

@@ -18,8 +18,8 @@ from simstore.services.channels.fingerprint_index import FingerprintIndex, Looku
 from simstore.services.features import corpus_statistics
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import check_generation
-from simstore.storage import fingerprints
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints
 
 if TYPE_CHECKING:
     from simstore.services.open_store.resident_index import ResidentTables

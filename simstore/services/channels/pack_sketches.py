@@ -6,14 +6,13 @@ follows. A killed pack leaves a layout under construction, which the next one dr
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.sketching import unpack_sketches
+from simstore.model import Progress
 from simstore.search.bands import key_bits, pages
 from simstore.services.channels import pack_fingerprints
 from simstore.services.open_store.open_store import OpenStore, now
@@ -28,8 +27,6 @@ _DROP_PAGES = 20_000
 # Sketches whose band hashes are held at a time, times the bands that are held of each: an entry
 # takes about 60 bytes while its pages are made.
 _HELD_HASHES = 6 << 20
-
-Progress = Callable[[int, int], None]
 
 
 def pack_long_tail(opened: OpenStore, name: str, *, is_busy: bool = False) -> bool:

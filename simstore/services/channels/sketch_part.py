@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from simstore.fingerprint.sketching import sketch_texts
+from simstore.model import Progress
 from simstore.services.channels.store_part import (
     AddedTexts,
     KeptFigures,
-    Progress,
     StorePart,
 )
 from simstore.services.features import feature_counts

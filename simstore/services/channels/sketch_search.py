@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
+from simstore.fingerprint.shingle_sets import distinct
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.band_index import BandHashes, BandIndex
 from simstore.search.band_index import is_affordable as is_affordable_hashes
@@ -22,7 +23,6 @@ from simstore.search.bands import (
     BandTable,
     band_start,
     checks,
-    distinct,
     is_affordable,
     matching_postings,
     page_numbers,

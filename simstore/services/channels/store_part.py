@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.model import Progress
 from simstore.model.channels import KEPT_CHANNELS, channel, load
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
@@ -26,8 +27,6 @@ if TYPE_CHECKING:
     from simstore.model import Finding
     from simstore.services.channels.samples import ReadSample
     from simstore.services.features.prepare import PreparedBatch
-
-Progress = Callable[[int, int], None]
 
 
 class ChannelSearch(Protocol):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 from simstore.errors import Conflict, InvalidParameter
 from simstore.fingerprint.passage_recipe import SEGMENTS, Cut, PassageRecipe
-from simstore.model import PassageStatus
+from simstore.model import PassageStatus, Progress
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.storage import documents, generations, passages
@@ -18,8 +17,6 @@ from simstore.text.passages import DEFAULT_WINDOW
 # Documents a transaction: a kill costs no more than these.
 BATCH_DOCUMENTS = 2_000
 _THREADS = 2
-
-Progress = Callable[[int, int], None]
 
 
 def begin(

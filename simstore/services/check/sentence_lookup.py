@@ -19,6 +19,7 @@ from simstore.fingerprint.sentence_terms import (
     may_be_alike,
     sentence_terms,
 )
+from simstore.fingerprint.shingle_sets import begins_run
 from simstore.search.alignment import CommonUnits
 from simstore.search.symbols import Alphabet, Symbols
 from simstore.services.check.check_index import PassageIndex
@@ -156,13 +157,7 @@ def _candidates(
     if not len(order):
         return places, documents, starts
     places, documents, starts = places[order], documents[order], starts[order]
-    is_new = np.ones(len(order), bool)
-    is_new[1:] = (
-        (places[1:] != places[:-1])
-        | (documents[1:] != documents[:-1])
-        | (starts[1:] != starts[:-1])
-    )
-    first = np.flatnonzero(is_new)
+    first = np.flatnonzero(begins_run(places, documents, starts))
     agreeing = first[np.add.reduceat(agreement[order], first) >= _LEAST_AGREEMENT]
     agreeing = agreeing[asked.allowed(documents[agreeing])]
     return places[agreeing], documents[agreeing], starts[agreeing]

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.model import LeastShares
+from simstore.model import LeastShares, Progress
 from simstore.search.stars import CanonicalOrder, LostStar, pass_on, star_clusters
 from simstore.services.clusters.cluster import policy_order
-from simstore.services.clusters.distinct_texts import Contents, Progress, read_contents
+from simstore.services.clusters.distinct_texts import Contents, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder, Edges
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.storage import cluster_names, clusters

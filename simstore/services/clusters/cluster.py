@@ -12,13 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
-from simstore.model import Cluster, Clustering, ClusterMember, LeastShares
+from simstore.model import Cluster, Clustering, ClusterMember, LeastShares, Progress
 from simstore.search.hamming import distances
 from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.resemblance import check_share
 from simstore.search.stars import CanonicalOrder, star_clusters
-from simstore.services.clusters.distinct_texts import Contents, Progress, read_contents
+from simstore.services.clusters.distinct_texts import Contents, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder, Edges
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,19 +14,19 @@ from simstore.fingerprint.minhash import VALUES
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import to_words, word_count
 from simstore.fingerprint.sketching import unpack_sketches
+from simstore.model import Progress
 from simstore.services.features.feature_counts import whole_texts
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import documents, fingerprints
+from simstore.storage import documents
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import content_rows
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.rows import chunks
 from simstore.storage.sketches import WORDS
 from simstore.text.decoding import exact_text
 
 _PAGE_DOCUMENTS = 400
-
-Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

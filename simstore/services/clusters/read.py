@@ -9,8 +9,9 @@ from simstore.errors import CorruptStore, DocumentNotFound, InvalidParameter, No
 from simstore.model import ClusterMember, ClusterMerge, ClusterPlace, StoredCluster
 from simstore.search.stars import CanonicalOrder
 from simstore.services.open_store.open_store import OpenStore, Snapshot
-from simstore.storage import cluster_names, clusters, documents, fingerprints
+from simstore.storage import cluster_names, clusters, documents
 from simstore.storage.clusters import HolderRow
+from simstore.storage.fingerprints import fingerprints
 from simstore.text.decoding import encode, exact_text
 
 # Clusters that are read at a time.

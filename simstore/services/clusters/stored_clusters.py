@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from simstore.errors import InvalidParameter, NotFound
-from simstore.model import ClustersStatus
+from simstore.model import ClustersStatus, Progress
 from simstore.search.plan import default_radius
 from simstore.search.resemblance import check_share
 from simstore.search.stars import CanonicalOrder
 from simstore.services.clusters.build import KnownEdges, write_from_scratch
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, cluster_basis
-from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.clusters.repair import repair_texts
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
 from simstore.storage import cluster_names, clusters

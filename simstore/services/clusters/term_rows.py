@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.features import FeatureCounts
+from simstore.model import Progress
 from simstore.search.likeness import TermVectors, plain_vectors, term_vectors
-from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, vocabularies

@@ -10,14 +10,14 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets
-from simstore.model import LeastShares
+from simstore.model import LeastShares, Progress
 from simstore.search.agreement import connected, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import pairs_of_columns
 from simstore.search.likeness import TermVectors, alike_pairs, likenesses
 from simstore.search.resemblance import EdgeRule, size_ratios
 from simstore.search.sorted_tables import near_pairs
-from simstore.services.clusters.distinct_texts import Contents, Progress, read_shingles
+from simstore.services.clusters.distinct_texts import Contents, read_shingles
 from simstore.services.clusters.term_rows import read_vectors
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage.sketches import WORDS

@@ -11,7 +11,15 @@ from itertools import islice
 from simstore.errors import BadInput, DocumentNotFound, MalformedRecord, NotFound, printable
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.fingerprint.weights import COUNT_PART
-from simstore.model import ComparedText, Comparison, Document, Ignored, Measurement, Rejection
+from simstore.model import (
+    ComparedText,
+    Comparison,
+    Document,
+    Ignored,
+    Measurement,
+    Progress,
+    Rejection,
+)
 from simstore.search.hamming import distances
 from simstore.search.resemblance import overlap
 from simstore.services.compare import measures
@@ -25,7 +33,6 @@ from simstore.sources.source import Record
 from simstore.storage import documents, vocabularies
 from simstore.text.decoding import encode
 
-Progress = Callable[[int, int], None]
 _WARM_UP = ("Warm up: 文字。", "Warm 字!")
 
 

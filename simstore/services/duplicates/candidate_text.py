@@ -13,7 +13,8 @@ from simstore.fingerprint.simhash import to_words
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import documents, fingerprints
+from simstore.storage import documents
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.sketches import WORDS
 
 

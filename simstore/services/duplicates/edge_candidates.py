@@ -18,7 +18,8 @@ from simstore.services.channels.fingerprint_index import FingerprintIndex
 from simstore.services.channels.sketch_search import Among, SketchSearch
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import documents, fingerprints
+from simstore.storage import documents
+from simstore.storage.fingerprints import fingerprints
 
 
 class EdgeCandidates:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
+from simstore.model import Progress
 from simstore.search.agreement import METHODS, OLDER
 from simstore.search.all_pairs import all_pairs
 from simstore.search.evaluation import (
@@ -24,7 +25,6 @@ from simstore.search.evaluation import (
 )
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.resemblance import check_share
-from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.evaluate.judged_documents import (
     OlderMethods,
     Scope,

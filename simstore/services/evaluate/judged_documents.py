@@ -15,6 +15,7 @@ from simstore.fingerprint.imatch import SIGNATURE_BYTES, in_lexicon, signatures_
 from simstore.fingerprint.minhash import VALUES, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import word_count
+from simstore.model import Progress
 from simstore.search.agreement import NO_DISTANCE, ScoredPairs, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import colliding_pairs, pairs_of_columns
@@ -26,12 +27,7 @@ from simstore.search.likeness import (
     term_vectors,
 )
 from simstore.search.sorted_tables import near_pairs
-from simstore.services.clusters.distinct_texts import (
-    Progress,
-    fingerprint_words,
-    pages,
-    sketch_matrix,
-)
+from simstore.services.clusters.distinct_texts import fingerprint_words, pages, sketch_matrix
 from simstore.services.clusters.term_rows import CountsOfPages
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import Snapshot

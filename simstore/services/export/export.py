@@ -11,12 +11,12 @@ from pathlib import PurePath
 from typing import Any, BinaryIO, Literal, TypedDict
 
 from simstore.errors import InvalidParameter, ReadOnlyStore, printable
-from simstore.model import LeastShares
+from simstore.model import LeastShares, Progress
 from simstore.model.export import ExclusionReason, ExportedDocument
 from simstore.outputs import is_standard_output, written
 from simstore.reports.exported import json_line
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, ClusterOptions, cluster_documents
-from simstore.services.clusters.distinct_texts import Progress, pages
+from simstore.services.clusters.distinct_texts import pages
 from simstore.services.clusters.reasons import ClusterRule
 from simstore.services.clusters.stored_clusters import keep_clusters, kept_summary
 from simstore.services.export.representatives import (

@@ -9,8 +9,9 @@ from simstore.model import Clustering, ClusterMember
 from simstore.model.export import ExclusionReason
 from simstore.services.clusters.reasons import ClusterRule
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import cluster_names, clusters, documents, fingerprints
+from simstore.storage import cluster_names, clusters, documents
 from simstore.storage.damage import corrupt
+from simstore.storage.fingerprints import fingerprints
 from simstore.text.decoding import exact_text
 
 

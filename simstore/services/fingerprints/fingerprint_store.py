@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.schemes import ExternalScheme
 from simstore.fingerprint.simhash import to_hex, to_words, word_count
+from simstore.model import Progress
 from simstore.search.plan import check_radius
 from simstore.search.sorted_tables import near_pairs
 from simstore.services.channels.pack_fingerprints import is_long
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
-from simstore.services.generations.refresh import Progress
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
-from simstore.storage import fingerprints
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.generations import GenerationRow
 
 # Fingerprints a transaction: enough that rewriting the pages for them is worth it.

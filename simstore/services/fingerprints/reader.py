@@ -16,7 +16,7 @@ from simstore.search.sorted_tables import SortedTables
 from simstore.services.channels.fingerprint_index import FingerprintIndex
 from simstore.services.fingerprints.fingerprint_store import Values, words_of
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import fingerprints
+from simstore.storage.fingerprints import fingerprints
 from simstore.text.decoding import exact_text
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from simstore.errors import CorruptStore, SchemeMismatch, printable
 from simstore.fingerprint.features import FeatureCounts, assemble
 from simstore.fingerprint.simhash import to_hex, to_integers
-from simstore.model import Finding
+from simstore.model import Finding, Progress
 from simstore.search.segments import segment_values
 from simstore.services.channels.store_part import every_part
 from simstore.services.features import corpus_statistics, feature_counts
@@ -22,18 +22,11 @@ from simstore.services.fsck.history import check_history
 from simstore.services.fsck.pages import check_pages
 from simstore.services.fsck.passages import check_passages
 from simstore.services.fsck.vocabulary import named_problems, numbered_problems
-from simstore.services.generations.refresh import Progress, present_ranks
+from simstore.services.generations.refresh import present_ranks
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
-from simstore.storage import (
-    checks,
-    codecs,
-    deltas,
-    documents,
-    fingerprints,
-    generations,
-    vocabularies,
-)
+from simstore.storage import checks, codecs, deltas, documents, generations, vocabularies
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.vocabularies import FeatureRow
 from simstore.text.decoding import exact_text, text_digest
 
@@ -268,7 +261,7 @@ def _check_fingerprints(check: _Check) -> Iterator[Finding]:
                 shown = f"{to_hex(stored[document_id], bits)}, not {to_hex(value, bits)}"
                 yield Finding("fingerprint", f"document {document_id}: {shown}", _remedy(snapshot))
     segments = len(segment_values(0, bits))
-    for value, columns in checks.tail_rows(connection, bits, generation_id):
+    for value, columns in fingerprints.tail_rows(connection, bits, generation_id):
         expected = segment_values(value, bits)
         if columns[:segments] != expected or any(c is not None for c in columns[segments:]):
             yield Finding("segments", f"{to_hex(value, bits)}: {columns}", _remedy(snapshot))
@@ -278,14 +271,14 @@ def _check_fingerprints(check: _Check) -> Iterator[Finding]:
         return
     if is_fingerprints_only(snapshot):
         return
-    unheld, unnamed = checks.unheld_values(connection, bits, snapshot.generation)
+    unheld, unnamed = fingerprints.unheld_values(connection, bits, snapshot.generation)
     if unheld:
         yield Finding("fingerprint", f"{unheld} without a document", _remedy(snapshot))
     if unnamed:
         yield Finding(
             "fingerprint", f"{unnamed} documents name none that is there", _remedy(snapshot)
         )
-    strays = checks.stray_links(connection, bits)
+    strays = fingerprints.stray_links(connection, bits)
     if strays:
         yield Finding("fingerprint", f"{strays} of documents that are gone", _remedy(snapshot))
 

@@ -12,8 +12,8 @@ from simstore.errors import CorruptStore
 from simstore.model import Finding
 from simstore.search.pages import restored, sortable
 from simstore.search.segments import segment_columns, segment_widths
-from simstore.storage import checks, packed_columns, segment_pages, tail
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints, packed_columns, segment_pages, tail
 from simstore.storage.generations import GenerationRow
 
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -59,7 +59,7 @@ def check_pages(
             f"{in_tail + row.packed_count} are held, {row.fingerprint_count} counted",
             remedy,
         )
-    strays = checks.stray_pages(connection)
+    strays = fingerprints.stray_pages(connection)
     if strays:
         yield Finding("pages", f"{strays} of no generation", remedy)
     are_kept = packed_columns.are_kept(connection)

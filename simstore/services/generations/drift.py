@@ -9,8 +9,9 @@ from simstore.model import VocabularyStatus, VocabularyTerm
 from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.generations.refresh import present_ranks
 from simstore.services.open_store.open_store import OpenStore, Snapshot
-from simstore.storage import documents, fingerprints, vocabularies
+from simstore.storage import documents, vocabularies
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints
 from simstore.text.decoding import exact_text
 
 _DRIFT_SAMPLE = 1_000

@@ -8,30 +8,21 @@ still up to date, and drops otherwise.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.vocabulary import rank_features
-from simstore.model import RefreshSummary
+from simstore.model import Progress, RefreshSummary
 from simstore.services.channels import pack_fingerprints
 from simstore.services.channels.store_part import every_part
 from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
-from simstore.storage import (
-    deltas,
-    documents,
-    fingerprints,
-    generations,
-    vocabularies,
-)
+from simstore.storage import deltas, documents, generations, vocabularies
 from simstore.storage.damage import corrupt
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.generations import GenerationRow
 
 # Documents a transaction: long enough to be fast, short enough not to keep other writers waiting.
 BATCH_DOCUMENTS = 2_000
 _DROP_ROWS = 20_000
-
-Progress = Callable[[int, int], None]
 
 
 def refresh(

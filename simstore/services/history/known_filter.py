@@ -7,8 +7,8 @@ from math import ceil
 
 from simstore.errors import InvalidParameter
 from simstore.known_filter import KnownFilter
+from simstore.model import Progress
 from simstore.search.cuckoo import hash_words, member_hash
-from simstore.services.clusters.distinct_texts import Progress
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import known
 

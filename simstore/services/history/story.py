@@ -18,11 +18,12 @@ from simstore.services.history.originals import Choice, OriginalCandidate, parse
 from simstore.services.history.visits import own_interval, site_interval, site_of
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.query.verify import Verifier
-from simstore.storage import documents, duplicates, fingerprints, history
+from simstore.storage import documents, duplicates, history
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import DocumentRow
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.sketches import WORDS
 from simstore.text.decoding import encode, exact_text
 

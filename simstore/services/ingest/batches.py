@@ -25,14 +25,7 @@ from simstore.services.ingest.later_originals import ReassignedOriginals, settle
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import State
 from simstore.services.removal.remove import remove_rows
-from simstore.storage import (
-    deltas,
-    documents,
-    duplicates,
-    generations,
-    passages,
-    runs,
-)
+from simstore.storage import deltas, documents, duplicates, generations, passages, runs
 from simstore.storage.engine import Connection
 from simstore.storage.history import put_times
 from simstore.text.decoding import encode

@@ -16,11 +16,11 @@ from simstore.model import (
     Ignored,
     IngestProgress,
     OnDuplicate,
+    Progress,
     Rejection,
     check_names,
     with_keywords,
 )
-from simstore.services.generations.refresh import Progress
 from simstore.services.ingest.duplicate_checker import DuplicateRule, check_in
 from simstore.sources.reader import ReadKeywords, ReadOptions
 from simstore.storage.generations import StoreSettings

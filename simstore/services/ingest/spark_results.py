@@ -6,9 +6,9 @@ import numpy as np
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.scheme import Scheme
-from simstore.model import ClustersStatus, IngestSummary
+from simstore.model import ClustersStatus, IngestSummary, Progress
 from simstore.search.plan import default_radius
-from simstore.services.clusters.distinct_texts import Contents, Progress
+from simstore.services.clusters.distinct_texts import Contents
 from simstore.services.clusters.stored_clusters import basis_of, keep_clusters
 from simstore.services.clusters.verified_edges import Edges
 from simstore.services.ingest.ingest import ingest_documents

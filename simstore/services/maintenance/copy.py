@@ -16,9 +16,8 @@ from simstore.errors import (
     StoreExists,
     StoreNotFound,
 )
-from simstore.model import CopySummary
+from simstore.model import CopySummary, Progress
 from simstore.outputs import delete_file, delete_journals, locked_folder
-from simstore.services.generations.refresh import Progress
 from simstore.storage import checks, migrate, transfer
 from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection, Database, translated_files

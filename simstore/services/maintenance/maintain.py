@@ -18,12 +18,12 @@ from simstore.errors import (
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
-from simstore.model import Policy
+from simstore.model import Policy, Progress
 from simstore.search.plan import check_radius
 from simstore.services.channels import pack_fingerprints
 from simstore.services.channels.store_part import pack_bands
 from simstore.services.check import passage_index
-from simstore.services.generations.refresh import Progress, drop_retired, freeze
+from simstore.services.generations.refresh import drop_retired, freeze
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.open_store.state import missing_channel
@@ -35,13 +35,12 @@ from simstore.storage import (
     history,
     idempotency,
     migrate,
-    packed_columns,
     runs,
-    segment_pages,
     transfer,
     vocabularies,
 )
 from simstore.storage.engine import Database, translated_files
+from simstore.storage.fingerprints import packed_columns, segment_pages
 from simstore.storage.generations import StoreSettings
 from simstore.version import __version__
 

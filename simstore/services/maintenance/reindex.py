@@ -16,21 +16,17 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import make_scheme, open_scheme
 from simstore.fingerprint.simhash import to_integers
+from simstore.model import Progress
 from simstore.model.channels import DEFAULT_CHANNELS
 from simstore.services.channels.store_part import pack_long_tails, parts_of
 from simstore.services.features import feature_counts
-from simstore.services.generations.refresh import Progress, drop_retired, freeze, link_batch
+from simstore.services.generations.refresh import drop_retired, freeze, link_batch
 from simstore.services.maintenance.maintain import check_channels
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
 from simstore.services.open_store.state import State
-from simstore.storage import (
-    deltas,
-    documents,
-    fingerprints,
-    generations,
-    vocabularies,
-)
+from simstore.storage import deltas, documents, generations, vocabularies
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints
 
 BATCH_DOCUMENTS = 1_000
 

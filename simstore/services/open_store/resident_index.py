@@ -17,9 +17,9 @@ from simstore.fingerprint.simhash import word_count
 from simstore.search.hamming import BatchResults, distinct_results, verify
 from simstore.search.sorted_tables import GrowingTables, SortedTables
 from simstore.services.open_store.state import State
-from simstore.storage import fingerprints
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.generations import GenerationRow
 from simstore.storage.sketches import WORDS
 

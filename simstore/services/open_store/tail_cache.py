@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.search.sorted_tables import GrowingTables
-from simstore.storage import tail
 from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import tail
 from simstore.storage.generations import GenerationRow
 
 # Fingerprints of a tail for each that was looked up, from which it is read as a whole.

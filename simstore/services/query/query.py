@@ -35,8 +35,9 @@ from simstore.services.workers.worker_pool import (
     snapshot_for,
     worker_count,
 )
-from simstore.storage import documents, fingerprints, queries
+from simstore.storage import documents, queries
 from simstore.storage.engine import Database
+from simstore.storage.fingerprints import fingerprints
 
 BATCH_SAMPLES = 256
 BATCH_CHARACTERS = 4 << 20

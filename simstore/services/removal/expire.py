@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 from simstore.errors import InvalidParameter
-from simstore.model import ExpireSummary
-from simstore.services.generations.refresh import Progress
+from simstore.model import ExpireSummary, Progress
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.removal.remove import BATCH_DOCUMENTS, refresh_live, remove_batch
 from simstore.services.removal.run import RemovalRun, recorded

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from simstore.errors import DocumentNotFound
+from simstore.model import Progress
 from simstore.services.clusters.changes import forget_digests, note_changes
 from simstore.services.duplicates import duplicates
 from simstore.services.features import feature_counts
-from simstore.services.generations.refresh import Progress, refresh
+from simstore.services.generations.refresh import refresh
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.removal.run import RemovalRun, recorded
-from simstore.storage import deltas, documents, fingerprints, generations
+from simstore.storage import deltas, documents, generations
 from simstore.storage import duplicates as duplicate_rows
 from simstore.storage.duplicates import ReleasedDuplicates
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.rows import chunks
 from simstore.text.decoding import encode, exact_text
 

@@ -7,13 +7,12 @@ from collections.abc import Hashable, Iterator, Sequence
 from itertools import accumulate
 
 from simstore.errors import NotFound
-from simstore.model import StoreFigures, TimeSlot, VocabularySlice
-from simstore.services.clusters.distinct_texts import Progress
+from simstore.model import Progress, StoreFigures, TimeSlot, VocabularySlice
 from simstore.services.clusters.read import kept_clusters
 from simstore.services.features import feature_counts
 from simstore.services.generations import drift
 from simstore.services.open_store.open_store import OpenStore, Snapshot
-from simstore.storage import clusters, documents, growth
+from simstore.storage import clusters, documents, history
 from simstore.storage.engine import Connection
 
 _MOST_SLOTS = 60
@@ -68,18 +67,21 @@ def store_figures(opened: OpenStore, on_progress: Progress | None = None) -> Sto
 
 def _slots(connection: Connection) -> tuple[int, tuple[TimeSlot, ...]]:
     """Return the length of a span of time, and what was first seen in each."""
-    found = growth.span(connection)
+    found = history.first_seen_span(connection)
     if found is None:
         return _SPANS[0], ()
     first, last = found
     seconds = next((one for one in _SPANS if (last - first) < one * _MOST_SLOTS), _SPANS[-1])
     # Days and hours begin where they do in UTC.
     start = first // seconds * seconds
-    counts = {what: growth.counts(connection, what, start, seconds) for what in growth.COUNTED}
+    counts = {
+        what: history.first_seen_counts(connection, what, start, seconds)
+        for what in history.COUNTED
+    }
     return seconds, tuple(
         TimeSlot(
             start + slot * seconds,
-            *(counts[what].get(slot, 0) for what in growth.COUNTED),
+            *(counts[what].get(slot, 0) for what in history.COUNTED),
         )
         for slot in range((last - start) // seconds + 1)
     )

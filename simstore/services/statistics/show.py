@@ -15,7 +15,6 @@ from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import (
     documents,
     duplicates,
-    fingerprints,
     generations,
     migrate,
     passages,
@@ -24,6 +23,7 @@ from simstore.storage import (
     vocabularies,
 )
 from simstore.storage.damage import corrupt
+from simstore.storage.fingerprints import fingerprints
 from simstore.text.decoding import encode, exact_text
 
 _PAGE = 400

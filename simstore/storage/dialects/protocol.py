@@ -113,7 +113,8 @@ class Dialect(Protocol):
     Attributes:
         appends_counts: Counters of the store are appended to, not changed: writers work beside
             each other, and would wait for whoever changed one.
-        searches: The database looks for fingerprints by itself; see ``storage.tail.near``.
+        searches: The database looks for fingerprints by itself; see
+            ``storage.fingerprints.tail.near``.
     """
 
     appends_counts: bool

@@ -229,7 +229,7 @@ def fingerprint_tables(bits: int) -> FingerprintTables:
 fingerprint_page = Table(
     "fingerprint_page",
     metadata,
-    # storage.segment_pages.page_key: generation, segment, value.
+    # storage.fingerprints.segment_pages.page_key: generation, segment, value.
     Column("page", BIG, primary_key=True, autoincrement=False),
     Column("records", LargeBinary, nullable=False),  # search.pages
 )

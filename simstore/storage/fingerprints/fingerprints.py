@@ -1,4 +1,4 @@
-"""The fingerprints of generations, in the tail and in pages, and which documents have them."""
+"""The fingerprints of generations, which documents have them, and the checks of both."""
 
 from __future__ import annotations
 
@@ -7,11 +7,20 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, select
+from sqlalchemy import Connection, LargeBinary, Table, delete, select
 
 from simstore.fingerprint.simhash import to_words
-from simstore.storage import generations, packed_columns, segment_pages, tail
+from simstore.search.pages import among, distinct
+from simstore.storage import generations
 from simstore.storage.damage import check_deleted
+from simstore.storage.fingerprints import packed_columns, segment_pages, tail
+from simstore.storage.fingerprints.tail import (
+    from_stored,
+    held_words,
+    stored_values,
+    to_stored,
+    words_of,
+)
 from simstore.storage.generations import GenerationRow
 from simstore.storage.rows import (
     chunks,
@@ -28,12 +37,14 @@ from simstore.storage.tables import (
     FAMILIES,
     FingerprintTables,
     document,
+    fingerprint_page,
     fingerprint_tables,
 )
-from simstore.storage.tail import from_stored, held_words, stored_values, to_stored, words_of
 
 # Integers that are written out in a statement: faster for many than parameters.
 _INTEGERS = 5_000
+# Ranges of fingerprints that are compared one after the other: 2 to this power.
+_RANGE_BITS = 6
 
 
 def link_many(
@@ -359,3 +370,75 @@ def lost_generations(connection: Connection) -> list[int]:
             found.add(number)
             after = number
     return sorted(found - known)
+
+
+def stray_links(connection: Connection, bits: int) -> int:
+    """Return how many links name a document that is gone, in any generation."""
+    links = fingerprint_tables(bits).links
+    there = select(document.c.document_id).where(document.c.document_id == links.c.document_id)
+    return count_rows(connection, links, ~there.exists())
+
+
+def tail_rows(
+    connection: Connection, bits: int, generation_id: int
+) -> Iterator[tuple[int, tuple[int | None, ...]]]:
+    """Yield (fingerprint, segment columns) of a generation, for ``fsck`` to compare."""
+    table = fingerprint_tables(bits).tail
+    result = connection.execute(
+        select(table).where(table.c.generation_id == generation_id),
+        execution_options={"yield_per": 10_000},
+    )
+    for row in result:
+        yield from_stored(row[1]), tuple(row[2:])
+
+
+def unheld_values(connection: Connection, bits: int, row: GenerationRow) -> tuple[int, int]:
+    """Return how many fingerprints no document has, and how many links name no fingerprint.
+
+    Raises:
+        ValueError: A page is damaged.
+    """
+    unheld = unnamed = 0
+    for first, last in _ranges(bits):
+        links = _stored_between(connection, fingerprint_tables(bits).links, row, first, last)
+        linked = held_words(connection, links, bits)
+        waiting = _stored_between(connection, fingerprint_tables(bits).tail, row, first, last)
+        held = held_words(connection, waiting, bits)
+        if row.packed_count:
+            paged = segment_pages.read_range(connection, bits, row.generation_id, first, last)
+            held = np.concatenate((held, paged))
+        held = distinct(held)
+        unheld += len(held) - int(among(held, distinct(linked)).sum())
+        unnamed += len(linked) - int(among(linked, held).sum())
+    return unheld, unnamed
+
+
+def _ranges(bits: int) -> Iterator[tuple[int, int]]:
+    """Yield the first and last fingerprint of ranges that cover all of M bits."""
+    parts_bits = min(bits, _RANGE_BITS)
+    size = 1 << (bits - parts_bits)
+    for number in range(1 << parts_bits):
+        yield number * size, (number + 1) * size - 1
+
+
+def _stored_between(
+    connection: Connection, table: Table, row: GenerationRow, first: int, last: int
+) -> list[Any]:
+    """Return the stored fingerprints of a range, which does not lie across the sign."""
+    bits = 128 if isinstance(table.c.value.type, LargeBinary) else 64
+    value = table.c.value
+    statement = select(value).where(
+        table.c.generation_id == row.generation_id,
+        value >= to_stored(first, bits),
+        value <= to_stored(last, bits),
+    )
+    return list(connection.execute(statement).scalars())
+
+
+def stray_pages(connection: Connection) -> int:
+    """Return how many pages belong to no generation."""
+    known = sum(
+        segment_pages.row_count(connection, row.generation_id)
+        for row in generations.generations(connection, ("building", "standing", "retired"))
+    )
+    return count_rows(connection, fingerprint_page) - known

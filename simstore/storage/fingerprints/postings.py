@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from simstore.search import pages
 from simstore.search.segments import SEGMENT_BITS
-from simstore.storage import segment_pages, tail
+from simstore.storage.fingerprints import segment_pages, tail
 from simstore.storage.generations import GenerationRow
 from simstore.storage.rows import chunks
 from simstore.storage.tables import fingerprint_tables

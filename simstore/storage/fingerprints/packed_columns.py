@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, update
 
 from simstore.search.pages import restored
-from simstore.storage import segment_pages, tail
+from simstore.storage.fingerprints import segment_pages, tail
 from simstore.storage.rows import count_rows, fetch
 from simstore.storage.tables import FAMILIES, fingerprint_tables, store
 

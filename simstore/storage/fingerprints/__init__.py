@@ -1,0 +1,1 @@
+"""Fingerprints of generations: the tail, the pages of segments, and look-ups in both."""
