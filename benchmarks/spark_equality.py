@@ -81,7 +81,7 @@ def of_store(place: str, names: list[str]) -> Answer:
             snapshot = opened.snapshot(connection)
             held = read_contents(snapshot)
             finder = EdgeFinder(snapshot, held, LeastShares(0.5))
-            edges = finder.by_channels(3)
+            edges = finder.by_exact_join(finder.all_texts())
         digests = [one.tobytes() for one in held.digests]
         pairs = [
             pair(digests[a], digests[b], share)

@@ -201,7 +201,9 @@ def _points(
     right = exact_sets(pairs.first, pairs.second, found != labelled, count)
     stars = np.empty(0, np.int64)
     if judged.clusters is not None:
-        stars = star_clusters(pairs.first[found], pairs.second[found], np.arange(count))
+        stars = star_clusters(
+            pairs.first[found], pairs.second[found], np.arange(count), pairs.resemblance[found]
+        )
     points = []
     for name, members in judged.members():
         here = members[pairs.first]

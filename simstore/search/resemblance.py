@@ -9,13 +9,18 @@ References:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
+
+# Share of pairs at the least resemblance that are left out because of their sketches.
+MISSED_BY_SKETCH = 1e-8
 
 
 def check_share(name: str, least: float | None) -> None:
@@ -117,6 +122,15 @@ class EdgeRule:
         )
         return result
 
+    @property
+    def fewest_equal(self) -> int:
+        """Return how many values of two sketches are equal at least where texts have an edge.
+
+        Fewer are taken to tell that the texts do not resemble each other enough; see
+        :func:`fewest_equal_values`.
+        """
+        return 0 if self.min_resemblance is None else fewest_equal_values(self.min_resemblance)
+
     def resembles(self, resemblance: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which pairs reach the least resemblance."""
         if self.min_resemblance is None:
@@ -168,6 +182,27 @@ class EdgeRule:
     def is_long_enough_for(self, resemblance: float, ratio: float, fewest_features: int) -> bool:
         """Return :meth:`is_long_enough` for one pair."""
         return fewest_features >= self.least_features or resemblance >= ratio
+
+
+@lru_cache(64)
+def fewest_equal_values(resemblance: float, values: int = 128) -> int:
+    """Return how many values of two sketches are equal, in all but one of 10**8 pairs, or more.
+
+    Each value of two sketches is equal with a probability that is the resemblance of the sets, so
+    the number of equal ones is binomial.
+
+    Args:
+        resemblance: Of the two sets, above 0, at most 1.
+        values: Values of a sketch.
+    """
+    below = 0.0
+    for equal in range(values):
+        below += (
+            math.comb(values, equal) * resemblance**equal * (1 - resemblance) ** (values - equal)
+        )
+        if below > MISSED_BY_SKETCH:
+            return equal
+    return values
 
 
 def size_ratio(one: int, other: int) -> float:

@@ -18,43 +18,6 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter, printable
 from simstore.text.patterns import Expression
 
-
-def star_clusters(
-    first: NDArray[np.int64], second: NDArray[np.int64], order: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the canonical document of each document.
-
-    A document is canonical where it has no edge to an earlier canonical one; any other joins the
-    earliest canonical document that it has an edge to. So every member has an edge to its
-    canonical document, and no two canonical documents have one.
-
-    Args:
-        first: Row of one document of each edge, in any order; edges may repeat.
-        second: Row of the other, shape (edges,).
-        order: All rows, the earliest document first, shape (documents,).
-
-    Returns:
-        Row of each document's canonical document, its own for a canonical one; int64, shape
-        (documents,).
-    """
-    places = np.empty(len(order), np.int64)
-    places[order] = np.arange(len(order))
-    one, other = places[first], places[second]
-    earlier, later = np.minimum(one, other), np.maximum(one, other)
-    sorting = np.lexsort((earlier, later))
-    # All edges of a document to earlier ones stand before its edges to later ones, so what is
-    # canonical is settled when it is asked for. Each step needs the one before: a plain loop.
-    centres = list(range(len(order)))
-    for earlier_place, place in zip(
-        earlier[sorting].tolist(), later[sorting].tolist(), strict=True
-    ):
-        if centres[place] == place and centres[earlier_place] == earlier_place:
-            centres[place] = earlier_place
-    result = np.empty(len(order), np.int64)
-    result[order] = order[np.array(centres, np.int64)]
-    return result
-
-
 # The order of texts; of two the smaller comes first.
 Place = tuple[int, int, int]
 # Texts at the other end of edges, and the resemblance of each.
@@ -62,6 +25,143 @@ Spokes = dict[int, float]
 
 # Texts whose edges are asked for at once.
 _ASKED_TEXTS = 1_000
+
+# How a member chooses among the canonical texts before it that it has an edge to: the earliest, as
+# clusters were kept at first, or the one it resembles most.
+JOINS_EARLIEST, JOINS_NEAREST = 1, 2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundSpokes:
+    """The edges of texts to canonical texts before them.
+
+    Attributes:
+        texts: Row of the text of each spoke, int64, shape (spokes,).
+        centres: Row of the canonical text that it leads to.
+        resemblance: Of the two, float64.
+        likeness: Likewise; None where it was not asked for.
+        canonical: Whether each text is canonical: it has no spoke; shape (texts,).
+    """
+
+    texts: NDArray[np.int64]
+    centres: NDArray[np.int64]
+    resemblance: NDArray[np.float64]
+    likeness: NDArray[np.float64] | None
+    canonical: NDArray[np.bool_]
+
+    def chosen(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the spoke by which each member joins its star, ascending by text.
+
+        It is the one of the largest resemblance, of several that to the earliest canonical text.
+
+        Args:
+            order: All rows, the earliest text first, shape (texts,).
+
+        Returns:
+            Places of spokes, int64, shape (members,).
+        """
+        places = _places(order)
+        sorting = np.lexsort((places[self.centres], -self.resemblance, self.texts))
+        return sorting[np.flatnonzero(np.diff(self.texts[sorting], prepend=-1))]
+
+    def joined(self, order: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the canonical text of each text, its own for a canonical one; int64."""
+        centres = np.arange(len(self.canonical))
+        chosen = self.chosen(order)
+        centres[self.texts[chosen]] = self.centres[chosen]
+        return centres
+
+
+def spokes_among(
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    order: NDArray[np.int64],
+    resemblance: NDArray[np.float64],
+    likeness: NDArray[np.float64] | None = None,
+) -> FoundSpokes:
+    """Return those of all edges that lead to canonical texts.
+
+    A text is canonical where it has no edge to an earlier canonical one.
+
+    Args:
+        first: Row of one text of each edge, in any order, shape (edges,).
+        second: Row of the other.
+        order: All rows, the earliest text first, shape (texts,).
+        resemblance: Of the two texts of each edge.
+        likeness: Likewise, where it was asked for.
+    """
+    places = _places(order)
+    is_turned = places[first] > places[second]
+    earlier, later = np.where(is_turned, (second, first), (first, second))
+    one, other = places[earlier], places[later]
+    # All edges of a text to earlier ones stand before its edges to later ones, so what is
+    # canonical is settled when it is asked for. Each step needs the one before: a plain loop.
+    sorting = np.lexsort((one, other))
+    canonical = [True] * len(order)
+    for place, at in zip(one[sorting].tolist(), other[sorting].tolist(), strict=True):
+        if canonical[place]:
+            canonical[at] = False
+    is_canonical = np.empty(len(order), np.bool_)
+    is_canonical[order] = canonical
+    kept = np.flatnonzero(is_canonical[earlier])
+    return FoundSpokes(
+        texts=later[kept],
+        centres=earlier[kept],
+        resemblance=resemblance[kept],
+        likeness=None if likeness is None else likeness[kept],
+        canonical=is_canonical,
+    )
+
+
+def star_clusters(
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    order: NDArray[np.int64],
+    resemblance: NDArray[np.float64],
+) -> NDArray[np.int64]:
+    """Return the canonical document of each document.
+
+    A document is canonical where it has no edge to an earlier canonical one; any other joins, of
+    the earlier canonical documents that it has an edge to, the one it resembles most, of several
+    the earliest. So every member has an edge to its canonical document, and no two canonical
+    documents have one.
+
+    Args:
+        first: Row of one document of each edge, in any order; edges may repeat.
+        second: Row of the other, shape (edges,).
+        order: All rows, the earliest document first, shape (documents,).
+        resemblance: Of the two documents of each edge, shape (edges,).
+
+    Returns:
+        Row of each document's canonical document, its own for a canonical one; int64, shape
+        (documents,).
+    """
+    return spokes_among(first, second, order, resemblance).joined(order)
+
+
+def _places(order: NDArray[np.int64]) -> NDArray[np.int64]:
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return places
+
+
+def joined_centre(
+    text: int,
+    spokes: Mapping[int, float],
+    places: Mapping[int, Place],
+    rule: int = JOINS_NEAREST,
+) -> int:
+    """Return the canonical text that a text joins by its spokes: itself where it has none.
+
+    Args:
+        text: The text.
+        spokes: Canonical texts before it, and its resemblance to each.
+        places: The place of each.
+        rule: ``JOINS_NEAREST``, of several the earliest; or ``JOINS_EARLIEST``.
+    """
+    if rule == JOINS_EARLIEST:
+        return min(spokes, key=places.__getitem__, default=text)
+    return min(spokes, key=lambda one: (-spokes[one], places[one]), default=text)
 
 
 class Graph(Protocol):

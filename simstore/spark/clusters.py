@@ -120,7 +120,7 @@ def stars(edges: DataFrame, orders: DataFrame, labels: DataFrame) -> DataFrame:
     Components divide the work: whole ones stand in a partition.
 
     Args:
-        edges: ``first`` and ``second``.
+        edges: ``first``, ``second`` and ``resemblance``.
         orders: ``text_id`` with its place in the policy's order: ``major``, ``first_seen``,
             ``place``, compared in this order.
         labels: ``vertex`` and ``component``.
@@ -128,7 +128,7 @@ def stars(edges: DataFrame, orders: DataFrame, labels: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     placed = edges.join(labels.withColumnRenamed("vertex", "first"), "first").select(
-        "component", "first", "second"
+        "component", "first", "second", "resemblance"
     )
     for side in ("first", "second"):
         of_side = orders.select(
@@ -141,7 +141,7 @@ def stars(edges: DataFrame, orders: DataFrame, labels: DataFrame) -> DataFrame:
 def _stars(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     import pyarrow as pa
 
-    # The components of a partition, all at once: an edge takes 64 bytes.
+    # The components of a partition, all at once: an edge takes 72 bytes.
     held = [batch for batch in batches if batch.num_rows]
     if not held:
         return
@@ -161,7 +161,8 @@ def _stars(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     order[places] = np.concatenate([side[:, 1:] for side in sides])
     first, second = places[: len(sides[0])], places[len(sides[0]) :]
     earliest = np.lexsort(order.T[::-1])
-    centres = star_clusters(first, second, earliest)
+    shares = np.concatenate([column(batch, "resemblance") for batch in held])
+    centres = star_clusters(first, second, earliest, shares)
     yield pa.RecordBatch.from_pydict(
         {"text_id": vertices, "centre": vertices[centres]}, schema=arrow_schema(STAR_COLUMNS)
     )

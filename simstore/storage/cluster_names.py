@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, update
 
+from simstore.search.stars import JOINS_EARLIEST
 from simstore.storage.rows import execute, fetch, insert_rows, next_numbers, select_in
 from simstore.storage.tables import cluster
 
@@ -152,13 +153,14 @@ def counts(connection: Connection) -> tuple[int, int]:
     return found[0][0], centres[0][0]
 
 
-def largest(connection: Connection) -> int:
+def largest(connection: Connection, join_rule: int) -> int:
     """Return the number of documents of the largest cluster."""
+    first = "" if join_rule == JOINS_EARLIEST else "s.resemblance DESC, "
     statement = (
-        "SELECT coalesce(max(documents), 0) FROM (SELECT count(*) AS documents FROM ("
+        "SELECT coalesce(max(documents), 0) FROM (SELECT count(*) AS documents FROM ("  # noqa: S608
         "SELECT t.digest AS digest, coalesce((SELECT s.centre_id FROM cluster_spoke s "
         "JOIN cluster_text c ON c.text_id = s.centre_id WHERE s.text_id = t.text_id "
-        "ORDER BY c.major, c.first_seen, c.document_id LIMIT 1), t.text_id) AS centre_id "
+        f"ORDER BY {first}c.major, c.first_seen, c.document_id LIMIT 1), t.text_id) AS centre_id "
         "FROM cluster_text t) joined JOIN document d ON d.digest = joined.digest "
         "GROUP BY centre_id) sized"
     )

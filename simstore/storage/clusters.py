@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
+from simstore.search.stars import joined_centre
 from simstore.storage.damage import corrupt
 from simstore.storage.rows import delete_in, execute, fetch, insert_rows, select_in
 from simstore.storage.tables import (
@@ -33,6 +34,8 @@ class Basis:
         radius: Bits; None: not by fingerprints.
         bands: Bands of a sketch; None: not by sketches.
         band_rows: Values of a band.
+        join_rule: How members choose among canonical texts; see
+            :func:`~simstore.search.stars.joined_centre`.
     """
 
     scheme_id: int
@@ -40,6 +43,7 @@ class Basis:
     radius: int | None
     bands: int | None
     band_rows: int | None
+    join_rule: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -235,11 +239,8 @@ def followers(connection: Connection, centres: Sequence[int]) -> dict[int, list[
     return found
 
 
-def members(connection: Connection, centres: Sequence[int]) -> dict[int, list[int]]:
-    """Return the texts of the cluster of each canonical text, itself left out.
-
-    A text is in the cluster of the first of those that it has a spoke to.
-    """
+def members(connection: Connection, centres: Sequence[int], join_rule: int) -> dict[int, list[int]]:
+    """Return the texts of the cluster of each canonical text, itself left out."""
     joined = {text for of_centre in followers(connection, centres).values() for text in of_centre}
     led = spokes(connection, list(joined))
     met = {centre for of_text in led.values() for centre in of_text}
@@ -249,7 +250,7 @@ def members(connection: Connection, centres: Sequence[int]) -> dict[int, list[in
     wanted = set(centres)
     found: dict[int, list[int]] = {}
     for text, of_text in led.items():
-        centre = min(of_text, key=places.__getitem__)
+        centre = joined_centre(text, of_text, places, join_rule)
         if centre in wanted:
             found.setdefault(centre, []).append(text)
     return found

@@ -22,7 +22,20 @@ from simstore.errors import (
 from simstore.storage.engine import APPLICATION_ID, Database
 from simstore.storage.tables import metadata
 
-HISTORY = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
+HISTORY = (
+    "0001",
+    "0002",
+    "0003",
+    "0004",
+    "0005",
+    "0006",
+    "0007",
+    "0008",
+    "0009",
+    "0010",
+    "0011",
+    "0012",
+)
 HEAD = HISTORY[-1]
 
 # Compressed texts of some 2 kB fill pages of 8 kB well; pages of 4 kB take a quarter more space,

@@ -18,7 +18,7 @@ from simstore.store import Store
 
 from .state import assert_sound, state_of
 from .test_batches import new_store
-from .test_clusters import LEAST_FEATURES, TEXTS, is_edge, shingles
+from .test_clusters import LEAST_FEATURES, TEXTS, is_edge, resemblance, shingles
 
 # An example takes some milliseconds.
 many = settings(max_examples=settings.default.max_examples * 2)
@@ -114,17 +114,24 @@ class Plain:
     def first_original(self, key: str, text: str, place: tuple[int, int]) -> str | None:
         near = [other for other in self.near(key, text) if self.original_of(other) is None]
         before = [other for other in near if self.place(other) < place]
-        return min(before, key=self.place, default=None)
+        return min(before, key=lambda other: self.nearness(text, other), default=None)
+
+    def nearness(self, text: str, original: str) -> tuple[Fraction, tuple[int, int]]:
+        """Return by what originals of a text are compared; the smallest is chosen."""
+        return -resemblance(text, self.texts[original]), self.place(original)
 
     def makes_duplicates(
         self, key: str, text: str, place: tuple[int, int], end: tuple[int, int] | None = None
     ) -> bool:
-        """Return whether one comes before an original, or before that of a later duplicate."""
+        """Return whether one comes before an original, or is more like a later duplicate."""
         for other in self.near(key, text):
             original = self.original_of(other)
-            first = other if original is None else original
-            later = place < self.place(other) and first != key and place < self.place(first)
-            if later and (end is None or self.place(other) < end):
+            if place > self.place(other) or original == key:
+                continue
+            mine = -resemblance(text, self.texts[other]), place
+            if original is not None and mine > self.nearness(self.texts[other], original):
+                continue
+            if end is None or min(self.place(other), self.place(original or other)) < end:
                 return True
         return False
 
@@ -148,8 +155,8 @@ class Plain:
             done.add(key)
             near = self.near(key, self.texts[key])
             originals = [other for other in near if self.original_of(other) is None]
-            chosen = min([key, *originals], key=self.place)
-            if chosen != key:
+            chosen = self.first_original(key, self.texts[key], self.place(key))
+            if chosen is not None:
                 put(key, chosen)
                 continue
             self.duplicates.pop(key, None)
@@ -157,8 +164,11 @@ class Plain:
                 put(other, key)
             for other in near:
                 theirs = self.original_of(other)
-                if theirs is not None and self.place(key) < min(
-                    self.place(other), self.place(theirs)
+                text = self.texts[other]
+                if (
+                    theirs is not None
+                    and self.place(key) < self.place(other)
+                    and self.nearness(text, key) < self.nearness(text, theirs)
                 ):
                     put(other, key)
         flagged = {key for key, found in self.duplicates.items() if found[0] == "flagged"}

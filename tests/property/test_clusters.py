@@ -27,6 +27,13 @@ def shingles(text: str) -> set[tuple[str, ...]]:
     return {tuple(words[i : i + 3]) for i in range(max(len(words) - 2, min(len(words), 1)))}
 
 
+def resemblance(one: str, other: str) -> Fraction:
+    if one == other:
+        return Fraction(1)
+    a, b = shingles(one), shingles(other)
+    return Fraction(len(a & b), max(len(a | b), 1))
+
+
 def is_edge(one: str, other: str, least: Fraction) -> bool:
     if one == other:
         return True
@@ -45,7 +52,8 @@ def by_the_rule(texts: list[str], least: Fraction, policy: str) -> list[list[int
     for row in order:
         near = [star for star in stars if is_edge(texts[star[0]], texts[row], least)]
         if near:
-            near[0].append(row)
+            # The first of those that it resembles most.
+            max(near, key=lambda star: resemblance(texts[star[0]], texts[row])).append(row)
         else:
             stars.append([row])
     return stars

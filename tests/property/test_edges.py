@@ -104,22 +104,33 @@ def test_stored_documents_have_the_edges_that_clustering_finds(
             snapshot = opened.snapshot(connection)
             held = read_contents(snapshot)
             finder = EdgeFinder(snapshot, held, LeastShares(float(least)))
-            edges = finder.by_channels(radius if "simhash" in channels else None)
-    shares = dict(
-        zip(
-            zip(edges.first.tolist(), edges.second.tolist(), strict=True),
-            edges.resemblance.tolist(),
-            strict=True,
+            order = np.arange(len(held.firsts))
+            spokes = finder.spokes(order, radius if "simhash" in channels else None)
+    made = {
+        (text, centre): share
+        for text, centre, share in zip(
+            spokes.texts.tolist(), spokes.centres.tolist(), spokes.resemblance.tolist(), strict=True
         )
-    )
+    }
+    # Those of the first document with each text, to earlier texts that have none themselves.
     numbers = held.texts.tolist()
+    canonical: set[int] = set()
+    expected = {}
+    for number, first in enumerate(held.firsts.tolist()):
+        led = {
+            numbers[int(key)]: share
+            for key, share in found[first].items()
+            if numbers[int(key)] in canonical
+        }
+        expected |= {(number, other): share for other, share in led.items()}
+        if not led:
+            canonical.add(number)
+    assert made == pytest.approx(expected)
+    assert np.flatnonzero(spokes.canonical).tolist() == sorted(canonical)
+    # Copies of a text have an edge to each other.
     for place, one in enumerate(found):
-        expected = {}
-        for other in range(len(stored)):
-            pair = (min(numbers[place], numbers[other]), max(numbers[place], numbers[other]))
-            if other != place and (pair[0] == pair[1] or pair in shares):
-                expected[str(other)] = shares.get(pair, 1.0)
-        assert one == pytest.approx(expected)
+        same = {str(n) for n in range(len(stored)) if numbers[n] == numbers[place] and n != place}
+        assert {key for key, share in one.items() if key in same} == same
 
 
 @pytest.mark.parametrize("least", [0.0, -0.1, 1.01])

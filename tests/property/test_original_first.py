@@ -17,7 +17,7 @@ from .state import assert_sound
 from .strategies import cuts_of, parts_of
 from .test_batches import new_store
 from .test_check_insert import ALIKE, THREE_BITS, chain
-from .test_clusters import is_edge
+from .test_clusters import is_edge, resemblance
 
 # An example takes some milliseconds.
 many = settings(max_examples=settings.default.max_examples * 2)
@@ -88,12 +88,13 @@ def in_order(records: Sequence[Record]) -> list[Record]:
 
 
 def by_the_rule(pages: dict[str, str], records: Sequence[Record]) -> dict[str, str]:
-    """Return what each duplicate duplicates: the earliest original, of those before it."""
+    """Return what each duplicate duplicates: of the originals before it, the most similar."""
     originals: list[str] = []
     found: dict[str, str] = {}
     for key, _ in in_order(records):
         near = (other for other in originals if is_edge(pages[key], pages[other], LEAST))
-        original = next(near, None)
+        # Of several that are equally similar, the earliest.
+        original = max(near, key=lambda other: resemblance(pages[key], pages[other]), default=None)
         if original is None:
             originals.append(key)
         else:

@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simstore.search.stars import Place, Spokes, repair, star_clusters
+from simstore.search.stars import Place, Spokes, joined_centre, repair, star_clusters
 
 TEXTS = 14
 PAIRS = [(a, b) for b in range(TEXTS) for a in range(b)]
@@ -76,7 +76,8 @@ class Kept:
 
 
 def share(one: int, other: int) -> float:
-    return 1 / (2 + one + other)
+    # Few values, so that many are alike.
+    return 1 / (2 + (one + other) % 3)
 
 
 def from_the_first(joined: set[frozenset[int]], place_of: Mapping[int, Place]) -> dict[int, Spokes]:
@@ -86,7 +87,8 @@ def from_the_first(joined: set[frozenset[int]], place_of: Mapping[int, Place]) -
     held = [sorted(pair) for pair in joined if pair <= rows.keys()]
     ends = np.array([[rows[a], rows[b]] for a, b in held], np.int64).reshape(-1, 2)
     order = np.array([rows[t] for t in sorted(texts, key=place_of.__getitem__)], np.int64)
-    centres = star_clusters(ends[:, 0], ends[:, 1], order).tolist()
+    shares = np.array([share(a, b) for a, b in held], np.float64)
+    centres = star_clusters(ends[:, 0], ends[:, 1], order, shares).tolist()
     canonical = {text for text in texts if centres[rows[text]] == rows[text]}
     spokes = {
         text: {
@@ -97,8 +99,7 @@ def from_the_first(joined: set[frozenset[int]], place_of: Mapping[int, Place]) -
         for text in texts
     }
     for text in texts:
-        first = min(spokes[text], key=place_of.__getitem__, default=text)
-        assert centres[rows[text]] == rows[first]
+        assert centres[rows[text]] == rows[joined_centre(text, spokes[text], place_of)]
     return spokes
 
 

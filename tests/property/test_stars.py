@@ -25,14 +25,19 @@ def graphs(draw: st.DrawFn) -> tuple[list[Edge], list[int]]:
     return edges, draw(st.permutations(range(count)))
 
 
+def share(one: int, other: int) -> float:
+    """Return one of few numbers for a pair, the same whichever way round it is."""
+    return 0.5 + (one * other + one + other) % 3 / 10
+
+
 def by_the_rule(edges: list[Edge], order: list[int]) -> list[int]:
     joined = {frozenset(edge) for edge in edges}
     canonical: list[int] = []
     centres = [-1] * len(order)
     for row in order:
-        # In the order in which they became canonical.
+        # In the order in which they became canonical; the first of the largest is taken.
         near = [other for other in canonical if frozenset((other, row)) in joined]
-        centres[row] = near[0] if near else row
+        centres[row] = max(near, key=lambda other: share(other, row)) if near else row
         if not near:
             canonical.append(row)
     return centres
@@ -40,7 +45,8 @@ def by_the_rule(edges: list[Edge], order: list[int]) -> list[int]:
 
 def found(edges: list[Edge], order: list[int]) -> list[int]:
     ends = np.array(edges, np.int64).reshape(-1, 2)
-    return star_clusters(ends[:, 0], ends[:, 1], np.array(order, np.int64)).tolist()
+    shares = np.array([share(*edge) for edge in edges], np.float64)
+    return star_clusters(ends[:, 0], ends[:, 1], np.array(order, np.int64), shares).tolist()
 
 
 @given(graphs())

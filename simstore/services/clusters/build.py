@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.model import LeastShares, Progress
-from simstore.search.stars import CanonicalOrder, LostStar, pass_on, star_clusters
+from simstore.search.stars import CanonicalOrder, LostStar, pass_on, spokes_among
 from simstore.services.clusters.cluster import policy_order
 from simstore.services.clusters.distinct_texts import Contents, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder, Edges
@@ -55,6 +55,7 @@ class BuiltStars:
 def write_from_scratch(
     opened: OpenStore,
     begun: ClusteringRow,
+    standing_rule: int,
     on_progress: Progress | None = None,
     known: KnownEdges | None = None,
 ) -> Callable[[Connection], None]:
@@ -63,7 +64,8 @@ def write_from_scratch(
     Args:
         opened: The store.
         begun: The rule.
-        on_progress: Called with documents read and in all, then with pairs compared and in all.
+        standing_rule: How members joined the clusters that stand, whose names are passed on.
+        on_progress: Called with documents read and in all, then with texts placed and in all.
         known: Tells the edges, where they were found elsewhere by the same rule.
 
     Returns:
@@ -72,7 +74,7 @@ def write_from_scratch(
     made = _stars(opened, begun, on_progress, known)
 
     def finish(connection: Connection) -> None:
-        _write(connection, made)
+        _write(connection, made, standing_rule)
 
     return finish
 
@@ -86,43 +88,42 @@ def _stars(
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
         held = read_contents(snapshot, on_progress=on_progress)
+        order = CanonicalOrder(begun.policy, begun.preferred)
+        _, firsts = policy_order(held, order)
+        majors = np.array(
+            order.majors([held.keys[row] for row in firsts.tolist()], held.byte_counts.tolist()),
+            np.int64,
+        )
+        times, numbers = held.first_seen[firsts], held.document_ids[firsts]
+        ordered = np.lexsort((numbers, times, majors))
         edges = known(held) if known is not None else None
         if edges is None:
             least = LeastShares(begun.min_resemblance)
             finder = EdgeFinder(snapshot, held, least, on_progress)
-            edges = finder.by_channels(begun.basis.radius)
-    order = CanonicalOrder(begun.policy, begun.preferred)
-    _, firsts = policy_order(held, order)
-    majors = np.array(
-        order.majors([held.keys[row] for row in firsts.tolist()], held.byte_counts.tolist()),
-        np.int64,
-    )
-    times, numbers = held.first_seen[firsts], held.document_ids[firsts]
-    ordered = np.lexsort((numbers, times, majors))
+            found = finder.spokes(ordered, begun.basis.radius)
+        else:
+            found = spokes_among(edges.first, edges.second, ordered, edges.resemblance)
     places = np.empty(len(ordered), np.int64)
     places[ordered] = np.arange(len(ordered))
-    one, other = places[edges.first], places[edges.second]
-    earlier, later = np.minimum(one, other), np.maximum(one, other)
-    centres = star_clusters(earlier, later, np.arange(len(ordered)))
-    spokes = np.flatnonzero(centres[earlier] == earlier)
-    spokes = spokes[np.lexsort((earlier[spokes], later[spokes]))]
+    later, earlier = places[found.texts], places[found.centres]
+    spokes = np.lexsort((earlier, later))
     return BuiltStars(
         digests=held.digests[ordered],
         majors=majors[ordered],
         first_seen=times[ordered],
         document_ids=numbers[ordered],
-        centres=centres,
+        centres=places[found.joined(ordered)][ordered],
         spoke_texts=later[spokes],
         spoke_centres=earlier[spokes],
-        resemblances=edges.resemblance[spokes],
+        resemblances=found.resemblance[spokes],
     )
 
 
-def _write(connection: Connection, made: BuiltStars) -> None:
+def _write(connection: Connection, made: BuiltStars, standing_rule: int) -> None:
     """Write stars in the place of those that are there; names of clusters pass on to them."""
     total = len(made.digests)
     ended_at = now()
-    before = _standing_names(connection, made)
+    before = _standing_names(connection, made, standing_rule)
     cluster_names.free_names(connection)
     clusters.drop_texts_and_spokes(connection)
     numbers = np.array(next_numbers(connection, "cluster_text", "text_id", total), np.int64)
@@ -166,7 +167,7 @@ class _Before:
     text_of: Mapping[int, int]
 
 
-def _standing_names(connection: Connection, made: BuiltStars) -> _Before:
+def _standing_names(connection: Connection, made: BuiltStars, join_rule: int) -> _Before:
     stars = cluster_names.all_names(connection)
     if not stars:
         return _Before({}, [], {})
@@ -180,7 +181,8 @@ def _standing_names(connection: Connection, made: BuiltStars) -> _Before:
             kept[star.name] = row
         else:
             lost.append(LostStar(star.name, row, star.document_id, ()))
-    members = _members(connection, {star.name: star.centre for star in stars}, lost, row_of)
+    centre_of = {star.name: star.centre for star in stars}
+    members = _members(connection, centre_of, lost, row_of, join_rule)
     documents = {star.document_id for star in lost}
     stand_for = np.flatnonzero(np.isin(made.document_ids, np.array(sorted(documents), np.int64)))
     return _Before(
@@ -195,12 +197,13 @@ def _members(
     centre_of: Mapping[int, int],
     lost: Sequence[LostStar],
     row_of: Mapping[bytes, int],
+    join_rule: int,
 ) -> dict[int, list[int]]:
     """Return the rows of the texts that were in lost stars, ascending, by name."""
     found: dict[int, list[int]] = {}
     for start in range(0, len(lost), _ASKED_STARS):
         some = lost[start : start + _ASKED_STARS]
-        joined = clusters.members(connection, [centre_of[star.name] for star in some])
+        joined = clusters.members(connection, [centre_of[star.name] for star in some], join_rule)
         texts = [text for of_star in joined.values() for text in of_star]
         digests = clusters.texts_by_number(connection, texts)
         for star in some:

@@ -17,9 +17,9 @@ from simstore.search.hamming import distances
 from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.resemblance import check_share
-from simstore.search.stars import CanonicalOrder, star_clusters
+from simstore.search.stars import CanonicalOrder, FoundSpokes, spokes_among
 from simstore.services.clusters.distinct_texts import Contents, read_contents
-from simstore.services.clusters.verified_edges import EdgeFinder, Edges
+from simstore.services.clusters.verified_edges import EdgeFinder
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.services.query.query import stale_reason
@@ -79,15 +79,16 @@ def cluster_documents(
     """Return the clusters of a store's documents.
 
     In the policy's order a document is canonical where it has no verified edge to an earlier
-    canonical document; every other joins the earliest one that it has an edge to. Documents of
-    the same text always have an edge; those of fewer features than the scheme asks for only where
-    one wholly contains the other and they resemble each other enough.
+    canonical document; every other joins, of those that it has an edge to, the one that it
+    resembles most, of several the earliest. Documents of the same text always have an edge; those
+    of fewer features than the scheme asks for only where one wholly contains the other and they
+    resemble each other enough.
 
     Args:
         opened: The store.
         options: How to cluster.
-        on_progress: Called with documents read and in all, then with pairs compared and in all;
-            by the exact join with texts read and in all.
+        on_progress: Called with documents read and in all, then with texts placed and in all; by
+            the exact join with texts read and in all.
 
     Raises:
         InvalidParameter: A parameter is out of its range, or asks for what the store has not.
@@ -103,16 +104,20 @@ def cluster_documents(
         held = read_contents(snapshot, collection=options.collection, on_progress=on_progress)
         finder = EdgeFinder(snapshot, held, least, on_progress)
         stale = stale_reason(snapshot)
+        placed = _Placed.of(held, CanonicalOrder.parse(options.policy))
         if options.exact_join:
             texts = finder.all_texts()
         else:
-            edges = finder.by_channels(radius)
+            spokes = finder.spokes(placed.texts, radius)
     if options.exact_join:
         # It may take long: no snapshot is held meanwhile.
         edges = finder.by_exact_join(texts)
+        spokes = spokes_among(
+            edges.first, edges.second, placed.texts, edges.resemblance, edges.likeness
+        )
     short = held.feature_counts[held.texts] < snapshot.scheme.least_features
     return Clustering(
-        clusters=tuple(_clusters(held, edges, options, basis)),
+        clusters=tuple(_clusters(held, placed, spokes, options.min_size, basis)),
         document_count=len(held.keys),
         too_short_count=int(np.count_nonzero(short)),
         radius=radius,
@@ -197,18 +202,45 @@ def cluster_basis(state: State, *, exact_join: bool) -> Literal["text", "sketch"
     return "sketch"
 
 
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Documents and their texts in the order of a policy.
+
+    Attributes:
+        places: Where each document stands in it, shape (documents,).
+        firsts: The first document with each text, shape (texts,).
+        texts: The texts by these, shape (texts,).
+    """
+
+    places: NDArray[np.int64]
+    firsts: NDArray[np.int64]
+    texts: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, held: Contents, order: CanonicalOrder) -> _Placed:
+        ordered, firsts = policy_order(held, order)
+        places = np.empty(len(ordered), np.int64)
+        places[ordered] = np.arange(len(ordered))
+        # Copies of a text have its edges and one to each other, so they follow their first one.
+        return cls(places, firsts, np.argsort(places[firsts]))
+
+
 def _clusters(
-    held: Contents, edges: Edges, options: ClusterOptions, basis: Literal["text", "sketch"]
+    held: Contents,
+    placed: _Placed,
+    spokes: FoundSpokes,
+    min_size: int,
+    basis: Literal["text", "sketch"],
 ) -> list[Cluster]:
-    ordered, firsts = policy_order(held, CanonicalOrder.parse(options.policy))
-    rows = np.arange(len(held.keys))
-    places = np.empty(len(rows), np.int64)
-    places[ordered] = rows
-    # Copies of a text have its edges and one to each other, so they follow their first document.
-    centre_texts = star_clusters(edges.first, edges.second, np.argsort(places[firsts]))
-    resemblance = _to_centre(centre_texts, edges, edges.resemblance)
-    likeness = None if edges.likeness is None else _to_centre(centre_texts, edges, edges.likeness)
-    centres = firsts[centre_texts[held.texts]]
+    places = placed.places
+    chosen = spokes.chosen(placed.texts)
+    centre_texts = np.arange(len(held.firsts))
+    centre_texts[spokes.texts[chosen]] = spokes.centres[chosen]
+    resemblance = _to_centre(spokes, chosen, spokes.resemblance, len(held.firsts))
+    likeness = None
+    if spokes.likeness is not None:
+        likeness = _to_centre(spokes, chosen, spokes.likeness, len(held.firsts))
+    centres = placed.firsts[centre_texts[held.texts]]
     # By the place of the canonical document, then by one's own; the canonical one is the first.
     members = np.lexsort((places, places[centres]))
     starts = np.flatnonzero(np.diff(centres[members], prepend=-1)).tolist()
@@ -218,7 +250,7 @@ def _clusters(
     same = held.texts == held.texts[centres]
     found = []
     for start, end in zip(starts, ends, strict=True):
-        if end - start >= options.min_size:
+        if end - start >= min_size:
             of_cluster = members[start:end].tolist()
             found.append(
                 Cluster(
@@ -261,14 +293,9 @@ def policy_order(
 
 
 def _to_centre(
-    centres: NDArray[np.int64], edges: Edges, shares: NDArray[np.float64]
+    spokes: FoundSpokes, chosen: NDArray[np.int64], shares: NDArray[np.float64], count: int
 ) -> NDArray[np.float64]:
-    """Return the share of the edge of each text to its canonical one; 1 to itself."""
-    total = max(len(centres), 1)
-    rows = np.arange(len(centres))
-    codes = np.minimum(rows, centres) * total + np.maximum(rows, centres)
-    members = np.flatnonzero(rows != centres)
-    result = np.ones(len(centres), np.float64)
-    known = edges.first * total + edges.second
-    result[members] = shares[np.searchsorted(known, codes[members])]
+    """Return the share of each text and its canonical one; 1 of one with itself."""
+    result = np.ones(count, np.float64)
+    result[spokes.texts[chosen]] = shares[chosen]
     return result

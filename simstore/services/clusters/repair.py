@@ -7,7 +7,16 @@ from collections.abc import Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.stars import CanonicalOrder, LostStar, Place, Repair, Spokes, pass_on, repair
+from simstore.search.stars import (
+    CanonicalOrder,
+    LostStar,
+    Place,
+    Repair,
+    Spokes,
+    joined_centre,
+    pass_on,
+    repair,
+)
 from simstore.services.duplicates.edges import CandidateText, EdgeSearch
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import cluster_names, clusters
@@ -193,7 +202,7 @@ def _lost(
     members: dict[int, list[int]] = {}
     for text in sorted(made.after, key=lambda one: places[one]):
         if spokes := made.before[text]:
-            members.setdefault(min(spokes, key=lambda one: places[one]), []).append(text)
+            members.setdefault(joined_centre(text, spokes, places), []).append(text)
     lost = [
         LostStar(
             named[centre],
@@ -249,7 +258,7 @@ def _write_names(
     places = graph.places(asked)
 
     def centre_of(text: int) -> int:
-        return min(made.after[text], key=lambda one: places[one], default=text)
+        return joined_centre(text, made.after[text], places)
 
     passed = pass_on(lost, made.promoted, {row.place[2]: row.text_id for row in put_in}, centre_of)
     cluster_names.end_names(connection, dict.fromkeys(passed.merged), ended_at)

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.fingerprint.minhash import BandLayout, band_values, estimates
 from simstore.fingerprint.shingle_sets import ShingleSets
 from simstore.model import LeastShares, Progress
 from simstore.search.agreement import connected, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
-from simstore.search.bands import pairs_of_columns
+from simstore.search.block_keys import BlockKeys, block_keys
 from simstore.search.likeness import TermVectors, alike_pairs, likenesses
 from simstore.search.resemblance import EdgeRule, size_ratios
-from simstore.search.sorted_tables import near_pairs
+from simstore.search.star_search import Compared, Comparer, Postings, Signatures, search_stars
+from simstore.search.stars import FoundSpokes
+from simstore.services.clusters.compared_texts import ByTexts
 from simstore.services.clusters.distinct_texts import Contents, read_shingles
 from simstore.services.clusters.term_rows import read_vectors
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage.sketches import WORDS
+from simstore.text.mixing import mix
 
-# Pairs whose sketches are compared at a time.
-_BLOCK_PAIRS = 1 << 16
+# Equal values of two sketches from which likeness is likely.
+_LIKELY_EQUAL = 48
 # Pairs whose texts are held and compared at a time.
 _BLOCK_TEXT_PAIRS = 1 << 11
 
@@ -102,31 +105,70 @@ class EdgeFinder:
             codes.append(pair_codes(alike.first, alike.second, total))
         return self._compared(read, np.unique(np.concatenate(codes)))
 
-    def by_channels(self, radius: int | None) -> Edges:
-        """Return the edges among what the channels find.
+    def spokes(self, order: NDArray[np.int64], radius: int | None) -> FoundSpokes:
+        """Return the edges of each text to canonical texts before it, among what channels find.
 
         Args:
+            order: All texts, the earliest first.
             radius: Radius of channel 1, in bits; None: not by it.
         """
-        held, least = self._held, self._least
-        total = len(held.firsts)
-        codes = [np.empty(0, np.int64)]
-        if radius is not None:
-            codes.append(self._near(radius))
-        if self._snapshot.channels.has_word_sketches:
-            codes.append(self._agreeing())
-        found = np.unique(np.concatenate(codes))
-        first, second = found // max(total, 1), found % max(total, 1)
-        if self._snapshot.channels.has_word_sketches and least.likeness is None:
-            # The size alone tells that sets of very different sizes cannot resemble each other.
-            sizes = held.shingle_counts
-            found = found[self._rule.may_hold(sizes[first], sizes[second])]
+        signatures = self._signatures(radius)
+        return search_stars(signatures, order, self._comparer(), self._on_progress)
+
+    def _comparer(self) -> Comparer:
+        if self._least.likeness is not None:
+            return _ByLikeness(self._compared_in_blocks, len(self._held.firsts))
         if self._snapshot.settings.text_kept:
-            return self._compared_in_blocks(found)
-        first, second = found // max(total, 1), found % max(total, 1)
-        return self._judged(
-            Edges(first, second, self._estimates(first, second), None), None, held.shingle_counts
+            return ByTexts(self._snapshot, self._held, self._rule)
+        return _BySketches(self._held, self._rule)
+
+    def _signatures(self, radius: int | None) -> Signatures:
+        """Return what tells which texts may have an edge."""
+        held, count = self._held, len(self._held.firsts)
+        sketched = self._snapshot.channels.has_word_sketches
+        texts = np.flatnonzero(held.shingle_counts) if sketched else np.empty(0, np.int64)
+        bands = Postings((), texts, count, 0)
+        if sketched:
+            packed = WORDS.layout(self._snapshot.connection, self._snapshot.scheme_id)
+            layout = packed.layout if packed else self._snapshot.channels.layout
+            if self._least.resemblance is not None and self._least.likeness is None:
+                layout = layout.enough_for(self._least.resemblance)
+            bands = Postings(_bands(held.sketches, texts, layout), texts, count, layout.bands)
+        owners, words = self._fingerprints() if radius is not None else self._no_fingerprints()
+        keys = block_keys(self._snapshot.scheme.bits, radius or 0, len(owners))
+        masks = _mask_words(keys, words.shape[1])
+        rows = np.arange(len(owners))
+        prints = Postings(_keys(words, masks), rows, len(owners), len(masks))
+        # Nothing but the vectors themselves tells what likeness two texts have.
+        told = sketched and self._least.likeness is None
+        fewest = self._rule.fewest_equal if told else 0
+        return Signatures(
+            bands=bands,
+            sketches=held.sketches,
+            sizes=held.shingle_counts,
+            prints=prints,
+            print_bounds=np.searchsorted(owners, np.arange(count + 1)),
+            print_texts=owners,
+            words=words,
+            radius=radius or 0,
+            least_ratio=(self._least.resemblance or 0.0) if told else 0.0,
+            fewest_equal=fewest,
+            likely_equal=fewest if told else _LIKELY_EQUAL,
         )
+
+    def _fingerprints(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """Return the fingerprints of texts that may have an edge, and the text of each."""
+        held = self._held
+        rows = np.flatnonzero(held.fingerprinted)
+        if self._snapshot.channels.has_word_sketches:
+            rows = rows[held.shingle_counts[held.texts[rows]] > 0]
+        # Copies of a text have one fingerprint, unless it covers metadata too.
+        known = np.column_stack((held.texts[rows].astype(np.uint64), held.words[rows]))
+        known = np.unique(known, axis=0)
+        return known[:, 0].astype(np.int64), np.ascontiguousarray(known[:, 1:])
+
+    def _no_fingerprints(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        return np.empty(0, np.int64), np.empty((0, self._held.words.shape[1]), np.uint64)
 
     def _compared_in_blocks(self, codes: NDArray[np.int64]) -> Edges:
         """Return those of the pairs that hold; the texts of some pairs are held at a time."""
@@ -139,8 +181,6 @@ class EdgeFinder:
             part = order[start : start + _BLOCK_TEXT_PAIRS]
             read = self._read(np.unique(np.concatenate((first[part], second[part]))))
             found.append(self._compared(read, np.sort(codes[part])))
-            if self._on_progress is not None:
-                self._on_progress(min(start + _BLOCK_TEXT_PAIRS, len(codes)), len(codes))
         return _joined(found)
 
     def _no_likeness(self) -> NDArray[np.float64] | None:
@@ -170,45 +210,6 @@ class EdgeFinder:
         sizes[read.texts] = read.sets.sizes()
         edges = Edges(first, second, resemblances(read.sets, *rows), likeness)
         return self._judged(edges, cosine, sizes)
-
-    def _near(self, radius: int) -> NDArray[np.int64]:
-        """Return the codes of the pairs of texts with fingerprints within the radius."""
-        held = self._held
-        rows = np.flatnonzero(held.fingerprinted)
-        if self._snapshot.channels.has_word_sketches:
-            rows = rows[held.shingle_counts[held.texts[rows]] > 0]
-        # Copies of a text have one fingerprint, unless it covers metadata too.
-        known = np.column_stack((held.texts[rows].astype(np.uint64), held.words[rows]))
-        known = np.unique(known, axis=0)
-        first, second = near_pairs(known[:, 1:], self._snapshot.scheme.bits, radius)
-        texts = known[:, 0].astype(np.int64)
-        return pair_codes(texts[first], texts[second], len(held.firsts))
-
-    def _agreeing(self) -> NDArray[np.int64]:
-        """Return the codes of the pairs of texts whose sketches agree in a band."""
-        packed = WORDS.layout(self._snapshot.connection, self._snapshot.scheme_id)
-        layout = packed.layout if packed else self._snapshot.channels.layout
-        texts = np.flatnonzero(self._held.shingle_counts)
-
-        def columns() -> Iterator[NDArray[np.uint64]]:
-            # One band at a time: those of all take more than the sketches. The hash of a band
-            # does not depend on its place.
-            for first in range(0, layout.bands * layout.rows, layout.rows):
-                values = self._held.sketches[texts, first : first + layout.rows]
-                yield band_values(values, BandLayout(1, layout.rows))[:, 0]
-
-        pairs = texts[pairs_of_columns(columns(), len(texts))]
-        return pair_codes(pairs[:, 0], pairs[:, 1], len(self._held.firsts))
-
-    def _estimates(
-        self, first: NDArray[np.int64], second: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
-        made = self._held.sketches
-        result = np.zeros(len(first), np.float64)
-        for start in range(0, len(first), _BLOCK_PAIRS):
-            part = slice(start, start + _BLOCK_PAIRS)
-            result[part] = (made[first[part]] == made[second[part]]).mean(axis=1)
-        return result
 
     def _judged(
         self, edges: Edges, cosine: NDArray[np.float64] | None, sizes: NDArray[np.int64]
@@ -249,3 +250,98 @@ def _joined(parts: list[Edges]) -> Edges:
         np.concatenate([part.resemblance for part in parts])[order],
         np.concatenate(likeness)[order] if likeness else None,
     )
+
+
+def _bands(
+    made: NDArray[np.uint16], texts: NDArray[np.int64], layout: BandLayout
+) -> Iterator[NDArray[np.uint64]]:
+    # One band at a time: those of all take more than the sketches. The hash of a band does not
+    # depend on its place.
+    for first in range(0, layout.bands * layout.rows, layout.rows):
+        values = made[texts, first : first + layout.rows]
+        yield band_values(values, BandLayout(1, layout.rows))[:, 0]
+
+
+def _mask_words(keys: BlockKeys, width: int) -> NDArray[np.uint64]:
+    """Return the bits of each key, shape (keys, words)."""
+    low = (1 << 64) - 1
+    return np.array(
+        [[mask >> 64 * (width - 1 - word) & low for word in range(width)] for mask in keys.masks()],
+        np.uint64,
+    )
+
+
+def _keys(words: NDArray[np.uint64], masks: NDArray[np.uint64]) -> Iterator[NDArray[np.uint64]]:
+    for mask in masks:
+        value = np.zeros(len(words), np.uint64)
+        for word in range(words.shape[1]):
+            value = mix(value) ^ (words[:, word] & mask[word]) if word else words[:, 0] & mask[0]
+        yield value
+
+
+class _BySketches:
+    """Compares by sketches alone."""
+
+    def __init__(self, held: Contents, rule: EdgeRule) -> None:
+        self._held = held
+        self._rule = rule
+
+    def expect(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
+        """Do nothing: all sketches are there."""
+
+    def compare(self, text: int, others: NDArray[np.int64]) -> Compared:
+        """Return what the estimates say."""
+        held = self._held
+        shares = estimates(held.sketches[others], held.sketches[text])
+        ratios = size_ratios(held.shingle_counts[others], held.shingle_counts[[text]])
+        fewest = np.minimum(held.feature_counts[others], held.feature_counts[text])
+        return Compared(self._rule.holds(shares, ratios, fewest), shares)
+
+
+class _ByLikeness:
+    """Compares vectors, which the texts of many pairs are read for at once.
+
+    Args:
+        compared: Returns those of some pairs, as codes, that have an edge.
+        total: Texts that there are.
+    """
+
+    def __init__(self, compared: Callable[[NDArray[np.int64]], Edges], total: int) -> None:
+        self._compared = compared
+        self._total = total
+        self._done: set[int] = set()
+        self._edges: dict[int, tuple[float, float]] = {}
+
+    def expect(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
+        """Compare the pairs."""
+        self._done, self._edges = set(), {}
+        self._compare(pair_codes(first, second, self._total))
+
+    def compare(self, text: int, others: NDArray[np.int64]) -> Compared:
+        """Return what is known of the pairs; those that are not are compared."""
+        codes = [int(code) for code in _codes(text, others, self._total)]
+        self._compare(np.array([code for code in codes if code not in self._done], np.int64))
+        holds = np.array([code in self._edges for code in codes], np.bool_)
+        found = [self._edges.get(code, (0.0, 0.0)) for code in codes]
+        shares = np.array(found, np.float64).reshape(-1, 2)
+        return Compared(holds, shares[:, 0], shares[:, 1])
+
+    def _compare(self, codes: NDArray[np.int64]) -> None:
+        if not len(codes):
+            return
+        codes = np.unique(codes)
+        edges = self._compared(codes)
+        self._done.update(codes.tolist())
+        known = edges.first * self._total + edges.second
+        likeness = edges.resemblance if edges.likeness is None else edges.likeness
+        self._edges.update(
+            zip(
+                known.tolist(),
+                zip(edges.resemblance.tolist(), likeness.tolist(), strict=True),
+                strict=True,
+            )
+        )
+
+
+def _codes(text: int, others: NDArray[np.int64], total: int) -> NDArray[np.int64]:
+    return np.minimum(others, text) * total + np.maximum(others, text)

@@ -213,7 +213,7 @@ class EdgeSearch:
         """Return whether two texts may have an edge.
 
         Fingerprints that are too far from each other have none, nor have sets of very different
-        sizes.
+        sizes, nor those whose sketches have hardly a value in common.
         """
         if self._within is not None:
             distance = _distance(one, other)
@@ -224,7 +224,12 @@ class EdgeSearch:
         sizes = one.shingle_count, other.shingle_count
         if sizes[0] is None or sizes[1] is None:
             return True
-        return size_ratio(sizes[0], sizes[1]) >= self._least
+        if size_ratio(sizes[0], sizes[1]) < self._least:
+            return False
+        if one.sketch is None or other.sketch is None:
+            return True
+        equal = np.count_nonzero(one.sketch == other.sketch)
+        return bool(equal >= self._rule.fewest_equal)
 
     def _share(
         self, one: CandidateText, other: CandidateText, sets: dict[bytes, NDArray[np.uint64]]

@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol
 
 from simstore.model import Clustering, ClusterMember
 from simstore.model.export import ExclusionReason
+from simstore.search.stars import JOINS_NEAREST, joined_centre
 from simstore.services.clusters.reasons import ClusterRule
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import cluster_names, clusters, documents
@@ -55,12 +56,15 @@ class StoredClusterJudge:
         held |= clusters.texts_by_number(connection, sorted(far))
         if far - held.keys():
             raise corrupt(connection, "edges of kept clusters lead to texts that are not there")
+        kept = clusters.row(connection)
+        join_rule = JOINS_NEAREST if kept is None else kept.basis.join_rule
+        places = {number: one.place for number, one in held.items()}
         stands: dict[int, tuple[int, float]] = {}
         for row in rows:
             text = texts.get(row.digest)
             if text is not None:
                 shares = led.get(text.text_id, {})
-                centre = min(shares, key=lambda one: held[one].place, default=text.text_id)
+                centre = joined_centre(text.text_id, shares, places, join_rule)
                 if held[centre].place[2] != row.document_id:
                     stands[row.document_id] = centre, shares.get(centre, 1.0)
         names = cluster_names.names(connection, sorted({centre for centre, _ in stands.values()}))

@@ -2,11 +2,13 @@
 
 Decided in the order of the documents, as if each were stored before the next is looked at. A
 duplicate points at an *original* that it has a verified edge to: a document that is not flagged
-itself. Of a document and the originals that it is like, the rule of
-:mod:`simstore.services.history.originals` chooses one: the earliest where no link decides. What is
-chosen itself, or is like no original, is an original, so duplicates do not chain.
+itself. Of a document and the originals that it is like, links may choose one
+(:mod:`simstore.services.history.originals`). Where they do not, it is the one that the document
+resembles most of those that come before it. What is chosen itself, or is like no earlier original,
+is an original, so duplicates do not chain.
 
-A document that is an original though others of those are stored makes duplicates of them. Then the
+A document that is an original though others of those are stored makes duplicates of them, or is
+resembled more by duplicates of others. Then the
 screen is *unsettled*: nothing after that document is decided until
 :mod:`simstore.services.ingest.later_originals` has dealt with them.
 """
@@ -27,7 +29,7 @@ from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edges import BASES, Basis, EdgeSearch, Verified
 from simstore.services.features import corpus_statistics
 from simstore.services.features.prepare import PreparedBatch
-from simstore.services.ingest.original_choice import NEW, Contender, Contenders
+from simstore.services.ingest.original_choice import NEW, Contender, Contenders, nearness
 from simstore.services.ingest.sequential_edges import SequentialEdges
 from simstore.services.open_store.open_store import Snapshot
 from simstore.sources.seen_since import first_sight
@@ -372,13 +374,11 @@ class DuplicateChecker:
                 self.unsettled = place
                 return None
         else:
-            # What comes later is not compared once there is one.
-            for one in originals:
-                if one.position > me.position:
-                    break
-                edge = self._edge(place, one)
-                if edge is not None:
-                    return _as_original(one, edge)
+            earlier = (one for one in originals if one.position < me.position)
+            edges = [(one, edge) for one in earlier if (edge := self._edge(place, one)) is not None]
+            if edges:
+                nearest = min(edges, key=lambda found: nearness(found[1].resemblance, found[0]))
+                return _as_original(*nearest)
         later = [one for one in like if one.position > me.position]
         if self._is_before_any(place, later, me):
             self.unsettled = place
@@ -391,7 +391,7 @@ class DuplicateChecker:
         me: Contender,
         before: tuple[int, int] | None = None,
     ) -> bool:
-        """Return whether a document has an edge to an original, or to what duplicates a later one.
+        """Return whether a document makes duplicates of others, or they may resemble it more.
 
         Args:
             place: The document.
@@ -401,25 +401,34 @@ class DuplicateChecker:
                 over.
         """
         for one in some:
-            original = one if self._is_original(one) else self._original_of_flagged(one)
-            if original is None or original.key == me.key or original.position < me.position:
+            original: Contender | None = one
+            share: float | None = None
+            if not self._is_original(one):
+                original, share = self._original_of_flagged(one)
+            if original is None or original.key == me.key:
                 continue
             if before is not None and min(one.position, original.position) > before:
                 continue
-            if self._edge(place, one) is not None:
+            edge = self._edge(place, one)
+            if edge is not None and (
+                original is one or nearness(edge.resemblance, me) < nearness(share, original)
+            ):
                 return True
         return False
 
-    def _original_of_flagged(self, one: Contender) -> Contender | None:
+    def _original_of_flagged(self, one: Contender) -> tuple[Contender | None, float | None]:
+        """Return what a document duplicates, and its resemblance to it."""
         if one.place is not None:
             found = self.found[one.place]
+            share = found.resemblance
             if found.place is not None:
-                return self._arriving[found.place]
+                return self._arriving[found.place], share
             number = found.document_id
         else:
             row = self._late.get(one.document_id or 0)
             number = None if row is None else row.original_id
-        return None if number is None else self._rule.stored([number]).get(number)
+            share = None if row is None else row.resemblance
+        return None if number is None else self._rule.stored([number]).get(number), share
 
     def _is_original(self, one: Contender) -> bool:
         """Return whether what is stored, or was put by now, is an original by now."""

@@ -23,7 +23,7 @@ from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.duplicates import as_duplicate
 from simstore.services.duplicates.edges import Edge, EdgeSearch
 from simstore.services.ingest.duplicate_checker import DuplicateRule
-from simstore.services.ingest.original_choice import Contender, Contenders
+from simstore.services.ingest.original_choice import Contender, Contenders, nearness
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.removal.remove import remove_rows
 from simstore.storage import documents as document_rows
@@ -99,9 +99,14 @@ class _Settling:
         known = self._rule.stored([number, *of])
         self._read([number, *of])
         originals = [other for other in of if self._original(other) is None]
-        chosen = self._rule.original([known[number], *(known[other] for other in originals)])
-        if chosen.document_id is not None and chosen.document_id != number:
-            self._put(number, chosen.document_id, of[chosen.document_id])
+        claimants = [known[number], *(known[other] for other in originals)]
+        if self._rule.are_linked(claimants):
+            chosen: Contender | None = self._rule.original(claimants)
+        else:
+            shares = ((known[other], of[other].resemblance) for other in originals)
+            chosen = self._rule.nearest(known[number], shares)
+        if chosen is not None and chosen.document_id not in (None, number):
+            self._put(number, chosen.order, of[chosen.order])
             return
         if self._original(number) is not None:
             self._now[number] = None
@@ -110,15 +115,26 @@ class _Settling:
         self._repoint(known[number], [known[one] for one in of if one not in originals], of)
 
     def _repoint(self, one: Contender, flagged: list[Contender], of: dict[int, Edge]) -> None:
-        """Let later duplicates point at an original that comes before theirs."""
+        """Let later duplicates point at an original that they resemble more than theirs."""
         originals = self._rule.stored(
             number for other in flagged if (number := self._original(other.order)) is not None
         )
         for other in flagged:
             original = originals.get(self._original(other.order) or 0)
-            is_earlier = original is None or one.position < original.position
-            if is_earlier and one.position < other.position and one.document_id is not None:
-                self._put(other.order, one.document_id, of[other.order])
+            edge = of[other.order]
+            is_nearer = original is None or nearness(edge.resemblance, one) < nearness(
+                self._share(other.order), original
+            )
+            if is_nearer and one.position < other.position and one.document_id is not None:
+                self._put(other.order, one.document_id, edge)
+
+    def _share(self, number: int) -> float | None:
+        """Return the resemblance of a duplicate to its original by now."""
+        now = self._now.get(number)
+        if now is not None:
+            return now[1].resemblance
+        before = self._before[number]
+        return None if before is None else before.resemblance
 
     def _put(self, number: int, original: int, edge: Edge) -> None:
         """Note what a document duplicates; what was flagged because of it waits."""

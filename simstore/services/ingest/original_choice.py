@@ -1,7 +1,8 @@
 """Choose the original of a new document among stored ones that are alike.
 
-The rule is that of `show` (:mod:`simstore.services.history.originals`). Where nothing links to
-anything it is the order of first sights alone, and no more is read than that.
+Where links decide, the rule is that of `show` (:mod:`simstore.services.history.originals`). Else a
+document that comes before all that it is like is an original, and any other is a duplicate of the
+one it resembles most, of those before it.
 """
 
 from __future__ import annotations
@@ -47,6 +48,11 @@ class Contender:
     def position(self) -> tuple[int, int]:
         """Return where it stands by its date, then by the order of ingest."""
         return self.first_seen, self.order
+
+
+def nearness(resemblance: float | None, original: Contender) -> tuple[float, tuple[int, int]]:
+    """Return by what originals of one document are compared; the smallest is chosen."""
+    return -(resemblance or 0.0), original.position
 
 
 class Contenders:
@@ -112,6 +118,21 @@ class Contenders:
         ]
         chosen, _ = original_of(claimants)
         return some[claimants.index(chosen)]
+
+    def nearest(
+        self, me: Contender, some: Iterable[tuple[Contender, float | None]]
+    ) -> Contender | None:
+        """Return which of some originals a document duplicates; None: all come after it.
+
+        Args:
+            me: The document.
+            some: Originals that it is like, and its resemblance to each; None: not known.
+        """
+        return min(
+            (one for one in some if one[0].position < me.position),
+            key=lambda one: nearness(one[1], one[0]),
+            default=(None, None),
+        )[0]
 
     def _links_of(self, some: Sequence[Contender]) -> dict[bytes, frozenset[bytes]]:
         asked = {

@@ -392,6 +392,8 @@ clustering = Table(
     Column("attempt", BIG, nullable=False),
     Column("created_at", BIG, nullable=False),
     Column("updated_at", BIG, nullable=False),
+    # How members choose among canonical texts; 1: the earliest.
+    Column("join_rule", Integer, nullable=False, server_default="1"),
     CheckConstraint("clustering_id = 1", name="one"),
     CheckConstraint("state IN ('building', 'standing')", name="state"),
     CheckConstraint("policy IN ('first', 'longest', 'prefer')", name="policy"),

@@ -13,9 +13,8 @@ from stores import SIMTOOL, WEB, create, raw
 
 from simstore.errors import CorruptStore, InvalidParameter, NotFound
 from simstore.model import Clustering, Document, LeastShares
-from simstore.search.sorted_tables import near_pairs
+from simstore.search.set_pool import SetPool
 from simstore.services.channels.pack_sketches import pack
-from simstore.services.clusters import verified_edges
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import documents
@@ -310,17 +309,62 @@ def test_fingerprints_that_cover_metadata_differ_and_copies_stay_together(tmp_pa
 def test_copies_cost_one_comparison_not_one_a_pair(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    compared: list[int] = []
-
-    def counted(words: Any, bits: int, radius: int) -> Any:
-        compared.append(len(words))
-        return near_pairs(words, bits, radius)
-
-    monkeypatch.setattr(verified_edges, "near_pairs", counted)
+    compared = count_comparisons(monkeypatch)
     with filled(tmp_path, {f"copy {n}": A for n in range(500)} | {"b": B}) as store:
         (found,) = clusters(store, min_resemblance=0.6)
     assert len(found) == 501
-    assert compared == [2]
+    assert compared == [1]
+
+
+def template_pages(count: int, own_words: int) -> dict[str, str]:
+    """Return pages of one template of 200 words, some of which each page has of its own."""
+    template = made_up(5, 200)
+    pages = {}
+    for number in range(count):
+        drawn = random.Random(f"page {number}")
+        places = set(drawn.sample(range(200), own_words))
+        pages[str(number)] = " ".join(
+            f"v{drawn.randrange(10**6)}" if place in places else word
+            for place, word in enumerate(template)
+        )
+    return pages
+
+
+@pytest.mark.parametrize("count", [300, 1_200])
+def test_pages_of_one_template_are_compared_with_the_canonical_one_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int
+) -> None:
+    compared = count_comparisons(monkeypatch)
+    with filled(tmp_path, template_pages(count, 6)) as store:
+        (found,) = clusters(store, min_resemblance=0.5)
+        assert len(found) == count
+        assert sum(compared) == count - 1
+        compared.clear()
+        assert store.clusters.build().cluster_count == 1
+        assert sum(compared) == count - 1
+
+
+def test_what_sketches_tell_is_not_compared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Two of them have a resemblance of about .07: many agree in a band, hardly any in 33 values.
+    compared = count_comparisons(monkeypatch)
+    with filled(tmp_path, template_pages(200, 60)) as store:
+        assert clusters(store, min_resemblance=0.5) == []
+    assert sum(compared) < 20
+
+
+def count_comparisons(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list to which each call adds how many pairs of texts are compared exactly."""
+    compared: list[int] = []
+    compare = SetPool.resemblances
+
+    def counted(pool: SetPool, text: int, others: Any) -> Any:
+        compared.append(len(others))
+        return compare(pool, text, others)
+
+    monkeypatch.setattr(SetPool, "resemblances", counted)
+    return compared
 
 
 def test_empty_store_and_removed_documents(tmp_path: Path) -> None:

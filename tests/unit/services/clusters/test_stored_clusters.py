@@ -127,7 +127,7 @@ def test_earlier_date_of_a_document_moves_it(store: Store) -> None:
     [
         ("first", [["a", "b"], ["c"]]),
         ("longest", [["b", "a", "c"]]),
-        ("prefer:^c$", [["c", "b"], ["a"]]),
+        ("prefer:^b$", [["b", "a", "c"]]),
         ("prefer:nothing", [["a", "b"], ["c"]]),
     ],
 )
@@ -272,6 +272,29 @@ def test_other_bands_or_another_scheme_make_clusters_anew(store: Store) -> None:
     summary = store.clusters.build()
     assert (summary.made_anew, summary.radius) == (True, None)
     assert named(store) == before
+
+
+def test_clusters_of_the_first_rule_are_read_by_it_and_made_anew(
+    store: Store, tmp_path: Path
+) -> None:
+    # b is like both a and c, which are not like each other, and more like c.
+    nearer = " ".join(changed(made_up(1), range(10)))
+    add(store, dated("a", A, 10), dated("c", C, 11), dated("b", nearer, 12))
+    assert kept(store) == {1: ["a"], 2: ["c", "b"]}
+    # As a store is whose clusters were kept before members joined what they resemble most.
+    with raw(tmp_path) as connection:
+        connection.execute("UPDATE clustering SET join_rule = 1")
+    status = store.clusters.status(largest=True)
+    assert status is not None
+    assert (status.is_current, status.largest_count) == (False, 2)
+    assert named(store) == {1: ["a", "b"], 2: ["c"]}
+    place = store.clusters.of("b")
+    assert place is not None
+    assert place.canonical_key == "a"
+    assert not list(store.maintenance.fsck())
+    assert store.clusters.build().made_anew
+    assert named(store) == {1: ["a"], 2: ["c", "b"]}
+    assert merges(store) == []
 
 
 def test_new_generation_of_a_corpus_dependent_scheme_makes_clusters_anew(tmp_path: Path) -> None:

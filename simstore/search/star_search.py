@@ -1,0 +1,463 @@
+"""Make stars from the first, comparing each text with what may be its canonical text only.
+
+Texts are taken in their order. One that has no edge to an earlier canonical text is canonical and
+*stands*: later texts meet it. Nothing else is met, so n near copies of one text are compared n
+times, not n * n / 2 times. Two texts meet where a band of their sketches agrees, or a key of their
+fingerprints, where these are within the radius; what their sizes and sketches tell already is not
+compared (:meth:`~simstore.search.resemblance.EdgeRule.fewest_equal`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore import compiled
+from simstore.compiled import Kernel
+from simstore.model import Progress
+from simstore.search.hamming import distances
+from simstore.search.resemblance import size_ratios
+from simstore.search.stars import FoundSpokes
+
+# Texts that are looked at ahead, so that what they are compared by is read at once.
+_BLOCK_TEXTS = 2_048
+# Pairs of them that are told ahead; what is not told is read when it is compared.
+_TOLD_PAIRS = 1 << 17
+# What a text takes without Numba.
+_SECONDS_A_TEXT = 2e-4
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What came of comparing a text with others.
+
+    Attributes:
+        holds: Whether they have an edge, shape (others,).
+        resemblance: Their resemblance where they have one, float64.
+        likeness: Their likeness, likewise; None where it was not asked for.
+    """
+
+    holds: NDArray[np.bool_]
+    resemblance: NDArray[np.float64]
+    likeness: NDArray[np.float64] | None = None
+
+
+class Comparer(Protocol):
+    """Decides which pairs of texts have an edge."""
+
+    def expect(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
+        """Read what pairs are compared by that will be asked for next, most of them."""
+
+    def compare(self, text: int, others: NDArray[np.int64]) -> Compared:
+        """Return which others a text has an edge to."""
+
+
+class Postings:
+    """Which rows that stand have a value of a column in common with another.
+
+    Args:
+        columns: The values of the rows, a column at a time, shape (rows,) each.
+        rows: The rows, int64, ascending.
+        count: Rows that there are; those that are not among ``rows`` share nothing.
+        width: Columns.
+    """
+
+    def __init__(
+        self,
+        columns: Iterable[NDArray[np.uint64]],
+        rows: NDArray[np.int64],
+        count: int,
+        width: int,
+    ) -> None:
+        self.groups = np.full((count, width), -1, np.int32)
+        sizes = [np.empty(0, np.int64)]
+        total = 0
+        for place, column in enumerate(columns):
+            order = np.argsort(column, kind="stable")
+            ordered = column[order]
+            number = np.cumsum(np.append(False, ordered[1:] != ordered[:-1])[: len(ordered)])
+            members = np.bincount(number, minlength=0)
+            several = members > 1
+            kept = several[number]
+            numbers = np.cumsum(several) - 1 + total
+            self.groups[rows[order[kept]], place] = numbers[number[kept]]
+            sizes.append(members[several])
+            total += int(np.count_nonzero(several))
+        held = np.concatenate(sizes)
+        self.starts = np.cumsum(held) - held
+        self.filled = np.zeros(total, np.int32)
+        self.slots = np.empty(int(held.sum()), np.int32)
+
+    def arrays(self) -> tuple[Any, ...]:
+        """Return what the compiled form works on."""
+        return self.groups, self.starts, self.filled, self.slots
+
+    def stand(self, row: int) -> None:
+        """Let a row be met."""
+        for group in self.groups[row]:
+            if group >= 0:
+                self.slots[self.starts[group] + self.filled[group]] = row
+                self.filled[group] += 1
+
+    def fall(self, row: int) -> None:
+        """Take the row back that was the last to stand."""
+        for group in self.groups[row]:
+            if group >= 0:
+                self.filled[group] -= 1
+
+    def met(self, row: int) -> NDArray[np.int32]:
+        """Return the rows that stand and share a value with one; they may repeat."""
+        groups = self.groups[row]
+        groups = groups[groups >= 0]
+        groups = groups[self.filled[groups] > 0]
+        parts = [self.slots[:0]]
+        for group in groups.tolist():
+            start = self.starts[group]
+            parts.append(self.slots[start : start + self.filled[group]])
+        return np.concatenate(parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Signatures:
+    """What tells which texts may have an edge.
+
+    Attributes:
+        bands: Postings of the texts by the bands of their sketches.
+        sketches: Sketch of each text, uint16, shape (texts, 128).
+        sizes: Distinct shingles of each, int64, shape (texts,).
+        prints: Postings of fingerprints by their keys.
+        print_bounds: The fingerprints of text t are rows ``[bounds[t], bounds[t + 1])``.
+        print_texts: The text of each fingerprint, ascending, int64.
+        words: The fingerprints, uint64, shape (fingerprints, words).
+        radius: Bits, inclusive.
+        least_ratio: Least ratio of two sizes; 0: any.
+        fewest_equal: Fewest equal values of two sketches; 0: any.
+        likely_equal: From so many equal values on an edge is likely: a matter of speed alone.
+    """
+
+    bands: Postings
+    sketches: NDArray[np.uint16]
+    sizes: NDArray[np.int64]
+    prints: Postings
+    print_bounds: NDArray[np.int64]
+    print_texts: NDArray[np.int64]
+    words: NDArray[np.uint64]
+    radius: int
+    least_ratio: float
+    fewest_equal: int
+    likely_equal: int
+
+
+def search_stars(
+    signatures: Signatures,
+    order: NDArray[np.int64],
+    comparer: Comparer,
+    on_progress: Progress | None = None,
+) -> FoundSpokes:
+    """Return the edges of each text to the canonical texts before it.
+
+    Args:
+        signatures: Tells candidates.
+        order: All texts, the earliest first, shape (texts,).
+        comparer: Decides of candidates.
+        on_progress: Called with texts that are placed and in all.
+    """
+    walk = (_CompiledWalk if compiled.pays(len(order) * _SECONDS_A_TEXT) else _Walk)(
+        signatures, order
+    )
+    total = len(order)
+    canonical = np.ones(total, np.bool_)
+    texts, centres, shares, likeness = [], [], [], []
+    for start in range(0, total, _BLOCK_TEXTS):
+        stop = min(start + _BLOCK_TEXTS, total)
+        comparer.expect(*walk.likely(start, stop))
+        turn = start
+        while True:
+            turn, others = walk.next(turn, stop)
+            if turn == stop:
+                break
+            text = int(order[turn])
+            found = comparer.compare(text, others)
+            if found.holds.any():
+                canonical[text] = False
+                held = others[found.holds]
+                texts.append(np.full(len(held), text, np.int64))
+                centres.append(held)
+                shares.append(found.resemblance[found.holds])
+                if found.likeness is not None:
+                    likeness.append(found.likeness[found.holds])
+            else:
+                walk.stand(text)
+            turn += 1
+        if on_progress is not None:
+            on_progress(stop, total)
+    none = np.empty(0, np.int64)
+    return FoundSpokes(
+        texts=np.concatenate([none, *texts]),
+        centres=np.concatenate([none, *centres]),
+        resemblance=np.concatenate([np.empty(0), *shares]),
+        likeness=np.concatenate(likeness) if likeness else None,
+        canonical=canonical,
+    )
+
+
+class _Walk:
+    """Takes texts in their order; whoever has no candidate stands at once."""
+
+    def __init__(self, signatures: Signatures, order: NDArray[np.int64]) -> None:
+        self._signatures = signatures
+        self._order = order
+
+    def likely(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return pairs that will most likely be compared, without letting any text stand."""
+        first, second = [], []
+        stood = []
+        told = 0
+        for turn in range(start, stop):
+            text = int(self._order[turn])
+            others = self._candidates(text)
+            if len(others) and told < _TOLD_PAIRS:
+                first.append(np.full(len(others), text, np.int64))
+                second.append(others)
+                told += len(others)
+            if not len(others) or self._equal(text, others).max() < self._signatures.likely_equal:
+                self.stand(text)
+                stood.append(text)
+        for text in reversed(stood):
+            self._fall(text)
+        none = np.empty(0, np.int64)
+        return np.concatenate([none, *first]), np.concatenate([none, *second])
+
+    def next(self, start: int, stop: int) -> tuple[int, NDArray[np.int64]]:
+        """Return the next turn of a text that has candidates, and these; ``stop``: none has."""
+        for turn in range(start, stop):
+            text = int(self._order[turn])
+            others = self._candidates(text)
+            if len(others):
+                return turn, others
+            self.stand(text)
+        return stop, np.empty(0, np.int64)
+
+    def stand(self, text: int) -> None:
+        """Let a text be met by those after it."""
+        self._signatures.bands.stand(text)
+        bounds = self._signatures.print_bounds
+        for row in range(bounds[text], bounds[text + 1]):
+            self._signatures.prints.stand(row)
+
+    def _fall(self, text: int) -> None:
+        self._signatures.bands.fall(text)
+        bounds = self._signatures.print_bounds
+        for row in range(bounds[text], bounds[text + 1]):
+            self._signatures.prints.fall(row)
+
+    def _candidates(self, text: int) -> NDArray[np.int64]:
+        made = self._signatures
+        parts = [made.bands.met(text).astype(np.int64)]
+        for row in range(made.print_bounds[text], made.print_bounds[text + 1]):
+            rows = made.prints.met(row)
+            if len(rows):
+                near = distances(made.words[rows], made.words[[row]]) <= made.radius
+                parts.append(made.print_texts[rows[near]])
+        others = np.unique(np.concatenate(parts))
+        if made.least_ratio and len(others):
+            size = made.sizes[[text]]
+            others = others[size_ratios(made.sizes[others], size) >= made.least_ratio]
+        if made.fewest_equal and len(others):
+            others = others[self._equal(text, others) >= made.fewest_equal]
+        return others
+
+    def _equal(self, text: int, others: NDArray[np.int64]) -> NDArray[np.int64]:
+        sketches = self._signatures.sketches
+        result: NDArray[np.int64] = np.count_nonzero(sketches[others] == sketches[text], axis=1)
+        return result
+
+
+class _CompiledWalk(_Walk):
+    """The same, compiled."""
+
+    def __init__(self, signatures: Signatures, order: NDArray[np.int64]) -> None:
+        super().__init__(signatures, order)
+        count = len(signatures.sizes)
+        self._met = np.zeros(count, np.int64)
+        self._found = np.empty(count, np.int64)
+        # The number of the look-up that a text was last met by, in the first place.
+        self._stamp = np.zeros(1, np.int64)
+        self._arrays = (
+            signatures.bands.arrays(),
+            signatures.prints.arrays(),
+            (signatures.print_bounds, signatures.print_texts, signatures.words),
+            (signatures.sketches, signatures.sizes),
+            (self._met, self._found, self._stamp),
+            (signatures.radius, signatures.fewest_equal, signatures.likely_equal),
+            signatures.least_ratio,
+        )
+
+    def likely(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        pairs = np.empty((2, _TOLD_PAIRS), np.int64)
+        told = _LIKELY(self._order[start:stop], pairs, *self._arrays)
+        return pairs[0, :told], pairs[1, :told]
+
+    def next(self, start: int, stop: int) -> tuple[int, NDArray[np.int64]]:
+        turn, count = _NEXT(self._order[start:stop], *self._arrays)
+        return start + turn, np.sort(self._found[:count])
+
+
+_int: Any = np.int64
+
+
+def _equal_values(sketches: Any, one: Any, other: Any) -> Any:
+    equal = _int(0)
+    for value in range(sketches.shape[1]):
+        equal += sketches[one, value] == sketches[other, value]
+    return equal
+
+
+def _may_hold(text: Any, other: Any, sketch: Any, limits: Any, least_ratio: Any) -> Any:
+    """Return how many values are equal where two texts may have an edge, else -1."""
+    sketches, sizes = sketch
+    if least_ratio > 0:
+        few, many = min(sizes[text], sizes[other]), max(sizes[text], sizes[other])
+        if few / max(many, _int(1)) < least_ratio:
+            return _int(-1)
+    equal = _equal_values(sketches, text, other)
+    return equal if equal >= limits[1] else _int(-1)
+
+
+def _meet(
+    text: Any, bands: Any, prints: Any, rows: Any, sketch: Any, state: Any, limits: Any, ratio: Any
+) -> Any:
+    """Find the candidates of a text; return how many, and the most equal values of one."""
+    met, found, stamp = state
+    stamp[0] += 1
+    now = stamp[0]
+    count = most = _int(0)
+    groups, starts, filled, slots = bands
+    for place in range(groups.shape[1]):
+        group = groups[text, place]
+        if group < 0:
+            continue
+        for at in range(starts[group], starts[group] + filled[group]):
+            other = slots[at]
+            if met[other] == now:
+                continue
+            met[other] = now
+            equal = _may_hold(text, other, sketch, limits, ratio)
+            if equal >= 0:
+                found[count] = other
+                count += 1
+                most = max(most, equal)
+    groups, starts, filled, slots = prints
+    bounds, texts, words = rows
+    for row in range(bounds[text], bounds[text + 1]):
+        for place in range(groups.shape[1]):
+            group = groups[row, place]
+            if group < 0:
+                continue
+            for at in range(starts[group], starts[group] + filled[group]):
+                other_row = slots[at]
+                other = texts[other_row]
+                if met[other] == now:
+                    continue
+                distance = _int(0)
+                for word in range(words.shape[1]):
+                    left = words[row, word] ^ words[other_row, word]
+                    while left:
+                        left &= left - np.uint64(1)
+                        distance += 1
+                if distance > limits[0]:
+                    continue
+                met[other] = now
+                equal = _may_hold(text, other, sketch, limits, ratio)
+                if equal >= 0:
+                    found[count] = other
+                    count += 1
+                    most = max(most, equal)
+    return count, most
+
+
+def _post(row: Any, postings: Any) -> None:
+    groups, starts, filled, slots = postings
+    for place in range(groups.shape[1]):
+        group = groups[row, place]
+        if group >= 0:
+            slots[starts[group] + filled[group]] = row
+            filled[group] += 1
+
+
+def _take_back(row: Any, postings: Any) -> None:
+    groups, _, filled, _ = postings
+    for place in range(groups.shape[1]):
+        group = groups[row, place]
+        if group >= 0:
+            filled[group] -= 1
+
+
+def _next(
+    order: Any, bands: Any, prints: Any, rows: Any, sketch: Any, state: Any, limits: Any, ratio: Any
+) -> Any:
+    for turn in range(len(order)):
+        text = order[turn]
+        count, _ = _meet(text, bands, prints, rows, sketch, state, limits, ratio)
+        if count:
+            return turn, count
+        _post(text, bands)
+        for row in range(rows[0][text], rows[0][text + 1]):
+            _post(row, prints)
+    return len(order), _int(0)
+
+
+def _likely(
+    order: Any,
+    pairs: Any,
+    bands: Any,
+    prints: Any,
+    rows: Any,
+    sketch: Any,
+    state: Any,
+    limits: Any,
+    ratio: Any,
+) -> Any:
+    told = _int(0)
+    stood = np.zeros(len(order), np.bool_)
+    for turn in range(len(order)):
+        text = order[turn]
+        count, most = _meet(text, bands, prints, rows, sketch, state, limits, ratio)
+        for place in range(min(count, pairs.shape[1] - told)):
+            pairs[0, told] = text
+            pairs[1, told] = state[1][place]
+            told += 1
+        if not count or most < limits[2]:
+            stood[turn] = True
+            _post(text, bands)
+            for row in range(rows[0][text], rows[0][text + 1]):
+                _post(row, prints)
+    for turn in range(len(order)):
+        if stood[turn]:
+            text = order[turn]
+            _take_back(text, bands)
+            for row in range(rows[0][text], rows[0][text + 1]):
+                _take_back(row, prints)
+    return told
+
+
+_POSTINGS = "Tuple((int32[:, ::1], int64[::1], int32[::1], int32[::1]))"
+_ARGUMENTS = (
+    f"{_POSTINGS}, {_POSTINGS}, Tuple((int64[::1], int64[::1], uint64[:, ::1])), "
+    "Tuple((uint16[:, ::1], int64[::1])), Tuple((int64[::1], int64[::1], int64[::1])), "
+    "UniTuple(int64, 3), float64"
+)
+_NEXT = Kernel(
+    _next,
+    [f"UniTuple(int64, 2)(int64[::1], {_ARGUMENTS})"],
+    parts=[_equal_values, _may_hold, _meet, _post],
+)
+_LIKELY = Kernel(
+    _likely,
+    [f"int64(int64[::1], int64[:, ::1], {_ARGUMENTS})"],
+    parts=[_equal_values, _may_hold, _meet, _post, _take_back],
+)

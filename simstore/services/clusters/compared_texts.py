@@ -1,0 +1,60 @@
+"""Compare texts by their shingle sets, for stars that are made from the first."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.fingerprint.shingle_sets import ShingleSets
+from simstore.search.resemblance import EdgeRule, size_ratios
+from simstore.search.set_pool import SetPool
+from simstore.search.star_search import Compared
+from simstore.services.clusters.distinct_texts import Contents, read_shingles
+from simstore.services.open_store.open_store import Snapshot
+
+# Texts whose sets are read at once.
+_READ_TEXTS = 2_048
+
+
+class ByTexts:
+    """Compares shingle sets, made of the kept texts; at most 128 MB of them are held.
+
+    Args:
+        snapshot: The store in a read transaction.
+        held: Its documents.
+        rule: What makes an edge.
+    """
+
+    def __init__(self, snapshot: Snapshot, held: Contents, rule: EdgeRule) -> None:
+        self._snapshot = snapshot
+        self._held = held
+        self._rule = rule
+        self._pool = SetPool(len(held.firsts), self._read, rule.min_resemblance or 0.0)
+
+    @property
+    def compared_count(self) -> int:
+        """Return how many pairs of texts were compared."""
+        return self._pool.compared_count
+
+    def expect(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
+        """Read the texts of pairs, some at a time."""
+        texts = np.unique(np.concatenate((first, second)))
+        for start in range(0, len(texts), _READ_TEXTS):
+            self._pool.hold(texts[start : start + _READ_TEXTS])
+
+    def compare(self, text: int, others: NDArray[np.int64]) -> Compared:
+        """Return which others a text has an edge to."""
+        parts = []
+        for start in range(0, len(others), _READ_TEXTS):
+            some = others[start : start + _READ_TEXTS]
+            self._pool.hold(np.append(some, text))
+            parts.append(self._pool.resemblances(text, some))
+        shares = np.concatenate(parts)
+        ratios = size_ratios(self._pool.sizes(others), self._pool.sizes(np.array([text])))
+        features = self._held.feature_counts
+        fewest = np.minimum(features[others], features[text])
+        return Compared(self._rule.holds(shares, ratios, fewest), shares)
+
+    def _read(self, texts: NDArray[np.int64]) -> ShingleSets:
+        numbers = self._held.document_ids[self._held.firsts[texts]].tolist()
+        return read_shingles(self._snapshot, numbers)
