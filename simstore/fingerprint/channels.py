@@ -181,8 +181,8 @@ def recorded_choice(
     """
     if record is None:
         return (FINGERPRINTS,), {}
-    names = tuple(name for name, value in record.items() if value and name not in _OF_WORDS)
     layouts = {WORD_SKETCHES: BandLayout(*record["bands"])}
+    names = tuple(name for name, value in record.items() if value and name not in _OF_WORDS)
     for name in names:
         if isinstance(record[name], Mapping):
             layouts[name] = BandLayout(*record[name]["bands"])
