@@ -11,7 +11,7 @@ from click.core import ParameterSource
 
 from simstore.cli.imports import uncollected
 from simstore.cli.messages import AS_JSON, VERBOSITY, set_up_logging
-from simstore.cli.parameters import Decorator, choice, count, flag, group, option
+from simstore.cli.parameters import COMMON, Decorator, choice, count, flag, option, section
 from simstore.cli.remote import SERVER, given_by_hand, open_client, server_options, server_url
 from simstore.errors import InvalidParameter, NotServed
 from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS, kept_channels
@@ -46,7 +46,8 @@ def _verbosity(ctx: click.Context, parameter: click.Parameter, value: int) -> No
 
 
 # ``--db``, ``--server``, ``-v`` and the like; the last given, group or command, counts.
-common_options = group(
+common_options = section(
+    COMMON,
     option(
         "--db",
         f"The store.  [default: $SIMSTORE_DB, else {DEFAULT_STORE}]",
@@ -162,7 +163,8 @@ def channel_names(chosen: str) -> tuple[str, ...]:
 
 
 # The options that say what a duplicate is.
-duplicate_options = group(
+duplicate_options = section(
+    "Duplicates",
     option(
         "--min-resemblance",
         "With flag or skip: least resemblance of a duplicate.  [default: 0.8; none with --radius]",
@@ -203,9 +205,24 @@ def check_duplicate_options(
 RADIUS_DEFAULT = f"[default: min({DEFAULT_RADIUS}, M)]"
 
 
-def format_option(*formats: str) -> Decorator:
-    """Return the option ``--format``; the first of the formats is the default."""
-    return choice("--format output_format", formats, "How to write the result.", default=formats[0])
+# What every command writes, with one meaning: json is one value, jsonl an object a line.
+FORMATS = ("table", "json", "jsonl", "csv")
+
+
+def format_option(*others: str, default: str = "table", text: str | None = None) -> Decorator:
+    """Return the option ``--format``.
+
+    Args:
+        others: Formats of this command besides those that all have.
+        default: The format where none is asked for.
+        text: The help; None: the usual one.
+    """
+    text = text or "How to write the result: for people, as one JSON value, an object a line, CSV."
+    return choice("--format output_format", (*FORMATS, *others), text, default=default)
+
+
+# The option of what asks before it is done.
+yes_option = flag("--yes", "Do it unasked.")
 
 
 def bands_of(text: str | None) -> tuple[int, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import os
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -178,7 +179,6 @@ class RemoteMaintenance(RemoteNamespace):
 
     not_served = (
         "abort_reindex",
-        "backup",
         "check_options",
         "compact",
         "fsck",
@@ -191,6 +191,24 @@ class RemoteMaintenance(RemoteNamespace):
         "unpack",
         "warm",
     )
+
+    def backup(
+        self,
+        target: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> int:
+        """Fetch a checked copy of the store; return its size in bytes.
+
+        The file appears when all of it came and its digest is right. The token is an admin's.
+
+        Args:
+            target: The copy.
+            replace: Put it in the place of a file that is there.
+            on_progress: Called with bytes that came, and bytes in all.
+        """
+        return self._client._save("/v1/backup", target, replace=replace, on_progress=on_progress)
 
     def scheme(self) -> dict[str, Any]:
         """Return the scheme's name, version, bits and options."""

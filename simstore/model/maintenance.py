@@ -122,6 +122,12 @@ class StoreStatistics:
             there is a radius.
         duplicate_radius: Largest distance of a duplicate then; None: it does not count.
         keep_columns: Packed fingerprints keep their indexed segment columns, for who asks by SQL.
+        flagged_count: Documents that are stored, and flagged as duplicates.
+        skipped_count: Keys that were skipped as duplicates of a stored document.
+        orphaned_count: Keys that were skipped, and whose originals have gone or changed.
+        removed_count: Documents and skipped keys that removals and expiries took away in all.
+        clustered_count: Texts that stand in a kept cluster beside its canonical one; None: no
+            clusters are kept.
     """
 
     path: str
@@ -160,6 +166,11 @@ class StoreStatistics:
     min_resemblance: float | None = None
     duplicate_radius: int | None = None
     keep_columns: bool = False
+    flagged_count: int = 0
+    skipped_count: int = 0
+    orphaned_count: int = 0
+    removed_count: int = 0
+    clustered_count: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

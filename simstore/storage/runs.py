@@ -86,11 +86,14 @@ def end_run(connection: Connection, run_id: int, state: str, finished_at: int) -
     )
 
 
-def run_counts(connection: Connection) -> tuple[int, int]:
-    """Return how many runs ingested documents, and how many removed some."""
-    counted = "SELECT count(*), coalesce(sum(CASE WHEN kind = 'ingest' THEN 1 ELSE 0 END), 0)"
-    both, ingested = fetch(connection, f"{counted} FROM ingest_run")[0]
-    return int(ingested), both - int(ingested)
+def run_counts(connection: Connection) -> tuple[int, int, int]:
+    """Return how many runs ingested documents, how many removed some, and how many these were."""
+    counted = (
+        "SELECT count(*), coalesce(sum(CASE WHEN kind = 'ingest' THEN 1 ELSE 0 END), 0), "
+        "coalesce(sum(removed), 0)"
+    )
+    both, ingested, removed = fetch(connection, f"{counted} FROM ingest_run")[0]
+    return int(ingested), both - int(ingested), int(removed)
 
 
 def recent_runs(connection: Connection, limit: int) -> list[dict[str, Any]]:

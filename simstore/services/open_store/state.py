@@ -89,7 +89,7 @@ def check_generation(state: State, label: str) -> None:
         return
     reason = "its standing generation of fingerprints is lost"
     if state.scheme.depends_on_corpus:
-        reason += ": `simstore vocabulary refresh --force` makes another"
+        reason += ": `simstore vocabulary refresh --anyway` makes another"
     elif state.settings.text_kept:
         reason += ": `simstore reindex` makes another"
     raise CorruptStore(label, reason)

@@ -13,6 +13,8 @@ from simstore.services.check.passage_index import anchor_count
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import (
+    cluster_names,
+    clusters,
     documents,
     duplicates,
     generations,
@@ -142,7 +144,9 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
             linked = fingerprints.link_count(connection, state.scheme.bits, generation_id)
         waiting = count - linked if state.channels.has_fingerprints else 0
         kept = [part.figures(state, sizes=sizes) for part in every_part()]
-        ingested, removed = runs.run_counts(connection)
+        ingested, removals, removed_count = runs.run_counts(connection)
+        found = duplicates.counts(connection)
+        texts_in_clusters, cluster_count = cluster_names.counts(connection)
         held = None if state.passages is None else passages.size(connection, sizes=sizes)
         return StoreStatistics(
             path=database.label,
@@ -176,11 +180,18 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
             passage_count=held.passage_count if held else 0,
             anchor_count=anchor_count(state.passages, held) if held and state.passages else 0,
             passage_bytes=held.stored_bytes if held else 0 if sizes else None,
-            removal_run_count=removed,
+            removal_run_count=removals,
             on_duplicate=state.settings.on_duplicate,
             min_resemblance=state.settings.min_resemblance,
             duplicate_radius=state.settings.radius,
             keep_columns=state.settings.keep_columns,
+            flagged_count=found.get("flagged", 0),
+            skipped_count=found.get("skipped", 0),
+            orphaned_count=found.get("orphaned", 0),
+            removed_count=removed_count,
+            clustered_count=texts_in_clusters - cluster_count
+            if clusters.are_kept(connection)
+            else None,
         )
 
 

@@ -15,7 +15,7 @@ NOT_SERVED = {
     "evaluate", "fingerprints", "passages", "tokens", "vocabulary",
     "clusters.build", "clusters.drop", "clusters.once", "duplicates.of", "filters.known_count",
     "filters.known_mark", "rejects.clear", "rejects.retry", "runs.query", "runs.writer",
-    "maintenance.abort_reindex", "maintenance.backup", "maintenance.check_options",
+    "maintenance.abort_reindex", "maintenance.check_options",
     "maintenance.compact", "maintenance.fsck", "maintenance.import_deduped", "maintenance.pack",
     "maintenance.path", "maintenance.quick_stats", "maintenance.reindex",
     "maintenance.stats_over_time", "maintenance.unpack", "maintenance.warm",

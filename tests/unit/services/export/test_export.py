@@ -295,7 +295,7 @@ def test_wrong_options_are_refused(store: Store, tmp_path: Path) -> None:
     target = tmp_path / "x.jsonl"
     for options, words in (
         (ExportOptions("some"), "part 'some'"),  # type: ignore[arg-type]
-        (ExportOptions(format="csv"), "format 'csv'"),  # type: ignore[arg-type]
+        (ExportOptions(format="xlsx"), "format 'xlsx'"),  # type: ignore[arg-type]
         (ExportOptions(log=tmp_path / "log"), "unique part"),
         (ExportOptions("unique", log=tmp_path / "." / "x.jsonl"), "one file"),
     ):

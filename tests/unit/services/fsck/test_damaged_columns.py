@@ -212,7 +212,7 @@ def test_store_without_its_parameters_says_so(tmp_path: Path, scheme: Any) -> No
         "UPDATE generation SET status = 'building'",
     ],
 )
-@pytest.mark.parametrize(("scheme", "remedy"), [(WEB, "reindex"), (SIMTOOL, "refresh --force")])
+@pytest.mark.parametrize(("scheme", "remedy"), [(WEB, "reindex"), (SIMTOOL, "refresh --anyway")])
 def test_lost_generation_is_told_with_its_remedy(
     tmp_path: Path, scheme: Any, remedy: str, statement: str
 ) -> None:
