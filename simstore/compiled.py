@@ -1,6 +1,6 @@
 """Compiled forms of NumPy code: the same answers, for inputs that repay Numba's import.
 
-Numba is optional (``pip install 'simstore[fast]'``). Importing it costs 0.2 to 0.4 s, so a caller
+Numba is optional (the extra ``fast``). Importing it costs 0.2 to 0.4 s, so a caller
 asks :func:`pays` first, with an estimate of the seconds that the form without it would take, and
 keeps that form for small inputs and for machines without Numba.
 """

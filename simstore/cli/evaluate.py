@@ -110,8 +110,8 @@ def evaluate(
       simstore evaluate --exact --min-resemblance 0.8 --format csv
 
     Labels are tab-separated, with or without a header, or JSON Lines; compressed or not. With -o,
-    points.csv, bands.csv, curves.png and curves.svg go to the folder (pip install
-    'simstore[plots]'). `docs/explanation/detection.md` says what the figures mean.
+    points.csv, bands.csv, curves.png and curves.svg go to the folder (the
+    extra plots). `docs/explanation/detection.md` says what the figures mean.
     """
     chosen = [name for name in (pairs, clusters, clusters_field) if name is not None]
     if len(chosen) + exact != 1:

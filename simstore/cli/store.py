@@ -146,7 +146,7 @@ def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> Non
       simstore stats --plot pictures/  in a folder that exists: a picture each
       simstore stats --plot s.svg --format json with the figures behind it
 
-    Pictures need Matplotlib (pip install 'simstore[plots]').
+    Pictures need Matplotlib (the extra plots).
     """
     if force and plot is None:
         raise click.UsageError("--force replaces what --plot draws: give that too")

@@ -62,7 +62,7 @@ def run(arguments: Sequence[str | Path], folder: Path, code: int = 0) -> str:
 def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Build the source archive, and the wheel from it; return both."""
     for package in ("build", "hatchling"):
-        pytest.importorskip(package, reason=f"no {package}: pip install 'simstore[dev]'")
+        pytest.importorskip(package, reason=f"no {package}: pip install '.[dev]'")
     if not (REPOSITORY / "pyproject.toml").is_file():
         pytest.skip("no project to build here")
     folder = tmp_path_factory.mktemp("dist")

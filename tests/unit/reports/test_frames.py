@@ -146,5 +146,5 @@ def test_what_is_no_result_is_refused(pandas: Any) -> None:
 
 def test_without_pandas_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'simstore\[pandas\]'"):
+    with pytest.raises(MissingExtra, match=r"needs the extra 'pandas': "):
         to_frame([])

@@ -174,5 +174,5 @@ def test_empty_page_is_an_empty_document() -> None:
 
 def test_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "resiliparse.parse.html", None)
-    with pytest.raises(MissingExtra, match=r"simstore\[web\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'web'"):
         read_stream(reader_named("html"), b"<p>x")

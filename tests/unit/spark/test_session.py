@@ -14,7 +14,7 @@ from simstore.spark.session import _reason, check_java
 
 def test_missing_pyspark_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(MissingExtra, match=r"simstore\[spark\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'spark'"):
         check_java()
 
 

@@ -273,7 +273,7 @@ def test_url_of_another_database_is_refused_with_those_that_there_are(url: str) 
 def test_short_urls_of_a_postgresql_database_mean_the_same(
     postgres_server: PostgresServer, short: str
 ) -> None:
-    pytest.importorskip("psycopg", reason="pip install 'simstore[postgres]' runs this test")
+    pytest.importorskip("psycopg", reason="pip install '.[postgres]' runs this test")
     url = postgres_server.url(postgres_server.make_database())
     with Store.create(url) as store:
         store.add("a", "river")

@@ -298,7 +298,7 @@ def test_a_missing_package_is_named(shelf, monkeypatch):
         raise MissingExtra("checking papers", "check")
 
     monkeypatch.setattr(alignment, "check_installed", missing)
-    with pytest.raises(MissingExtra, match=r"simstore\[check\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'check'"):
         shelf.check(RIVER)
 
 

@@ -360,7 +360,7 @@ def test_without_pyarrow_the_extra_is_named(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)
-    with pytest.raises(InvalidParameter, match=r"simstore\[parquet\]"):
+    with pytest.raises(InvalidParameter, match=r"extra 'parquet'"):
         store.export(tmp_path / "x.parquet", ExportOptions(format="parquet"))
     assert not (tmp_path / "x.parquet").exists()
 

@@ -123,7 +123,7 @@ def test_stop_words_of_a_language_stop_its_words(language: str) -> None:
 
 def test_missing_stop_words_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "stopwordsiso", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'simstore\[stopwords\]'"):
+    with pytest.raises(MissingExtra, match=r"needs the extra 'stopwords': "):
         make_scheme(SchemeChoice("web", stopwords="builtin:de"))
 
 
