@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simstore.fingerprint.simhash import to_integers
 from simstore.services.channels import fingerprint_index
 from simstore.services.channels.fingerprint_index import FingerprintIndex
-from simstore.storage.postings import Postings
+from simstore.storage.fingerprints.postings import Postings
 from simstore.store import Store
 
 RADIUS = 3
