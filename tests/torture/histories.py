@@ -43,7 +43,7 @@ KNOBS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("services.generations.refresh", "BATCH_DOCUMENTS", (1, 3)),
     ("services.generations.refresh", "_DROP_ROWS", (1, 5)),
     ("services.maintenance.reindex", "BATCH_DOCUMENTS", (1, 3)),
-    ("services.fsck.fsck", "BATCH_DOCUMENTS", (1, 3)),
+    ("services.fsck.documents", "BATCH_DOCUMENTS", (1, 3)),
     ("services.removal.remove", "BATCH_DOCUMENTS", (1, 2)),
     ("services.clusters.stored_clusters", "BATCH_TEXTS", (1, 2, 3)),
     ("services.clusters.stored_clusters", "_ORDERED_TEXTS", (1, 3)),

@@ -34,7 +34,6 @@ from simstore.search.segments import (
     segment_values,
     segment_widths,
 )
-from simstore.search.sorted_tables import GrowingTables, SortedTables
 from simstore.search.table_lookup import expanded
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage.fingerprints import fingerprints, segment_pages, tail
@@ -42,6 +41,7 @@ from simstore.storage.fingerprints.postings import Postings, Probe
 from simstore.storage.generations import GenerationRow
 
 if TYPE_CHECKING:
+    from simstore.search.sorted_tables import GrowingTables, SortedTables
     from simstore.services.open_store.resident_index import ResidentIndex, ResidentTables
 
 Page = tuple[int, bytes]
@@ -226,6 +226,8 @@ class FingerprintIndex:
 
     def sorted(self) -> SortedTables:
         """Read and sort all fingerprints."""
+        from simstore.search.sorted_tables import SortedTables
+
         empty = np.empty((0, word_count(self.bits)), np.uint64)
         return SortedTables(np.concatenate([empty, *self.everything()]), self.bits)
 
@@ -268,6 +270,8 @@ class FingerprintIndex:
         elif tail.can_find_near(connection, bits):
             near = tail.near(connection, bits, row.generation_id, queries, radius, thresholds)
         elif row.fingerprint_count > row.packed_count:
+            from simstore.search.sorted_tables import SortedTables
+
             held = np.concatenate([words[0], *tail.scan(connection, bits, row.generation_id)])
             near = SortedTables(held, bits).near_many(queries, radius)[:2]
         else:

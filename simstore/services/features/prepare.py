@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,6 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.channels import NARROW
 from simstore.fingerprint.features import FeatureCounts
-from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.sketching import sketch_texts
 from simstore.model import Document
@@ -20,6 +20,9 @@ from simstore.services.open_store.state import State
 from simstore.storage import codecs
 from simstore.text.decoding import encode, text_digest
 from simstore.text.scanning import Scanned
+
+if TYPE_CHECKING:
+    from simstore.fingerprint.passage_recipe import IndexedText
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,15 +13,13 @@ from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore, MissingExtra, SchemeMismatch
 from simstore.fingerprint.channels import Channels
-from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
-from simstore.search.sorted_tables import GrowingTables
 from simstore.services.open_store.fair_lock import FairLock, LongTurns
 from simstore.services.open_store.shingle_cache import ShingleCache, most_kept
 from simstore.services.open_store.state import State
 from simstore.services.open_store.tail_cache import TailCache
-from simstore.storage import counter_deltas, generations, passages, vocabularies
+from simstore.storage import counter_deltas, generations, vocabularies
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection, Database
 from simstore.storage.generations import GenerationRow
@@ -29,6 +27,8 @@ from simstore.storage.sketches import SKETCHES
 from simstore.storage.vocabularies import Frequencies
 
 if TYPE_CHECKING:
+    from simstore.fingerprint.passage_recipe import PassageRecipe
+    from simstore.search.sorted_tables import GrowingTables
     from simstore.services.open_store.band_cache import SketchCache
     from simstore.services.open_store.resident_index import ResidentIndex
 
@@ -186,6 +186,9 @@ class OpenStore:
     def _passage_recipe(self, connection: Connection, index_id: int) -> PassageRecipe:
         known = self._passages.get(index_id)
         if known is None:
+            from simstore.fingerprint.passage_recipe import PassageRecipe
+            from simstore.storage import passages
+
             row = passages.index(connection)
             try:
                 known = PassageRecipe.from_record(row.recipe if row else {})

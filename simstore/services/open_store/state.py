@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.channels import Channels
-from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import Scheme
 from simstore.model.channels import DEFAULT_CHANNELS, channel, kept_channels
 from simstore.storage.generations import GenerationRow, StoreSettings
+
+if TYPE_CHECKING:
+    from simstore.fingerprint.passage_recipe import PassageRecipe
 
 # The channel of short samples, where the store has a passage index with terms of sentences.
 SENTENCES = "sentences"

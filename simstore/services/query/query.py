@@ -24,7 +24,6 @@ from simstore.model import (
 )
 from simstore.search.methods import METHODS, check_method
 from simstore.search.plan import check_radius, default_radius
-from simstore.services.generations.refresh import refresh
 from simstore.services.open_store.open_store import SHORT_CHARACTERS, OpenStore, Snapshot, now
 from simstore.services.open_store.state import State
 from simstore.services.query.matching import Matcher
@@ -261,6 +260,8 @@ def _refresh_first(opened: OpenStore) -> None:
         reason = stale_reason(snapshot)
     if reason is None:
         return
+    from simstore.services.generations.refresh import refresh
+
     try:
         refresh(opened)
     except StorageError as error:

@@ -357,6 +357,16 @@ def test_damaged_scheme_is_found(tmp_path: Path, scheme: str, change: str) -> No
     assert kinds(found) == {"scheme"}
 
 
+@pytest.mark.parametrize("scheme", [WEB, SIMTOOL])
+def test_generation_of_changes_that_the_store_has_not_counted_is_found(
+    tmp_path: Path, scheme: SchemeChoice
+) -> None:
+    with filled(tmp_path, scheme) as store:
+        store.vocabulary.refresh(force=True) if scheme is SIMTOOL else None
+    found = after(tmp_path, "UPDATE generation SET basis = (SELECT changes + 1 FROM store)")
+    assert any("and the store counts" in one.detail for one in found), found
+
+
 def test_second_standing_generation_is_found(tmp_path: Path) -> None:
     filled(tmp_path, SIMTOOL).close()
     found = after(

@@ -76,7 +76,7 @@ def test_kept_clusters_of_which_an_index_alone_names_a_pair_are_a_named_error(
         store.clusters.build()
         # As if the index by canonical texts had a pair that the table has not.
         monkeypatch.setattr(
-            cluster_storage, "members", lambda _, centres, *_rule: {centres[0]: [centres[1]]}
+            cluster_storage, "members", lambda _, centres, _rule: {centres[0]: [centres[1]]}
         )
         with pytest.raises(CorruptStore, match="clusters --rebuild"):
             list(store.clusters.list())
