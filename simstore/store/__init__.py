@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
@@ -13,7 +12,7 @@ from simstore.errors import InvalidParameter, StoreExists, StoreNotFound
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import ExternalScheme
-from simstore.model import CopySummary, OnDuplicate, Policy
+from simstore.model import CopySummary, OnDuplicate, Policy, UpgradeSummary
 from simstore.model.channels import DEFAULT_CHANNELS
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import migrate
@@ -323,17 +322,25 @@ def _create_web(place: str | os.PathLike[str]) -> None:
         database.close()
 
 
-def upgrade_store(place: str | os.PathLike[str]) -> tuple[str, str, Path | None]:
+def upgrade_store(place: str | os.PathLike[str]) -> UpgradeSummary:
     """Bring an older store to the present schema, after a backup.
 
-    Returns:
-        The revision before and after, and the backup; None where nothing was to be done.
+    >>> Store.create("pages.db").close()
+    >>> upgrade_store("pages.db").backup is None
+    True
+
+    Args:
+        place: Path or SQLAlchemy URL of the store.
+
+    Raises:
+        StoreNotFound: There is none.
     """
     from simstore.services.maintenance import maintain
 
     database = Database(place)
     try:
-        return maintain.upgrade(database)
+        before, after, backup = maintain.upgrade(database)
+        return UpgradeSummary(revision_before=before, revision_after=after, backup=backup)
     finally:
         database.close()
 
@@ -349,6 +356,10 @@ def copy_store(
 
     The copy is as the store is at one moment; counts and digests of all tables are compared on
     both sides. A copy that was ended goes on where it was, if the store has not changed.
+
+    >>> Store.create("pages.db").close()
+    >>> copy_store("pages.db", "pages-2.db").document_count
+    0
 
     Args:
         source: Path or SQLAlchemy URL of the store.

@@ -323,7 +323,7 @@ def test_documents_and_fingerprints_do_not_mix(tmp_path: Path) -> None:
         assert (len(store), store.runs.ingest(), store.maintenance.fsck()) == (0, [], [])
     with (
         Store.create(tmp_path / "d.db") as store,
-        pytest.raises(InvalidParameter, match="--fingerprints-only"),
+        pytest.raises(InvalidParameter, match="fingerprints_only=True"),
     ):
         store.fingerprints.add([1])
     with pytest.raises(InvalidParameter, match="no scheme"):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Cluster, Clustering, ClusterMember, LeastShares, Progress
+from simstore.model.arguments import check_fields
 from simstore.search.hamming import distances
 from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
 from simstore.search.plan import check_radius, default_radius
@@ -58,6 +59,9 @@ class ClusterOptions:
     collection: str | None = None
     min_likeness: float | None = None
     min_cosine: float | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 class ClusterKeywords(TypedDict, total=False):

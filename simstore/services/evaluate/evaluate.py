@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Progress
+from simstore.model.arguments import check_fields
 from simstore.search.agreement import METHODS, OLDER
 from simstore.search.all_pairs import all_pairs
 from simstore.search.evaluation import (
@@ -66,6 +67,9 @@ class EvaluateOptions:
     candidate_radius: int | None = None
     part: Part = "none"
     older_methods: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 class EvaluateKeywords(TypedDict, total=False):

@@ -7,7 +7,7 @@ from typing import Any
 
 from simstore.errors import DocumentNotFound
 from simstore.fingerprint.simhash import to_hex
-from simstore.model import StoredDocument, StoreStatistics, StoreVitals
+from simstore.model import SchemeFacts, StoredDocument, StoreStatistics, StoreVitals
 from simstore.services.channels.store_part import every_part
 from simstore.services.check.passage_index import anchor_count
 from simstore.services.features import feature_counts
@@ -195,14 +195,14 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
         )
 
 
-def scheme_record(opened: OpenStore) -> dict[str, Any]:
+def scheme_facts(opened: OpenStore) -> SchemeFacts:
     """Return the standing scheme's name, version, bits and options."""
     with opened.database.read() as connection:
         found = generations.scheme_with_status(connection, "standing")
     if found is None:
-        return {}
+        return SchemeFacts(label="", bits=0, parameters={})
     record = found[1]
-    return {"scheme": record.label, "bits": record.bits, **record.parameters}
+    return SchemeFacts(label=record.label, bits=record.bits, parameters=record.parameters)
 
 
 def store_vitals(opened: OpenStore) -> StoreVitals:

@@ -55,7 +55,7 @@ def test_what_waits_together_is_committed_together(store: Store) -> None:
     assert queue.counters.groups <= 2
     assert (queue.counters.requests, queue.counters.documents) == (40, 40)
     assert queue.drain(60)
-    assert [run["added"] for run in store.runs.ingest()] == [40]
+    assert [run.added for run in store.runs.ingest()] == [40]
 
 
 def test_groups_hold_no_more_than_they_may(store: Store) -> None:
