@@ -6,10 +6,10 @@ import hashlib
 
 import pytest
 
-from simstore.fingerprint.channels import Sketching
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import KNOWN_TEXTS, Scheme
 from simstore.fingerprint.simtool import SimtoolScheme
+from simstore.fingerprint.sketching import Sketching
 from simstore.fingerprint.web import Web2Scheme, WebScheme
 from simstore.text.disguises import KNOWN_DISGUISES
 from simstore.text.normalization import DEFAULT, FOLDED, Normalization
