@@ -181,10 +181,11 @@ def test_what_was_flagged_because_of_a_reprint_is_looked_at_again(store: Store) 
     assert keys(store) == ["b", "c", "d", "a"]
 
 
-def test_a_duplicate_points_at_the_earliest_original_though_it_came_last(store: Store) -> None:
-    add_dated(store, dated("a", A, seen_at=200), dated("b", B, seen_at=300), mode="flag")
-    # c is like b, and not like a.
-    add_dated(store, dated("c", C, seen_at=100), mode="flag")
+def test_a_duplicate_points_at_the_earliest_of_equally_similar_originals_though_it_came_last(
+    store: Store,
+) -> None:
+    add_dated(store, dated("a", LEFT, seen_at=200), dated("b", MIDDLE, seen_at=300), mode="flag")
+    add_dated(store, dated("c", RIGHT, seen_at=100), mode="flag")
     assert told(store) == {"b": ("flagged", "c")}
 
 
