@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simstore.search.star_search import Postings
 from simstore.services.duplicates.candidate_text import CandidateText
@@ -55,6 +56,7 @@ class SequentialEdges:
         self._named: list[bytes] = []
         self._bands = self._postings()
         self._near = _Near(search.candidates, texts)
+        self._compared.expect(self._likely())
 
     def __contains__(self, place: int) -> bool:
         return place in self._texts
@@ -115,6 +117,31 @@ class SequentialEdges:
             for other, row in zip(places, rows.tolist(), strict=True)
             if row in held
         }
+
+    def _likely(self) -> list[tuple[int, NDArray[np.int64]]]:
+        """Return texts and others that they will be compared with as far as one can tell."""
+        pairs = []
+        for place, candidates in self._candidates.items():
+            others = np.searchsorted(self._numbers, candidates)
+            same = {self._texts[place].digest}
+            # One that has a copy in the store is settled by it.
+            if len(others) and not any(
+                self._known[number].digest in same for number in candidates.tolist()
+            ):
+                pairs.append((self._rows[place], others))
+        # The first text with a band, beside all others with it.
+        groups = self._bands.groups
+        shared, firsts = np.unique(groups, return_index=True)
+        holder = dict(
+            zip(shared.tolist(), (firsts // max(groups.shape[1], 1)).tolist(), strict=True)
+        )
+        row_of = {self._texts[place].digest: row for place, row in self._rows.items()}
+        for number, of_text in enumerate(groups.tolist()):
+            before = {holder[group] for group in of_text if group >= 0} - {number}
+            if before:
+                rows = [row_of[self._named[other]] for other in sorted(before)]
+                pairs.append((row_of[self._named[number]], np.array(rows, np.int64)))
+        return pairs
 
     def _postings(self) -> Postings:
         """Return the postings of the bands of all texts; none of which stands yet."""
