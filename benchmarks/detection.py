@@ -3,7 +3,7 @@
 Usage: python benchmarks/detection.py [--data FOLDER] [--cache FOLDER] [--output FILE]
 
 Needs the labelled data (SIMSTORE_TEST_DATA names its folder), a package index for four more sets,
-and the peers: ``pip install 'simstore[benchmark,han]'``. The groups of each set are in one of two
+and the peers: ``pip install '.[benchmark,han]'``. The groups of each set are in one of two
 halves, tuning and test. Of every method alike, the setting and the threshold are kept whose F1 on
 one half, averaged over the thresholds around it, is the highest; F1 is told of the other half. A
 pair counts as right where both documents are of one group.

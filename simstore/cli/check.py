@@ -11,9 +11,10 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store, threads_option
-from simstore.cli.output import check_output, print_facts, print_table, progress, write_blocks
-from simstore.cli.parameters import choice, command, count, flag, option
+from simstore.cli.output import check_output, progress
+from simstore.cli.parameters import choice, command, completed, count, flag, option, section
 from simstore.cli.remote import refuse_served, server_url
+from simstore.cli.results import print_facts, write_blocks
 from simstore.cli.source_options import (
     log_ignored,
     reading_options,
@@ -21,8 +22,10 @@ from simstore.cli.source_options import (
     take_read_options,
     warn_of_decodings,
 )
+from simstore.cli.tables import print_table
 from simstore.errors import printable
 from simstore.outputs import is_same_file, is_standard_output, write_file
+from simstore.reports.lines import json_array
 from simstore.sources.files import Files
 
 if TYPE_CHECKING:
@@ -32,61 +35,74 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument("papers", nargs=-1, required=True, metavar="PAPER...")
-@option(
-    "--high",
-    "Least similarity of a highly similar passage.",
-    type=float,
-    default=0.8,
-    metavar="SHARE",
+@click.argument(
+    "papers", nargs=-1, required=True, metavar="PAPER...", shell_complete=completed("file")
 )
-@option(
-    "--moderate",
-    "Least similarity of a moderately similar passage.",
-    type=float,
-    default=0.5,
-    metavar="SHARE",
+@section(
+    "What counts",
+    option(
+        "--high",
+        "Least similarity of a highly similar passage.",
+        type=float,
+        default=0.8,
+        metavar="SHARE",
+    ),
+    option(
+        "--moderate",
+        "Least similarity of a moderately similar passage.",
+        type=float,
+        default=0.5,
+        metavar="SHARE",
+    ),
+    option(
+        "--exclude",
+        "A document that is no source, such as the author's own; *, ? and [...] match keys.",
+        multiple=True,
+        metavar="KEY|GLOB",
+    ),
+    flag("--exclude-quotations", "What stands in quotation marks does not count."),
+    flag("--exclude-bibliography", "The list of references at the end does not count."),
+    flag("--include-self", "A stored document with the paper's key is a source too."),
 )
-@option(
-    "--exclude",
-    "A document that is no source, such as the author's own; *, ? and [...] match keys.",
-    multiple=True,
-    metavar="KEY|GLOB",
+@section(
+    "How to look",
+    choice(
+        "--by",
+        ("sentences", "window"),
+        "What a passage of the paper is.  [default: sentences; with --window: window]",
+    ),
+    count("--window", "Characters of a window.  [default: 30]"),
+    flag(
+        "--sentences",
+        "Look for sentences in which words were changed too, where the index has their terms; "
+        "takes up to twice the time, and does not go with --fast.",
+    ),
+    flag("--simhash", "Look by the fingerprints of passages too, where the index has them."),
+    count(
+        "--min-words",
+        "Least words that a copy has in common with its source, of fewer than the "
+        "index's, not all are found.  [default: those of the index, 8]",
+    ),
+    count(
+        "--min-characters",
+        "The same for scripts without blanks.  [default: those of the index, 13]",
+    ),
+    flag("--fast", "Stop at the first source of each passage, not the best one."),
+    threads_option("processes are started from 64 papers on, or 32 kB of files"),
 )
-@flag("--exclude-quotations", "What stands in quotation marks does not count.")
-@flag("--exclude-bibliography", "The list of references at the end does not count.")
-@flag("--include-self", "A stored document with the paper's key is a source too.")
-@flag("--fast", "Stop at the first source of each passage, not the best one.")
-@choice(
-    "--by",
-    ("sentences", "window"),
-    "What a passage of the paper is.  [default: sentences; with --window: window]",
+@section(
+    "Answer",
+    format_option("pan", "html"),
+    option(
+        "-o --output",
+        "Where to write; a name that ends in .html, .json, .jsonl, .csv or .xml says the format, "
+        "too.  "
+        "[default: standard output; with --format html: report.html]",
+        metavar="FILE",
+    ),
+    flag("--force", "Replace a file that is there."),
+    choice("--lang", ("en", "zh"), "With HTML: language of its interface.", default="en"),
 )
-@count("--window", "Characters of a window.  [default: 30]")
-@flag("--simhash", "Look by the fingerprints of passages too, where the index has them.")
-@flag(
-    "--sentences",
-    "Look for sentences in which words were changed too, where the index has their terms; "
-    "takes up to twice the time, and does not go with --fast.",
-)
-@count(
-    "--min-words",
-    "Least words that a copy has in common with its source, of fewer than the "
-    "index's, not all are found.  [default: those of the index, 8]",
-)
-@count(
-    "--min-characters", "The same for scripts without blanks.  [default: those of the index, 13]"
-)
-@format_option("table", "jsonl", "pan", "html")
-@option(
-    "-o --output",
-    "Where to write; a name that ends in .html, .jsonl or .xml says the format too.  "
-    "[default: standard output; with --format html: report.html]",
-    metavar="FILE",
-)
-@choice("--lang", ("en", "zh"), "With HTML: language of its interface.", default="en")
-@flag("--force", "Replace a file that is there.")
-@threads_option("processes are started from 64 papers on, or 32 kB of files")
 @reading_options
 @common_options
 def check(
@@ -195,14 +211,21 @@ def _format(output_format: str, output: str | None) -> str:
     source = click.get_current_context().get_parameter_source("output_format")
     if output is None or source is not click.core.ParameterSource.DEFAULT:
         if output_format == "table" and output is not None and not is_standard_output(output):
-            raise click.UsageError("a table goes to standard output; give --format jsonl or html")
+            raise click.UsageError(
+                "a table goes to standard output; give --format jsonl, csv or html"
+            )
         return output_format
-    by_name = {".html": "html", ".htm": "html", ".jsonl": "jsonl", ".json": "jsonl", ".xml": "pan"}
+    by_name = {
+        ".html": "html", ".htm": "html", ".jsonl": "jsonl", ".json": "json", ".csv": "csv",
+        ".xml": "pan",
+    }  # fmt: skip
     suffix = Path(output).suffix.lower()
     if suffix not in by_name:
         if is_standard_output(output):
             return output_format
-        raise click.UsageError(f"{output}: name it .html, .jsonl or .xml, or give --format")
+        raise click.UsageError(
+            f"{output}: name it .html, .json, .jsonl, .csv or .xml, or give --format"
+        )
     return by_name[suffix]
 
 
@@ -225,8 +248,12 @@ def _papers(
 def _rendered(papers: Iterator[CheckedPaper], chosen: str, lang: Language) -> Iterator[bytes]:
     from simstore.reports import check_lines
 
-    if chosen == "jsonl":
+    if chosen == "json":
+        yield from json_array(check_lines.render_jsonl(papers))
+    elif chosen == "jsonl":
         yield from check_lines.render_jsonl(papers)
+    elif chosen == "csv":
+        yield from check_lines.render_csv(papers)
     elif chosen == "pan":
         yield from check_lines.render_pan(papers)
     elif chosen == "html":
@@ -243,8 +270,16 @@ def _print(paper: CheckedPaper) -> None:
     print_facts(total_facts(paper))
     if paper.sources:
         click.echo()
-        print_table(("share", "characters", "copies", "source"), source_rows(paper))
+        print_table(
+            ("share", "characters", "copies", "source"),
+            source_rows(paper),
+            drop=("copies", "characters"),
+        )
     rows = passage_rows(paper)
     if rows:
         click.echo()
-        print_table(("start", "end", "class", "similarity", "source", "passage"), rows)
+        print_table(
+            ("start", "end", "class", "similarity", "source", "passage"),
+            rows,
+            drop=("class", "similarity"),
+        )

@@ -8,18 +8,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.messages import log
-from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
-from simstore.cli.output import (
-    print_facts,
-    print_rows,
-    print_table,
-    progress,
-    time_text,
-    write_blocks,
+from simstore.cli.options import (
+    RADIUS_DEFAULT,
+    common_options,
+    format_option,
+    open_store,
+    yes_option,
 )
-from simstore.cli.parameters import command, count, flag, option, share
+from simstore.cli.output import confirm, progress, time_text
+from simstore.cli.parameters import command, count, flag, option, section, share
 from simstore.cli.remote import refuse_served, server_url
+from simstore.cli.results import print_record, print_rows, print_summary, write_blocks
+from simstore.cli.tables import print_table
 from simstore.errors import NotFound, ReadOnlyStore
+from simstore.reports.lines import json_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,60 +36,72 @@ _ACTIONS = ("status", "merges", "drop")
 
 
 @command()
-@option(
-    "--min-resemblance",
-    "Least resemblance of a member to its canonical document.  [default: as they are kept, "
-    "else 0.5]",
-    type=click.FloatRange(0, 1, min_open=True),
-    metavar="SHARE",
+@section(
+    "Kept clusters",
+    option(
+        "--min-resemblance",
+        "Least resemblance of a member to its canonical document.  [default: as they are kept, "
+        "else 0.5]",
+        type=click.FloatRange(0, 1, min_open=True),
+        metavar="SHARE",
+    ),
+    option(
+        "--policy",
+        "Which document is canonical: first (the first seen), longest, or prefer:REGEX (the "
+        "first whose key has a match, else the first).  [default: as they are kept, else first]",
+        metavar="POLICY",
+    ),
+    flag("--rebuild", "Make the clusters anew, by another rule if given."),
+    flag("--status", "Tell in short what is kept; change nothing."),
+    flag("--merges", "List the clusters that ended; change nothing."),
+    flag("--drop", "Forget the clusters that are kept."),
+    yes_option,
 )
-@option(
-    "--policy",
-    "Which document is canonical: first (the first seen), longest, or prefer:REGEX (the "
-    "first whose key has a match, else the first).  [default: as they are kept, else first]",
-    metavar="POLICY",
+@section(
+    "Clusters of the moment",
+    flag(
+        "--once",
+        "Clusters of the moment: store nothing. cluster_id is the place in the list. Each of "
+        "the next five options implies it.",
+    ),
+    option(
+        "--min-likeness",
+        "Least likeness of a member to its canonical document: cosine of their terms, each "
+        "weighing more the rarer it is in the store.",
+        type=click.FloatRange(0, 1, min_open=True),
+        metavar="SHARE",
+    ),
+    share(
+        "--min-cosine", "Least cosine by counts alone that goes with the likeness.  [default: 0.68]"
+    ),
+    option(
+        "-k --radius",
+        f"Radius within which fingerprints are compared.  {RADIUS_DEFAULT}",
+        type=click.IntRange(min=0),
+        metavar="BITS",
+    ),
+    flag(
+        "--exact-join",
+        "Find every pair that reaches a threshold, not only what the channels find; needs the "
+        "texts, and memory for the shingles and terms of all.",
+    ),
+    option("--collection", "Only documents of this collection.", metavar="NAME"),
 )
-@flag("--rebuild", "Make the clusters anew, by another rule if given.")
-@flag("--status", "Tell in short what is kept; change nothing.")
-@flag("--merges", "List the clusters that ended; change nothing.")
-@flag("--drop", "Forget the clusters that are kept.")
-@flag(
-    "--once",
-    "Clusters of the moment: store nothing. cluster_id is the place in the list. Each of "
-    "the next five options implies it.",
+@section(
+    "Answer",
+    count("--min-size", "Leave out clusters of fewer documents.", default=2),
+    format_option(),
 )
-@option(
-    "--min-likeness",
-    "Least likeness of a member to its canonical document: cosine of their terms, each "
-    "weighing more the rarer it is in the store.",
-    type=click.FloatRange(0, 1, min_open=True),
-    metavar="SHARE",
-)
-@share("--min-cosine", "Least cosine by counts alone that goes with the likeness.  [default: 0.68]")
-@option(
-    "-k --radius",
-    f"Radius within which fingerprints are compared.  {RADIUS_DEFAULT}",
-    type=click.IntRange(min=0),
-    metavar="BITS",
-)
-@flag(
-    "--exact-join",
-    "Find every pair that reaches a threshold, not only what the channels find; needs the "
-    "texts, and memory for the shingles and terms of all.",
-)
-@option("--collection", "Only documents of this collection.", metavar="NAME")
-@count("--min-size", "Leave out clusters of fewer documents.", default=2)
-@format_option("table", "jsonl", "csv")
 @common_options
 def clusters(output_format: str, min_size: int, **options: Any) -> None:
     r"""Group the stored documents that are nearly the same, and keep the groups up to date.
 
     Examples:
-      simstore clusters                          bring them up to date and print them
-      simstore clusters --min-resemblance 0.8    the first time: keep only close ones
+      simstore clusters  bring them up to date and print them
+      simstore clusters --min-resemblance 0.8  the first time: close ones
       simstore clusters --rebuild --policy 'prefer:^https://example\.org/'
-      simstore clusters --merges --format csv    which clusters became part of which
-      simstore clusters --once --exact-join      pairs that share few phrases, too
+      simstore clusters --merges --format csv  which clusters became part of which
+      simstore clusters --once --exact-join    pairs that share few phrases, too
       simstore clusters --min-likeness 0.45 --min-cosine 0 --exact-join
 
     A cluster is a canonical document and those that are like it; no member is there by way of
@@ -102,8 +116,10 @@ def clusters(output_format: str, min_size: int, **options: Any) -> None:
     _refuse_mixtures(options, once=once, given=given, actions=actions)
     if once:
         _once(output_format, min_size, options)
+    elif options["drop"]:
+        _drop(output_format, yes=options["yes"])
     elif actions:
-        {"status": _status, "merges": _merges, "drop": _drop}[actions[0]](output_format)
+        {"status": _status, "merges": _merges}[actions[0]](output_format)
     else:
         _stored(output_format, min_size, options)
 
@@ -191,11 +207,8 @@ def _status(output_format: str) -> None:
         ("to be made anew", not summary.is_current),
         ("brought up to date", time_text(summary.updated_at)),
     )
-    if output_format == "table":
-        print_facts(facts)
-    else:
-        names = [name.replace(" ", "_") for name, _ in facts]
-        print_rows(names, [[value for _, value in facts]], output_format)
+    record = {name.replace(" ", "_"): value for name, value in facts}
+    print_record(record, output_format)
 
 
 def _merges(output_format: str) -> None:
@@ -205,8 +218,9 @@ def _merges(output_format: str) -> None:
         if store.clusters.status() is None:
             raise _no_clusters()
         merges = store.clusters.merges()
-        if output_format == "jsonl":
-            write_blocks(merges_jsonl(merges))
+        if output_format in ("json", "jsonl"):
+            lines = merges_jsonl(merges)
+            write_blocks(json_array(lines) if output_format == "json" else lines)
             return
         # Names of clusters are no amounts: no commas in them, and to the left.
         rows = (
@@ -220,9 +234,12 @@ def _merges(output_format: str) -> None:
         print_rows(MERGE_COLUMNS, rows, output_format)
 
 
-def _drop(_output_format: str) -> None:
+def _drop(output_format: str, *, yes: bool) -> None:
     with open_store() as store:
+        if store.clusters.status() is not None:
+            confirm("the clusters and their ids would be forgotten", yes=yes)
         dropped = store.clusters.drop()
+    print_summary({"dropped": dropped}, "", output_format)
     log.info("the kept clusters are forgotten" if dropped else "no clusters were kept")
 
 
@@ -266,10 +283,13 @@ def _print(
             yield one
 
     if output_format == "table":
-        print_table(COLUMNS, table_rows(counted(), rule.reason))
+        rows = table_rows(counted(), rule.reason)
+        print_table(COLUMNS, rows, drop=("distance", "role", "reason"))
+    elif output_format == "csv":
+        write_blocks(render_csv(counted(), rule.reason))
     else:
-        render = render_jsonl if output_format == "jsonl" else render_csv
-        write_blocks(render(counted(), rule.reason))
+        lines = render_jsonl(counted(), rule.reason)
+        write_blocks(json_array(lines) if output_format == "json" else lines)
     return member_count, count
 
 

@@ -1,7 +1,8 @@
-"""The commands of ``simstore``, in the order of a user's day, and their errors as exit codes."""
+"""The commands of ``simstore`` under their headings, and their errors as exit codes."""
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from importlib import import_module
@@ -14,63 +15,123 @@ from simstore.cli.imports import uncollected
 from simstore.cli.interrupts import INTERRUPTED, interruptible, uninterruptible
 from simstore.cli.options import common_options
 from simstore.cli.output import NO_SPACE, BriefErrors, drop_output, fail, settle_streams
+from simstore.cli.parameters import Sectioned, Suggesting
 from simstore.errors import SimstoreError
+from simstore.errors.remedies import speak_to
 from simstore.services.workers import forks
 from simstore.version import __version__
 
-# Each command: its module in this package, and its function there, in the order of a user's day.
-_COMMANDS = {
-    "ingest": ("ingest", "ingest"),
-    "query": ("query", "query"),
-    "check": ("check", "check"),
-    "report": ("report", "report"),
-    "init": ("store", "init"),
-    "compare": ("compare", "compare"),
-    "clusters": ("clusters", "clusters"),
-    "evaluate": ("evaluate", "evaluate"),
-    "passages": ("passages", "passages"),
-    "fingerprints": ("fingerprints", "fingerprints"),
-    "list": ("documents", "list_documents"),
-    "show": ("documents", "show"),
-    "remove": ("documents", "remove"),
-    "duplicates": ("duplicates", "duplicates"),
-    "orphans": ("duplicates", "orphans"),
-    "expire": ("expiry", "expire"),
-    "seen": ("expiry", "seen"),
-    "export": ("export", "export"),
-    "import": ("deduped", "import_output"),
-    "spark": ("spark", "spark"),
-    "stats": ("store", "stats"),
-    "vocabulary": ("vocabulary", "vocabulary"),
-    "reindex": ("store", "reindex"),
-    "runs": ("runs", "runs"),
-    "rejects": ("rejects", "rejects"),
-    "token": ("token", "token"),
-    "serve": ("serve", "serve"),
-    "backup": ("store", "backup"),
-    "copy": ("store", "copy"),
-    "pack": ("store", "pack"),
-    "unpack": ("store", "unpack"),
-    "compact": ("store", "compact"),
-    "upgrade": ("store", "upgrade"),
-    "fsck": ("store", "fsck"),
-    "completion": ("completion", "completion"),
+# Under each heading, each command: its module in this package, its function there, and what the
+# list of commands says of it. The list imports none of them.
+_SECTIONS = {
+    "Ingest and find": {
+        "ingest": ("ingest", "ingest", "Store documents of files, folders, archives, databases."),
+        "query": ("query", "query", "Find the stored documents near those of files, or a text."),
+        "check": ("check", "check", "Find passages of papers that stored documents have, too."),
+        "passages": ("passages", "passages", "Make, drop and show the index that `check` needs."),
+        "report": ("report", "report", "Write a query's answer to result.txt, or as a page."),
+        "compare": ("compare", "compare", "Compare two texts by every algorithm, side by side."),
+        "fingerprints": ("fingerprints", "fingerprints", "Add and find fingerprints by value."),
+    },
+    "Decide": {
+        "clusters": ("clusters", "clusters", "Group the documents that are nearly the same."),
+        "duplicates": ("duplicates", "duplicates", "List what was flagged or skipped, and why."),
+        "orphans": ("duplicates", "orphans", "List skipped keys whose originals have gone."),
+        "export": ("export", "export", "Write documents to a file: all, or one a cluster."),
+        "evaluate": ("evaluate", "evaluate", "Measure precision and recall by your labels."),
+        "spark": ("spark", "spark", "Find near-duplicates on Apache Spark."),
+        "import": ("deduped", "import_output", "Load what `spark dedup` found into a store."),
+    },
+    "Look": {
+        "list": ("documents", "list_documents", "List the stored documents."),
+        "show": ("documents", "show", "Show what is known of a document, and its story."),
+        "seen": ("expiry", "seen", "Tell whether keys or a text were seen."),
+        "stats": ("store", "stats", "Show the store in numbers, and over time in pictures."),
+        "runs": ("runs", "runs", "List the latest ingests, removals and expiries."),
+        "rejects": ("rejects", "rejects", "Show and retry records that could not be stored."),
+        "vocabulary": ("vocabulary", "vocabulary", "Show and refresh what documents are made of."),
+    },
+    "Keep": {
+        "init": ("store", "init", "Make a new store and choose its scheme."),
+        "remove": ("documents", "remove", "Remove documents by their keys."),
+        "expire": ("expiry", "expire", "Remove what was not seen since a time."),
+        "backup": ("upkeep", "backup", "Copy the store, while others use it."),
+        "copy": ("upkeep", "copy", "Copy a store between files and PostgreSQL."),
+        "pack": ("upkeep", "pack", "Put fingerprints and sketches into pages."),
+        "unpack": ("upkeep", "unpack", "Put fingerprints back into plain rows."),
+        "compact": ("upkeep", "compact", "Give unused space back to the disk."),
+        "reindex": ("upkeep", "reindex", "Make fingerprints anew, by any scheme."),
+        "upgrade": ("upkeep", "upgrade", "Bring an older store to the present schema."),
+        "fsck": ("upkeep", "fsck", "Check every invariant of the store."),
+    },
+    "Serve": {
+        "serve": ("serve", "serve", "Serve the store over HTTP, with a page for people."),
+        "token": ("token", "token", "Make, list and revoke tokens of a served store."),
+        "completion": ("completion", "completion", "Print the script by which a shell completes."),
+    },
 }
+_HIDDEN = {
+    "help": ("guidance", "help_command", "Show the help of a command."),
+    "version": ("guidance", "version", "Print the version."),
+}
+_COMMANDS = {name: one for section in _SECTIONS.values() for name, one in section.items()} | _HIDDEN
+# As click names the variable by which a shell asks for completion.
+_PROGRAM = "SIMSTORE"
+_START = """\
+simstore remembers texts, and finds what is nearly the same, within a guarantee.
+
+  simstore ingest article.txt      remember documents, in simstore.db here
+  simstore query sample.txt        which of them are near these?
+  simstore report                  write that answer to result.txt
+
+`simstore help` lists all commands, `simstore help COMMAND` explains one.
+"""
 
 
-class _Commands(BriefErrors, click.Group):
+class _Commands(BriefErrors, Suggesting, Sectioned):
     """A group that imports a command when it is asked for, and renders our errors."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
-        return list(_COMMANDS)
+        return [name for name in _COMMANDS if name not in _HIDDEN]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        module, function = _COMMANDS[cmd_name]
+        module, function, text = _COMMANDS[cmd_name]
         with uncollected(f"simstore.cli.{module}"):
             command: click.Command = getattr(import_module(f"simstore.cli.{module}"), function)
+        command.short_help = text
         return command
+
+    def _main_shell_completion(self, *arguments: Any, **settings: Any) -> None:
+        """Complete a command line, where a shell asks for that by a variable."""
+        if f"_{_PROGRAM}_COMPLETE" in os.environ:
+            from simstore.cli.completions import register
+
+            register()
+        super()._main_shell_completion(*arguments, **settings)
+
+    def main(self, *args: Any, **keywords: Any) -> Any:
+        before = speak_to("command line")
+        try:
+            return super().main(*args, **keywords)
+        finally:
+            speak_to(before)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of a command line; without any, say how to start."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(_START, nl=False)
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands under their headings, then the options."""
+        width = max(map(len, _COMMANDS))
+        for title, commands in _SECTIONS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), one[2]) for name, one in commands.items()])
+        Sectioned.format_options(self, ctx, formatter)
 
     def invoke(self, ctx: click.Context) -> Any:
         settle_streams()
@@ -105,7 +166,8 @@ class _Commands(BriefErrors, click.Group):
         "\b\nExamples:\n"
         "  simstore ingest article.txt      remember documents\n"
         "  simstore query sample.txt        which of them are near these?\n"
-        "  simstore report                  write the answer to result.txt\n\n"
+        "  simstore report                  write the answer to result.txt\n"
+        "  simstore help query              all about a command\n\n"
         "The store is simstore.db in the current directory, or SIMSTORE_DB, or --db.\n\n"
         "Exit codes: 0 done, 1 unexpected, 2 usage, 3 not found, 4 conflict, 5 bad input (the "
         "rest was ingested), 6 storage, 130 interrupted."

@@ -16,14 +16,16 @@ from simstore.cli.options import (
     store_is_named,
     store_place,
 )
-from simstore.cli.output import Update, print_table, progress, write_blocks
-from simstore.cli.parameters import choice, command, flag, option
+from simstore.cli.output import Update, progress
+from simstore.cli.parameters import choice, command, completed, flag, option, section
+from simstore.cli.results import write_blocks
 from simstore.cli.scheme_options import HASHES
 from simstore.cli.source_options import (
     encoding_for,
     encoding_option,
     warn_of_decodings,
 )
+from simstore.cli.tables import print_table
 from simstore.errors import (
     DocumentNotFound,
     InvalidParameter,
@@ -32,6 +34,7 @@ from simstore.errors import (
     printable,
     shown_place,
 )
+from simstore.reports.lines import json_array
 
 if TYPE_CHECKING:
     from simstore.model import Comparison, Document
@@ -43,68 +46,79 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
 
 
 @command()
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
-@choice("--units", ("characters", "words"), "What shingles are made of.", default="characters")
-@option("--shingle", "Units a shingle.", type=int, default=5, metavar="N")
-@choice(
-    "--features",
-    ("terms", "words", "characters", "shingles"),
-    "What SimHash, I-Match, filter and vectors count; terms: those of the scheme web.",
-    default="terms",
+@click.argument("first", metavar="A", shell_complete=completed("text"))
+@click.argument("second", metavar="B", shell_complete=completed("text"))
+@section(
+    "Texts",
+    choice(
+        "--as as_format",
+        ("text", "articles", "jsonl", "auto"),
+        "How to read files: text takes each as a whole; else each must hold one document.",
+        default="text",
+    ),
+    option(
+        "--max-document-bytes",
+        "Refuse longer texts.",
+        type=click.IntRange(min=1),
+        default=8 << 20,
+        metavar="BYTES",
+    ),
+    encoding_option,
+    flag("--keep-case", "Upper and lower case differ."),
+    flag("--keep-width", "Full- and half-width forms differ."),
+    flag("--strip-accents", "é is e, ё is е."),
+    flag("--fold-han", "Traditional Chinese characters are simplified."),
+    flag("--fold-han-words", "And words of Taiwan those of the mainland."),
+    flag("--no-normalize", "Keep case, width, composition and white space."),
 )
-@choice(
-    "--segmenter",
-    ("chars", "jieba", "forward-max", "backward-max", "bidirectional", "min-cut"),
-    "How Han characters are cut into words and terms.",
-    default="chars",
+@section(
+    "Algorithms",
+    choice("--units", ("characters", "words"), "What shingles are made of.", default="characters"),
+    option("--shingle", "Units a shingle.", type=int, default=5, metavar="N"),
+    choice(
+        "--features",
+        ("terms", "words", "characters", "shingles"),
+        "What SimHash, I-Match, filter and vectors count; terms: those of the scheme web.",
+        default="terms",
+    ),
+    choice(
+        "--segmenter",
+        ("chars", "jieba", "forward-max", "backward-max", "bidirectional", "min-cut"),
+        "How Han characters are cut into words and terms.",
+        default="chars",
+    ),
+    choice(
+        "--weights",
+        ("log-tf", "tf", "uniform", "log-tf-idf", "tf-idf", "idf"),
+        "What a feature's count weighs in SimHash and vectors; idf goes by the store.",
+        default="log-tf",
+    ),
+    choice("--feature-hash", HASHES, "How SimHash hashes a feature.", default="xxh3"),
+    option(
+        "--bits -M",
+        "Length of a fingerprint; may be given more than once.",
+        type=int,
+        multiple=True,
+        default=(64, 128),
+        metavar="M",
+    ),
+    option(
+        "--similar-at", "Least resemblance of similar texts.", type=float, default=0.2, metavar="J"
+    ),
+    option(
+        "--idf-band",
+        "I-Match: normalized idf of the lexicon's terms.",
+        type=(float, float),
+        default=(0.2, 0.9),
+        metavar="LOW HIGH",
+    ),
+    option("--lexicons", "I-Match: random lexicons.", type=int, default=10, metavar="K"),
+    option("--seed", "I-Match: chooses the random lexicons.", type=int, default=0),
 )
-@choice(
-    "--weights",
-    ("log-tf", "tf", "uniform", "log-tf-idf", "tf-idf", "idf"),
-    "What a feature's count weighs in SimHash and vectors; idf goes by the store.",
-    default="log-tf",
+@section(
+    "Answer",
+    format_option(),
 )
-@choice("--feature-hash", HASHES, "How SimHash hashes a feature.", default="xxh3")
-@option(
-    "--bits -M",
-    "Length of a fingerprint; may be given more than once.",
-    type=int,
-    multiple=True,
-    default=(64, 128),
-    metavar="M",
-)
-@option("--similar-at", "Least resemblance of similar texts.", type=float, default=0.2, metavar="J")
-@flag("--keep-case", "Upper and lower case differ.")
-@flag("--keep-width", "Full- and half-width forms differ.")
-@flag("--strip-accents", "é is e, ё is е.")
-@flag("--fold-han", "Traditional Chinese characters are simplified.")
-@flag("--fold-han-words", "And words of Taiwan those of the mainland.")
-@flag("--no-normalize", "Keep case, width, composition and white space.")
-@option(
-    "--idf-band",
-    "I-Match: normalized idf of the lexicon's terms.",
-    type=(float, float),
-    default=(0.2, 0.9),
-    metavar="LOW HIGH",
-)
-@option("--lexicons", "I-Match: random lexicons.", type=int, default=10, metavar="K")
-@option("--seed", "I-Match: chooses the random lexicons.", type=int, default=0)
-@format_option("table", "jsonl", "csv")
-@choice(
-    "--as as_format",
-    ("text", "articles", "jsonl", "auto"),
-    "How to read files: text takes each as a whole; else each must hold one document.",
-    default="text",
-)
-@option(
-    "--max-document-bytes",
-    "Refuse longer texts.",
-    type=click.IntRange(min=1),
-    default=8 << 20,
-    metavar="BYTES",
-)
-@encoding_option
 @common_options
 def compare(first: str, second: str, output_format: str, **options: Any) -> None:
     """Compare two texts by every algorithm, side by side, each with its time.
@@ -261,5 +275,8 @@ def _write(comparison: Comparison, output_format: str) -> None:
         click.echo()
         print_table(report.COLUMNS, report.measure_rows(comparison))
         return
-    render = report.render_jsonl if output_format == "jsonl" else report.render_csv
-    write_blocks(render(comparison))
+    if output_format == "csv":
+        write_blocks(report.render_csv(comparison))
+    else:
+        lines = report.render_jsonl(comparison)
+        write_blocks(json_array(lines) if output_format == "json" else lines)

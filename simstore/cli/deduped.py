@@ -10,9 +10,9 @@ import click
 
 from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
 from simstore.cli.messages import log
-from simstore.cli.options import common_options, open_store, store_place
+from simstore.cli.options import common_options, format_option, open_store, store_place
 from simstore.cli.output import progress
-from simstore.cli.parameters import command, flag
+from simstore.cli.parameters import command, completed, flag
 from simstore.errors import StoreNotFound, shown_place
 
 if TYPE_CHECKING:
@@ -23,14 +23,15 @@ if TYPE_CHECKING:
 
 
 @command("import")
-@click.argument("folder", type=click.Path())
+@click.argument("folder", type=click.Path(), shell_complete=completed("folder"))
 @flag("--no-clusters", "Only the documents.")
+@format_option()
 @common_options
-def import_output(folder: str, no_clusters: bool) -> None:
+def import_output(folder: str, no_clusters: bool, output_format: str) -> None:
     """Load what `simstore spark dedup` found into a store: documents and clusters.
 
     Examples:
-      simstore --db found.db import found       what `simstore spark dedup` wrote to found/
+      simstore --db found.db import found  what `spark dedup` wrote to found/
       simstore --db found.db import found --no-clusters
 
     Into a new store the clusters come without comparing anything again. Needs PyArrow, not Spark.
@@ -44,16 +45,16 @@ def import_output(folder: str, no_clusters: bool) -> None:
 
         def run(observer: Observer) -> IngestSummary:
             with progress("clusters", at_once=False) as show:
-                summary, made = store.maintenance.import_deduped(
+                made = store.maintenance.import_deduped(
                     output, clusters=not no_clusters, observer=observer, on_progress=show
                 )
-            kept.extend([] if made is None else [made])
-            return summary
+            kept.extend([] if made.clusters is None else [made.clusters])
+            return made.documents
 
         summary = ingest_observed(run, stopping)
     for one in kept:
         log.info("clusters: %s of %s texts", f"{one.cluster_count:,}", f"{one.text_count:,}")
-    report(summary, stopping)
+    report(summary, stopping, output_format)
 
 
 @contextmanager

@@ -9,9 +9,17 @@ import click
 
 from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_facts, print_items, progress, time_text, write_blocks
-from simstore.cli.parameters import command, count, flag, option
+from simstore.cli.output import progress, time_text
+from simstore.cli.parameters import command, completed, count, flag, option
 from simstore.cli.remote import refuse_served, server_url
+from simstore.cli.results import (
+    limited,
+    print_facts,
+    print_items,
+    print_record,
+    print_summary,
+    write_blocks,
+)
 from simstore.errors import printable
 from simstore.reports.lines import to_json
 from simstore.text.decoding import encode
@@ -25,13 +33,27 @@ _COLUMNS = ("key", "fingerprint", "bytes", "tokens", "first seen", "duplicate of
 @command("list")
 @count("--limit", "Only the first N.")
 @option("--collection", "Only documents of this collection.", metavar="NAME")
-@format_option("table", "keys", "jsonl", "csv")
+@format_option("keys")
 @common_options
 def list_documents(limit: int | None, collection: str | None, output_format: str) -> None:
-    """List the stored documents in order of ingest."""
+    """List the stored documents in order of ingest.
+
+    Examples:
+      simstore list --limit 20
+      simstore list --format keys | wc -l
+      simstore list --collection news --format csv > news.csv
+    """
     with open_store(read_only=True, served=True) as store:
-        found = store.list(collection=collection, limit=limit, with_text=False)
-        print_items(found, output_format, columns=_COLUMNS, row=_row, record=_record)
+        one_more = None if limit is None else limit + 1
+        found = store.list(collection=collection, limit=one_more, with_text=False)
+        print_items(
+            limited(found, limit, "documents"),
+            output_format,
+            columns=_COLUMNS,
+            row=_row,
+            record=_record,
+            drop=("tokens", "duplicate of", "bytes", "first seen", "fingerprint"),
+        )
 
 
 def _row(document: StoredDocument) -> tuple[Any, ...]:
@@ -46,7 +68,7 @@ def _row(document: StoredDocument) -> tuple[Any, ...]:
 
 
 @command()
-@click.argument("key")
+@click.argument("key", shell_complete=completed("key"))
 @flag("--text with_text", "Print the kept text, and nothing else.")
 @option(
     "--original",
@@ -54,7 +76,7 @@ def _row(document: StoredDocument) -> tuple[Any, ...]:
     default="first-seen",
     metavar="RULE",
 )
-@format_option("table", "json")
+@format_option()
 @common_options
 def show(key: str, with_text: bool, original: str, output_format: str) -> None:
     """Show what the store knows of a document: its facts, and its story where it has one.
@@ -64,8 +86,8 @@ def show(key: str, with_text: bool, original: str, output_format: str) -> None:
 
     Examples:
       simstore show https://example.org/a
-      simstore show page-17 --text                       the kept text, and nothing else
-      simstore show page-17 --original prefer:example    who is the original?
+      simstore show page-17 --text  the kept text, and nothing else
+      simstore show page-17 --original prefer:example  who is the original?
 
     Which is the original: first-seen: the one that was surely there first; within the interval at
     which a site is visited, dates do not decide, and the one that others link to is it. linked: the
@@ -94,8 +116,8 @@ def _show(document: StoredDocument | None, story: Story, output_format: str) -> 
     from simstore.reports.story import story_facts, story_record
 
     record = {} if document is None else _record(document)
-    if output_format == "json":
-        click.echo(to_json(record | {"story": story_record(story)}, indent=2))
+    if output_format != "table":
+        print_record(record | {"story": story_record(story)}, output_format)
         return
     facts: list[tuple[str, Any]] = []
     if document is not None:
@@ -116,13 +138,18 @@ def _record(document: Any) -> dict[str, Any]:
 
 
 @command()
-@click.argument("keys", nargs=-1, metavar="[KEY...]")
+@click.argument("keys", nargs=-1, metavar="[KEY...]", shell_complete=completed("key"))
 @keys_option
 @flag("--ignore-missing", "Pass over keys that are not there.")
 @flag("--no-refresh", "Leave a live store stale; refresh it later.")
+@format_option()
 @common_options
 def remove(
-    keys: tuple[str, ...], keys_from: str | None, ignore_missing: bool, no_refresh: bool
+    keys: tuple[str, ...],
+    keys_from: str | None,
+    ignore_missing: bool,
+    no_refresh: bool,
+    output_format: str,
 ) -> None:
     """Remove documents: all that are named, or none where one is not there.
 
@@ -154,6 +181,7 @@ def remove(
             on_orphan=orphans.append,
             on_unflagged=unflagged.append,
         )
-    click.echo(f"{count:,} removed")
+    record = {"removed": count, "orphaned": len(orphans), "unflagged": len(unflagged)}
+    print_summary(record, f"{count:,} removed", output_format)
     warn_of_orphans(len(orphans))
     warn_of_unflagged(len(unflagged))

@@ -8,8 +8,9 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_items, time_text
+from simstore.cli.output import time_text
 from simstore.cli.parameters import choice, command, option
+from simstore.cli.results import print_items
 from simstore.errors import DocumentNotFound, printable
 from simstore.reports.lines import key_bytes, key_text, rounded
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 _COLUMNS = (
     "key", "state", "original", "distance", "resemblance", "basis", "first seen", "last seen",
 )  # fmt: skip
+_DROP = ("first seen", "basis", "last seen", "distance", "resemblance", "state")
 
 
 @command()
@@ -28,14 +30,14 @@ _COLUMNS = (
     "Only those that are stored too; only those that are not; only those without original.",
 )
 @option("--of original", "Only duplicates of this document.", metavar="KEY")
-@format_option("table", "keys", "jsonl", "csv")
+@format_option("keys")
 @common_options
 def duplicates(state: str | None, original: str | None, output_format: str) -> None:
     """List what `ingest --on-duplicate` found to be duplicates, and of which document.
 
     Examples:
-      simstore duplicates                       what was flagged or skipped, and why
-      simstore duplicates --of page-17          what duplicates one document
+      simstore duplicates               what was flagged or skipped, and why
+      simstore duplicates --of page-17  what duplicates one document
       simstore duplicates --state skipped --format jsonl
     """
     with open_store(read_only=True, served=True) as store:
@@ -47,7 +49,7 @@ def duplicates(state: str | None, original: str | None, output_format: str) -> N
 
 
 @command()
-@format_option("keys", "table", "jsonl", "csv")
+@format_option("keys", default="keys")
 @common_options
 def orphans(output_format: str) -> None:
     """List keys that were skipped because of documents which have gone or changed.
@@ -66,7 +68,7 @@ def orphans(output_format: str) -> None:
 
 
 def _print(found: Iterable[Duplicate], output_format: str) -> None:
-    print_items(found, output_format, columns=_COLUMNS, row=_row, record=_record)
+    print_items(found, output_format, columns=_COLUMNS, row=_row, record=_record, drop=_DROP)
 
 
 def _record(one: Duplicate) -> dict[str, Any]:

@@ -12,11 +12,13 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
-from simstore.cli.output import check_output, print_rows, print_table, progress, write_blocks
-from simstore.cli.parameters import choice, command, flag, option
+from simstore.cli.output import check_output, progress
+from simstore.cli.parameters import choice, command, flag, option, section
+from simstore.cli.results import print_rows, write_blocks
+from simstore.cli.tables import print_table
 from simstore.errors import InvalidParameter, MissingExtra, NotFound, StorageError, printable
 from simstore.outputs import make_folder, write_file
-from simstore.reports.lines import rounded
+from simstore.reports.lines import json_array, rounded
 
 if TYPE_CHECKING:
     from simstore.search.evaluation import Evaluation
@@ -34,46 +36,55 @@ _COMMANDS = {
 
 
 @command()
-@option("--pairs", "Labelled pairs: a, b, perhaps label.", metavar="FILE")
-@option("--clusters", "Labelled documents: key, group.", metavar="FILE")
-@option("--clusters-field", "The metadata field that holds the group.", metavar="NAME")
-@flag("--exact", "Print all pairs that resemble each other instead.")
-@option(
-    "--min-resemblance",
-    "Least resemblance, and least likeness, of the exact joins.  [default: 0.5 with --exact, "
-    "else 0.3]",
-    type=click.FloatRange(0, 1, min_open=True),
-    metavar="SHARE",
+@section(
+    "Labels",
+    option("--pairs", "Labelled pairs: a, b, perhaps label.", metavar="FILE"),
+    option("--clusters", "Labelled documents: key, group.", metavar="FILE"),
+    option("--clusters-field", "The metadata field that holds the group.", metavar="NAME"),
+    option(
+        "--set-by",
+        "Judge documents apart by this metadata field, or by their `collection`.",
+        metavar="NAME",
+    ),
+    choice(
+        "--split",
+        ("none", "tuning", "test"),
+        "Only groups whose hash is even (tuning) or odd (test).",
+        default="none",
+    ),
 )
-@option(
-    "--radius radii",
-    "Radii of the curve of SimHash.  [default: 0-12, at most M]",
-    metavar="FIRST-LAST",
+@section(
+    "What to judge",
+    option(
+        "--radius radii",
+        "Radii of the curve of SimHash.  [default: 0-12, at most M]",
+        metavar="FIRST-LAST",
+    ),
+    option(
+        "--candidate-radius",
+        f"Radius of channel 1 where resemblance or likeness verifies.  {RADIUS_DEFAULT}",
+        type=int,
+        metavar="BITS",
+    ),
+    option(
+        "--min-resemblance",
+        "Least resemblance, and least likeness, of the exact joins.  [default: 0.5 with --exact, "
+        "else 0.3]",
+        type=click.FloatRange(0, 1, min_open=True),
+        metavar="SHARE",
+    ),
+    flag(
+        "--older-methods",
+        "Judge I-Match and counting Bloom filters too, as `simstore compare` has them.",
+    ),
+    flag("--exact", "Print all pairs that resemble each other instead."),
 )
-@option(
-    "--candidate-radius",
-    f"Radius of channel 1 where resemblance or likeness verifies.  {RADIUS_DEFAULT}",
-    type=int,
-    metavar="BITS",
+@section(
+    "Answer",
+    format_option(),
+    option("-o --output", "Write tables and curves to this folder.", metavar="FOLDER"),
+    flag("--force", "Replace files that are there."),
 )
-@option(
-    "--set-by",
-    "Judge documents apart by this metadata field, or by their `collection`.",
-    metavar="NAME",
-)
-@choice(
-    "--split",
-    ("none", "tuning", "test"),
-    "Only groups whose hash is even (tuning) or odd (test).",
-    default="none",
-)
-@flag(
-    "--older-methods",
-    "Judge I-Match and counting Bloom filters too, as `simstore compare` has them.",
-)
-@option("-o --output", "Write tables and curves to this folder.", metavar="FOLDER")
-@flag("--force", "Replace files that are there.")
-@format_option("table", "jsonl", "csv")
 @common_options
 def evaluate(
     pairs: str | None,
@@ -93,14 +104,14 @@ def evaluate(
     """Tell how well the store finds the near-duplicates that somebody labelled.
 
     Examples:
-      simstore evaluate --pairs pairs.tsv            a line a pair: two keys, perhaps 1 or 0
+      simstore evaluate --pairs pairs.tsv  a line a pair: two keys, perhaps 1 or 0
       simstore evaluate --clusters groups.tsv -o out a line a document: key, group
-      simstore evaluate --clusters-field group       the group is a metadata field
+      simstore evaluate --clusters-field group  the group is a metadata field
       simstore evaluate --exact --min-resemblance 0.8 --format csv
 
     Labels are tab-separated, with or without a header, or JSON Lines; compressed or not. With -o,
-    points.csv, bands.csv, curves.png and curves.svg go to the folder (pip install
-    'simstore[plots]'). `docs/explanation/detection.md` says what the figures mean.
+    points.csv, bands.csv, curves.png and curves.svg go to the folder (the
+    extra plots). `docs/explanation/detection.md` says what the figures mean.
     """
     chosen = [name for name in (pairs, clusters, clusters_field) if name is not None]
     if len(chosen) + exact != 1:
@@ -235,4 +246,8 @@ def _print(found: Evaluation, output_format: str) -> None:
             click.echo(("\n" if number else "") + title)
             print_table(columns, rows)
         return
-    write_blocks(render_jsonl(found) if output_format == "jsonl" else render_csv(found))
+    if output_format == "csv":
+        write_blocks(render_csv(found))
+    else:
+        lines = render_jsonl(found)
+        write_blocks(json_array(lines) if output_format == "json" else lines)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sys
 from dataclasses import asdict
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -11,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
-from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_table, progress, time_text
-from simstore.cli.parameters import command, count, flag, option
+from simstore.cli.messages import log
+from simstore.cli.options import common_options, format_option, open_store, yes_option
+from simstore.cli.output import confirm, progress, time_text
+from simstore.cli.parameters import command, completed, count, flag, option
+from simstore.cli.results import print_items, print_summary, write_blocks
 from simstore.cli.source_options import encoding_for, encoding_option, warn_of_decodings
 from simstore.errors import InvalidParameter, UnreadableSource, printable
-from simstore.reports.lines import key_bytes, key_text, to_json
+from simstore.reports.lines import key_bytes, key_text
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
@@ -30,9 +31,10 @@ _DIGEST_DIGITS = 32
 @option("--older-than", "Remove what was not seen for 30m, 12h, 90d or 8w.", metavar="AGE")
 @option("--collection", "Only documents of this collection.", metavar="NAME")
 @flag("--dry-run", "Count, and remove nothing.")
-@flag("--yes", "Remove more than half of the documents unasked.")
+@yes_option
 @count("--batch batch_documents", "Documents a transaction.  [default: 8,000]")
 @flag("--no-refresh", "Leave a live store stale; refresh it later.")
+@format_option()
 @common_options
 def expire(
     not_seen_since: str | None,
@@ -42,12 +44,13 @@ def expire(
     yes: bool,
     batch_documents: int | None,
     no_refresh: bool,
+    output_format: str,
 ) -> None:
     """Remove documents, and skipped duplicates, that were not seen since a time.
 
     Examples:
-      simstore expire --older-than 90d --dry-run     how much would go?
-      simstore expire --older-than 90d               what was not seen for 90 days goes
+      simstore expire --older-than 90d --dry-run  how much would go?
+      simstore expire --older-than 90d  what was not seen for 90 days goes
       simstore expire --not-seen-since 2026-05-01 --collection news
 
     Documents leave in batches, each a transaction; after an interruption the same command goes on.
@@ -59,13 +62,12 @@ def expire(
     since = None if not_seen_since is None else _seconds("--not-seen-since", not_seen_since)
     age = None if older_than is None else timedelta(seconds=_seconds("--older-than", older_than))
     with open_store(read_only=dry_run) as store:
-        if not (dry_run or yes) and not _is_meant(
-            store.expire(
+        if not (dry_run or yes):
+            going = store.expire(
                 not_seen_since=since, older_than=age, collection=collection, dry_run=True
-            ).removed,
-            len(store),
-        ):
-            raise SystemExit(1)
+            ).removed
+            if 2 * going > len(store):
+                confirm(f"{going:,} of {len(store):,} documents would be removed", yes=yes)
         with (
             progress("expire", at_once=False) as show_progress,
             progress("refresh", at_once=False) as show_refresh,
@@ -84,30 +86,20 @@ def expire(
     forgotten = ""
     if found.forgotten:
         forgotten = f", {found.forgotten:,} skipped duplicates {would}forgotten"
-    click.echo(
-        f"{found.removed:,} {would}removed{forgotten}; last seen before {time_text(found.since)}"
+    print_summary(
+        {
+            "removed": found.removed,
+            "forgotten": found.forgotten,
+            "orphaned": len(found.orphans),
+            "unflagged": found.unflagged,
+            "not_seen_since": found.since,
+            "dry_run": dry_run,
+        },
+        f"{found.removed:,} {would}removed{forgotten}; last seen before {time_text(found.since)}",
+        output_format,
     )
     warn_of_orphans(len(found.orphans))
     warn_of_unflagged(found.unflagged)
-
-
-def _is_meant(going: int, total: int) -> bool:
-    """Return whether so many documents are to go; where it is more than half, somebody is asked.
-
-    Raises:
-        InvalidParameter: There is no terminal to ask at.
-    """
-    if 2 * going <= total:
-        return True
-    message = f"{going:,} of {total:,} documents would be removed"
-    if not has_terminal():
-        raise InvalidParameter(f"{message}; give --yes to remove them, or --dry-run to count them")
-    return click.confirm(f"{message}. Remove them?", err=True)
-
-
-def has_terminal() -> bool:
-    """Return whether a person is at standard input."""
-    return sys.stdin.isatty()
 
 
 def _seconds(option: str, text: str) -> int:
@@ -120,10 +112,11 @@ def _seconds(option: str, text: str) -> int:
 
 
 @command()
-@click.argument("keys", nargs=-1, metavar="[KEY...]")
+@click.argument("keys", nargs=-1, metavar="[KEY...]", shell_complete=completed("key"))
 @keys_option
+@option("--text text_given", "Look for this very text.", metavar="TEXT")
 @option(
-    "--text text_file",
+    "--file text_file",
     "Look for the very text of a file, or of standard input (-).",
     metavar="FILE",
 )
@@ -134,11 +127,12 @@ def _seconds(option: str, text: str) -> int:
     "Ask a filter that `simstore export --filter` wrote, not the store: known, or unknown.",
     metavar="FILE",
 )
-@format_option("table", "jsonl", "keys")
+@format_option("keys")
 @common_options
 def seen(
     keys: tuple[str, ...],
     keys_from: str | None,
+    text_given: str | None,
     text_file: str | None,
     encoding: str,
     digest: str | None,
@@ -150,14 +144,20 @@ def seen(
     Examples:
       simstore seen https://example.org/a https://example.org/b
       simstore seen --keys-from frontier.txt --format jsonl
-      simstore seen --text page.txt                   under which key was this text seen?
+      simstore seen --file page.txt  under which key was this text seen?
+      simstore seen --text 'Boil the bones.'
       simstore seen --filter known.filter --keys-from frontier.txt
 
     Exit code 0: all were seen; 3: some were not.
     """
-    by_content = text_file is not None or digest is not None
-    if by_content and (keys or keys_from is not None or None not in (text_file, digest)):
-        raise click.UsageError("look for keys, or for one --text, or for one --digest")
+    contents = [one for one in (text_given, text_file, digest) if one is not None]
+    by_content = bool(contents)
+    if by_content and (keys or keys_from is not None or len(contents) > 1):
+        raise click.UsageError("look for keys, or for one --text, --file or --digest")
+    if text_given is not None and os.path.isfile(text_given):
+        log.warning(
+            "--text takes a text; for what is in the file: --file %s", printable(text_given)
+        )
     if keys == ("-",):
         keys, keys_from = (), "-"
     wanted = [] if by_content else all_keys(keys, keys_from)
@@ -168,13 +168,17 @@ def seen(
     if filter_file is not None:
         from simstore.cli.known_filter import print_known
 
-        if text_file is not None:
+        if text_given is not None:
+            content = text_given
+        elif text_file is not None:
             content = _text(text_file, encoding)
         print_known(filter_file, wanted, content if by_content else None, output_format)
         return
     with open_store(read_only=True, served=True) as store:
         rows: list[tuple[str, Seen | None]]
-        if text_file is not None:
+        if text_given is not None:
+            content = text_given
+        elif text_file is not None:
             content = _text(text_file, encoding_for(store, encoding))
         if by_content:
             found = (
@@ -212,12 +216,12 @@ def _text(name: str, encoding: str) -> str:
     from simstore.sources.reader import ReadOptions
 
     if os.path.isdir(name):
-        raise InvalidParameter(f"--text {printable(name)!r} is a folder: name one file")
+        raise InvalidParameter(f"--file {printable(name)!r} is a folder: name one file")
     sources, _ = open_sources(
         [name], ReadOptions("text", max_document_bytes=None, encoding=encoding)
     )
     if len(sources) != 1:
-        raise InvalidParameter(f"--text {printable(name)!r}: name one file")
+        raise InvalidParameter(f"--file {printable(name)!r}: name one file")
     (record,) = sources[0].records()
     if not isinstance(record, Document):
         raise UnreadableSource(printable(name), record.reason)
@@ -226,16 +230,17 @@ def _text(name: str, encoding: str) -> str:
 
 
 def _print(rows: list[tuple[str, Seen | None]], output_format: str) -> None:
-    if output_format == "table":
-        columns = ("key", "state", "original", "first seen", "last seen")
-        print_table(columns, (_cells(key, found) for key, found in rows))
+    if output_format == "keys":
+        write_blocks(encode(key) + b"\n" for key, found in rows if found is not None)
         return
-    for key, found in rows:
-        if output_format == "jsonl":
-            click.echo(to_json(_record(key, found)))
-        elif found is not None:
-            sys.stdout.buffer.write(encode(key) + b"\n")
-    sys.stdout.flush()
+    print_items(
+        rows,
+        output_format,
+        columns=("key", "state", "original", "first seen", "last seen"),
+        row=lambda one: _cells(*one),
+        record=lambda one: _record(*one),
+        drop=("first seen", "last seen"),
+    )
 
 
 def _cells(key: str, found: Seen | None) -> tuple[str | None, ...]:

@@ -8,9 +8,10 @@ import click
 from click.core import ParameterSource
 
 from simstore.cli.messages import log
-from simstore.cli.options import common_options, open_store
-from simstore.cli.output import check_output, print_facts, progress
-from simstore.cli.parameters import choice, command, count, flag, option
+from simstore.cli.options import FORMATS, common_options, open_store
+from simstore.cli.output import check_output, progress
+from simstore.cli.parameters import choice, command, count, flag, option, section
+from simstore.cli.results import print_record
 from simstore.errors import printable
 from simstore.outputs import is_standard_output
 
@@ -25,64 +26,75 @@ _DOCUMENTS_ONLY = (
 
 
 @command()
-@option(
-    "-o --output",
-    "Where to write, compressed where it ends in .gz or .zst; - is standard output.  [default: -]",
-    default="-",
-    metavar="FILE",
-    show_default=False,
+@section(
+    "Documents",
+    option(
+        "-o --output",
+        "Where to write, compressed where it ends in .gz or .zst; - is standard output.  "
+        "[default: -]",
+        default="-",
+        metavar="FILE",
+        show_default=False,
+    ),
+    flag("--unique", "One document a cluster."),
+    flag("--duplicates", "What --unique leaves out."),
+    choice(
+        "--format output_format",
+        (*FORMATS, "parquet"),
+        "How to write the documents; with --dry-run, the counts (table is for these alone).  "
+        "[default: as FILE ends, .json, .csv or .parquet; else jsonl]",
+    ),
+    option(
+        "--collection",
+        "Only documents of this collection; its clusters are made for the moment.",
+        metavar="NAME",
+    ),
+    flag("--no-text", "Leave out the texts."),
+    option(
+        "--log log_file",
+        "With --unique: write what it leaves out to FILE, complete and with the reason.",
+        metavar="FILE",
+    ),
+    flag("--dry-run", "Write nothing, only count."),
 )
-@flag("--unique", "One document a cluster.")
-@flag("--duplicates", "What --unique leaves out.")
-@choice(
-    "--format output_format",
-    ("jsonl", "parquet"),
-    "How to write.  [default: parquet for FILE.parquet, else jsonl]",
+@section(
+    "Filter",
+    option(
+        "--filter filter_file",
+        "Write no documents, but a filter of the keys and texts that are known.",
+        metavar="FILE",
+    ),
+    option(
+        "--of", "Filter: keys, digests (of texts), or both.", default="keys,digests", metavar="WHAT"
+    ),
+    option(
+        "--false-positive-rate",
+        "Filter: largest share of unknown keys that are taken for known.",
+        type=float,
+        default=0.001,
+        metavar="SHARE",
+    ),
+    count(
+        "--capacity",
+        "Filter: keys, and texts, that it has room for.  [default: a quarter more than there are]",
+    ),
 )
-@option(
-    "--collection",
-    "Only documents of this collection; its clusters are made for the moment.",
-    metavar="NAME",
+@section(
+    "Files",
+    flag("--force", "Replace files that are there."),
 )
-@flag("--no-text", "Leave out the texts.")
-@flag("--dry-run", "Write nothing, only count.")
-@option(
-    "--log log_file",
-    "With --unique: write what it leaves out to FILE, complete and with the reason.",
-    metavar="FILE",
-)
-@option(
-    "--filter filter_file",
-    "Write no documents, but a filter of the keys and texts that are known.",
-    metavar="FILE",
-)
-@option(
-    "--false-positive-rate",
-    "Filter: largest share of unknown keys that are taken for known.",
-    type=float,
-    default=0.001,
-    metavar="SHARE",
-)
-@option(
-    "--of", "Filter: keys, digests (of texts), or both.", default="keys,digests", metavar="WHAT"
-)
-@count(
-    "--capacity",
-    "Filter: keys, and texts, that it has room for.  [default: a quarter more than there are]",
-)
-@flag("--force", "Replace files that are there.")
 @common_options
 @click.pass_context
 def export(ctx: click.Context, /, filter_file: str | None, force: bool, **options: Any) -> None:
     """Write the documents to a file: all, one a cluster, or the rest; or a filter of them.
 
     Examples:
-      simstore export -o all.jsonl.zst                 all documents
-      simstore export --unique -o corpus.jsonl.gz      one document a cluster
+      simstore export -o all.jsonl.zst             all documents
+      simstore export --unique -o corpus.jsonl.gz  one document a cluster
       simstore export --unique -o corpus.parquet --log dropped.jsonl
-      simstore export --duplicates                     what --unique leaves out, and why
-      simstore export --unique --dry-run               how many that would be
-      simstore export --filter known.filter            for a crawler, of keys and texts
+      simstore export --duplicates  what --unique leaves out, and why
+      simstore export --unique --dry-run           how many that would be
+      simstore export --filter known.filter  for a crawler, of keys and texts
 
     The records are those that `simstore ingest` takes: what --log keeps, comes back by `simstore
     ingest dropped.jsonl`. --unique and --duplicates go by the clusters that `simstore clusters`
@@ -141,7 +153,14 @@ def _write_documents(
 
     if unique and duplicates:
         raise click.UsageError("--unique or --duplicates: they are two parts of the documents")
-    kind: Any = output_format or "auto"
+    if dry_run and output_format == "parquet":
+        raise click.UsageError("--dry-run prints counts: as table, json, jsonl or csv")
+    if output_format == "table" and not dry_run:
+        raise click.UsageError(
+            "--format table is for --dry-run: documents are written as jsonl, json, csv or "
+            "parquet; `simstore list` prints a table of them"
+        )
+    kind: Any = "jsonl" if dry_run else output_format or "auto"
     if not dry_run:
         for name in filter(None, (output, log_file)):
             check_output(name, replace=force)
@@ -160,7 +179,9 @@ def _write_documents(
     ):
         found = store.export(output, chosen, on_progress=show)
     if dry_run:
-        print_facts(_counts(found, chosen))
+        facts = _counts(found, chosen)
+        record = {name.replace(" ", "_"): value for name, value in facts}
+        print_record(record, output_format or "table", facts=facts)
     else:
         _report(found, chosen, output)
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
-from simstore.cli.output import print_table, progress
-from simstore.cli.parameters import choice, command_group, flag, option
+from simstore.cli.output import progress
+from simstore.cli.parameters import choice, command_group, completed, flag, option
+from simstore.cli.results import print_items, print_rows, print_summary
 from simstore.errors import InvalidParameter, printable
-from simstore.reports.lines import to_json
 
 if TYPE_CHECKING:
     from simstore.services.fingerprints.reader import Reader
@@ -32,7 +32,9 @@ def fingerprints() -> None:
 
 
 @fingerprints.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", shell_complete=completed("file")
+)
 @choice(
     "--on-duplicate",
     ("keep", "skip"),
@@ -45,12 +47,14 @@ def fingerprints() -> None:
     type=int,
     metavar="BITS",
 )
+@format_option()
 @common_options
-def add(files: tuple[str, ...], on_duplicate: str, radius: int | None) -> None:
-    """Add fingerprints to a store made by `simstore init --fingerprints-only`.
+def add(files: tuple[str, ...], on_duplicate: str, radius: int | None, output_format: str) -> None:
+    """Add fingerprints to a store of nothing else.
 
-    A .npy file is an array of uint64; any other file, and - for standard input, is text, one in
-    hexadecimal a line. What is there already is left; a file may be added again.
+    `simstore init --fingerprints-only` makes one. A .npy file is an array of uint64; any other
+    file, and - for standard input, is text, one in hexadecimal a line. What is there already is
+    left; a file may be added again.
 
     Examples:
       simstore init --fingerprints-only --db fp.db
@@ -65,32 +69,41 @@ def add(files: tuple[str, ...], on_duplicate: str, radius: int | None) -> None:
         if on_duplicate == "skip":
             from simstore.search.plan import default_radius
 
-            bits = int(store.maintenance.scheme()["bits"])
+            bits = store.maintenance.scheme().bits
             apart = default_radius(bits) if radius is None else radius
         new, total = _change(
             files, store.fingerprints.reader, partial(store.fingerprints.add, apart=apart)
         )
-    click.echo(f"{new:,} new of {total:,}")
+    print_summary({"added": new, "given": total}, f"{new:,} new of {total:,}", output_format)
 
 
 @fingerprints.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", shell_complete=completed("file")
+)
+@format_option()
 @common_options
-def remove(files: tuple[str, ...]) -> None:
-    """Remove fingerprints from such a store; files as for `add`."""
+def remove(files: tuple[str, ...], output_format: str) -> None:
+    """Remove fingerprints from such a store; files as for `add`.
+
+    Example:
+      simstore fingerprints remove --db fp.db old.npy
+    """
     with open_store() as store:
         gone, total = _change(files, store.fingerprints.reader, store.fingerprints.remove)
-    click.echo(f"{gone:,} removed of {total:,}")
+    print_summary(
+        {"removed": gone, "given": total}, f"{gone:,} removed of {total:,}", output_format
+    )
 
 
 @fingerprints.command()
 @click.argument("values", nargs=-1, required=True, metavar="HEX...")
 @_RADIUS
 @_RESIDENT
-@format_option("table", "jsonl")
+@format_option()
 @common_options
 def near(values: tuple[str, ...], radius: int | None, resident: bool, output_format: str) -> None:
-    """Find the stored fingerprints near some, and the documents that have them.
+    """Find the stored fingerprints near some, and their documents.
 
     A value is hexadecimal; - reads them from standard input, one a line.
 
@@ -120,44 +133,53 @@ def near(values: tuple[str, ...], radius: int | None, resident: bool, output_for
                 )
             queries.append(value)
         rows = _near_rows(reader, queries, radius)
-        if output_format == "jsonl":
-            for query, found, distance, keys in rows:
-                record = {
-                    "query": to_hex(query, bits),
-                    "fingerprint": to_hex(found, bits),
-                    "distance": distance,
-                    "documents": keys,
-                }
-                click.echo(to_json(record))
-            return
-        print_table(
-            ("query", "distance", "fingerprint", "documents"),
-            (
-                (to_hex(query, bits), distance, to_hex(found, bits), ", ".join(keys))
-                for query, found, distance, keys in rows
+        print_items(
+            rows,
+            output_format,
+            columns=("query", "distance", "fingerprint", "documents"),
+            row=lambda one: (
+                to_hex(one[0], bits),
+                one[2],
+                to_hex(one[1], bits),
+                ", ".join(one[3]),
             ),
+            record=lambda one: {
+                "query": to_hex(one[0], bits),
+                "fingerprint": to_hex(one[1], bits),
+                "distance": one[2],
+                "documents": one[3],
+            },
         )
 
 
 @fingerprints.command()
 @_RADIUS
+@format_option("tsv", default="tsv")
 @common_options
-def pairs(radius: int | None) -> None:
-    """Write all pairs of stored fingerprints within the radius: left, right, distance.
+def pairs(radius: int | None, output_format: str) -> None:
+    """Write all pairs of fingerprints within the radius.
+
+    Each is a line: left, right, distance, separated by tabs.
 
     Examples:
       simstore fingerprints pairs -k 2 > pairs.tsv
+      simstore fingerprints pairs -k 2 --format jsonl
     """
     from simstore.fingerprint.simhash import to_hex, to_integers
 
     with open_store(read_only=True) as store, store.fingerprints.reader() as reader:
         bits = reader.bits
-        for left, right, distances in reader.near_pairs(radius):
-            triples = zip(to_integers(left), to_integers(right), distances.tolist(), strict=True)
-            sys.stdout.writelines(
-                f"{to_hex(one, bits)}\t{to_hex(other, bits)}\t{distance}\n"
-                for one, other, distance in triples
+        rows = (
+            (to_hex(one, bits), to_hex(other, bits), distance)
+            for left, right, distances in reader.near_pairs(radius)
+            for one, other, distance in zip(
+                to_integers(left), to_integers(right), distances.tolist(), strict=True
             )
+        )
+        if output_format == "tsv":
+            sys.stdout.writelines(f"{one}\t{other}\t{distance}\n" for one, other, distance in rows)
+        else:
+            print_rows(("left", "right", "distance"), rows, output_format)
 
 
 def _change(

@@ -16,11 +16,12 @@ from simstore.cli.options import (
     check_duplicate_options,
     common_options,
     duplicate_options,
+    format_option,
     keep_columns_option,
     open_store,
 )
 from simstore.cli.output import progress
-from simstore.cli.parameters import choice, command, count, flag, option
+from simstore.cli.parameters import choice, command, completed, count, flag, option, section
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.scheme_options import create_here, scheme_choice, scheme_options
 from simstore.cli.source_options import (
@@ -45,49 +46,65 @@ _OF_A_STORE = (
 
 
 @command()
-@click.argument("sources", nargs=-1, metavar="SOURCE...")
-@option(
-    "--from database",
-    "Read a database: its URL, or the path of an SQLite file; with --sql.",
-    metavar="URL",
-)
-@option(
-    "--sql",
-    "The query whose rows are documents: columns for the key, the text, and metadata.",
-    metavar="SELECT",
+@click.argument("sources", nargs=-1, metavar="SOURCE...", shell_complete=completed("file"))
+@section(
+    "Reading",
+    option(
+        "--from database",
+        "Read a database: its URL, or the path of an SQLite file; with --sql.",
+        metavar="URL",
+    ),
+    option(
+        "--sql",
+        "The query whose rows are documents: columns for the key, the text, and metadata.",
+        metavar="SELECT",
+    ),
+    option("--collection", "Collection of documents that name none.", metavar="NAME"),
+    flag("--from-start", "Read all of a source that has grown, or whose reading was interrupted."),
+    flag("--strict", "Stop at the first record that cannot be used."),
 )
 @reading_options
 @history_options
-@option("--collection", "Collection of documents that name none.", metavar="NAME")
-@flag("--strict", "Stop at the first record that cannot be used.")
-@flag("--from-start", "Read all of a source that has grown, or whose reading was interrupted.")
-@flag("--no-refresh", "Leave a live store stale; refresh it later.")
-@count("--threads", "Threads.  [default: processors, at most 4]")
-@choice(
-    "--synchronous",
-    ("full", "normal"),
-    "normal: faster; a loss of power may undo the last commits.",
-    default="full",
-)
-@flag("--no-text", "A new store keeps no texts.")
-@keep_columns_option
-@choice(
-    "--on-duplicate",
-    ("keep", "flag", "skip"),
-    "Look each document up first: flag stores a duplicate too, skip only what it duplicates.  "
-    "[default: as `init` was told, else keep]",
+@section(
+    "Duplicates",
+    choice(
+        "--on-duplicate",
+        ("keep", "flag", "skip"),
+        "Look each document up first: flag stores a duplicate too, skip only what it duplicates.  "
+        "[default: as `init` was told, else keep]",
+    ),
 )
 @duplicate_options
-@flag(
-    "--passages",
-    "Index the passages of all documents, for `simstore check`; every later ingest goes on.",
+@section(
+    "Passage index",
+    flag(
+        "--passages",
+        "Index the passages of all documents, for `simstore check`; every later ingest goes on.",
+    ),
+    flag("--passage-simhash", "With --passages: a fingerprint of each passage besides."),
+    flag(
+        "--no-sentences",
+        "With --passages: no terms of sentences, by which one is found though words were changed.",
+    ),
 )
-@flag("--passage-simhash", "With --passages: a fingerprint of each passage besides.")
-@flag(
-    "--no-sentences",
-    "With --passages: no terms of sentences, by which one is found though words were changed.",
+@section(
+    "A new store",
+    flag("--no-text", "A new store keeps no texts."),
+    keep_columns_option,
 )
 @scheme_options
+@section(
+    "Work",
+    count("--threads", "Threads.  [default: processors, at most 4]"),
+    choice(
+        "--synchronous",
+        ("full", "normal"),
+        "normal: faster; a loss of power may undo the last commits.",
+        default="full",
+    ),
+    flag("--no-refresh", "Leave a live store stale; refresh it later."),
+    format_option(),
+)
 @common_options
 def ingest(
     sources: tuple[str, ...],
@@ -107,6 +124,7 @@ def ingest(
     passages: bool,
     passage_simhash: bool,
     no_sentences: bool,
+    output_format: str,
     **given: Any,
 ) -> None:
     """Remember the documents of files, folders, patterns, or standard input (-).
@@ -116,11 +134,11 @@ def ingest(
     --scheme chooses another.
 
     Examples:
-      simstore ingest article.txt                 pages separated by form feeds
-      simstore ingest crawl.jsonl.zst notes/      JSON Lines, a folder of .txt files
-      simstore ingest corpus.zip data/*.parquet   archives, tables
-      simstore ingest --from blog.db --sql 'SELECT id, title, body AS text FROM post'
-      zcat pages.txt.gz | simstore ingest -       standard input
+      simstore ingest article.txt                pages separated by form feeds
+      simstore ingest crawl.jsonl.zst notes/  JSON Lines, a folder of .txt files
+      simstore ingest corpus.zip data/*.parquet  archives, tables
+      simstore ingest --from blog.db --sql 'SELECT id, body AS text FROM post'
+      zcat pages.txt.gz | simstore ingest -      standard input
       simstore ingest day.jsonl --seen-field crawled --links-field links
 
     The same command again, after an interruption or a full disk, goes on where the last commit
@@ -181,7 +199,7 @@ def ingest(
                     on_progress=show,
                 )
         summary = ingest_observed(run, stopping)
-    report(summary, stopping)
+    report(summary, stopping, output_format)
 
 
 @contextmanager
@@ -217,7 +235,6 @@ def _store(
             # Another process may have made it meanwhile.
             store = stack.enter_context(open_store(synchronous=synchronous))
         if chosen is not None and scheme["name"] is None:
-            name, _, _ = store.maintenance.scheme()["scheme"].partition("/")
-            chosen = replace(chosen, name=name)
+            chosen = replace(chosen, name=store.maintenance.scheme().name)
         store.maintenance.check_options(chosen, text=not no_text, keep_columns=keep_columns)
         yield store

@@ -6,16 +6,16 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
-
-import click
 
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.key_options import warn_of_orphans, warn_of_reprints, warn_of_unflagged
-from simstore.cli.messages import log
-from simstore.cli.output import progress
-from simstore.cli.progress_bars import bar_of, ingest_columns, shows_bars, start
+from simstore.cli.messages import log, shows_bars
+from simstore.cli.output import clock_text, progress
+from simstore.cli.progress_bars import bar_of, ingest_columns, start
 from simstore.cli.remote import server_url
+from simstore.cli.results import print_summary
 from simstore.cli.source_options import DECODED, PASSED_OVER, log_ignored, with_remedy
 from simstore.errors import printable
 
@@ -196,22 +196,26 @@ def stop_on_signal() -> Iterator[StopOnSignal]:
                 signal.signal(number, handler)
 
 
-def report(summary: IngestSummary, stopping: StopOnSignal) -> None:
+def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -> None:
     """Print what a run did, and exit as it asks for."""
     for name, position in summary.resumed_at.items():
         log.info("%s: went on after record %d", printable(name), position)
     flagged = f"{summary.flagged:,} flagged, " if summary.flagged else ""
     skipped = f"{summary.skipped:,} skipped, " if summary.skipped else ""
-    passed_over = f", {summary.passed_over:,} passed over" if summary.passed_over else ""
-    detected = "".join(
-        f", {count:,} decoded as {encoding.upper()} by detection"
-        for encoding, count in sorted(summary.detected.items())
-    )
-    click.echo(
+    lines = [
         f"{summary.added:,} added, {summary.updated:,} updated, {summary.unchanged:,} unchanged, "
         f"{flagged}{skipped}{summary.identical_texts:,} exact duplicates, "
-        f"{summary.rejected:,} rejected{passed_over}{detected}"
-    )
+        f"{summary.rejected:,} rejected"
+    ]
+    if summary.passed_over:
+        lines.append(f"{summary.passed_over:,} passed over")
+    lines += [
+        f"{count:,} decoded as {encoding.upper()} by detection"
+        for encoding, count in sorted(summary.detected.items())
+    ]
+    record = asdict(summary)
+    record["resumed_at"] = {printable(name): at for name, at in summary.resumed_at.items()}
+    print_summary(record, "\n".join(lines), output_format)
     warn_of_orphans(summary.orphaned)
     warn_of_unflagged(summary.unflagged)
     warn_of_reprints(summary.reprints_removed, summary.reprints_kept)
@@ -286,15 +290,9 @@ class ProgressLines:
         parts.append(f"{state.rejected:,} rejected")
         if state.total_bytes and rate:
             left = max(state.total_bytes - state.byte_count, 0) / rate
-            parts.append(f"{_clock_text(left)} left")
+            parts.append(f"{clock_text(left)} left")
         self._say(f"ingest: {', '.join(parts)}")
 
 
 def _megabytes(count: float) -> str:
     return f"{count / 1e6:,.1f}"
-
-
-def _clock_text(seconds: float) -> str:
-    minutes, rest = divmod(round(seconds), 60)
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02}:{rest:02}"

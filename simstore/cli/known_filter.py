@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 
-import click
-
-from simstore.cli.output import print_table
+from simstore.cli.results import print_items, print_summary, write_blocks
 from simstore.errors import printable
 from simstore.known_filter import KnownFilter
-from simstore.reports.lines import key_bytes, key_text, to_json
+from simstore.reports.lines import key_bytes, key_text
 from simstore.text.decoding import encode
 
 _NOT_ALL = 3
@@ -25,7 +22,7 @@ def print_known(
         path: The filter.
         keys: The keys; none where ``content`` is given.
         content: A text, or the digest of one.
-        output_format: ``table``, ``jsonl`` or ``keys``.
+        output_format: One of :data:`~simstore.cli.options.FORMATS`, or ``keys``.
     """
     known = KnownFilter.load(path)
     if content is not None:
@@ -33,9 +30,7 @@ def print_known(
             known.knows_text(content) if isinstance(content, str) else known.knows_digest(content)
         )
         if output_format != "keys":
-            click.echo(
-                _word(is_known) if output_format == "table" else to_json({"known": is_known})
-            )
+            print_summary({"known": is_known}, _word(is_known), output_format)
         answers = [is_known]
     else:
         answers = known.knows_keys(keys).tolist()
@@ -45,15 +40,20 @@ def print_known(
 
 
 def _print(rows: Sequence[tuple[str, bool]], output_format: str) -> None:
-    if output_format == "table":
-        print_table(("key", "state"), ((printable(key), _word(found)) for key, found in rows))
+    if output_format == "keys":
+        write_blocks(encode(key) + b"\n" for key, found in rows if found)
         return
-    for key, found in rows:
-        if output_format == "jsonl":
-            click.echo(to_json({"key": key_text(key), **key_bytes("key", key), "known": found}))
-        elif found:
-            sys.stdout.buffer.write(encode(key) + b"\n")
-    sys.stdout.flush()
+    print_items(
+        rows,
+        output_format,
+        columns=("key", "state"),
+        row=lambda one: (printable(one[0]), _word(one[1])),
+        record=lambda one: {
+            "key": key_text(one[0]),
+            **key_bytes("key", one[0]),
+            "known": one[1],
+        },
+    )
 
 
 def _word(is_known: bool) -> str:

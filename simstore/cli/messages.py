@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from typing import Any
 
@@ -14,6 +15,9 @@ log = logging.getLogger("simstore")
 # What a context remembers of the options.
 VERBOSITY = "simstore.verbosity"
 AS_JSON = "simstore.json"
+STORE = "simstore.db"
+SERVER = "simstore.server"
+DEFAULT_STORE = "simstore.db"
 
 
 class _JsonFormatter(logging.Formatter):
@@ -61,3 +65,13 @@ def logs_json() -> bool:
     """Return whether ``--log-json`` was given."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(AS_JSON))
+
+
+def shows_bars() -> bool:
+    """Return whether bars are shown: to people, on a terminal that can take lines back."""
+    return (
+        not is_quiet()
+        and not logs_json()
+        and sys.stderr.isatty()
+        and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
+    )

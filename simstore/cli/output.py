@@ -1,13 +1,12 @@
-"""Results of commands on standard output: tables, CSV, JSON Lines, facts; and progress bars."""
+"""Streams and files of commands, bars of progress, and errors."""
 
 from __future__ import annotations
 
-import csv
 import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,14 +14,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from simstore import outputs
-from simstore.cli.messages import log, logs_json
+from simstore.cli.messages import log, logs_json, shows_bars
 from simstore.cli.options import store_place
-from simstore.cli.progress_bars import bar_of, shows_bars, start
 from simstore.cli.remote import server_url
 from simstore.errors import InvalidParameter, printable, shortened
 from simstore.reports import lines
-from simstore.reports.lines import to_json
-from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -56,113 +52,20 @@ def _brief() -> Iterator[None]:
         raise
 
 
-def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table to stdout; nothing is cut, numbers stand to the right."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    shown = [[_cell(value) for value in row] for row in rows]
-    numeric = [
-        bool(shown) and all(isinstance(v, int | float) or v in (None, "") for v in column)
-        for column in zip(*rows_as_lists(shown), strict=False)
-    ]
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for number, name in enumerate(columns):
-        right = number < len(numeric) and numeric[number]
-        table.add_column(name, justify="right" if right else "left", no_wrap=True)
-    for row in shown:
-        table.add_row(
-            *(Text("" if v is None else f"{v:,}" if isinstance(v, int) else str(v)) for v in row)
-        )
-    wide = 10_000
-    console = Console(
-        file=sys.stdout, width=None if sys.stdout.isatty() else wide, highlight=False, markup=False
-    )
-    if sys.stdout.isatty():
-        console.width = max(console.width, console.measure(table).maximum)
-    console.print(table, soft_wrap=True)
-
-
-def print_rows(columns: Sequence[str], rows: Iterable[Sequence[Any]], output_format: str) -> None:
-    """Print rows as a ``table``, as ``csv``, or as ``jsonl``, an object of the columns a line."""
-    if output_format == "table":
-        print_table(columns, rows)
-    elif output_format == "csv":
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow([name.replace(" ", "_") for name in columns])
-        writer.writerows(rows)
-    else:
-        for row in rows:
-            click.echo(to_json(dict(zip(columns, row, strict=True))))
-
-
-def print_items(
-    items: Iterable[Any],
-    output_format: str,
-    *,
-    columns: Sequence[str],
-    row: Callable[[Any], Sequence[Any]],
-    record: Callable[[Any], Mapping[str, Any]],
-) -> None:
-    """Print items as :func:`print_rows` does, as records in ``jsonl``; or their ``keys``.
-
-    Args:
-        items: What is printed; for ``keys`` each has one.
-        output_format: The format.
-        columns: Names for a table and CSV.
-        row: Returns the values of an item in these columns.
-        record: Returns an item as a JSON object.
-    """
-    if output_format == "keys":
-        write_blocks(encode(one.key) + b"\n" for one in items)
-    elif output_format == "jsonl":
-        for one in items:
-            click.echo(to_json(record(one)))
-    else:
-        print_rows(columns, map(row, items), output_format)
-
-
-def print_record(record: Mapping[str, Any], output_format: str) -> None:
-    """Print names and values, as ``json`` or a pair a line."""
-    if output_format == "json":
-        click.echo(to_json(record, indent=2))
-    else:
-        print_facts((name.replace("_", " "), value) for name, value in record.items())
-
-
-def write_blocks(blocks: Iterable[bytes]) -> None:
-    """Write bytes to standard output."""
-    for block in blocks:
-        sys.stdout.buffer.write(block)
-    sys.stdout.buffer.flush()
-
-
-def rows_as_lists(rows: Sequence[Sequence[Any]]) -> Sequence[Sequence[Any]]:
-    """Return the rows; an empty table has one empty row, so that its columns can be counted."""
-    return rows or [[]]
-
-
-def _cell(value: Any) -> Any:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, str):
-        return printable(value)
-    return value
-
-
-def print_facts(facts: Iterable[tuple[str, Any]]) -> None:
-    """Print names and values, a pair a line."""
-    pairs = [(name, _cell(value)) for name, value in facts]
-    width = max((len(name) for name, _ in pairs), default=0)
-    for name, value in pairs:
-        shown = "-" if value is None else f"{value:,}" if isinstance(value, int) else str(value)
-        click.echo(f"{name:<{width}}  {shown}")
-
-
 def time_text(seconds: int | None) -> str | None:
     """Return a time as people read it, UTC."""
     return None if seconds is None else lines.time_text(seconds)
+
+
+def clock_text(seconds: float) -> str:
+    """Return a duration as ``0:01:05``.
+
+    >>> clock_text(3_725.4)
+    '1:02:05'
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02}:{rest:02}"
 
 
 @contextmanager
@@ -185,6 +88,8 @@ def progress(description: str, *, in_bytes: bool = False, at_once: bool = True) 
         TimeRemainingColumn,
     )
 
+    from simstore.cli.progress_bars import bar_of, start
+
     amount = DownloadColumn() if in_bytes else MofNCompleteColumn()
     columns = (TextColumn("{task.description}"), BarColumn(), amount, TimeRemainingColumn())
     with bar_of(*columns) as bar:
@@ -199,6 +104,29 @@ def progress(description: str, *, in_bytes: bool = False, at_once: bool = True) 
         if at_once:
             update(0, None)
         yield update
+
+
+def has_terminal() -> bool:
+    """Return whether a person is at standard input."""
+    return sys.stdin.isatty()
+
+
+def confirm(what: str, *, yes: bool) -> None:
+    """Ask whether what cannot be undone is meant; exit with 1 where it is not.
+
+    Args:
+        what: What would be done, as a sentence.
+        yes: ``--yes`` was given: nobody is asked.
+
+    Raises:
+        InvalidParameter: There is no terminal to ask at.
+    """
+    if yes:
+        return
+    if not has_terminal():
+        raise InvalidParameter(f"{what}; give --yes to do it")
+    if not click.confirm(f"{what}. Go on?", err=True):
+        raise SystemExit(1)
 
 
 def check_output(path: str, *, replace: bool) -> None:

@@ -2,7 +2,7 @@
 
 The first argument of each option names the option as click wants it, its forms separated by blanks:
 ``"-k --radius"``, or ``"--text with_text"`` where the parameter has another name. The last one is
-its help. A default is shown in the help.
+its help. A default is shown in the help. :func:`section` puts options under a heading.
 """
 
 from __future__ import annotations
@@ -16,12 +16,49 @@ import click
 
 Decorator: TypeAlias = Callable[[Any], Any]
 
+# The heading of what every command takes; --help stands there too.
+COMMON = "Store and messages"
+
+
+class _Option(click.Option):
+    """An option with the heading under which the help shows it."""
+
+    section = "Options"
+
+
+def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
+    """Return what completes a word in a shell.
+
+    Args:
+        kind: As :func:`simstore.cli.completions.suggestions` knows it.
+    """
+
+    def complete(ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[Any]:
+        from simstore.cli.completions import suggestions
+
+        return suggestions(kind, ctx, beginning)
+
+    return complete
+
+
+# What the value of an option is, by the word that stands for it in the help.
+_COMPLETED = {
+    "FILE": "file", "FILE-OR-FOLDER": "file", "PATH-OR-URL": "file", "FILE|builtin": "file",
+    "FILE|builtin[:LANGUAGE]|none": "file", "FOLDER": "folder", "OUTPUT": "folder",
+    "KEY": "key", "KEY|GLOB": "key",
+}  # fmt: skip
+
 
 def option(names: str, text: str, **settings: Any) -> Decorator:
     """Return an option; the settings are those of ``click.option``."""
+    kind = _COMPLETED.get(settings.get("metavar", ""))
+    if names.split()[0] == "--collection":
+        kind = "collection"
+    if kind is not None:
+        settings.setdefault("shell_complete", completed(kind))
     if settings.get("default") is not None:
         settings.setdefault("show_default", True)
-    return click.option(*names.split(), help=text, **settings)
+    return click.option(*names.split(), help=text, cls=_Option, **settings)
 
 
 def flag(names: str, text: str, **settings: Any) -> Decorator:
@@ -55,7 +92,43 @@ def group(*options: Decorator) -> Decorator:
     return add
 
 
-class _Documented(click.Command):
+def section(title: str, *options: Decorator) -> Decorator:
+    """Return several options as one, under a heading of the help."""
+
+    def add(command: Any) -> Any:
+        known = len(getattr(command, "__click_params__", ()))
+        command = group(*options)(command)
+        for parameter in command.__click_params__[known:]:
+            parameter.section = title
+        return command
+
+    return add
+
+
+class Sectioned(click.Command):
+    """A command whose help shows its options under headings, in one column."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if isinstance(parameter, click.Option) and record is not None:
+                # click's own option is --help.
+                sections.setdefault(getattr(parameter, "section", COMMON), []).append(record)
+        names = [name for records in sections.values() for name, _ in records]
+        width = max((len(name) for name in names if len(name) <= _NAME_WIDTH), default=0)
+        for title, records in sections.items():
+            with formatter.section(title):
+                (first, text), *others = records
+                formatter.write_dl([(first.ljust(width), text), *others], col_max=_NAME_WIDTH)
+
+
+# Longer names of options stand on a line of their own.
+_NAME_WIDTH = 26
+
+
+class _Documented(Sectioned):
     """A command whose docstring ends with its examples: they stand below the options."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
@@ -66,7 +139,25 @@ class _Documented(click.Command):
         super().__init__(*arguments, **{**settings, "help": text, "epilog": epilog or None})
 
 
-class _Group(click.Group):
+class Suggesting(click.Group):
+    """A group that tells of a command by another word for it."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the words name, and the other words."""
+        name = args[0]
+        if not (ctx.resilient_parsing or name.startswith("-")) and (
+            self.get_command(ctx, name) is None
+        ):
+            from simstore.cli.other_words import did_you_mean
+
+            hint = did_you_mean(name, self.list_commands(ctx))
+            raise click.UsageError(f"no such command {name!r}; {hint}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+class _Group(Suggesting, _Documented):
     command_class = _Documented
 
 

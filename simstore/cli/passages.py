@@ -9,8 +9,9 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_record, progress
+from simstore.cli.output import progress
 from simstore.cli.parameters import choice, command_group, count, flag, option
+from simstore.cli.results import print_record, print_summary
 from simstore.errors import NotFound
 
 if TYPE_CHECKING:
@@ -32,8 +33,11 @@ def passages() -> None:
     "[default: sentences, where the store keeps texts]",
     default=None,
 )
+@format_option()
 @common_options
-def build(cut: Cut | None, window: int | None, simhash: bool, sentences: bool | None) -> None:
+def build(
+    cut: Cut | None, window: int | None, simhash: bool, sentences: bool | None, output_format: str
+) -> None:
     """Make the passage index of the stored documents.
 
     Examples:
@@ -54,15 +58,18 @@ def build(cut: Cut | None, window: int | None, simhash: bool, sentences: bool | 
             sentences=sentences,
             on_progress=show,
         )
-    click.echo(
+    print_summary(
+        asdict(found),
         f"{found.document_count:,} documents, {found.passage_count:,} passages, "
-        f"{found.anchor_count:,} anchors, {found.stored_bytes:,} bytes"
+        f"{found.anchor_count:,} anchors, {found.stored_bytes:,} bytes",
+        output_format,
     )
 
 
 @passages.command()
+@format_option()
 @common_options
-def drop() -> None:
+def drop(output_format: str) -> None:
     """Delete the passage index.
 
     Example:
@@ -71,11 +78,12 @@ def drop() -> None:
     with open_store() as store:
         if not store.passages.drop():
             raise _missing()
+    print_summary({"dropped": True}, "", output_format)
     log.info("`simstore compact` gives its space back to the disk")
 
 
 @passages.command()
-@format_option("table", "json")
+@format_option()
 @common_options
 def status(output_format: str) -> None:
     """Show what the passage index holds.

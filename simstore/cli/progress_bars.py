@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import click
-
-from simstore.cli.messages import is_quiet, logs_json
 
 if TYPE_CHECKING:
     from rich.progress import Progress, ProgressColumn
@@ -19,16 +15,6 @@ _SHOWN = "simstore.bar"
 # On narrower terminals the figures need the room of the bar, and then of the rate.
 _BAR_WIDTH = 80
 _RATE_WIDTH = 70
-
-
-def shows_bars() -> bool:
-    """Return whether bars are shown: to people, on a terminal that can take lines back."""
-    return (
-        not is_quiet()
-        and not logs_json()
-        and sys.stderr.isatty()
-        and os.environ.get("TERM", "").lower() not in ("dumb", "unknown")
-    )
 
 
 @contextmanager

@@ -15,10 +15,12 @@ from simstore.cli.options import (
     open_store,
     threads_option,
 )
-from simstore.cli.output import print_table, progress, write_blocks
-from simstore.cli.parameters import choice, command, count, flag, option, share
+from simstore.cli.output import progress
+from simstore.cli.parameters import choice, command, completed, count, flag, option, section, share
 from simstore.cli.remote import refuse_served, server_url
+from simstore.cli.results import write_blocks
 from simstore.cli.source_options import (
+    hint_at_text,
     log_ignored,
     reading_options,
     report_rejections,
@@ -26,6 +28,7 @@ from simstore.cli.source_options import (
     warn_of_decodings,
 )
 from simstore.errors import InvalidParameter, printable
+from simstore.model.channels import CHANNELS, NAMES
 from simstore.model.query import PlanName
 from simstore.reports.formats import RENDERERS
 from simstore.sources.files import Files
@@ -33,68 +36,86 @@ from simstore.sources.files import Files
 if TYPE_CHECKING:
     from simstore.model import Match, QueryRun, SampleResult
 
+_PLANS = get_args(PlanName)
 _TOO_SHORT = "too short to judge: only copies, and what contains it or is contained"
 
 
 @command()
-@click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
-@option(
-    "-k --radius",
-    f"Largest Hamming distance; 6 is the wide setting.  {RADIUS_DEFAULT}",
-    type=int,
-    metavar="BITS",
+@click.argument("sources", nargs=-1, metavar="SOURCE...", shell_complete=completed("file"))
+@section(
+    "What to find",
+    option("--text", "Look for what is near this text; in place of a SOURCE.", metavar="TEXT"),
+    option(
+        "-k --radius",
+        f"Largest Hamming distance; 6 is the wide setting.  {RADIUS_DEFAULT}",
+        type=int,
+        metavar="BITS",
+    ),
+    share(
+        "--min-resemblance",
+        "Only documents with this share of all shingles in common with the sample.",
+    ),
+    share("--min-containment", "Only documents that contain this share of the sample's shingles."),
+    flag(
+        "--likeness",
+        "Tell likeness too: the cosine of the terms, each weighing more the rarer it is in the "
+        "store; and the cosine by counts alone.",
+    ),
+    share(
+        "--min-likeness", "Only documents of this likeness; 0.58 tells versions of one document."
+    ),
+    share("--min-cosine", "Only documents of this cosine; 0.68 goes with --min-likeness 0.58."),
+    choice(
+        "--channel channels",
+        NAMES,
+        "Look by this channel; may be repeated. "
+        + " ".join(f"{one.name}: {one.finds}." for one in CHANNELS)
+        + "  [default: all that the store has; of a simtool store simhash, unless a threshold is "
+        "given]",
+        multiple=True,
+    ),
+    option(
+        "--min-features",
+        "Texts of fewer features match only where one contains the other.  [default: web 8, "
+        "simtool 0]",
+        type=click.IntRange(min=0),
+        metavar="N",
+    ),
+    flag("--first", "Stop at the first match of each sample."),
+    count("--limit", "Most matches a sample."),
 )
-@choice(
-    "--channel channels",
-    ("simhash", "minhash", "sentences"),
-    "Look by this channel; may be repeated; sentences finds the sentence that a short sample "
-    "is, though words were changed, where there is a passage index.  [default: all that the store "
-    "has; of a simtool store simhash, unless a threshold is given]",
-    multiple=True,
+@section(
+    "Among which documents",
+    option("--collection", "Only documents of this collection.", metavar="NAME"),
+    option("--since", "Only documents first seen at or after it (ISO 8601, UTC).", metavar="DATE"),
+    option("--where", "Only documents with this metadata.", multiple=True, metavar="FIELD=VALUE"),
+    flag("--exclude-self", "Leave out the document with the sample's key."),
 )
-@share(
-    "--min-resemblance", "Only documents with this share of all shingles in common with the sample."
+@section(
+    "Answer",
+    format_option("simtool"),
+    option(
+        "--verify/--no-verify",
+        "Tell resemblance and containment, from the texts or else from the sketches.",
+        default=True,
+    ),
+    flag("--explain", "Show plan, probes, candidates and time of each sample."),
+    flag("--no-record", "Leave no run behind for reports."),
+    flag("--require-fresh", "Refresh a stale store first, or exit with 4."),
+    choice(
+        "--plan",
+        _PLANS,
+        f"How to look; the answer is the same, and auto is the fastest: {', '.join(_PLANS)}.",
+        default="auto",
+        metavar="PLAN",
+    ),
+    threads_option("processes are started from 2,048 samples on, or 4 MB of files"),
 )
-@share("--min-containment", "Only documents that contain this share of the sample's shingles.")
-@flag(
-    "--likeness",
-    "Tell likeness too: the cosine of the terms, each weighing more the rarer it is in the "
-    "store; and the cosine by counts alone.",
-)
-@share("--min-likeness", "Only documents of this likeness; 0.58 tells versions of one document.")
-@share("--min-cosine", "Only documents of this cosine; 0.68 goes with --min-likeness 0.58.")
-@option(
-    "--min-features",
-    "Texts of fewer features match only where one contains the other.  [default: web 8, simtool 0]",
-    type=click.IntRange(min=0),
-    metavar="N",
-)
-@option(
-    "--verify/--no-verify",
-    "Tell resemblance and containment, from the texts or else from the sketches.",
-    default=True,
-)
-@flag("--first", "Stop at the first match of each sample.")
-@count("--limit", "Most matches a sample.")
-@flag("--exclude-self", "Leave out the document with the sample's key.")
-@option("--collection", "Only documents of this collection.", metavar="NAME")
-@option("--since", "Only documents first seen at or after it (ISO 8601, UTC).", metavar="DATE")
-@option("--where", "Only documents with this metadata.", multiple=True, metavar="FIELD=VALUE")
-@format_option("table", *RENDERERS)
-@flag("--explain", "Show plan, probes, candidates and time of each sample.")
-@choice(
-    "--plan",
-    get_args(PlanName),
-    "How to look; the answer is the same, and auto is the fastest.",
-    default="auto",
-)
-@flag("--no-record", "Leave no run behind for reports.")
-@flag("--require-fresh", "Refresh a stale store first, or exit with 4.")
-@threads_option("processes are started from 2,048 samples on, or 4 MB of files")
 @reading_options
 @common_options
 def query(
     sources: tuple[str, ...],
+    text: str | None,
     output_format: str,
     explain: bool,
     no_record: bool,
@@ -102,14 +123,17 @@ def query(
     threads: int | None,
     **given: Any,
 ) -> None:
-    """Find the stored documents near each document of the sources; nothing is inserted.
+    """Find the stored documents near each document of the sources, or near a text.
+
+    Nothing is inserted.
 
     Examples:
       simstore query sample.txt                   within 3 bits
       simstore query -k 6 --format jsonl new.txt  within 6 bits, for a program
       simstore query --min-resemblance 0.5 a.txt  half of all shingles in common
       simstore query --channel simhash a.txt      by fingerprints alone
-      echo 'some text' | simstore query -         standard input
+      simstore query --text 'Boil the bones.'     a text on the command line
+      zcat new.gz | simstore query -              standard input
 
     Every stored fingerprint within the radius is found; the sketches add what resembles the sample
     otherwise. `simstore report` writes the last answer again.
@@ -117,20 +141,25 @@ def query(
     from simstore.model import QueryOptions
 
     read = take_read_options(given)
+    if bool(sources) == (text is not None):
+        raise click.UsageError("name a SOURCE, or give a text: --text TEXT")
     given |= {"since": _time(given["since"]), "where": _conditions(given["where"])}
     options = QueryOptions(**given)
     refuse_served(("threads",))
     shared: dict[str, Any] = {} if server_url() is not None else {"threads": threads}
+    shared |= {
+        "record": not no_record and server_url() is None,
+        "require_fresh": require_fresh,
+    }
     with open_store(served=True) as store, progress("query", in_bytes=True, at_once=False) as show:
-        run = store.query_many(
-            Files(*sources, read=read),
-            options,
-            record=not no_record and server_url() is None,
-            require_fresh=require_fresh,
-            on_progress=show,
-            on_ignored=log_ignored,
-            **shared,
-        )
+        if text is not None:
+            run = store.query_many([("text", text)], options, **shared)
+        else:
+            samples = Files(*sources, read=read)
+            with hint_at_text(sources, "query"):
+                run = store.query_many(
+                    samples, options, on_progress=show, on_ignored=log_ignored, **shared
+                )
     if run.stale:
         log.warning(
             "the answer is the standing generation's: %s; `simstore vocabulary refresh`, "
@@ -140,24 +169,38 @@ def query(
     if run.not_recorded:
         log.warning("the run is not recorded: %s", run.not_recorded)
     warn_of_decodings((sample.key, sample.decoding) for sample in run.samples)
-    _write(run, output_format, likeness=options.asks_likeness)
+    print_matches(run, output_format)
+    if options.limit is not None:
+        full = sum(len(sample.matches) == options.limit for sample in run.samples)
+        if full:
+            log.info(
+                "%s of %s samples have %d matches: --limit may have left out others",
+                f"{full:,}",
+                f"{len(run.samples):,}",
+                options.limit,
+            )
     if explain:
         _explain(run)
     report_rejections(run.rejections)
 
 
-def _write(run: QueryRun, output_format: str, *, likeness: bool) -> None:
-    if output_format == "table":
-        more = ("likeness", "cosine") if likeness else ()
-        print_table(
-            ("sample", "distance", "resemblance", "containment", *more, "found by", "match"),
-            (row for sample in run.samples for row in _table_rows(sample, likeness=likeness)),
-        )
+def print_matches(run: QueryRun, output_format: str) -> None:
+    """Print the matches of a run."""
+    if output_format != "table":
+        write_blocks(RENDERERS[output_format](run.samples))
         return
-    write_blocks(RENDERERS[output_format](run.samples))
+    likeness = any(match.likeness is not None for sample in run.samples for match in sample.matches)
+    more = ("likeness", "cosine") if likeness else ()
+    from simstore.cli.tables import print_table
+
+    print_table(
+        ("sample", "distance", "resemblance", "containment", *more, "found by", "match"),
+        (row for sample in run.samples for row in _rows_of(sample, likeness=likeness)),
+        drop=("found by", "containment", *more[1:]),
+    )
 
 
-def _table_rows(sample: SampleResult, *, likeness: bool) -> list[tuple[Any, ...]]:
+def _rows_of(sample: SampleResult, *, likeness: bool) -> list[tuple[Any, ...]]:
     nothing = (None, None, None, *((None, None) if likeness else ()), "")
     if not sample.matches:
         shown = f"- ({_TOO_SHORT})" if sample.too_short else "-"

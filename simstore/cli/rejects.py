@@ -7,11 +7,12 @@ from typing import Any
 import click
 
 from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
-from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_facts, print_rows, time_text
-from simstore.cli.parameters import command_group, option
+from simstore.cli.options import common_options, format_option, open_store, yes_option
+from simstore.cli.output import confirm, time_text
+from simstore.cli.parameters import command_group, completed, option
+from simstore.cli.results import print_record, print_rows, print_summary
 from simstore.cli.source_options import history_options, reading_options, take_read_options
-from simstore.errors import NotFound
+from simstore.errors import NotFound, printable
 
 
 @command_group()
@@ -20,10 +21,14 @@ def rejects() -> None:
 
 
 @rejects.command("list")
-@format_option("table", "jsonl")
+@format_option()
 @common_options
 def list_rejects(output_format: str) -> None:
-    """List the rejected records of all sources, as last read."""
+    """List the rejected records of all sources, as last read.
+
+    Example:
+      simstore rejects list --format csv > rejects.csv
+    """
     with open_store(read_only=True, served=True) as store:
         found = store.rejects.list()
     columns = ("reject", "source", "record", "byte", "reason")
@@ -37,46 +42,57 @@ def list_rejects(output_format: str) -> None:
         )
         for one in found
     ]
-    print_rows(columns, rows, output_format)
+    print_rows(columns, rows, output_format, drop=("byte", "record"))
 
 
 @rejects.command("show")
-@click.argument("number", type=int, metavar="REJECT")
+@click.argument("number", type=int, metavar="REJECT", shell_complete=completed("reject"))
+@format_option()
 @common_options
-def show_reject(number: int) -> None:
-    """Show one rejected record with its first bytes."""
+def show_reject(number: int, output_format: str) -> None:
+    """Show one rejected record with its first bytes.
+
+    Example:
+      simstore rejects show 3
+    """
     with open_store(read_only=True, served=True) as store:
         found = store.rejects.list(number)
     if not found:
         raise NotFound(f"no reject has the number {number}; `simstore rejects list` shows them")
     one = found[0]
-    print_facts(
-        (
-            ("source", one.rejection.source),
-            ("record", one.rejection.position),
-            ("byte", one.rejection.byte_offset),
-            ("reason", one.rejection.reason),
-            ("ingest run", one.run_id),
-            ("rejected at", time_text(one.rejected_at)),
-            ("first bytes", one.rejection.head.decode("utf-8", "backslashreplace")),
-        )
-    )
+    record = {
+        "reject": one.reject_id,
+        "source": printable(one.rejection.source),
+        "record": one.rejection.position,
+        "byte": one.rejection.byte_offset,
+        "reason": one.rejection.reason,
+        "ingest_run": one.run_id,
+        "rejected_at": time_text(one.rejected_at),
+        "first_bytes": one.rejection.head.decode("utf-8", "backslashreplace"),
+    }
+    print_record(record, output_format)
 
 
 @rejects.command()
-@click.argument("numbers", nargs=-1, type=int, metavar="[REJECT]...")
+@click.argument(
+    "numbers", nargs=-1, type=int, metavar="[REJECT]...", shell_complete=completed("reject")
+)
 @reading_options
 @history_options
 @option("--collection", "Collection of documents that name none.", metavar="NAME")
+@format_option()
 @common_options
-def retry(numbers: tuple[int, ...], collection: str | None, **reading: Any) -> None:
-    """Read rejected records again, from where they stand, and store those that can be used now.
+def retry(
+    numbers: tuple[int, ...], collection: str | None, output_format: str, **reading: Any
+) -> None:
+    """Read rejected records again, and store what can be used.
 
-    A source that has changed since must be ingested again instead.
+    They are read from where they stand. A source that has changed since must be ingested again
+    instead.
 
     Examples:
       simstore rejects retry                                    all of them
-      simstore rejects retry 3 4 --max-document-bytes 50000000  two that were too long
+      simstore rejects retry 3 4 --max-document-bytes 50000000  two too long ones
     """
     from simstore.services.ingest.ingest import IngestOptions
 
@@ -89,13 +105,23 @@ def retry(numbers: tuple[int, ...], collection: str | None, **reading: Any) -> N
             ),
             stopping,
         )
-    report(summary, stopping)
+    report(summary, stopping, output_format)
 
 
 @rejects.command()
+@yes_option
+@format_option()
 @common_options
-def clear() -> None:
-    """Forget all rejected records."""
+def clear(yes: bool, output_format: str) -> None:
+    """Forget all rejected records.
+
+    Example:
+      simstore rejects clear --yes
+
+    It asks first; without a terminal it wants --yes.
+    """
     with open_store() as store:
-        count = store.rejects.clear()
-    click.echo(f"{count:,} forgotten")
+        if count := len(store.rejects.list()):
+            confirm(f"{count:,} rejected records would be forgotten", yes=yes)
+            count = store.rejects.clear()
+    print_summary({"forgotten": count}, f"{count:,} forgotten", output_format)

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import check_output, print_table, time_text
-from simstore.cli.parameters import choice, command, flag, option
+from simstore.cli.output import check_output, time_text
+from simstore.cli.parameters import choice, command, completed, flag, option
+from simstore.cli.results import limited, print_items
 from simstore.errors import DocumentNotFound, printable
 from simstore.outputs import is_standard_output, written
 from simstore.reports.formats import RENDERERS
+
+_LISTED = 20
+_DEFAULTS = {"html": "result.html", "table": "-"}
 
 if TYPE_CHECKING:
     from simstore.model import QueryRun
@@ -22,11 +27,14 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument("run_id", required=False, type=int, metavar="[RUN]")
-@format_option(*RENDERERS, "html")
+@click.argument(
+    "run_id", required=False, type=int, metavar="[RUN]", shell_complete=completed("run")
+)
+@format_option("simtool", "html", default="simtool")
 @option(
     "-o --output",
-    "Where to write; - is standard output.  [default: result.txt; result.html]",
+    "Where to write; - is standard output.  [default: result.txt; with --format html: result.html; "
+    "with table: standard output]",
     metavar="FILE",
 )
 @choice("--lang", ("en", "zh"), "With --format html: language of its interface.", default="en")
@@ -44,33 +52,27 @@ def report(
     """Write a query run, the last one unless another is named, to a file.
 
     Examples:
-      simstore report                       the last query, to result.txt
-      simstore report --format csv -o -     as CSV, to standard output
-      simstore report --format html         as a page for the browser, to result.html
-      simstore report --list                the queries that are kept
+      simstore report                    the last query, to result.txt
+      simstore report --format csv -o -  as CSV, to standard output
+      simstore report --format html  as a page for the browser, to result.html
+      simstore report --list             the queries that are kept
     """
     force = force or output is None
-    output = output or ("result.html" if output_format == "html" else "result.txt")
+    output = output or _DEFAULTS.get(output_format, "result.txt")
+    if output_format == "table" and not (list_runs or is_standard_output(output)):
+        raise click.UsageError("a table goes to standard output; give --format csv or jsonl")
     if not list_runs:
         check_output(output, replace=force)
     with open_store(read_only=True) as store:
         if list_runs:
-            print_table(
-                ("run", "started", "sources", "radius", "samples", "matches"),
-                (
-                    (
-                        run["run_id"],
-                        time_text(run["started_at"]),
-                        " ".join(run["sources"]),
-                        run["radius"],
-                        run["sample_count"],
-                        run["match_count"],
-                    )
-                    for run in store.runs.query()
-                ),
-            )
+            _print_list((run.record() for run in store.runs.query(_LISTED + 1)), output_format)
             return
         run = store.report(run_id)
+        if output_format == "table":
+            from simstore.cli.query import print_matches
+
+            print_matches(run, output_format)
+            return
         if output_format == "html":
             blocks = iter((_page(store, run, lang),))
         else:
@@ -81,6 +83,24 @@ def report(
     if is_standard_output(output):
         return
     log.info("%s: run %d, %d samples", printable(output), run.run_id, len(run.samples))
+
+
+def _print_list(runs: Iterable[dict[str, Any]], output_format: str) -> None:
+    print_items(
+        limited(runs, _LISTED, "runs"),
+        "table" if output_format in ("simtool", "html") else output_format,
+        columns=("run", "started", "sources", "radius", "samples", "matches"),
+        row=lambda run: (
+            run["run_id"],
+            time_text(run["started_at"]),
+            " ".join(run["sources"]),
+            run["radius"],
+            run["sample_count"],
+            run["match_count"],
+        ),
+        record=lambda run: run,
+        drop=("radius", "started"),
+    )
 
 
 def _page(store: Store, run: QueryRun, lang: Language) -> bytes:

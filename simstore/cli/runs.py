@@ -6,36 +6,63 @@ from collections.abc import Mapping
 from typing import Any
 
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_items, time_text
+from simstore.cli.output import clock_text, time_text
 from simstore.cli.parameters import command, count
+from simstore.cli.results import limited, print_items
 
 _COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "removed",
 )  # fmt: skip
+# What a narrow terminal can do without.
+_DROP = (
+    "duplicates",
+    "unchanged",
+    "of",
+    "flagged",
+    "updated",
+    "took",
+    "kind",
+    "skipped",
+    "removed",
+)
 
 
 @command()
 @count("--limit", "How many.", default=20)
-@format_option("table", "jsonl")
+@format_option()
 @common_options
 def runs(limit: int, output_format: str) -> None:
-    """List the latest ingests, removals and expiries: when, how they ended, what they did."""
+    """List the latest ingests, removals and expiries: when, how they ended, what they did.
+
+    Examples:
+      simstore runs
+      simstore runs --limit 5 --format jsonl
+    """
     with open_store(read_only=True, served=True) as store:
-        found = store.runs.ingest(limit)
+        found = [run.record() for run in store.runs.ingest(limit + 1)]
     print_items(
-        found,
+        limited(found, limit, "runs"),
         output_format,
-        columns=("run", "kind", "started", "state", *_COUNTS, "of"),
+        columns=("run", "kind", "started", "took", "state", *_COUNTS, "of"),
         row=lambda run: (
             run["run_id"],
             run.get("kind", "ingest"),
             time_text(run["started_at"]),
+            _took(run),
             run["state"],
             *(run.get(name) for name in _COUNTS),
             _what(run),
         ),
         record=lambda run: run,
+        drop=_DROP,
     )
+
+
+def _took(run: Mapping[str, Any]) -> str:
+    """Return how long a run took."""
+    if run["finished_at"] is None:
+        return ""
+    return clock_text(run["finished_at"] - run["started_at"])
 
 
 def _what(run: Mapping[str, Any]) -> str:

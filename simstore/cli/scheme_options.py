@@ -10,7 +10,7 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import store_place
-from simstore.cli.parameters import Decorator, choice, group, option
+from simstore.cli.parameters import Decorator, choice, group, option, section
 from simstore.errors import shown_place
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ _SEGMENTERS = ("chars", "jieba", "forward-max", "backward-max", "bidirectional",
 
 
 def _flag(name: str, parameter: str, value: str, text: str) -> Decorator:
-    return click.option(name, parameter, flag_value=value, default=None, help=text)
+    return option(f"{name} {parameter}", text, flag_value=value, default=None)
 
 
 _WEB_OPTIONS = (
@@ -68,33 +68,36 @@ _WEB_OPTIONS = (
 )
 # The options that choose a scheme; the command takes them as ``**scheme``.
 scheme_options = group(
-    choice(
-        "--scheme name",
-        ("web", "simtool"),
-        "web: any language, no corpus needed. simtool: the course tool's, words of "
-        "ASCII letters ranked over the whole store.",
+    section(
+        "Scheme",
+        choice(
+            "--scheme name",
+            ("web", "simtool"),
+            "web: any language, no corpus needed. simtool: the course tool's, words of "
+            "ASCII letters ranked over the whole store.",
+        ),
+        option("--bits -M", "Fingerprint length.  [default: 64]", type=int, metavar="M"),
+        option(
+            "--features -N",
+            "simtool: size of the feature vector.  [default: 1000]",
+            type=int,
+            metavar="N",
+        ),
+        option(
+            "--hash-table",
+            "simtool: a row of 0 and 1 a feature; builtin is a table of simstore's own.  "
+            "[default: hashvalue.txt, if it lies here, else builtin]",
+            type=click.Path(),
+            metavar="FILE|builtin",
+        ),
+        option(
+            "--stopwords",
+            "Words that do not count; builtin is English, builtin:de another language.  "
+            "[default: simtool stopwords.txt, if it lies here, else builtin; web none]",
+            metavar="FILE|builtin[:LANGUAGE]|none",
+        ),
     ),
-    option("--bits -M", "Fingerprint length.  [default: 64]", type=int, metavar="M"),
-    option(
-        "--features -N",
-        "simtool: size of the feature vector.  [default: 1000]",
-        type=int,
-        metavar="N",
-    ),
-    option(
-        "--hash-table",
-        "simtool: a row of 0 and 1 a feature; builtin is a table of simstore's own.  "
-        "[default: hashvalue.txt, if it lies here, else builtin]",
-        type=click.Path(),
-        metavar="FILE|builtin",
-    ),
-    option(
-        "--stopwords",
-        "Words that do not count; builtin is English, builtin:de another language.  "
-        "[default: simtool stopwords.txt, if it lies here, else builtin; web none]",
-        metavar="FILE|builtin[:LANGUAGE]|none",
-    ),
-    *_WEB_OPTIONS,
+    section("Scheme web", *_WEB_OPTIONS),
 )
 
 
@@ -130,8 +133,8 @@ def create_here(
     exist_ok: bool = False,
     asked_radius: int | None = None,
     **options: Any,
-) -> None:
-    """Make the store of this call for the current directory, and tell of which scheme it is.
+) -> dict[str, Any]:
+    """Make the store of this call for the current directory; tell and return its scheme.
 
     Nothing is made where a radius that will be asked for does not fit the fingerprints.
     """
@@ -145,17 +148,18 @@ def create_here(
         check_radius(asked_radius, make_scheme(found.choice).bits)
     with Store.create(place, scheme=found.choice, exist_ok=exist_ok, **options) as store:
         facts = store.maintenance.scheme()
-    sizes = f"M = {facts['bits']}"
-    if "features" in facts:
-        sizes = f"N = {facts['features']}, {sizes}"
+    sizes = f"M = {facts.bits}"
+    if "features" in facts.parameters:
+        sizes = f"N = {facts.parameters['features']}, {sizes}"
     why = ""
     if found.used:
         why = f" ({_lie(found.used)} here)"
     elif chosen is None and not found.unused:
         why = " (any language; `simstore init` chooses another)"
-    log.info("made %s: scheme %s, %s%s", shown_place(place), facts["scheme"], sizes, why)
+    log.info("made %s: scheme %s, %s%s", shown_place(place), facts.label, sizes, why)
     if found.unused:
         log.warning("%s here and %s not used", _lie(found.unused), _be(found.unused))
+    return facts.record()
 
 
 def _lie(names: Sequence[str]) -> str:

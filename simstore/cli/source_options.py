@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from simstore.cli.messages import log
-from simstore.cli.parameters import choice, count, flag, group, option
-from simstore.errors import printable
+from simstore.cli.parameters import choice, count, flag, option, section
+from simstore.errors import NotFound, SourceNotFound, printable
 
 if TYPE_CHECKING:
     from simstore.client import Client
@@ -20,6 +21,30 @@ if TYPE_CHECKING:
 PASSED_OVER = "%s: passed over, %s"
 DECODED = "%s: %s"
 _SHOWN = 10
+# Names of files are seldom in other scripts; what stands there is rather a text.
+_LAST_LATIN = 0x24F
+
+
+@contextmanager
+def hint_at_text(names: Sequence[str], command: str) -> Iterator[None]:
+    """Tell of ``--text`` where a source that does not exist looks like a text.
+
+    Args:
+        names: The sources.
+        command: The command that takes a text, too.
+    """
+    try:
+        yield
+    except SourceNotFound as error:
+        if any(one == error.name and _looks_like_text(one) for one in names):
+            raise NotFound(
+                f"{error}; to look for a text itself: simstore {command} --text 'TEXT'"
+            ) from None
+        raise
+
+
+def _looks_like_text(name: str) -> bool:
+    return " " in name.strip() or "\n" in name or any(ord(letter) > _LAST_LATIN for letter in name)
 
 
 def log_ignored(part: Ignored) -> None:
@@ -74,7 +99,8 @@ encoding_option = option(
 
 
 # The options that say how to read sources.
-reading_options = group(
+reading_options = section(
+    "Reading",
     option(
         "--as as_format",
         "How to read the sources: auto (by content, then by name), articles, text, "
@@ -155,12 +181,13 @@ def encoding_for(store: Store | Client, encoding: str) -> str:
     """
     from simstore.sources.reader import sees_bytes
 
-    keeps = encoding == "auto" and sees_bytes(str(store.maintenance.scheme().get("scheme", "")))
+    keeps = encoding == "auto" and sees_bytes(store.maintenance.scheme().label)
     return "keep" if keeps else encoding
 
 
 # The options that name the fields of times and links.
-history_options = group(
+history_options = section(
+    "Times and links",
     option(
         "--seen-field",
         "JSON Lines: the field that says when the document was seen (ISO 8601, or "

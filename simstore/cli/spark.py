@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -14,8 +15,10 @@ from simstore.cli.options import (
     channel_names,
     channels_option,
     common_options,
+    format_option,
 )
-from simstore.cli.parameters import command_group, flag, option
+from simstore.cli.parameters import command_group, completed, flag, option, section
+from simstore.cli.results import print_summary
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.cli.source_options import history_options, reading_options, take_read_options
 from simstore.errors import printable
@@ -30,33 +33,50 @@ def spark() -> None:
 
 
 @spark.command()
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@option("-o --output", "The folder to write, new or with --add.", required=True, metavar="OUTPUT")
-@flag("--add", "Add to what OUTPUT holds: only pairs with a new text are looked for.")
-@option(
-    "--min-resemblance",
-    "Least resemblance of a member to its canonical document.",
-    type=click.FloatRange(0, 1, min_open=True),
-    default=0.5,
-    metavar="SHARE",
+@click.argument(
+    "inputs", nargs=-1, required=True, metavar="INPUT...", shell_complete=completed("file")
 )
-@option(
-    "--policy",
-    "Which document is canonical: first, longest, or prefer:REGEX.",
-    default="first",
-    metavar="POLICY",
+@section(
+    "Output",
+    option(
+        "-o --output", "The folder to write, new or with --add.", required=True, metavar="OUTPUT"
+    ),
+    flag("--add", "Add to what OUTPUT holds: only pairs with a new text are looked for."),
+    format_option(),
 )
-@option(
-    "-k --radius",
-    f"Radius within which fingerprints are compared.  {RADIUS_DEFAULT}",
-    type=click.IntRange(min=0),
-    metavar="BITS",
+@section(
+    "Duplicates",
+    option(
+        "--min-resemblance",
+        "Least resemblance of a member to its canonical document.",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=0.5,
+        metavar="SHARE",
+    ),
+    option(
+        "--policy",
+        "Which document is canonical: first, longest, or prefer:REGEX.",
+        default="first",
+        metavar="POLICY",
+    ),
+    option(
+        "-k --radius",
+        f"Radius within which fingerprints are compared.  {RADIUS_DEFAULT}",
+        type=click.IntRange(min=0),
+        metavar="BITS",
+    ),
+    channels_option("both"),
+    option("--bands", "Bands of sketches.  [default: 42x3]", metavar="BxR"),
 )
-@channels_option("both")
-@option("--bands", "Bands of sketches.  [default: 42x3]", metavar="BxR")
-@option("--master", "Where Spark runs.  [default: local[*]]", metavar="URL")
-@option(
-    "--conf settings", "A setting of Spark; may be repeated.", multiple=True, metavar="NAME=VALUE"
+@section(
+    "Spark",
+    option("--master", "Where Spark runs.  [default: local[*]]", metavar="URL"),
+    option(
+        "--conf settings",
+        "A setting of Spark; may be repeated.",
+        multiple=True,
+        metavar="NAME=VALUE",
+    ),
 )
 @reading_options
 @history_options
@@ -73,9 +93,10 @@ def dedup(
     bands: str | None,
     master: str | None,
     settings: tuple[str, ...],
+    output_format: str,
     **given: Any,
 ) -> None:
-    r"""Find the near-duplicates among the documents of files, folders and patterns.
+    r"""Find the near-duplicates among the documents of files.
 
     Examples:
       simstore spark dedup crawl-1/*.warc.gz --output found
@@ -102,8 +123,7 @@ def dedup(
     names = channel_names(channels)
     options = DedupOptions(
         scheme=None if chosen is None else make_scheme(chosen),
-        simhash="simhash" in names,
-        minhash="minhash" in names,
+        channels=names,
         radius=radius,
         layout=DEFAULT_LAYOUT if layout is None else BandLayout(*layout),
         min_resemblance=min_resemblance,
@@ -117,7 +137,7 @@ def dedup(
         found = find(
             session, inputs, output, options, add=add, on_stage=lambda stage: log.info("%s", stage)
         )
-    _report(found, output)
+    _report(found, output, output_format)
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -127,21 +147,21 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
-def _report(found: DedupSummary, output: str) -> None:
+def _report(found: DedupSummary, output: str, output_format: str) -> None:
     passed_over = f", {found.passed_over_count:,} passed over" if found.passed_over_count else ""
     if found.detected_count:
         log.warning(
             "%d documents are in encodings that were detected; their metadata tell them",
             found.detected_count,
         )
-    click.echo(
+    print_summary(
+        asdict(found),
         f"{found.read_count:,} read, {found.rejected_count:,} rejected{passed_over}; "
-        f"{found.candidate_count:,} pairs compared"
-    )
-    click.echo(
+        f"{found.candidate_count:,} pairs compared\n"
         f"{found.document_count:,} documents of {found.text_count:,} texts: "
         f"{found.cluster_count:,} clusters of 2 or more, {found.dropped_count:,} documents "
-        "beside their canonical one"
+        "beside their canonical one",
+        output_format,
     )
     log.info("%s: written", printable(output))
     if found.rejected_count:

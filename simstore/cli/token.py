@@ -9,8 +9,9 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
-from simstore.cli.output import print_items, time_text
-from simstore.cli.parameters import choice, command_group, option
+from simstore.cli.output import time_text
+from simstore.cli.parameters import choice, command_group, completed, option
+from simstore.cli.results import print_items, print_summary
 from simstore.errors import InvalidParameter
 
 if TYPE_CHECKING:
@@ -36,8 +37,9 @@ def token() -> None:
     metavar="AGE|DATE|never",
     required=True,
 )
+@format_option()
 @common_options
-def add(name: str, scope: Scope, expires: str) -> None:
+def add(name: str, scope: Scope, expires: str, output_format: str) -> None:
     """Make a token, and print its secret.
 
     Examples:
@@ -53,7 +55,8 @@ def add(name: str, scope: Scope, expires: str) -> None:
         secret = store.tokens.add(name, scope, expires_at)
     until = "" if expires_at is None else f" until {time_text(expires_at)}"
     log.info(f"token {name} ({scope}){until}; keep the secret, it is shown this once")
-    click.echo(secret)
+    record = {"name": name, "scope": scope, "expires_at": expires_at, "secret": secret}
+    print_summary(record, secret, output_format)
 
 
 def _time(text: str) -> int | None:
@@ -77,7 +80,7 @@ def _time(text: str) -> int | None:
 
 
 @token.command(name="list")
-@format_option("table", "jsonl")
+@format_option()
 @common_options
 def list_tokens(output_format: str) -> None:
     """List the tokens: names, scopes and times, no secrets.
@@ -103,13 +106,15 @@ def list_tokens(output_format: str) -> None:
             time_text(one.revoked_at),
         ),
         record=lambda one: asdict(one) | {"state": one.state(now)},
+        drop=("revoked", "made"),
     )
 
 
 @token.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completed("token"))
+@format_option()
 @common_options
-def revoke(name: str) -> None:
+def revoke(name: str, output_format: str) -> None:
     """Revoke a token.
 
     Example:
@@ -119,4 +124,5 @@ def revoke(name: str) -> None:
     """
     with open_store() as store:
         store.tokens.revoke(name)
+    print_summary({"name": name, "revoked": True}, "", output_format)
     log.info(f"token {name} is revoked; servers refuse it within a second")

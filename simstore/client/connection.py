@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import os
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, Self, TypeVar
 from urllib.parse import quote, urlencode, urlsplit
 
 from simstore.client.problems import error_of
@@ -23,6 +26,8 @@ from simstore.errors import (
     TimedOut,
     printable,
 )
+from simstore.model.arguments import CheckedArguments
+from simstore.outputs import check_output, written
 from simstore.text.decoding import encode
 from simstore.version import __version__
 from simstore.wire import decoded, encoded, from_wire
@@ -37,6 +42,8 @@ _NAME_HEADER = "Idempotency-Key"
 # A server that is overloaded, or stops, or a proxy before it that cannot reach it.
 _PASSING = frozenset((408, 429, 502, 503))
 _CONNECT_SECONDS = 10.0
+# For what a server makes wholly before it answers.
+_LONG_SECONDS = 600.0
 # A server reads 64 KiB of a request's head.
 _MOST_ADDRESS = 60_000
 
@@ -110,7 +117,7 @@ def seconds_of(header: str | None) -> float | None:
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())
 
 
-class Connection:
+class Connection(CheckedArguments):
     """A connection to a server, or a few of them, to be shared by threads."""
 
     def __init__(
@@ -215,6 +222,66 @@ class Connection:
 
         return self._retries.run(send)
 
+    def _save(
+        self,
+        path: str,
+        target: str | os.PathLike[str],
+        *,
+        replace: bool,
+        on_progress: Callable[[int, int], None] | None,
+    ) -> int:
+        """Write the body of a reply to a file, which appears when all of it came as it was sent.
+
+        Args:
+            path: What is asked for.
+            target: The file.
+            replace: It may take the place of a file that is there.
+            on_progress: Called with bytes that came, and bytes in all.
+
+        Returns:
+            The bytes of the file.
+
+        Raises:
+            OutputExists: There is a file already.
+            BadReply: It is not as the server's digest of it says.
+        """
+        check_output(target, replace=replace)
+        url = self._address(path, None)
+
+        def send() -> int:
+            with (
+                self._translated(),
+                # The server makes the whole of it before it answers.
+                self._http.stream("POST", url, timeout=_LONG_SECONDS) as reply,
+            ):
+                if not reply.is_success:
+                    reply.read()
+                    raise self._failure(reply)
+                with written(target, replace=replace, compress=False) as stream:
+                    return self._received(reply, stream, on_progress)
+
+        return self._retries.run(send)
+
+    def _received(
+        self,
+        reply: httpx.Response,
+        stream: BinaryIO,
+        on_progress: Callable[[int, int], None] | None,
+    ) -> int:
+        total = int(reply.headers.get("content-length", 0))
+        digest = hashlib.sha256()
+        size = 0
+        for piece in reply.iter_raw():
+            stream.write(piece)
+            digest.update(piece)
+            size += len(piece)
+            if on_progress is not None:
+                on_progress(size, max(total, size))
+        expected = f"sha-256=:{base64.b64encode(digest.digest()).decode()}:"
+        if reply.headers.get("repr-digest") != expected:
+            raise BadReply(self._url, "what came is not what its digest says; try again")
+        return size
+
     def _pages(
         self, path: str, name: str, parameters: Parameters, *, page: int, limit: int | None = None
     ) -> Iterator[Any]:
@@ -287,6 +354,13 @@ class Connection:
             return from_wire(kind, value, lenient=True)
         except InvalidParameter as error:
             raise BadReply(self._url, str(error)) from None
+
+    def _made(self, make: Callable[[dict[str, Any]], T], record: dict[str, Any]) -> T:
+        """Return what a record of a reply is made into."""
+        try:
+            return make(record)
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadReply(self._url, f"a record that cannot be read: {error!r}") from None
 
     def _member(self, value: Any, name: str) -> Any:
         """Return a field of an object of a reply."""

@@ -28,15 +28,37 @@ def check_numbers(**given: int | None) -> None:
             )
 
 
+def _packages_of(extra: str) -> list[str]:
+    """Return the requirements of an extra, as this installation knows them."""
+    from importlib.metadata import PackageNotFoundError, requires
+
+    try:
+        lines = requires("simstore") or []
+    except PackageNotFoundError:  # on the path, not installed
+        return []
+    # NAME>=VERSION; extra == 'EXTRA'. The build has put what an extra takes over into each.
+    parted = (line.replace('"', "'").partition(";") for line in lines)
+    return [name.strip() for name, _, when in parted if when.endswith(f"extra == '{extra}'")]
+
+
 class MissingExtra(InvalidParameter, ImportError):
-    """An optional package is needed and not installed."""
+    """An optional package is needed and not installed.
+
+    The message names packages, not the extra: that is true however simstore was installed.
+    """
 
     http_status = 501
 
     def __init__(self, feature: str, extra: str) -> None:
         self.feature = feature
         self.extra = extra
-        super().__init__(f"{feature} needs an optional package: pip install 'simstore[{extra}]'")
+        packages = _packages_of(extra)
+        remedy = (
+            "pip install " + " ".join(f"'{package}'" for package in packages)
+            if packages
+            else f"install simstore with it (in a checkout: pip install '.[{extra}]')"
+        )
+        super().__init__(f"{feature} needs the extra {extra!r}: {remedy}")
 
 
 class DocumentNotFound(NotFound):

@@ -14,8 +14,6 @@ from simstore.errors import InvalidParameter, SchemeMismatch
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.simhash import check_bits
-from simstore.fingerprint.simtool import SimtoolScheme
-from simstore.fingerprint.web import WebScheme
 
 
 class ExternalScheme(Scheme):
@@ -97,11 +95,19 @@ def scheme_of_json(values: Mapping[str, Any]) -> SchemeRecord:
     return SchemeRecord(**given)
 
 
-_BY_LABEL = {
-    "given/1": ExternalScheme.from_record,
-    "simtool/1": SimtoolScheme.from_record,
-    "web/1": WebScheme.from_record,
-}
+def _simtool(record: SchemeRecord) -> Scheme:
+    from simstore.fingerprint.simtool import SimtoolScheme
+
+    return SimtoolScheme.from_record(record)
+
+
+def _web(record: SchemeRecord) -> Scheme:
+    from simstore.fingerprint.web import WebScheme
+
+    return WebScheme.from_record(record)
+
+
+_BY_LABEL = {"given/1": ExternalScheme.from_record, "simtool/1": _simtool, "web/1": _web}
 
 
 def make_scheme(record: SchemeRecord) -> Scheme:

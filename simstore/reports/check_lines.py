@@ -8,9 +8,9 @@ from xml.sax.saxutils import quoteattr  # it reads nothing  # nosec B406
 
 from simstore.errors import printable
 from simstore.model import CheckedPaper, CheckedPassage, Copy
-from simstore.reports.lines import decoding_fields, key_bytes, key_text, rounded, to_json
+from simstore.reports.lines import csv_line, decoding_fields, key_bytes, key_text, rounded, to_json
 
-_SHOWN = 60
+CSV_COLUMNS = ("paper", "start", "end", "class", "similarity", "source", "passage")
 _XML = b'<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
@@ -68,6 +68,15 @@ def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
             ],
         }
         yield to_json(record).encode("utf-8", "backslashreplace") + b"\n"
+
+
+def render_csv(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
+    """Yield a header and a row a passage that is like a source, with the whole passage."""
+    yield csv_line(CSV_COLUMNS)
+    for paper in papers:
+        for row in passage_rows(paper):
+            shown = (printable(one) if isinstance(one, str) else one for one in row)
+            yield csv_line((printable(paper.key), *shown))
 
 
 def render_pan(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
@@ -133,8 +142,7 @@ def _passage_row(
     text = " ".join(paper.text[passage.start : passage.end].split())
     source = "" if passage.copy is None else paper.copies[passage.copy].source_key
     kind = passage.kind if passage.excluded is None else f"{passage.kind} ({passage.excluded})"
-    shown = text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
-    return passage.start, passage.end, kind, f"{passage.similarity:.3f}", source, shown
+    return passage.start, passage.end, kind, f"{passage.similarity:.3f}", source, text
 
 
 def _copy(copy: Copy) -> dict[str, Any]:

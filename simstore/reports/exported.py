@@ -1,4 +1,4 @@
-"""Documents as records of an export: JSON Lines that ``simstore ingest`` takes again."""
+"""Documents as records of an export, in JSON or CSV, which ``simstore ingest`` takes again."""
 
 from __future__ import annotations
 
@@ -8,6 +8,19 @@ from typing import Any
 from simstore.model.export import EXPORT_FIELD, EXPORT_VERSION, ExclusionReason, ExportedDocument
 from simstore.reports.lines import key_bytes, key_text, rounded, to_json
 from simstore.text.decoding import encode
+
+# The columns of CSV; what has parts is JSON text.
+CSV_COLUMNS = (
+    "key", "text", "title", "collection", "metadata", "digest", "source", "first_seen",
+    "first_seen_basis", "last_seen", "links", "dropped_because",
+)  # fmt: skip
+
+
+def csv_row(document: ExportedDocument) -> list[Any]:
+    """Return the values of a document in the columns of CSV."""
+    record = exported_record(document)
+    values = [record.get(name) for name in CSV_COLUMNS]
+    return [to_json(one) if isinstance(one, dict | list) else one for one in values]
 
 
 def json_line(document: ExportedDocument) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, TypeAlias
 
-from simstore.reports.lines import render_csv, render_jsonl
+from simstore.reports.lines import json_array, render_csv, render_jsonl
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
@@ -34,6 +34,7 @@ def render_simtool(samples: Iterable[SampleResult]) -> Iterator[bytes]:
 
 RENDERERS: dict[str, Renderer] = {
     "simtool": render_simtool,
+    "json": lambda samples: json_array(render_jsonl(samples)),
     "jsonl": render_jsonl,
     "csv": render_csv,
 }

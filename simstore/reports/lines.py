@@ -7,7 +7,7 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -98,6 +98,32 @@ def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
         buffer.seek(0)
         buffer.truncate()
     yield buffer.getvalue().encode()
+
+
+def json_array(lines: Iterable[bytes]) -> Iterator[bytes]:
+    r"""Yield blocks of JSON Lines as one JSON array, an element a line.
+
+    >>> b"".join(json_array([b"1\n2\n", b"3\n"]))
+    b'[\n1,\n2,\n3\n]\n'
+    """
+    yield b"["
+    separator = b"\n"
+    for block in lines:
+        for line in filter(None, block.split(b"\n")):
+            yield separator + line
+            separator = b",\n"
+    yield b"]\n" if separator == b"\n" else b"\n]\n"
+
+
+def csv_line(values: Sequence[Any]) -> bytes:
+    r"""Return values as a row of CSV.
+
+    >>> csv_line(["a", None, "b, c"])
+    b'a,,"b, c"\n'
+    """
+    buffer = io.StringIO()
+    csv.writer(buffer, lineterminator="\n").writerow(values)
+    return buffer.getvalue().encode("utf-8", "backslashreplace")
 
 
 def decoding_fields(decoding: Decoding | None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Pictures of a store over time, by Matplotlib (``pip install 'simstore[plots]'``)."""
+"""Pictures of a store over time, by Matplotlib (the extra ``plots``)."""
 
 from __future__ import annotations
 

@@ -7,9 +7,10 @@ from io import BufferedReader
 
 from simstore.model import Document, Rejection
 from simstore.sources.encoding_detection import RecordDecoder
-from simstore.sources.encodings import Decoded, as_bytes, decoded_as
+from simstore.sources.encodings import Decoded, as_bytes, decoded_as, line_end_in
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
+from simstore.sources.unmarked_encodings import wide_encoding
 from simstore.sources.unpacking import DamagedStream
 
 _BLANKS = b" \t\n\v\f\r"
@@ -18,7 +19,17 @@ _CHUNK = 1 << 20
 
 
 def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
-    """Yield the pages of an article file."""
+    """Yield the pages of an article file.
+
+    One of UTF-16 or UTF-32 is rejected, as the byte of a form feed is a part of other characters.
+    """
+    options = request.options
+    wide = None if options.keeps_bytes else wide_encoding(request.head)
+    wide = wide or options.named_encoding
+    if wide is not None and len(line_end_in(wide)) > 1:
+        reason = f"an article file in {wide.upper()}: save it as UTF-8, or read it with --as text"
+        whole = Rejection(request.name, 0, 0, 0, reason, request.head[:HEAD_BYTES])
+        return iter(() if request.position else (whole,))
     return read_articles(
         stream,
         request.name,

@@ -19,13 +19,13 @@ from simstore.sources.encodings import (
     decoded_as,
     line_end_in,
     strictly_decoded,
-    wide_encoding,
 )
 from simstore.sources.fields import RecordFields
 from simstore.sources.lines import read_line
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.streams import base_name
+from simstore.sources.unmarked_encodings import wide_encoding
 from simstore.sources.unpacking import DamagedStream
 from simstore.text.decoding import UTF8_BOM
 

@@ -49,6 +49,7 @@ MULTIBYTE = frozenset(
         "iso2022_jp_ext",
         "iso2022_kr",
         "cp949",
+        "hz",
         "johab",
         "utf-16-le",
         "utf-16-be",
@@ -89,7 +90,6 @@ _KNOWN = (
         *(f"iso8859-{number}" for number in (2, 3, 4, 5, 6, 7, 8, 10, 13, 14, 15, 16)),
     }
 )
-_WIDE_WIDTHS = (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2))
 # Where a page or an XML document says what it is in: WHATWG, HTML, section 13.2.3.2 (1,024 bytes);
 # pages with long comments or scripts in front say it later.
 _PRESCAN_BYTES = 4_096
@@ -146,26 +146,6 @@ def as_bytes(data: bytes) -> Decoded:
 def has_wide_mark(data: bytes) -> bool:
     """Return whether bytes begin with the byte order mark of UTF-16 or UTF-32."""
     return any(data.startswith(mark) for mark, _ in MARKS[1:])
-
-
-def wide_encoding(head: bytes) -> str | None:
-    """Return which of UTF-16 and UTF-32 a file of lines is in; None: in neither.
-
-    By its byte order mark; without one, where its first bytes are a character of ASCII, as field
-    names and braces are, and so have NUL bytes at their places.
-
-    Args:
-        head: The first bytes of the file.
-    """
-    for mark, marked in MARKS[1:]:
-        if head.startswith(mark):
-            return marked
-    for encoding, width in _WIDE_WIDTHS:
-        first = head[: 4 * width]
-        shown = first.decode(encoding, "replace")
-        if len(shown) == 4 and "\0" not in shown and shown.isascii():
-            return encoding
-    return None
 
 
 def line_end_in(encoding: str) -> bytes:

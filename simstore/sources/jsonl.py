@@ -16,12 +16,12 @@ from simstore.sources.encodings import (
     line_end_in,
     strictly_decoded,
     undecodable_at,
-    wide_encoding,
 )
 from simstore.sources.fields import RecordFields
 from simstore.sources.lines import line_records
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import Record
+from simstore.sources.unmarked_encodings import wide_encoding
 
 _MARK = "\ufeff"
 _BLANKS = " \t\r\n\v\f"

@@ -14,10 +14,10 @@ from importlib import import_module
 from simstore.errors import InvalidParameter
 from simstore.model import Document, Ignored, Rejection
 from simstore.sources.documents import as_stored
-from simstore.sources.encodings import wide_encoding
 from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
-from simstore.sources.source import HEAD_BYTES, Record
+from simstore.sources.source import Record
 from simstore.sources.streams import STANDARD_INPUT, base_name, sought
+from simstore.sources.unmarked_encodings import wide_encoding
 from simstore.sources.unpacking import DamagedStream, prefixed
 
 ENTRY_POINTS = "simstore.readers"
@@ -87,12 +87,6 @@ def _begins_as_word_document(head: bytes) -> bool:
     )
 
 
-def _begins_with_object(head: bytes) -> bool:
-    if (encoding := wide_encoding(head)) is not None:
-        head = head[:HEAD_BYTES].decode(encoding, "replace").removeprefix("\ufeff").encode()
-    return _OBJECT_BEGINNING.match(head) is not None
-
-
 _ARTICLES = BuiltInReader("articles", "articles", record_ends=(b"\f",))
 _TEXT = BuiltInReader("text", "plain")
 # Those that read files before those that read streams; an earlier one is asked first.
@@ -120,7 +114,7 @@ BUILT_IN: tuple[SourceReader, ...] = (
     ),
     BuiltInReader(
         "jsonl", "jsonl", suffixes=(".jsonl", ".ndjson"), record_ends=_LINE_ENDS,
-        beginning=_begins_with_object,
+        beginning=_OBJECT_BEGINNING.match,
     ),
     BuiltInReader(
         "csv", "delimited", suffixes=(".csv", ".tsv", ".tab"), record_ends=_LINE_ENDS
@@ -155,9 +149,9 @@ def choose_reader(
     """Return the reader of a source.
 
     By ``options.format``; else a reader of files that recognises the first bytes; else by the
-    name's ending; else a reader of streams that recognises the first bytes; else it is text: an
-    article file where the store's scheme or a form feed says so. A ``.txt`` file is text whatever
-    it begins with, if no reader of files recognises it.
+    name's ending; else a reader of streams that recognises the first bytes, decoded where they are
+    UTF-16 or UTF-32; else it is text: an article file where the store's scheme or a form feed says
+    so. A ``.txt`` file is text whatever it begins with, if no reader of files recognises it.
 
     Args:
         name: Name of the source.
@@ -176,13 +170,15 @@ def choose_reader(
             return reader
     if any(fnmatch.fnmatch(base, pattern) for pattern in _ARTICLE_NAMES):
         return _ARTICLES
+    wide = None if options.texts_are_articles else wide_encoding(head)
     if not base.lower().endswith(_TEXT_SUFFIXES):
         named = _by_suffix(base, BUILT_IN)
         if named is not None:
             return named
         if not (options.texts_are_articles and name != STANDARD_INPUT):
+            shown = head if wide is None else head.decode(wide, "replace").encode()
             for reader in BUILT_IN:
-                if not reader.needs_file and reader.recognises(head):
+                if not reader.needs_file and reader.recognises(shown):
                     return reader
         added = _by_suffix(base, added_readers())
         if added is not None:
@@ -190,7 +186,8 @@ def choose_reader(
         for reader in added_readers():
             if reader.recognises(head):
                 return reader
-    if options.texts_are_articles or holds_form_feed():
+    # In UTF-16 and UTF-32 the byte of a form feed is a part of other characters.
+    if options.texts_are_articles or (wide is None and holds_form_feed()):
         return _ARTICLES
     return _TEXT
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from simstore.errors import InvalidParameter
-from simstore.text import segmentation, stemming
+from simstore.text import segmentation
 from simstore.text.folding import HAN_RUN
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.scanning import Cut, Scanned, scan_texts, with_terms
@@ -60,6 +60,8 @@ class FeatureRecipe:
         if self.segmenter != "chars":
             segmentation.segmenter(self.segmenter)
         if self.stem != "none":
+            from simstore.text import stemming
+
             stemming.stemmer(self.stem)
 
     @classmethod
@@ -86,6 +88,8 @@ class FeatureRecipe:
         if self.shingle != 1:
             found["shingle"] = self.shingle
         if self.stem != "none":
+            from simstore.text import stemming
+
             found["stem"] = self.stem
             found["stemmer"] = stemming.version()
         return found
@@ -130,7 +134,11 @@ class FeatureRecipe:
         if self.counts_terms and not stopwords:
             return lambda text: iter((terms(text, self.normalization, cut),))
         left_out = {word.decode("utf-8", "surrogatepass") for word in stopwords}
-        stem = stemming.stemmer(self.stem) if self.stem != "none" else None
+        stem = None
+        if self.stem != "none":
+            from simstore.text import stemming
+
+            stem = stemming.stemmer(self.stem)
 
         def features(text: str) -> Iterator[list[str]]:
             units = [u for u in terms(text, self.normalization, cut) if u not in left_out]

@@ -49,7 +49,7 @@ READING = [
     ["list", "--format", "keys", "--collection", "light"],
     ["seen", "harbour", "skipped", "never"],
     ["seen", "--format", "jsonl", "harbour", "skipped", "caf\udce9"],
-    ["seen", "--text", "harbour.txt", "--format", "keys"],
+    ["seen", "--file", "harbour.txt", "--format", "keys"],
     ["seen", "--digest", "00" * 16],
     ["stats"],
     ["stats", "--format", "json"],
@@ -75,16 +75,16 @@ OTHER_WORDS = {"--explain"}
 # Further commands, and options of commands, that only a store knows.
 NOT_SERVED = [
     *(words for words in NEEDS_STORE if words[0] in (
-        "report", "evaluate", "reindex", "backup", "compact", "pack", "unpack", "fingerprints",
+        "report", "evaluate", "reindex", "compact", "pack", "unpack", "fingerprints",
         "upgrade", "fsck", "vocabulary",
     )),
     ["init"],
     ["clusters", "--once"],
-    ["clusters", "--drop"],
+    ["clusters", "--drop", "--yes"],
     ["clusters", "--rebuild"],
     ["export"],
     ["export", "--unique"],
-    ["rejects", "clear"],
+    ["rejects", "clear", "--yes"],
     ["rejects", "retry"],
     ["expire", "--older-than", "9d"],
     ["passages", "build"],

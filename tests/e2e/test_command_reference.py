@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 from pathlib import Path
 from types import ModuleType
 
@@ -46,11 +45,3 @@ def test_command_reference_names_every_command_and_option(generator: ModuleType)
             names = parameter.opts if parameter.param_type_name == "option" else []
             missing = [name for name in names if name not in sections[path]]
             assert not missing, f"{path}: {missing}; {REMEDY}"
-
-
-def test_readme_names_every_command(generator: ModuleType) -> None:
-    readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-    table = readme.partition("\n## Commands\n")[2].partition("\n## ")[0]
-    named = set(re.findall(r"[a-z]+", " ".join(re.findall(r"`([^`]*)`", table))))
-    for path, _ in generator.all_commands():
-        assert set(path.split()) <= named, f"README.md, Commands: {path} is missing"

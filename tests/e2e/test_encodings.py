@@ -25,7 +25,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
 def test_ingest_counts_what_was_detected_and_names_it_on_request(shell: Shell) -> None:
     done = shell("ingest", "a.txt")
     assert done.text == (
-        "1 added, 0 updated, 0 unchanged, 0 exact duplicates, 0 rejected, "
+        "1 added, 0 updated, 0 unchanged, 0 exact duplicates, 0 rejected\n"
         "1 decoded as GB18030 by detection\n"
     )
     assert TOLD not in done.errors
@@ -38,7 +38,7 @@ def test_ingest_counts_what_was_detected_and_names_it_on_request(shell: Shell) -
 def test_what_is_rejected_is_told_with_the_remedy_which_helps(shell: Shell) -> None:
     done = shell("ingest", "odd.txt", code=5)
     assert "not UTF-8 at byte 0" in done.errors
-    assert "--encoding gb18030" in done.errors
+    assert "(perhaps CP1252): name it, as with --encoding cp1252" in done.errors
     assert "1 added" in shell("rejects", "retry", "--encoding", "koi8-r").text
     assert shell("show", "odd.txt", "--text").text == "ЪЪ"
     assert "1 updated" in shell("ingest", "--encoding", "keep", "odd.txt").text
@@ -68,9 +68,9 @@ def test_compare_and_seen_read_files_as_ingest_does(shell: Shell) -> None:
     assert "not UTF-8" in shell("compare", "odd.txt", "utf8.txt", code=5).errors
     assert "decoded" not in shell("compare", "--encoding", "keep", "odd.txt", "utf8.txt").errors
     shell("ingest", "utf8.txt")
-    done = shell("seen", "--text", "a.txt", "--format", "keys")
+    done = shell("seen", "--file", "a.txt", "--format", "keys")
     assert (done.text, TOLD in done.errors) == ("utf8.txt\n", True)
-    assert shell("seen", "--text", "a.txt", "--encoding", "keep", code=3).errors == ""
+    assert shell("seen", "--file", "a.txt", "--encoding", "keep", code=3).errors == ""
 
 
 def test_against_a_store_of_the_course_texts_are_bytes(shell: Shell) -> None:
@@ -78,7 +78,7 @@ def test_against_a_store_of_the_course_texts_are_bytes(shell: Shell) -> None:
     shell("init", "--scheme", "simtool", "-N", "5", "-M", "32")
     assert "detection" not in shell("ingest", "pages.txt").text
     assert shell("show", "one", "--text").out == TEXT.encode("gbk")
-    assert shell("seen", "--text", "a.txt", "--format", "keys").text == "one\n"
+    assert shell("seen", "--file", "a.txt", "--format", "keys").text == "one\n"
     (comparison, *_) = shell.lines("compare", "key:one", "a.txt", "--format", "jsonl")
     assert shell("compare", "key:one", "a.txt").errors == ""
     assert comparison

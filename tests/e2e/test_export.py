@@ -88,7 +88,7 @@ def test_a_filter_for_a_crawler(shell: Shell) -> None:
     keys_known = shell("seen", "--filter", "known.filter", "copy", "x", "--format", "keys", code=3)
     assert keys_known.out == b"copy\n"
     (shell.folder / "page.txt").write_text("no such text")
-    assert shell.lines("seen", "--filter", "known.filter", "--text", "page.txt", code=3) == [
+    assert shell.lines("seen", "--filter", "known.filter", "--file", "page.txt", code=3) == [
         "unknown"
     ]
     digest = member_hash(text).hex()
@@ -124,7 +124,7 @@ def test_a_filter_of_keys_alone(shell: Shell) -> None:
         (["--force", "-o", "simstore.db"], 2, "belongs to the store"),
         (["--force", "--filter", "simstore.db"], 2, "belongs to the store"),
         (["--force", "--unique", "--log", "simstore.db"], 2, "belongs to the store"),
-        (["--format", "csv"], 2, "'csv' is not one of"),
+        (["--format", "xlsx"], 2, "'xlsx' is not one of"),
     ],
 )
 def test_mistakes_are_refused_in_a_line(

@@ -217,7 +217,7 @@ def test_query_and_report_work_on_a_disk_without_a_free_byte(
 
 @pytest.mark.parametrize(
     "words",
-    [["compact"], ["remove", "page-00001"], ["reindex"], ["vocabulary", "refresh", "--force"]],
+    [["compact"], ["remove", "page-00001"], ["reindex"], ["vocabulary", "refresh", "--anyway"]],
     ids=lambda words: words[0],
 )
 def test_writing_command_on_a_full_disk_leaves_a_sound_store(

@@ -97,7 +97,7 @@ def test_another_rule_is_refused_until_it_is_asked_for(shell: Shell) -> None:
         sorted(line.split(",", 1)[1] for line in text.splitlines()) for text in (before, again)
     ]
     assert without_names[0] == without_names[1]
-    shell("clusters", "--drop")
+    shell("clusters", "--drop", "--yes")
     for asked in ("--status", "--merges"):
         assert_refused(shell("clusters", asked, code=3), 3, "keeps no clusters")
 

@@ -161,6 +161,19 @@ def test_file_whose_encoding_is_detected_says_so_and_one_in_none_is_told(ask: ht
     assert "odd.txt was left out: odd.txt: not UTF-8 at byte 0" in said
 
 
+def test_encoding_that_the_form_names_is_heeded_and_an_unknown_one_is_told(
+    ask: httpx.Client,
+) -> None:
+    text = "Die Straßen der Stadt führen über Brücken."
+    answer = check(ask, "", ("a.txt", text.encode("latin-1")), encoding="cp1251")
+    assert text.encode("latin-1").decode("cp1251") in visible(answer)
+    answer = check(ask, "", ("a.txt", text.encode("latin-1")), encoding="windows-1252")
+    assert text in visible(answer)
+    answer = check(ask, "", ("a.txt", b"x"), encoding="klingon")
+    assert answer.status_code == 400
+    assert "No encoding is called “klingon”" in visible(answer)
+
+
 def test_several_files_are_one_report_and_what_cannot_be_read_is_told(ask: httpx.Client) -> None:
     text = articles()["science-en-002"].encode()
     made = check(

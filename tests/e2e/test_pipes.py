@@ -190,7 +190,7 @@ GROUPS = b"key\tgroup\nharbour\ta\nharbour-2\ta\nbread\tb\n"
     ("words", "data", "expected"),
     [
         (("seen", "--format", "keys", "--keys-from"), b"harbour\nbread\n", "harbour\nbread"),
-        (("seen", "--format", "keys", "--text"), PAGES[2][1].encode(), "bread"),
+        (("seen", "--format", "keys", "--file"), PAGES[2][1].encode(), "bread"),
         (("remove", "--keys-from"), b"bread\n", "1 removed"),
         (("evaluate", "--pairs"), PAIRS, "3 documents, 1 labelled pairs"),
         (("evaluate", "--clusters"), GROUPS, "3 documents, 1 labelled pairs"),

@@ -53,7 +53,7 @@ def assert_told(result: Result, code: int, *parts: str) -> None:
 
 
 def test_no_server(tmp_path: Path) -> None:
-    pytest.importorskip("psycopg", reason="pip install 'simstore[postgres]' runs this test")
+    pytest.importorskip("psycopg", reason="pip install '.[postgres]' runs this test")
     url = f"postgresql+psycopg://postgres@/none?host={tmp_path}"
     for command in (["stats"], ["list"], ["show", "a"], ["init"]):
         assert_told(run(*command, "--db", url), 6, "cannot be reached", "start the server")

@@ -83,11 +83,11 @@ def test_query_on_a_read_only_disk_answers_and_says_that_it_is_not_recorded(
     [
         ["ingest", "SOURCE"],
         ["remove", "page-00001"],
-        ["vocabulary", "refresh", "--force"],
+        ["vocabulary", "refresh", "--anyway"],
         ["vocabulary", "policy", "frozen"],
         ["reindex"],
         ["compact"],
-        ["rejects", "clear"],
+        ["rejects", "clear", "--yes"],
     ],
     ids=lambda words: "-".join(words[:2]),
 )

@@ -33,6 +33,7 @@ README = REPOSITORY / "README.md"
 # docs/reference/commands.md has a test of its own.
 DOCUMENTS = [
     README,
+    REPOSITORY / "README.zh.md",
     *sorted(path for path in REPOSITORY.glob("docs/**/*.md") if path.name != "commands.md"),
 ]
 NEEDED = (
@@ -229,7 +230,7 @@ def test_every_block_runs_and_shows_its_real_output(
     path: Path, checkout: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for package in EXTRAS.get(path.name, ((), ()))[1]:
-        pytest.importorskip(package, reason="pip install 'simstore[dev]' runs these blocks")
+        pytest.importorskip(package, reason="pip install '.[dev]' runs these blocks")
     if path.name in PROGRAMS and shutil.which(PROGRAMS[path.name]) is None:
         pytest.skip(f"{PROGRAMS[path.name]} is not installed")
     if path.name == "postgresql.md":
@@ -254,6 +255,29 @@ def test_setup_blocks_are_one_command(name: str) -> None:
     assert block.language == "bash"
     assert block.code.count("\n") == 1
     pytest.skip("installs from a package index; .ci/run runs this block")
+
+
+def test_what_the_tests_of_the_readme_leave_out_is_run_by_ci() -> None:
+    left_out = set(re.findall(r"not (\w+)", marked(README, "test").code))
+    ci = (REPOSITORY / ".ci" / "run").read_text(encoding="utf-8")
+    selections = re.findall(r"-m (?:'([^']+)'|(\w+))", ci)
+    run = {word for pair in selections for part in pair for word in re.findall(r"\w+", part)}
+    assert left_out
+    assert left_out <= run
+
+
+def test_readme_stays_short() -> None:
+    assert len(README.read_text(encoding="utf-8").split()) <= 900
+
+
+def test_no_document_installs_what_is_not_published() -> None:
+    for path in [*DOCUMENTS, *REPOSITORY.glob("simstore/**/*.py")]:
+        text = path.read_text(encoding="utf-8")
+        if path.name == "install.md":  # says that it does not work yet
+            text = text.partition("## From the package index")[0]
+        # The distribution's name, not a file, the path or an extra of a checkout.
+        found = re.search(r"pip install[^\n&;`]*['\" ]simstore(\[|['\"\s`]|$)", text, re.MULTILINE)
+        assert found is None, f"{path}: {found[0] if found else ''}"
 
 
 def test_result_of_the_first_command_is_shown() -> None:

@@ -151,3 +151,20 @@ def test_copy_holds_no_secret_and_its_tokens_are_good_for_it(tmp_path: Path) -> 
     with serve(tmp_path / "copy.db") as served:
         assert ask(served, "/v1/backup").status_code == 401
         assert ask(served, "/v1/backup", token=admin).status_code == 200
+
+
+def test_command_fetches_a_checked_copy_over_the_server(nursery: Nursery, tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with Store.create(path) as store:
+        store.add_many([(key, text_of(key)) for key in ("a", "b", "c")])
+    with serve(path) as served:
+        words = ("--server", served.url, "backup", "copy.db")
+        done = nursery.simstore(tmp_path, *words)
+        assert done.code == 0, done.errors
+        assert done.text.startswith("copy.db: ")
+        refused = nursery.simstore(tmp_path, *words)
+        assert (refused.code, "--force" in refused.errors) == (4, True)
+        assert nursery.simstore(tmp_path, *words, "--force").code == 0
+    with Store.open(tmp_path / "copy.db") as copy:
+        assert [one.key for one in copy.list()] == ["a", "b", "c"]
+        assert copy.maintenance.fsck() == []

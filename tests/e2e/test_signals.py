@@ -246,7 +246,7 @@ def test_interrupted_refresh_at_the_end_of_an_ingest_says_that_all_is_committed(
         ["check", "pipe"],
         ["compare", "pipe", "pipe.txt"],
         ["seen", "--keys-from", "pipe"],
-        ["seen", "--text", "pipe"],
+        ["seen", "--file", "pipe"],
         ["remove", "--keys-from", "pipe"],
         ["evaluate", "--pairs", "pipe"],
         ["evaluate", "--clusters", "pipe"],

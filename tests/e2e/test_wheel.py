@@ -11,6 +11,7 @@ import venv
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
@@ -62,7 +63,7 @@ def run(arguments: Sequence[str | Path], folder: Path, code: int = 0) -> str:
 def archives(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """Build the source archive, and the wheel from it; return both."""
     for package in ("build", "hatchling"):
-        pytest.importorskip(package, reason=f"no {package}: pip install 'simstore[dev]'")
+        pytest.importorskip(package, reason=f"no {package}: pip install '.[dev]'")
     if not (REPOSITORY / "pyproject.toml").is_file():
         pytest.skip("no project to build here")
     folder = tmp_path_factory.mktemp("dist")
@@ -109,6 +110,11 @@ def test_source_archive_holds_what_the_tests_need(archives: tuple[Path, Path]) -
     assert template_files() < {name.removeprefix("simstore/") for name in names}
     assert {"README.md", "LICENSE", "pyproject.toml", "cli.py", "examples/article.txt"} < names
     assert {"tests/conftest.py", "tests/data/course/hashvalue.txt"} < names
+
+
+def test_release_tool_accepts_the_archives(archives: tuple[Path, Path]) -> None:
+    pytest.importorskip("twine", reason="no twine: pip install '.[dev]'")
+    run_path(str(REPOSITORY / "tools" / "release.py"))["check_archives"](*archives, __version__)
 
 
 def migration_files() -> set[str]:

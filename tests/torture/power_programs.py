@@ -337,7 +337,7 @@ def upkeep(maker: Maker) -> Program:
         "unpack": [["unpack"]],
         "compact": [["compact"]],
         "bands": [["compact", "--bands", "21x6"]],
-        "refresh": [["vocabulary", "refresh", "--force"]],
+        "refresh": [["vocabulary", "refresh", "--anyway"]],
         # Where none is under way, none was begun or it is over.
         "reindex": [["reindex", *target], ["reindex", "--resume"], ["reindex", *target]],
         "token": [["token", "add", "crawler", "--expires", "never"]] * 2,

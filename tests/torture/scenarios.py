@@ -100,7 +100,7 @@ SCENARIOS = (
     Scenario("drop passages", "rich", ("passages", "drop", *_DB), codes_again=(3,)),
     Scenario("clusters", "store", ("clusters", *_DB)),
     Scenario("clusters anew", "rich", ("clusters", *_DB, "--rebuild")),
-    Scenario("drop clusters", "rich", ("clusters", *_DB, "--drop")),
+    Scenario("drop clusters", "rich", ("clusters", *_DB, "--drop", "--yes")),
     Scenario("pack", "store", ("pack", *_DB)),
     Scenario("unpack", "rich", ("unpack", *_DB)),
     Scenario("compact", "rich", ("compact", *_DB)),
@@ -126,7 +126,7 @@ SCENARIOS = (
     Scenario("upgrade", "older", ("upgrade", *_DB)),
     Scenario("refresh", "course", ("vocabulary", "refresh", *_DB)),
     Scenario("query with a run", "rich", ("query", *_DB, "sample.txt")),
-    Scenario("clear rejects", "rich", ("rejects", "clear", *_DB)),
+    Scenario("clear rejects", "rich", ("rejects", "clear", "--yes", *_DB)),
     Scenario("init", "sources", ("init", *_DB, "--on-duplicate", "skip"), codes_again=(4,)),
 )
 

@@ -12,7 +12,13 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
-from simstore.errors import BadInput, DocumentNotFound, SimstoreError, UnreadableSource
+from simstore.errors import (
+    BadInput,
+    DocumentNotFound,
+    InvalidParameter,
+    SimstoreError,
+    UnreadableSource,
+)
 from simstore.model import CheckedPaper, CheckOptions, Document
 from simstore.reports.check_html import html_report, report_contents
 from simstore.server.access.gate import GuardedRoute, requires
@@ -24,6 +30,7 @@ from simstore.server.page.words import page_words
 from simstore.server.service import Service, service_of
 from simstore.server.workers.bounded_executor import Step, while_wanted
 from simstore.server.workers.uploads import UploadLimits, read_paper
+from simstore.sources.encodings import checked_encoding
 
 router = APIRouter(route_class=GuardedRoute, include_in_schema=False)
 
@@ -32,6 +39,8 @@ MOST_PAPERS = 20
 _MOST_FILES = 1_000
 _MOST_FIELDS = 40
 _LONGEST_TITLE = 80
+# Others may be typed.
+_OFFERED = ("gb18030", "big5", "shift_jis", "euc-jp", "euc-kr", "windows-1251", "windows-1252")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +52,14 @@ class FormInput:
         key: Key of a stored document, in place of it.
         files: Names and contents of files.
         options: How to check.
+        encoding: That of the files that are texts or pages; ``auto``: as it is found.
     """
 
     text: str
     key: str
     files: tuple[tuple[str, bytes], ...]
     options: CheckOptions
+    encoding: str = "auto"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +80,7 @@ class FormContents:
     include_self: str = ""
     sentences: str = ""
     simhash: str = ""
+    encoding: str = ""
     has_options: bool = False
 
 
@@ -93,6 +105,7 @@ async def _home(
         # Without one, all who reach the server are the same person to it.
         "by_token": request.state.principal.token is not None,
         "typed": typed,
+        "encodings": _OFFERED,
         "had_files": had_files,
     }
 
@@ -183,7 +196,12 @@ async def _files(form: FormData) -> tuple[tuple[str, bytes], ...]:
 
 def _given(fields: Mapping[str, str], files: tuple[tuple[str, bytes], ...]) -> FormInput:
     text = fields.get("text", "").replace("\r\n", "\n")
-    return FormInput(text, from_address(fields.get("key", "")), files, _options(fields))
+    named = fields.get("encoding", "").strip() or "auto"
+    try:
+        encoding = checked_encoding(named)
+    except InvalidParameter:
+        raise FormError("encoding", named) from None
+    return FormInput(text, from_address(fields.get("key", "")), files, _options(fields), encoding)
 
 
 def _typed(fields: Mapping[str, str]) -> FormContents:
@@ -245,7 +263,7 @@ def _check(service: Service, given: FormInput, pasted: str, step: Step) -> Cache
     for name, data in given.files:
         step()
         try:
-            upload = read_paper(service.store, name, data, limits=limits)
+            upload = read_paper(service.store, name, data, given.encoding, limits=limits)
             documents = [one for one in upload.documents if one.text.strip()]
             if not documents:
                 raise UnreadableSource(name, "there is no text in it")

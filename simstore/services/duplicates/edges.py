@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from simstore.errors import NotFound
 from simstore.fingerprint.shingle_sets import distinct
 from simstore.search.plan import check_radius
-from simstore.search.resemblance import EdgeRule, check_least
+from simstore.search.resemblance import EdgeRule, check_share
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.comparison import Basis, Comparison, EdgeConditions, Verified
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
@@ -93,7 +93,7 @@ class EdgeSearch:
             rule=EdgeRule(min_resemblance, snapshot.scheme.least_features),
             within=within,
             by_text=snapshot.settings.text_kept,
-            tells_resemblance=snapshot.settings.text_kept or snapshot.channels.minhash,
+            tells_resemblance=snapshot.settings.text_kept or snapshot.channels.has_word_sketches,
         )
         self.candidates = EdgeCandidates(
             snapshot,
@@ -182,14 +182,14 @@ class EdgeSearch:
 
 def check_verifiable(state: State, min_resemblance: float | None, within: int | None) -> None:
     """Raise an error where edges cannot be told in a store; as :class:`EdgeSearch` does."""
-    check_least(min_resemblance)
+    check_share("min resemblance", min_resemblance)
     if within is not None:
-        if not state.channels.simhash:
+        if not state.channels.has_fingerprints:
             raise missing_channel(state, "simhash")
         check_radius(within, state.scheme.bits)
     if min_resemblance is None:
         return
-    if not state.settings.text_kept and not state.channels.minhash:
+    if not state.settings.text_kept and not state.channels.has_word_sketches:
         raise NotFound(
             "this store keeps neither texts nor sketches to verify candidates by; ingest into "
             "a store that keeps texts (`simstore init` without --no-text)"

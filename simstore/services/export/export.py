@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, BinaryIO, Literal, TypedDict
 
 from simstore.errors import InvalidParameter, ReadOnlyStore, printable
 from simstore.model import LeastShares, Progress
+from simstore.model.arguments import check_fields
 from simstore.model.export import ExclusionReason, ExportedDocument
 from simstore.outputs import is_standard_output, written
-from simstore.reports.exported import json_line
+from simstore.reports.exported import CSV_COLUMNS, csv_row, json_line
+from simstore.reports.lines import csv_line
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, ClusterOptions, cluster_documents
 from simstore.services.clusters.distinct_texts import pages
 from simstore.services.clusters.reasons import ClusterRule
@@ -31,12 +33,12 @@ from simstore.storage import clusters, documents, duplicates, history
 from simstore.text.decoding import exact_text
 
 Part = Literal["all", "unique", "duplicates"]
-Format = Literal["auto", "jsonl", "parquet"]
+Format = Literal["auto", "jsonl", "json", "csv", "parquet"]
 PARTS = ("all", "unique", "duplicates")
-FORMATS = ("auto", "jsonl", "parquet")
+FORMATS = ("auto", "jsonl", "json", "csv", "parquet")
 # What else the ending of a name promises, so that JSON Lines in it would mislead.
 _OTHER_FORMATS = frozenset(
-    (".arrow", ".avro", ".csv", ".db", ".feather", ".html", ".json", ".orc", ".sqlite", ".tsv",
+    (".arrow", ".avro", ".db", ".feather", ".html", ".orc", ".sqlite", ".tsv",
      ".txt", ".xls", ".xlsx", ".xml", ".yaml", ".yml")
 )  # fmt: skip
 _COMPRESSED = frozenset((".gz", ".zst"))
@@ -55,9 +57,9 @@ class ExportOptions:
         collection: Only documents of this collection. Clusters are those of the collection alone
             then, and of the moment.
         text: With the texts, where the store keeps them.
-        format: ``jsonl`` or ``parquet``, whatever the file is called; ``auto``: by its name,
-            ``parquet`` where it ends in ``.parquet``, else ``jsonl``. A name that promises another
-            format (``.csv``) is refused then.
+        format: ``jsonl``, ``json`` (one array), ``csv`` or ``parquet``, whatever the file is
+            called; ``auto``: by its name, before ``.gz`` or ``.zst``, else ``jsonl``. A name that
+            promises another format (``.xlsx``) is refused then.
         log: File for the documents that ``unique`` leaves out, complete and with the reason.
         dry_run: Only count.
         replace: Put the files in the place of others.
@@ -70,6 +72,9 @@ class ExportOptions:
     log: str | os.PathLike[str] | None = None
     dry_run: bool = False
     replace: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 class ExportKeywords(TypedDict, total=False):
@@ -160,10 +165,13 @@ def format_of(target: str | os.PathLike[str]) -> Format:
         ending = PurePath(path.stem).suffix.lower()
     if ending in _OTHER_FORMATS:
         raise InvalidParameter(
-            f"{printable(path.name)}: an export is JSON Lines or Parquet, not {ending[1:]}; name "
-            "the file .jsonl or .parquet, or choose a format"
+            f"{printable(path.name)}: an export is JSON Lines, JSON, CSV or Parquet, not "
+            f"{ending[1:]}; name the file .jsonl, .json, .csv or .parquet, or choose a format"
         )
-    return "parquet" if path.suffix.lower() == ".parquet" else "jsonl"
+    if path.suffix.lower() == ".parquet":
+        return "parquet"
+    by_name: dict[str, Format] = {".json": "json", ".csv": "csv"}
+    return by_name.get(ending, "jsonl")
 
 
 def _check(options: ExportOptions, target: str | os.PathLike[str]) -> None:
@@ -229,18 +237,47 @@ def _open_sinks(stack: ExitStack, target: str | os.PathLike[str], options: Expor
 
         part = stack.enter_context(parquet_sink(target, replace=options.replace))
     else:
-        part = _lines(stack.enter_context(written(target, replace=options.replace)))
+        stream = stack.enter_context(written(target, replace=options.replace))
+        part = stack.enter_context(_WRITERS[options.format](stream))
     if options.log is None:
         return _Sinks(part, None)
     log = stack.enter_context(written(options.log, replace=options.replace))
-    return _Sinks(part, _lines(log))
+    return _Sinks(part, stack.enter_context(_lines(log)))
 
 
-def _lines(stream: BinaryIO) -> Sink:
+@contextmanager
+def _lines(stream: BinaryIO) -> Iterator[Sink]:
     def write(page: Sequence[ExportedDocument]) -> None:
         stream.write(b"".join(map(json_line, page)))
 
-    return write
+    yield write
+
+
+@contextmanager
+def _array(stream: BinaryIO) -> Iterator[Sink]:
+    before = b"[\n"
+
+    def write(page: Sequence[ExportedDocument]) -> None:
+        nonlocal before
+        for document in page:
+            stream.write(before + json_line(document)[:-1])
+            before = b",\n"
+
+    yield write
+    stream.write(b"[]\n" if before == b"[\n" else b"\n]\n")
+
+
+@contextmanager
+def _csv(stream: BinaryIO) -> Iterator[Sink]:
+    stream.write(csv_line(CSV_COLUMNS))
+
+    def write(page: Sequence[ExportedDocument]) -> None:
+        stream.write(b"".join(csv_line(csv_row(document)) for document in page))
+
+    yield write
+
+
+_WRITERS = {"jsonl": _lines, "json": _array, "csv": _csv}
 
 
 class _Export:

@@ -64,9 +64,10 @@ def copy_store(
 
 
 def _check_sound(source: Connection) -> None:
-    """Raise CorruptStore where the database itself finds a store damaged, as a backup does."""
+    """Raise CorruptStore where a store is damaged by what its database or its state tells."""
     for problem in checks.file_problems(source):
         raise corrupt(source, f"it is damaged, and is not copied ({problem})")
+    transfer.state(source)
 
 
 def _fill(
@@ -78,7 +79,6 @@ def _fill(
     on_progress: Progress | None,
 ) -> None:
     """Copy all rows that are not there, compare them, and make a store of them."""
-    _check_sound(source)
     _begin(place, transfer.state(source), label, restart=restart)
     total = sum(transfer.count(source, table) for table in transfer.tables())
     done = 0
@@ -99,12 +99,15 @@ def _place(
 ) -> Iterator[Database]:
     """Yield where the copy is made: a file gets its name when it is complete."""
     if target.path is None:
+        _check_sound(source)
         yield target
         return
     if os.path.lexists(target.path):
         raise StoreExists(target.label)
     if not os.path.isdir(target.path.absolute().parent):
         raise StorageError(f"{target.label}: its folder does not exist; make it first")
+    # Before there is a draft, which would stay.
+    _check_sound(source)
     draft_path = draft_of(target.path)
     draft = Database(draft_path, synchronous="normal")
     draft.label = target.label

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.sorted_tables import GrowingTables
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import tail
 from simstore.storage.generations import GenerationRow
+
+if TYPE_CHECKING:
+    from simstore.search.sorted_tables import GrowingTables
 
 # Fingerprints of a tail for each that was looked up, from which it is read as a whole.
 _TAIL_EACH = 256
@@ -76,6 +79,8 @@ class TailCache:
         size = row.fingerprint_count - row.packed_count
         tables = None
         if size <= min(asked * _TAIL_EACH, _MOST_KEPT):
+            from simstore.search.sorted_tables import GrowingTables
+
             tables = GrowingTables(bits)
             for words in tail.scan(connection, bits, row.generation_id):
                 tables = tables.extended(words)

@@ -24,7 +24,6 @@ from simstore.model import (
 )
 from simstore.search.methods import METHODS, check_method
 from simstore.search.plan import check_radius, default_radius
-from simstore.services.generations.refresh import refresh
 from simstore.services.open_store.open_store import SHORT_CHARACTERS, OpenStore, Snapshot, now
 from simstore.services.open_store.state import State
 from simstore.services.query.matching import Matcher
@@ -233,7 +232,7 @@ def _answering(
 
 def stale_reason(snapshot: Snapshot) -> str | None:
     """Return why the standing generation does not give a batch run's answer; None where it does."""
-    if not snapshot.channels.simhash:
+    if not snapshot.channels.has_fingerprints:
         return None
     if snapshot.generation is None:
         if not snapshot.settings.changes:
@@ -261,6 +260,8 @@ def _refresh_first(opened: OpenStore) -> None:
         reason = stale_reason(snapshot)
     if reason is None:
         return
+    from simstore.services.generations.refresh import refresh
+
     try:
         refresh(opened)
     except StorageError as error:

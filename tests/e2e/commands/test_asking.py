@@ -6,6 +6,8 @@ import csv
 import io
 import json
 
+import pytest
+
 from e2e.shells import PAGES, Shell
 
 
@@ -171,3 +173,28 @@ def test_show_tells_facts_json_or_the_text(shell: Shell) -> None:
     assert record["source"] == "article.txt"
     facts = dict(line.split(maxsplit=1) for line in shell.lines("show", "copy"))
     assert facts["fingerprint"] == record["fingerprint"]
+
+
+def test_a_text_on_the_command_line_is_looked_for(shell: Shell) -> None:
+    (sample,) = shell.json_lines("query", "--text", PAGES[0][1], "--format", "jsonl")
+    assert [match["key"] for match in sample["matches"]][:1] == ["harbour"]
+    assert shell("seen", "--text", PAGES[2][1], "--format", "keys").text == "bread\n"
+    assert shell("seen", "--text", "never", code=3).text.count("\n") <= 1
+    assert "SOURCE" in shell("query", code=2).errors
+    assert "--text" in shell("query", "--text", "a", "sample.txt", code=2).errors
+    assert "--file sample.txt" in shell("seen", "--text", "sample.txt", code=3).errors
+
+
+@pytest.mark.parametrize("words", ["Boil the bones for a day.", "海港在黎明时很安静"])
+def test_a_text_in_the_place_of_a_file_is_told_of(shell: Shell, words: str) -> None:
+    assert "simstore query --text 'TEXT'" in shell("query", words, code=3).errors
+    assert "--text" not in shell("query", "none-such.txt", code=3).errors
+
+
+def test_an_answer_that_a_limit_cuts_says_so(shell: Shell) -> None:
+    assert "the first 2 documents" in shell("list", "--limit", "2").errors
+    assert shell("list", "--limit", "4").errors == ""
+    assert "the first 1 runs" not in shell("runs", "--limit", "1").errors
+    assert "--limit" in shell("query", "--limit", "1", "sample.txt").errors
+    assert "--limit" in shell("vocabulary", "show", "--limit", "1").errors
+    assert shell("query", "--limit", "9", "sample.txt").errors == ""

@@ -69,7 +69,7 @@ def test_rejects_are_listed_shown_and_cleared(empty: Shell) -> None:
     assert "not json" in shown.text
     assert "crawl.jsonl" in shown.text
     empty("rejects", "show", "77", code=3)
-    assert empty("rejects", "clear").text == "2 forgotten\n"
+    assert empty("rejects", "clear", "--yes").text == "2 forgotten\n"
     assert empty.json_lines("rejects", "list", "--format", "jsonl") == []
 
 

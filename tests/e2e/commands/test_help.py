@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from e2e import corpora
 from e2e.processes import launch
 from e2e.shells import PAGES, SAMPLE, Shell
 from simstore import __version__
-
-COMMANDS = [
-    "ingest", "query", "check", "passages", "report", "init", "compare", "clusters", "evaluate",
-    "fingerprints", "list",
-    "show", "remove", "duplicates", "orphans", "expire", "seen", "export", "import", "spark",
-    "stats", "vocabulary",
-    "reindex",
-    "runs", "rejects", "token", "serve", "backup", "copy", "pack",
-    "unpack", "compact", "upgrade", "fsck", "completion",
-]  # fmt: skip
+from simstore.cli import main
 
 
 def test_a_day_with_the_launcher_in_new_interpreters(tmp_path: Path) -> None:
@@ -42,29 +36,101 @@ def test_a_day_with_the_launcher_in_new_interpreters(tmp_path: Path) -> None:
     assert launch(tmp_path, "fsck").text == "sound\n"
 
 
-def test_help_lists_every_command_and_each_has_help_with_an_example_or_a_purpose(
-    empty: Shell,
-) -> None:
+def _contexts(
+    command: click.Command, name: str = "simstore", parent: click.Context | None = None
+) -> Iterator[click.Context]:
+    """Yield a context of a command and of all below it, of a terminal of 80 columns."""
+    settings = {**command.context_settings, "terminal_width": 80}
+    context = click.Context(command, info_name=name, parent=parent, **settings)
+    yield context
+    if isinstance(command, click.Group):
+        for below in command.list_commands(context):
+            found = command.get_command(context, below)
+            assert found is not None
+            yield from _contexts(found, below, context)
+
+
+CONTEXTS = {context.command_path: context for context in _contexts(main)}
+
+
+@pytest.mark.parametrize("path", CONTEXTS)
+def test_help_fits_80_columns_and_gives_an_example(path: str) -> None:
+    context = CONTEXTS[path]
+    helped = context.get_help()
+    assert [line for line in helped.splitlines() if len(line) > 80] == []
+    if isinstance(context.command, click.Group):
+        # A list of commands whose lines are whole.
+        listed = helped.partition("Usage:")[2].splitlines()[1:]
+        assert [line for line in listed if line.endswith("...")] == []
+    else:
+        assert "Example" in helped
+
+
+@pytest.mark.parametrize("path", CONTEXTS)
+def test_no_heading_stands_above_more_than_14_options(path: str) -> None:
+    sections = Counter(
+        getattr(parameter, "section", "")
+        for parameter in CONTEXTS[path].command.params
+        if isinstance(parameter, click.Option)
+    )
+    assert max(sections.values(), default=0) <= 14
+
+
+def test_help_lists_every_command_under_a_heading(empty: Shell) -> None:
     overview = empty("--help")
     assert overview.errors == ""
-    section = overview.text.split("Commands:")[1].split("Examples:")[0]
-    listed = [line.split()[0] for line in section.splitlines() if line[2:3].strip()]
-    assert [name for name in listed if name not in COMMANDS] == []
-    assert set(COMMANDS) <= set(listed)
-    for name in listed:
+    headings = ["Ingest and find:", "Decide:", "Look:", "Keep:", "Serve:"]
+    assert [line for line in overview.text.splitlines() if line in headings] == headings
+    for name in main.list_commands(click.Context(main)):
+        assert f"\n  {name} " in overview.text
         helped = empty(name, "--help")
         assert helped.errors == ""
         assert helped.text.startswith(f"Usage: simstore {name}")
+        assert empty("help", name).text == helped.text
     assert not (empty.folder / "simstore.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["search"], "`query`"),
+        (["find", "x.txt"], "`query`"),
+        (["dedup"], "`clusters` or `export`"),
+        (["delete"], "`remove`"),
+        (["rm", "a"], "`remove`"),
+        (["ls"], "`list`"),
+        (["add"], "`ingest`"),
+        (["qurey"], "`query`"),
+        (["sample.txt"], "it is a file"),
+        (["xyzzy"], "`simstore help` lists them"),
+        (["passages", "create"], "`build`"),
+        (["spark", "xyzzy"], "there is `dedup`"),
+        (["help", "search"], "`query`"),
+        (["help", "query", "x"], "no commands below it"),
+    ],
+)
+def test_another_word_for_a_command_is_told_of(empty: Shell, words: list[str], hint: str) -> None:
+    done = empty(*words, code=2)
+    assert done.text == ""
+    assert hint in done.error_lines[-1]
+
+
+def test_version_and_help_are_commands_too(empty: Shell) -> None:
+    assert empty("version").text == empty("--version").text
+    assert empty("help").text == empty("--help").text
+    assert empty("help", "passages", "build").text == empty("passages", "build", "-h").text
 
 
 def test_version_is_the_packages(empty: Shell) -> None:
     assert empty("--version").text == f"simstore, version {__version__}\n"
 
 
-def test_no_command_shows_the_help(empty: Shell) -> None:
-    done = empty(code=2)
-    assert "Usage: simstore" in done.text + done.errors
+def test_no_word_at_all_says_how_to_start(empty: Shell) -> None:
+    done = empty()
+    assert done.errors == ""
+    assert done.text.count("\n") <= 8
+    assert all(word in done.text for word in ("ingest", "query", "report", "simstore help"))
+    assert "Missing command" in empty("--db", "x.db", code=2).errors
 
 
 @pytest.mark.parametrize("shell_name", ["bash", "zsh", "fish"])

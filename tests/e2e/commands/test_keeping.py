@@ -34,13 +34,13 @@ def test_stats_count_what_is_there(shell: Shell) -> None:
 
 
 def test_vocabulary_shows_counts_of_every_scheme(shell: Shell) -> None:
-    top = shell.json_lines("vocabulary", "show", "--top", "3", "--format", "jsonl")
+    top = shell.json_lines("vocabulary", "show", "--limit", "3", "--format", "jsonl")
     assert len(top) == 3
     assert top[0]["occurrences"] >= top[1]["occurrences"]  # type: ignore[operator]
     assert (
         len(list(csv.reader(io.StringIO(shell("vocabulary", "show", "--format", "csv").text)))) > 3
     )
-    assert len(shell.lines("vocabulary", "show", "--top", "2")) == 3
+    assert len(shell.lines("vocabulary", "show", "--limit", "2")) == 3
     status = json.loads(shell("vocabulary", "status", "--format", "json").text)
     assert status["fresh"] is True
     assert "stands" in shell("vocabulary", "refresh").text
@@ -65,7 +65,7 @@ def test_frozen_store_drifts_until_it_is_refreshed(empty: Shell) -> None:
     status = json.loads(empty("vocabulary", "status", "--format", "json").text)
     assert (status["fresh"], status["changed_ranks"], status["entering_terms"]) == (True, 0, 0)
     assert "stands already" in empty("vocabulary", "refresh").text
-    assert "stands now" in empty("vocabulary", "refresh", "--force").text
+    assert "stands now" in empty("vocabulary", "refresh", "--anyway").text
     assert_sound(empty.folder / "simstore.db")
 
 

@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from simstore import Store
-from simstore.cli import expiry, main
+from simstore.cli import main, output
 
 Expire = Callable[..., Result]
 
@@ -33,10 +33,7 @@ def expire(tmp_path: Path) -> Expire:
 def test_half_goes_unasked_and_more_only_where_it_is_said(expire: Expire) -> None:
     refused = expire(3)
     assert refused.exit_code == 2
-    assert refused.stderr == (
-        "Error: 3 of 5 documents would be removed; give --yes to remove them, "
-        "or --dry-run to count them\n"
-    )
+    assert refused.stderr == ("Error: 3 of 5 documents would be removed; give --yes to do it\n")
     assert expire(3, "--dry-run").stdout.startswith("3 would be removed")
     assert expire(2).stdout.startswith("2 removed")
     assert expire(5, "--yes").stdout.startswith("3 removed")
@@ -53,9 +50,9 @@ def test_person_at_a_terminal_is_asked(
     code: int,
     left: int,
 ) -> None:
-    monkeypatch.setattr(expiry, "has_terminal", lambda: True)
+    monkeypatch.setattr(output, "has_terminal", lambda: True)
     done = expire(4, answer=answer)
-    assert (done.exit_code, "4 of 5 documents would be removed. Remove them?" in done.stderr) == (
+    assert (done.exit_code, "4 of 5 documents would be removed. Go on?" in done.stderr) == (
         code,
         True,
     )

@@ -115,7 +115,7 @@ def test_what_cannot_be_a_token_is_refused(token: str) -> None:
 
 def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
-    with pytest.raises(MissingExtra, match=r"simstore\[client\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'client'"):
         Client("http://127.0.0.1")
 
 

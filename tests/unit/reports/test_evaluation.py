@@ -101,5 +101,5 @@ def test_curves_are_drawn_the_same_each_time() -> None:
 
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"simstore\[plots\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'plots'"):
         render_curves(EVALUATION, "a title", "png")

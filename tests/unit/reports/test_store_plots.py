@@ -87,8 +87,8 @@ def test_unknown_panels_are_refused() -> None:
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("matplotlib", "matplotlib.figure"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtra, match=r"simstore\[plots\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'plots'"):
         render_overview(FULL, "a title", "png")
     monkeypatch.setattr("simstore.cli.plots.find_spec", lambda _name: None)
-    with pytest.raises(MissingExtra, match=r"simstore\[plots\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'plots'"):
         check_plot("x.png", replace=False)

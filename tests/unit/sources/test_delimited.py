@@ -182,7 +182,6 @@ SENTENCES = {
 
 @pytest.mark.parametrize("encoding", SENTENCES)
 def test_file_in_another_encoding_is_read_in_the_one_that_is_recognised(encoding: str) -> None:
-    pytest.importorskip("chardet", reason="needs simstore[web]")
     sentence = SENTENCES[encoding]
     data = f'id,text\n1,"{sentence}"\n2,"{sentence * 3}"\n3,plain\n'.encode(encoding)
     for options, told in (({}, {"encoding_detected": True}), ({"encoding": encoding}, {})):
@@ -218,7 +217,6 @@ def test_row_of_utf_16_longer_than_the_limit_is_rejected_alone() -> None:
 
 
 def test_table_in_gbk_with_quotes_and_bars_is_read(tmp_path: Path) -> None:
-    pytest.importorskip("chardet", reason="needs simstore[web]")
     # Two of them have the byte of a bar as their second one.
     path = tmp_path / "a.csv"
     lines = ["标题,text", *(f'{n},"縷瓅 “天地玄黄”, 宇宙洪荒\n日月盈昃"' for n in range(3))]

@@ -54,7 +54,7 @@ def assert_all_are_held(store: Store, summary: IngestSummary, count: int = ROWS)
 @pytest.mark.parametrize("kind", ["pandas", "polars", "table", "batch", "reader", "dataset", "it"])
 def test_each_kind_of_table_gives_the_same_documents(store: Store, kind: str) -> None:
     for package in ("pandas", "polars", "pyarrow"):
-        pytest.importorskip(package, reason="pip install 'simstore[dev]' brings it")
+        pytest.importorskip(package, reason="pip install '.[dev]' brings it")
     import pandas
     import polars
     import pyarrow
@@ -65,7 +65,7 @@ def test_each_kind_of_table_gives_the_same_documents(store: Store, kind: str) ->
     elif kind == "polars":
         given = polars.DataFrame(columns())
     elif kind in ("dataset", "it"):
-        datasets = pytest.importorskip("datasets", reason="pip install 'simstore[dev]'")
+        datasets = pytest.importorskip("datasets", reason="pip install '.[dev]'")
         given = datasets.Dataset.from_dict(columns())
         given = given if kind == "dataset" else given.to_iterable_dataset()
     else:
@@ -79,7 +79,7 @@ def test_each_kind_of_table_gives_the_same_documents(store: Store, kind: str) ->
 
 @pytest.mark.frames
 def test_a_streamed_data_set_whose_columns_are_unknown_is_read(store: Store) -> None:
-    datasets = pytest.importorskip("datasets", reason="pip install 'simstore[dev]'")
+    datasets = pytest.importorskip("datasets", reason="pip install '.[dev]'")
     table = columns(5)
 
     def rows() -> Iterator[dict[str, Any]]:
@@ -132,7 +132,7 @@ def test_levels_of_an_index_that_have_a_name_are_columns(store: Store) -> None:
 
 @pytest.mark.frames
 def test_a_lazy_frame_is_refused_with_the_remedy() -> None:
-    polars = pytest.importorskip("polars", reason="pip install 'simstore[dev]' brings it")
+    polars = pytest.importorskip("polars", reason="pip install '.[dev]' brings it")
     with pytest.raises(InvalidParameter, match=r"give what its collect\(\) returns"):
         as_table(polars.LazyFrame(columns(2)))
 

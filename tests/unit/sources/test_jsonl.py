@@ -11,7 +11,7 @@ from simstore.model import Document, Rejection
 from simstore.sources.encoding_detection import not_certain
 from simstore.sources.files import FileSource
 from simstore.sources.reader import ReadOptions
-from simstore.sources.registry import reader_named
+from simstore.sources.registry import choose_reader, reader_named
 
 from .reading import check_goes_on_anywhere, documents, read_stream, reasons, rejections
 
@@ -173,7 +173,7 @@ def test_file_of_utf_16_is_read_on_from_any_line(encoding: str, mark: str) -> No
     objects = [{"id": f"{n}", "text": text} for n, text in enumerate(["\u0a0a\u010a", "天", "c"])]
     lines = "\n\r\n".join(json.dumps(one, ensure_ascii=False) for one in objects)
     data = f"{mark}{lines}\nno JSON\n".encode(encoding)
-    assert READER.recognises(data)
+    assert choose_reader("name", data, ReadOptions(), lambda: True).name == "jsonl"
     records = check_goes_on_anywhere(READER, data)
     assert documents(records) == [("0", "\u0a0a\u010a"), ("1", "天"), ("2", "c")]
     assert records[0].metadata == {"encoding": encoding}  # type: ignore[union-attr]

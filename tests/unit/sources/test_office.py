@@ -388,5 +388,5 @@ def test_missing_library_is_named(
         if name.split(".")[0] == package:
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(MissingExtra, match=r"simstore\[office\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'office'"):
         read_stream(reader, b"x")

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from simstore.errors import InvalidParameter, SourceNotFound
+from simstore.model import Document
 from simstore.sources import registry
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
@@ -31,6 +32,36 @@ def test_file_that_holds_a_form_feed_is_an_article_file(tmp_path: Path, name: st
     path = tmp_path / name
     path.write_bytes(PAGES)
     assert documents(read_file(path)) == AS_ARTICLES
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_byte_of_a_form_feed_in_other_characters_makes_no_article_file(
+    tmp_path: Path, codec: str
+) -> None:
+    text = "所有的人都是生而自由的，在尊严和权利上一律平等。\n他们有理性和良心。\n" * 4
+    data = text.encode(codec)
+    assert b"\x0c" in data
+    path = tmp_path / "a.txt"
+    path.write_bytes(data)
+    assert documents(read_file(path)) == [(str(path), text)]
+    assert documents(read_file(path, encoding=codec)) == [(str(path), text)]
+    path = tmp_path / "article.txt"
+    path.write_bytes(data)
+    (reason,) = reasons(read_file(path))
+    assert reason.startswith("an article file in UTF-")
+
+
+@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be"])
+def test_format_is_told_by_the_decoded_beginning(tmp_path: Path, codec: str) -> None:
+    path = tmp_path / "page"
+    path.write_bytes(
+        f"<!DOCTYPE html><title>天</title><p>{'天地玄黄，宇宙洪荒。' * 9}".encode(codec)
+    )
+    (document,) = read_file(path)
+    assert isinstance(document, Document)
+    assert (document.title, document.text) == ("天", "天地玄黄，宇宙洪荒。" * 9)
+    path.write_bytes('{"id": "k", "text": "Все люди"}\n'.encode(codec))
+    assert documents(read_file(path)) == [("k", "Все люди")]
 
 
 @pytest.mark.parametrize("name", ["a.txt", "particle.txt", "my-sample.txt", "article.log"])

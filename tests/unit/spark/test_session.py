@@ -14,7 +14,7 @@ from simstore.spark.session import _reason, check_java
 
 def test_missing_pyspark_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pyspark", None)
-    with pytest.raises(MissingExtra, match=r"simstore\[spark\]"):
+    with pytest.raises(MissingExtra, match=r"extra 'spark'"):
         check_java()
 
 
@@ -57,7 +57,7 @@ def test_rules_survive_json_and_say_what_differs() -> None:
         DedupOptions(min_resemblance=0),
         DedupOptions(radius=65),
         DedupOptions(policy="best"),
-        DedupOptions(simhash=False, minhash=False),
+        DedupOptions(channels=()),
         DedupOptions(cell_rows=1),
     ],
 )

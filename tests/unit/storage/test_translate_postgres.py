@@ -15,7 +15,7 @@ from simstore.errors import (
 )
 from simstore.storage.engine import Database, translated
 
-errors = pytest.importorskip("psycopg", reason="pip install 'simstore[postgres]'").errors
+errors = pytest.importorskip("psycopg", reason="pip install '.[postgres]'").errors
 pytestmark = pytest.mark.postgres
 
 

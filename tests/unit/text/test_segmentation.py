@@ -136,5 +136,5 @@ def test_unknown_segmenter_is_refused() -> None:
 def test_missing_package_is_an_error_that_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "rjieba", None)
     for use in (lambda: segmenter("jieba"), segmentation.version):
-        with pytest.raises(MissingExtra, match=r"pip install 'simstore\[segment\]'"):
+        with pytest.raises(MissingExtra, match=r"needs the extra 'segment': "):
             use()

@@ -119,7 +119,7 @@ def test_file_that_cannot_be_read_is_refused_with_the_reason(
     data: bytes, name: str, reason: str, folders: Callable[[], list[str]]
 ) -> None:
     if name.endswith(".parquet"):
-        pytest.importorskip("pyarrow", reason="pip install 'simstore[parquet]' runs this test")
+        pytest.importorskip("pyarrow", reason="pip install '.[parquet]' runs this test")
     with pytest.raises(UnreadableSource) as told:
         read_upload(name, data)
     assert told.value.http_status == 422

@@ -357,6 +357,16 @@ def test_damaged_scheme_is_found(tmp_path: Path, scheme: str, change: str) -> No
     assert kinds(found) == {"scheme"}
 
 
+@pytest.mark.parametrize("scheme", [WEB, SIMTOOL])
+def test_generation_of_changes_that_the_store_has_not_counted_is_found(
+    tmp_path: Path, scheme: SchemeChoice
+) -> None:
+    with filled(tmp_path, scheme) as store:
+        store.vocabulary.refresh(force=True) if scheme is SIMTOOL else None
+    found = after(tmp_path, "UPDATE generation SET basis = (SELECT changes + 1 FROM store)")
+    assert any("and the store counts" in one.detail for one in found), found
+
+
 def test_second_standing_generation_is_found(tmp_path: Path) -> None:
     filled(tmp_path, SIMTOOL).close()
     found = after(
@@ -432,7 +442,7 @@ def test_corrupt_document_frequencies_are_found_and_mended(tmp_path: Path, blob:
     filled(tmp_path, IDF).close()
     found = after(tmp_path, ("UPDATE generation_frequency SET frequencies = ?", (blob,)))
     assert [(one.invariant, one.remedy) for one in found] == [
-        ("frequencies", "run `simstore vocabulary refresh --force`")
+        ("frequencies", "run `store.vocabulary.refresh(force=True)`")
     ]
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(CorruptStore, match="document frequencies"):

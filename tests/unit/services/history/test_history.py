@@ -261,9 +261,9 @@ def test_fields_that_are_not_named_stay_metadata(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "fields",
     [
-        {"seen_at": "2026-01-01"},
+        {"seen_at": "yesterday"},
         {"seen_at": True},
-        {"published_at": 1.5},
+        {"published_at": [1]},
         {"seen_at": 10**18},
         {"links": "key"},
         {"links": [1]},

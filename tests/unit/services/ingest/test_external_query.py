@@ -122,7 +122,7 @@ def test_driver_of_postgresql_may_be_missing(
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with (
         create(tmp_path) as store,
-        pytest.raises(MissingExtra, match=r"simstore\[postgres\]") as it,
+        pytest.raises(MissingExtra, match=r"extra 'postgres'") as it,
     ):
         store.ingest(SqlRows("postgresql+psycopg://me:secret@host/db", ALL))
     assert "secret" not in str(it.value)

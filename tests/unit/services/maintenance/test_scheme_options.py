@@ -166,5 +166,5 @@ def test_store_whose_package_is_missing_here_is_not_called_damaged(
                 made.cache_clear()
     with Store.open(tmp_path / "s.db") as store:
         for ask in (lambda: store.query(TEXT), store.maintenance.fsck, store.stats):
-            with pytest.raises(MissingExtra, match=rf"simstore\[{extra}\]"):
+            with pytest.raises(MissingExtra, match=rf"extra '{extra}'"):
                 ask()

@@ -1,0 +1,43 @@
+"""The commands ``simstore help`` and ``simstore version``, for who does not think of options."""
+
+from __future__ import annotations
+
+import click
+
+from simstore.cli.other_words import did_you_mean
+from simstore.cli.parameters import command
+from simstore.version import __version__
+
+
+@command("help")
+@click.argument("words", nargs=-1, metavar="[COMMAND...]")
+@click.pass_context
+def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
+    """Show the help of a command, or the list of all commands.
+
+    Examples:
+      simstore help
+      simstore help passages build
+    """
+    context = ctx.find_root()
+    for word in words:
+        group = context.command
+        found = group.get_command(context, word) if isinstance(group, click.Group) else None
+        if found is None:
+            path = context.command_path
+            if not isinstance(group, click.Group):
+                raise click.UsageError(f"`{path}` has no commands below it", ctx)
+            hint = did_you_mean(word, group.list_commands(context))
+            raise click.UsageError(f"no such command {path} {word!r}; {hint}", ctx)
+        context = click.Context(found, info_name=word, parent=context, **found.context_settings)
+    click.echo(context.get_help())
+
+
+@command("version")
+def version() -> None:
+    """Print the version.
+
+    Example:
+      simstore version
+    """
+    click.echo(f"simstore, version {__version__}")

@@ -1,0 +1,163 @@
+"""Tables on standard output: all of them for a file, what fits the width for a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterable, Sequence
+from shutil import get_terminal_size
+from typing import Any
+
+import click
+
+from simstore.cli.messages import log
+from simstore.errors import printable
+
+_GAP = "  "
+# Of a text that is cut, so many columns of the terminal are left at least.
+_LEAST_WIDTH = 12
+_FIGURES = re.compile(r"[~+-]?\d[\d.,:+ -]*(UTC|%)?|-?")
+
+
+class _Column:
+    """A column: its name and the text of its cells.
+
+    Attributes:
+        is_numeric: It holds numbers, which stand to the right.
+        is_whole: It holds numbers, shares or times, which are not cut.
+        is_empty: It says nothing: blanks or zeros only.
+        width: How wide it is shown, in columns of a terminal.
+    """
+
+    def __init__(self, name: str, values: Sequence[Any]) -> None:
+        from rich.cells import cell_len
+
+        self.name = name
+        self.cells = [cell_text(value) for value in values]
+        self.is_numeric = bool(values) and all(
+            value in (None, "") or (isinstance(value, int | float) and not isinstance(value, bool))
+            for value in values
+        )
+        self.is_whole = all(_FIGURES.fullmatch(cell) for cell in self.cells)
+        self.is_empty = not any(value not in (None, "", 0, "-") for value in values)
+        self.width = max(map(cell_len, (name, *self.cells)))
+
+    def lines(self) -> list[str]:
+        """Return header and cells, each as wide as the column."""
+        from rich.cells import cell_len
+
+        found = []
+        for cell in (self.name, *self.cells):
+            shown = cell if cell_len(cell) <= self.width else _cut(cell, self.width)
+            blanks = " " * (self.width - cell_len(shown))
+            found.append(blanks + shown if self.is_numeric else shown + blanks)
+        return found
+
+
+def print_table(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, drop: Sequence[str] = ()
+) -> None:
+    """Print a table to standard output, numbers to the right.
+
+    On a terminal it is as wide as that: columns are left out, then texts are cut in their middle,
+    numbers never, and a message says what. A file or a pipe gets all.
+
+    Args:
+        columns: Their names.
+        rows: Their values.
+        drop: Columns to leave out where there is no room, in this order; those of them that say
+            nothing go before the others.
+    """
+    shown = list(rows)
+    kept = [_Column(name, [row[place] for row in shown]) for place, name in enumerate(columns)]
+    message = ""
+    if sys.stdout.isatty():
+        kept, message = _fitted(kept, get_terminal_size().columns, drop)
+    header, *lines = zip(*(column.lines() for column in kept), strict=True)
+    head = _GAP.join(header).rstrip()
+    click.echo(click.style(head, bold=True) if has_style() else head)
+    for line in lines:
+        click.echo(_GAP.join(line).rstrip())
+    if message:
+        log.info("%s", message)
+
+
+def cell_text(value: Any) -> str:
+    """Return a value as a table shows it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    return printable(str(value))
+
+
+def has_style() -> bool:
+    """Return whether standard output shows bold letters, and nobody declined them."""
+    term = os.environ.get("TERM", "").lower()
+    return (
+        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and term not in ("dumb", "unknown")
+    )
+
+
+def _fitted(columns: list[_Column], room: int, drop: Sequence[str]) -> tuple[list[_Column], str]:
+    """Return the columns that fit a width, and what is to be said of the others."""
+    order = [column for name in drop for column in columns if column.name == name]
+    order.sort(key=lambda column: not column.is_empty)
+    # Where the texts would be cut all the same, most columns stay, and these are cut.
+    whole = _excess([column for column in columns if column not in order], room) <= 0
+    left_out: list[_Column] = []
+    for column in order:
+        if _excess(columns, room, whole=whole or column.is_empty) <= 0:
+            continue
+        left_out.append(column)
+        columns = [one for one in columns if one is not column]
+    is_cut = _narrow(columns, room)
+    told = [f"left out: {', '.join(column.name for column in left_out)}"] if left_out else []
+    told += ["long texts are cut"] if is_cut else []
+    if not told:
+        return columns, ""
+    return columns, f"{'; '.join(told)}, to fit {room} columns; --format csv has all"
+
+
+def _excess(columns: Sequence[_Column], room: int, *, whole: bool = True) -> int:
+    """Return by how much columns are too wide; with texts cut to a fair share, if not whole."""
+    texts = sum(not column.is_whole for column in columns)
+    share = room if whole else max(room // (1 + texts), _LEAST_WIDTH)
+    widths = (one.width if one.is_whole else min(one.width, share) for one in columns)
+    total = sum(one.width for one in columns) if whole else sum(widths)
+    return total + len(_GAP) * (len(columns) - 1) - room
+
+
+def _narrow(columns: Sequence[_Column], room: int) -> bool:
+    """Make the widest texts narrower until the table fits; return whether one was."""
+    is_cut = False
+    while (excess := _excess(columns, room)) > 0:
+        texts = sorted((one for one in columns if not one.is_whole), key=lambda one: -one.width)
+        if not texts or texts[0].width <= _LEAST_WIDTH:
+            break
+        # As far as the next widest, and then both.
+        next_width = texts[1].width if len(texts) > 1 else 0
+        texts[0].width -= max(min(excess, texts[0].width - max(next_width, _LEAST_WIDTH)), 1)
+        is_cut = True
+    return is_cut
+
+
+def _cut(text: str, width: int) -> str:
+    """Return both ends of a text, with an ellipsis between them, in so many columns."""
+    from rich.cells import cell_len
+
+    def taken(characters: Iterable[str], room: int) -> list[str]:
+        found: list[str] = []
+        for character in characters:
+            room -= cell_len(character)
+            if room < 0:
+                break
+            found.append(character)
+        return found
+
+    tail = taken(reversed(text), (width - 1) // 2)[::-1]
+    head = taken(text, width - 1 - cell_len("".join(tail)))
+    return f"{''.join(head)}\u2026{''.join(tail)}"

@@ -1,0 +1,269 @@
+"""The commands that copy, pack, renew and check a store: ``backup``, ``compact``, ``fsck`` ..."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import click
+
+from simstore.cli.messages import log
+from simstore.cli.options import (
+    bands_of,
+    channel_names,
+    channels_option,
+    common_options,
+    format_option,
+    open_store,
+    store_place,
+)
+from simstore.cli.output import check_output, progress
+from simstore.cli.parameters import command, completed, flag, option
+from simstore.cli.results import print_rows, print_summary
+from simstore.cli.scheme_options import choice_here, scheme_choice, scheme_options
+from simstore.errors import printable, shown_place
+
+
+@command()
+@scheme_options
+@channels_option(None)
+@flag("--resume", "Go on with a reindex that was interrupted.")
+@flag("--abort", "Give up a reindex that was interrupted.")
+@format_option()
+@common_options
+def reindex(
+    channels: str | None, resume: bool, abort: bool, output_format: str, **scheme: Any
+) -> None:
+    """Make all fingerprints and sketches anew from the kept texts, by any scheme.
+
+    Queries go on with the old ones until the switch; new documents are refused. Where it was
+    interrupted, the same command goes on.
+
+    Examples:
+      simstore reindex                          the same scheme, computed anew
+      simstore reindex --scheme web --bits 128  longer fingerprints
+      simstore reindex --channels both  sketches for a store that has none
+      simstore reindex --resume                 go on after an interruption
+    """
+    choice = scheme_choice(**scheme)
+    if (resume or abort) and (choice is not None or channels is not None):
+        raise click.UsageError("--resume and --abort take no scheme: it was chosen at the start")
+    if resume and abort:
+        raise click.UsageError("choose --resume or --abort")
+    with open_store() as store:
+        if abort:
+            store.maintenance.abort_reindex()
+            standing = store.maintenance.scheme().label
+            print_summary(
+                {"scheme": standing, "aborted": True},
+                "given up; the store stands as before",
+                output_format,
+            )
+            return
+        with progress("reindex") as show:
+            label = store.maintenance.reindex(
+                choice_here(choice),
+                channels=None if channels is None else channel_names(channels),
+                resume=resume,
+                on_progress=show,
+            )
+    print_summary({"scheme": label, "aborted": False}, f"scheme {label} stands", output_format)
+
+
+@command()
+@click.argument("target", type=click.Path(), metavar="FILE")
+@flag("--force", "Replace a file that is there.")
+@format_option()
+@common_options
+def backup(target: str, force: bool, output_format: str) -> None:
+    """Copy the store, while others use it, and check the copy.
+
+    Examples:
+      simstore backup monday.db
+      simstore backup --force latest.db       in the place of the last one
+      simstore --server URL backup a.db  of a served store; an admin's token
+    """
+    check_output(target, replace=force)
+    with open_store(served=True) as store, progress("backup") as show:
+        size = store.maintenance.backup(target, replace=force, on_progress=show)
+    shown = printable(target)
+    print_summary(
+        {"path": shown, "byte_count": size}, f"{shown}: {size:,} bytes, checked", output_format
+    )
+
+
+@command()
+@option(
+    "--bands",
+    "Cut sketches into B bands of R values from now on; at most 128 values.",
+    metavar="BxR",
+)
+@format_option()
+@common_options
+def compact(bands: str | None, output_format: str) -> None:
+    """Pack the sketches, and give unused space back to the file system.
+
+    Examples:
+      simstore compact                  after many removals
+      simstore compact --bands 21x6     fewer candidates, less found below 0.8
+    """
+    layout = bands_of(bands)
+    with open_store() as store, progress("compact", at_once=False) as show:
+        made = store.maintenance.compact(layout, on_progress=show)
+    before, after = made.bytes_before, made.bytes_after
+    print_summary(
+        {"bytes_before": before, "bytes_after": after},
+        f"{before:,} bytes before, {after:,} after",
+        output_format,
+    )
+
+
+@command()
+@flag("--fingerprints fingerprints_only", "Only fingerprints.")
+@flag("--sketches sketches_only", "Only the bands of sketches.")
+@flag(
+    "--keep-columns keep",
+    "From now on packed fingerprints have indexed segment columns too, for SQL.  "
+    "[default: as `init` was told]",
+)
+@flag("--drop-columns drop", "From now on they have none.")
+@format_option()
+@common_options
+def pack(
+    fingerprints_only: bool, sketches_only: bool, keep: bool, drop: bool, output_format: str
+) -> None:
+    """Put fingerprints and sketches into pages, which are smaller and faster than rows.
+
+    Examples:
+      simstore pack                     fingerprints and sketches
+      simstore pack --fingerprints      fingerprints alone
+      simstore pack --keep-columns      and keep segment columns beside the pages
+
+    An ingest packs long tails at its end: of sketches, and from a million of them on of
+    fingerprints. The answers are the same before, meanwhile and after.
+    """
+    if keep and drop:
+        raise click.UsageError("give one of --keep-columns and --drop-columns")
+    if fingerprints_only and sketches_only:
+        raise click.UsageError("--fingerprints or --sketches: without either, both are packed")
+    with open_store() as store, progress("pack") as show:
+        packed = store.maintenance.pack(
+            fingerprints=not sketches_only,
+            sketches=not fingerprints_only,
+            columns=True if keep else False if drop else None,
+            on_progress=show,
+        )
+        total = store.stats().packed_fingerprints
+    print_summary(
+        {"packed": packed, "packed_in_all": total, "sketches": not fingerprints_only},
+        "sketches packed"
+        if sketches_only
+        else f"{packed:,} fingerprints packed, {total:,} in pages",
+        output_format,
+    )
+
+
+@command()
+@format_option()
+@common_options
+def unpack(output_format: str) -> None:
+    """Put packed fingerprints back into plain rows, which any SQLite shell can query.
+
+    Example:
+      simstore unpack && sqlite3 simstore.db 'SELECT count(*) FROM fingerprint'
+    """
+    with open_store() as store, progress("unpack") as show:
+        unpacked = store.maintenance.unpack(on_progress=show)
+    print_summary({"unpacked": unpacked}, f"{unpacked:,} fingerprints unpacked", output_format)
+
+
+@command()
+@format_option()
+@common_options
+def upgrade(output_format: str) -> None:
+    """Bring a store of an older simstore to the present schema; a backup is made first.
+
+    Example:
+      simstore --db old.db upgrade
+    """
+    from simstore.store import upgrade_store
+
+    with progress("upgrade"):
+        done = upgrade_store(store_place())
+    before, after, kept = done.revision_before, done.revision_after, done.backup
+    where = "" if kept is None else f"; the old store is kept as {printable(str(kept))}"
+    print_summary(
+        {
+            "revision_before": before,
+            "revision": after,
+            "backup": None if kept is None else printable(str(kept)),
+        },
+        f"schema {after}: up to date"
+        if before == after
+        else f"schema {before} brought to {after}{where}",
+        output_format,
+    )
+    if before != after:
+        with open_store(read_only=True) as store:
+            channels = store.stats().channels
+        if "minhash" not in channels:
+            log.info(
+                "it finds documents by fingerprints alone, as before; "
+                "`simstore reindex --channels both` adds sketches"
+            )
+
+
+@command()
+@format_option()
+@common_options
+def fsck(output_format: str) -> None:
+    """Check every invariant of the store; exit code 6 and the remedies where one is broken.
+
+    Examples:
+      simstore fsck
+      simstore fsck --format jsonl  an object a finding; none: it is sound
+    """
+    with open_store() as store, progress("check") as show:
+        findings = store.maintenance.fsck(show)
+    if output_format == "table":
+        for finding in findings:
+            click.echo(f"{finding.invariant}: {printable(finding.detail)} -- {finding.remedy}")
+        if not findings:
+            click.echo("sound")
+    else:
+        names = ("invariant", "detail", "remedy")
+        rows = ((one.invariant, printable(one.detail), one.remedy) for one in findings)
+        print_rows(names, rows, output_format)
+    if findings:
+        raise SystemExit(6)
+
+
+@command()
+@click.argument("source", metavar="FROM", shell_complete=completed("file"))
+@click.argument("target", metavar="TO", shell_complete=completed("file"))
+@flag("--restart", "Begin again, whatever was copied before.")
+@format_option()
+@common_options
+def copy(source: str, target: str, restart: bool, output_format: str) -> None:
+    """Copy a store to another place: a file or a PostgreSQL database.
+
+    Examples:
+      simstore copy store.db postgresql+psycopg://me@host/pages  file to server
+      simstore copy postgresql+psycopg://me@host/pages store.db  and back
+      simstore copy old.db new.db  from file to file
+
+    The copy is as the store is when it begins; others may go on reading and writing. After an
+    interruption the same command goes on where it was, if the store has not changed. A copy is a
+    store only when all of it is there, its counts and digests those of the source. Passwords of
+    servers go into a password file (PGPASSFILE), not on the command line.
+    """
+    from simstore.store import copy_store
+
+    with progress("copy") as show:
+        made = copy_store(source, target, restart=restart, on_progress=show)
+    print_summary(
+        {"target": shown_place(target), **asdict(made)},
+        f"copied {made.document_count:,} documents, {made.row_count:,} rows of "
+        f"{made.table_count} tables to {shown_place(target)}; counts and digests are the same",
+        output_format,
+    )

@@ -1,0 +1,354 @@
+"""Search by a channel of sketches: the stored documents whose sketches agree in a band.
+
+Packed sketches are looked up by their pages; those of the tail are held in memory and compared.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.fingerprint.channels import WORD_SKETCHES
+from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
+from simstore.fingerprint.shingle_sets import distinct
+from simstore.fingerprint.sketching import unpack_sketches
+from simstore.search.band_index import BandHashes, BandIndex
+from simstore.search.band_index import is_affordable as is_affordable_hashes
+from simstore.search.bands import (
+    BandFilter,
+    BandTable,
+    band_start,
+    checks,
+    is_affordable,
+    matching_postings,
+    page_numbers,
+)
+from simstore.services.channels.samples import ReadSample
+from simstore.services.open_store.band_cache import (
+    CachedBandFilter,
+    CachedBandHashes,
+    CachedTail,
+    kept_pages,
+)
+from simstore.services.open_store.open_store import Snapshot
+from simstore.storage.sketches import SKETCHES, LayoutRow, StoredSketch
+
+# Sketches of a tail that are kept in memory from query to query: 12 bytes a band of each.
+_KEPT_SKETCHES = 1_000_000
+# Sketches whose pages and candidates are held at a time.
+_BLOCK_SKETCHES = 128
+# Pairs, with repetitions, that are held before they are thinned out.
+_KEPT_PAIRS = 1 << 22
+# What it takes to read a page in turn, and to note what it carries.
+_PAGE_SECONDS = 3e-6
+# Pairs whose bands are compared at a time.
+_BLOCK_PAIRS = 1 << 16
+
+Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
+Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class SketchSearch:
+    """A search by sketches in one snapshot of a store.
+
+    Args:
+        snapshot: The store in a transaction.
+        name: The channel.
+        least_resemblance: Resemblance from which on pairs are looked for, at most 1; the fewer of
+            the bands are looked at. 0: all bands.
+
+    Attributes:
+        layout: The bands that are looked at, the first of those that sketches are cut into.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        name: str = WORD_SKETCHES,
+        least_resemblance: float = 0.0,
+    ) -> None:
+        self._snapshot = snapshot
+        self._name = name
+        self._tables = SKETCHES[name]
+        self._cache = snapshot.store.sketch_cache(name)
+        self._packed = self._tables.layout(snapshot.connection, snapshot.scheme_id)
+        standing = self._packed.layout if self._packed else None
+        self._whole = standing or snapshot.channels.recipe(name).layout
+        self.layout: BandLayout = (
+            self._whole.enough_for(least_resemblance) if least_resemblance else self._whole
+        )
+
+    def candidates(self, samples: Sequence[ReadSample]) -> list[Mapping[int, StoredSketch]]:
+        """Return the stored sketches that agree with each sample in a band, by their documents.
+
+        Args:
+            samples: With their sketches; what has no shingle finds nothing.
+        """
+        rows = [row for row, sample in enumerate(samples) if sample.sizes[self._name]]
+        sketched = np.array([samples[row].sketches[self._name] for row in rows], np.uint16)
+        found: list[Mapping[int, StoredSketch]] = [{}] * len(samples)
+        for row, some in zip(rows, self.find(sketched.reshape(len(rows), VALUES)), strict=True):
+            found[row] = some
+        return found
+
+    def find(self, wanted: NDArray[np.uint16]) -> list[dict[int, StoredSketch]]:
+        """Return the stored sketches that agree with each in a band, by their documents.
+
+        Args:
+            wanted: Sketches of sets that are not empty, shape (samples, 128).
+        """
+        found: list[dict[int, StoredSketch]] = [{} for _ in wanted]
+        for rows, places, stored in self._agreeing(wanted, None):
+            for row, place in zip(rows.tolist(), places.tolist(), strict=True):
+                found[row][stored[place].document_id] = stored[place]
+        return found
+
+    def agreeing(self, wanted: NDArray[np.uint16], among: Among | None) -> Iterator[Pairs]:
+        """Yield which sketches agree in a band with which stored documents, some at a time.
+
+        Args:
+            wanted: Sketches of sets that are not empty, shape (samples, 128).
+            among: Says which documents, int64, ascending, are looked at; None: all.
+
+        Yields:
+            Rows of ``wanted`` and documents, int64, shape (found,) each; a pair once.
+        """
+        for rows, places, stored in self._agreeing(wanted, among):
+            numbers = np.array([row.document_id for row in stored], np.int64)
+            yield rows, numbers[places]
+
+    def warm(self) -> None:
+        """Read the bands of all sketches, before anybody asks for some.
+
+        Where those of an earlier layout were read already, only what came since is. A store with a
+        resident index keeps the pages, too.
+        """
+        packed = self._packed
+        if packed is not None:
+            self._warm(packed)
+            if self._snapshot.store.resident is not None:
+                self._keep_pages(packed)
+        for _ in self._tail():
+            pass
+
+    def _warm(self, packed: LayoutRow) -> None:
+        scheme_id, changes = self._snapshot.scheme_id, self._snapshot.settings.changes
+        kept = self._cache.hashes  # one read: another thread may put another in its place
+        if kept is not None and kept.serves(scheme_id, packed, changes):
+            return
+        count = packed.packed_count
+        if (
+            kept is None
+            or (kept.scheme_id, kept.layout) != (scheme_id, packed.layout)
+            or kept.since > changes
+            or not kept.hashes.has_room(count)
+        ):
+            if not is_affordable_hashes(packed.layout.bands, count):
+                return
+            hashes = BandHashes(packed.layout.bands, count)
+            kept = CachedBandHashes(scheme_id, packed.layout, 0, changes, hashes)
+        # Who looks something up meanwhile finds what was there, and perhaps more.
+        for _, some in self._tables.read_after(
+            self._snapshot.connection, scheme_id, kept.last_number, packed.packed_to
+        ):
+            kept.hashes.add(band_values(self._unpacked(some), packed.layout))
+        self._cache.hashes = replace(kept, last_number=packed.packed_to)
+
+    def _keep_pages(self, packed: LayoutRow) -> None:
+        kept = self._cache.pages
+        if kept is not None and kept.layout_id == packed.layout_id:
+            return
+        end = band_start(packed.layout.bands)
+        every = self._tables.pages_between(self._snapshot.connection, packed.layout_id, 0, end)
+        # Those of the layout before are not needed beside these.
+        self._cache.pages = None
+        self._cache.pages = kept_pages(packed.layout_id, every)
+
+    def _agreeing(
+        self, wanted: NDArray[np.uint16], among: Among | None
+    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], list[StoredSketch]]]:
+        """Yield rows of sketches, and the places of stored ones that agree with them."""
+        if not len(wanted):
+            return
+        queries = band_values(wanted, self.layout)
+        tails = [table.candidates(queries) for table in self._tail()]
+        for start in range(0, len(queries), _BLOCK_SKETCHES):
+            part = slice(start, start + _BLOCK_SKETCHES)
+            rows, numbers = self._candidates(queries[part], [table[part] for table in tails])
+            held = distinct(numbers)
+            known = self._tables.by_numbers(
+                self._snapshot.connection, self._snapshot.scheme_id, held.tolist()
+            )
+            stored = sorted(
+                (row for row in known.values() if row.packed), key=lambda row: row.document_id
+            )
+            if among is not None and stored:
+                passing = among(np.array([row.document_id for row in stored], np.int64))
+                stored = [row for row, passes in zip(stored, passing, strict=True) if passes]
+            if not stored:
+                continue
+            ids = np.array([row.sketch_id for row in stored], np.int64)
+            order = np.argsort(ids)
+            places = np.minimum(np.searchsorted(ids[order], numbers), len(ids) - 1)
+            there = ids[order][places] == numbers
+            rows, places = rows[there], order[places[there]]
+            bands = band_values(self._unpacked([row.packed for row in stored]), self.layout)
+            agree = np.empty(len(rows), np.bool_)
+            for first in range(0, len(rows), _BLOCK_PAIRS):
+                some = slice(first, first + _BLOCK_PAIRS)
+                same = bands[places[some]] == queries[part][rows[some]]
+                agree[some] = same.any(axis=1)
+            yield start + rows[agree], places[agree], stored
+
+    def _candidates(
+        self, queries: NDArray[np.uint64], tails: Sequence[Sequence[NDArray[np.int64]]]
+    ) -> Pairs:
+        """Return rows of queries and the numbers of sketches that may agree, each pair once."""
+        parts = [np.empty((2, 0), np.int64)]
+        held = 0
+        for rows, numbers in self._packed_candidates(queries):
+            parts.append(np.stack((rows, numbers)))
+            held += len(rows)
+            # What nearly is the same agrees in most bands.
+            if held > max(_KEPT_PAIRS, 2 * parts[0].shape[1]):
+                parts = [_distinct_pairs(parts)]
+                held = parts[0].shape[1]
+        for table in tails:
+            lengths = [len(numbers) for numbers in table]
+            rows = np.repeat(np.arange(len(table)), lengths)
+            parts.append(np.stack((rows, np.concatenate([np.empty(0, np.int64), *table]))))
+        rows, numbers = _distinct_pairs(parts)
+        return rows, numbers
+
+    def _packed_candidates(self, queries: NDArray[np.uint64]) -> Iterator[Pairs]:
+        if self._packed is None:
+            return
+        wanted = page_numbers(queries, self._packed.key_bits)
+        asks = np.ones(wanted.shape, np.bool_)
+        before = self._cache.bands  # one read: another thread may put another in its place
+        kept = self._kept_bands(self._packed, before)
+        hashes = self._hashes(self._packed)
+        if hashes is not None:
+            asks = hashes.may_hold(queries)
+        elif kept.filter is not None:
+            asks = kept.filter.may_hold(wanted, checks(queries))
+        held = self._cache.pages
+        if held is not None and held.layout_id == self._packed.layout_id:
+            found = held.of(distinct(wanted[asks]))
+        else:
+            started = time.perf_counter()
+            found = self._tables.pages(
+                self._snapshot.connection, self._packed.layout_id, distinct(wanted[asks]).tolist()
+            )
+            seconds = kept.seconds + time.perf_counter() - started
+            if self._cache.bands is before:
+                self._cache.bands = replace(kept, seconds=seconds)
+        if not found:
+            return
+        known = np.array(sorted(found), np.int64)
+        places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+        asked = np.flatnonzero(((known[places] == wanted) & asks).ravel())
+        postings = matching_postings(
+            [found[number] for number in known.tolist()],
+            places.ravel()[asked],
+            checks(queries).ravel()[asked],
+        )
+        try:
+            for turns, numbers in postings:
+                yield asked[turns] // queries.shape[1], numbers
+        except ValueError as error:
+            raise self._snapshot.corrupt(str(error)) from error
+
+    def _hashes(self, packed: LayoutRow) -> BandHashes | None:
+        """Return the bands of what is packed, where they were read."""
+        kept = self._cache.hashes
+        changes = self._snapshot.settings.changes
+        serves = kept is not None and kept.serves(self._snapshot.scheme_id, packed, changes)
+        return kept.hashes if kept is not None and serves else None
+
+    def _kept_bands(self, packed: LayoutRow, kept: CachedBandFilter | None) -> CachedBandFilter:
+        """Return what pages carry, once reading them took as long as to make a filter of them.
+
+        Before that it would take longer than it has saved. Where pages are read from a disk it is
+        worth while sooner than where they are in memory. Pages of a layout never change.
+        """
+        bands = packed.layout.bands
+        if kept is None or kept.layout_id != packed.layout_id:
+            kept = CachedBandFilter(packed.layout_id, 0.0, None)
+        if self._hashes(packed) is not None:
+            return kept
+        made = kept.filter
+        held = made.bands if made else 0
+        missing = max(self.layout.bands - held, 0) << packed.key_bits
+        if kept.seconds <= missing * _PAGE_SECONDS or not is_affordable(bands, packed.key_bits):
+            return kept
+        if missing:
+            made = made or BandFilter(bands, packed.key_bits)
+            try:
+                for band in range(held, self.layout.bands):
+                    every = self._tables.pages_between(
+                        self._snapshot.connection,
+                        packed.layout_id,
+                        band_start(band),
+                        band_start(band + 1),
+                    )
+                    made.add(band, every)
+            except ValueError as error:
+                raise self._snapshot.corrupt(str(error)) from error
+            kept = CachedBandFilter(packed.layout_id, 0.0, made)
+        return kept
+
+    def _tail(self) -> Iterator[BandIndex | BandTable]:
+        """Yield the bands of the sketches that are not packed."""
+        state = self._snapshot
+        layout_id = self._packed.layout_id if self._packed else 0
+        after = self._packed.packed_to if self._packed else 0
+        kept = self._cache.tail  # one read: another thread may put another in its place
+        index = BandIndex(self._whole.bands)
+        # Where writers work beside each other, later numbers may be read before smaller ones come.
+        settled = self._cache.settled.up_to(self._snapshot.connection)
+        if kept and (kept.scheme_id, kept.layout_id) == (state.scheme_id, layout_id):
+            if kept.changes == state.settings.changes and settled is None:
+                yield kept.index
+                return
+            if kept.changes < state.settings.changes or settled is not None:
+                index = kept.index
+                after = max(after, index.last_number)
+        read = self._tables.read_after(self._snapshot.connection, state.scheme_id, after)
+        for numbers, packed in read:
+            bands = band_values(self._unpacked(packed), self._whole)
+            if settled is not None and numbers[-1] > settled:
+                count = int(np.searchsorted(numbers, settled, "right"))
+                yield BandTable(bands[count:], numbers[count:])
+                bands, numbers = bands[:count], numbers[:count]
+            if len(index) + len(numbers) > _KEPT_SKETCHES:
+                # What is not kept is read anew each time.
+                yield index
+                yield BandTable(bands, numbers)
+                for more, others in read:
+                    yield BandTable(band_values(self._unpacked(others), self._whole), more)
+                return
+            index = index.extended(bands, numbers)
+        if kept is None or kept.changes <= state.settings.changes:
+            self._cache.tail = CachedTail(state.scheme_id, layout_id, state.settings.changes, index)
+        yield index
+
+    def _unpacked(self, packed: Sequence[bytes]) -> NDArray[np.uint16]:
+        try:
+            return unpack_sketches(packed)
+        except ValueError as error:
+            raise self._snapshot.corrupt(str(error)) from error
+
+
+def _distinct_pairs(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return pairs, shape (2, n) each, ascending, each once."""
+    rows, numbers = np.concatenate(parts, axis=1)
+    order = np.lexsort((numbers, rows))
+    rows, numbers = rows[order], numbers[order]
+    fresh = np.ones(len(rows), np.bool_)
+    fresh[1:] = (rows[1:] != rows[:-1]) | (numbers[1:] != numbers[:-1])
+    return np.stack((rows[fresh], numbers[fresh]))

@@ -1,0 +1,277 @@
+"""Check the indexes: pages of fingerprints, and the passage index.
+
+The pages of every segment hold the same fingerprints, in order, counted. Each document's entry in
+the passage index is that of its text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import CorruptStore
+from simstore.fingerprint.passage_recipe import IndexedText
+from simstore.model import Finding
+from simstore.search.anchor_pages import Postings
+from simstore.search.pages import restored, sortable
+from simstore.search.segments import segment_columns, segment_widths
+from simstore.services.open_store.open_store import Snapshot
+from simstore.storage import anchor_segments, passages
+from simstore.storage.engine import Connection
+from simstore.storage.fingerprints import fingerprints, packed_columns, segment_pages, tail
+from simstore.storage.generations import GenerationRow
+from simstore.text.mixing import GAMMA, mix
+
+_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+
+# Columns of packed fingerprints that are read at a time.
+_COLUMN_ROWS = 65_536
+_KEEP = "simstore pack --keep-columns"
+_DROP = "simstore pack --drop-columns"
+
+
+@dataclass(frozen=True, slots=True)
+class _Digest:
+    """A set of fingerprints, told by its size and two sums that no order changes."""
+
+    size: int = 0
+    total: int = 0
+    mixed: int = 0
+
+    def with_words(self, words: NDArray[np.uint64]) -> _Digest:
+        folded = words[:, 0] if words.shape[1] == 1 else words[:, 0] ^ _mixed(words[:, 1])
+        return _Digest(
+            self.size + len(words),
+            (self.total + int(folded.sum(dtype=np.uint64))) % (1 << 64),
+            (self.mixed + int(_mixed(folded).sum(dtype=np.uint64))) % (1 << 64),
+        )
+
+
+def check_pages(
+    connection: Connection, bits: int, row: GenerationRow, remedy: str
+) -> Iterator[Finding]:
+    """Yield what is wrong with the pages of the standing generation, and with its counts.
+
+    Args:
+        connection: A snapshot.
+        bits: Fingerprint length M.
+        row: The standing generation.
+        remedy: What makes fingerprints and pages anew.
+    """
+    in_tail = tail.count(connection, bits, row.generation_id)
+    if in_tail + row.packed_count != row.fingerprint_count:
+        yield Finding(
+            "fingerprint",
+            f"{in_tail + row.packed_count} are held, {row.fingerprint_count} counted",
+            remedy,
+        )
+    strays = fingerprints.stray_pages(connection)
+    if strays:
+        yield Finding("pages", f"{strays} of no generation", remedy)
+    are_kept = packed_columns.are_kept(connection)
+    if not (are_kept and row.packed_count) and packed_columns.count(
+        connection, bits, row.generation_id
+    ):
+        yield Finding(
+            "columns",
+            "there are some of packed fingerprints, and there should be none",
+            _KEEP if are_kept else _DROP,
+        )
+    if not row.packed_count:
+        if segment_pages.row_count(connection, row.generation_id):
+            yield Finding("pages", "there are some, and none is counted", remedy)
+        return
+    digests = []
+    for segment in range(len(segment_widths(bits))):
+        digest = _Digest()
+        last = None
+        try:
+            for words in segment_pages.scan(connection, bits, row.generation_id, segment):
+                if not len(words):
+                    yield Finding("pages", f"segment {segment}: an empty page", remedy)
+                    continue
+                keys = sortable(words)
+                if not (keys[:-1] < keys[1:]).all() or (last is not None and last >= keys[0]):
+                    yield Finding("pages", f"segment {segment}: out of order", remedy)
+                last = keys[-1]
+                digest = digest.with_words(restored(words, segment))
+        except CorruptStore as error:
+            yield Finding("pages", f"segment {segment}: {error.reason}", remedy)
+            return
+        digests.append(digest)
+    if digests[0].size != row.packed_count:
+        yield Finding("pages", f"{digests[0].size} packed, {row.packed_count} counted", remedy)
+    for segment, digest in enumerate(digests):
+        if digest != digests[0]:
+            yield Finding(
+                "pages", f"segment {segment} holds other fingerprints than segment 0", remedy
+            )
+    if are_kept:
+        yield from _check_columns(connection, bits, row, digests[0])
+    twice = 0
+    for words in tail.scan(connection, bits, row.generation_id):
+        twice += int(segment_pages.packed_among(connection, bits, row.generation_id, words).sum())
+    if twice:
+        yield Finding("pages", f"{twice} fingerprints are packed and in the tail too", remedy)
+
+
+def _check_columns(
+    connection: Connection, bits: int, row: GenerationRow, packed: _Digest
+) -> Iterator[Finding]:
+    """Yield what is wrong with the columns that are kept of packed fingerprints."""
+    digest, wrong = _Digest(), 0
+    for words, columns in packed_columns.scan(connection, bits, row.generation_id, _COLUMN_ROWS):
+        digest = digest.with_words(words)
+        expected = segment_columns(words, bits).tolist()
+        wrong += sum(list(found) != right for found, right in zip(columns, expected, strict=True))
+    if digest != packed:
+        yield Finding(
+            "columns", f"{digest.size} fingerprints, other than the {packed.size} packed", _KEEP
+        )
+    if wrong:
+        yield Finding("columns", f"{wrong} packed fingerprints have other segments", _KEEP)
+
+
+def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the finaliser of SplitMix64 of each word."""
+    words = words + _MIX[0]
+    words = (words ^ words >> np.uint64(30)) * _MIX[1]
+    words = (words ^ words >> np.uint64(27)) * _MIX[2]
+    return words ^ words >> np.uint64(31)
+
+
+_REBUILD = "run `simstore passages drop` and `simstore passages build`"
+_RESTORE = "restore a copy made by `simstore backup`"
+_REINGEST = "run `simstore passages drop`, and ingest the sources into a new store"
+
+
+def check_passages(
+    snapshot: Snapshot, batches: Iterable[tuple[list[int], Mapping[int, bytes]]]
+) -> Iterator[Finding]:
+    """Yield what is wrong with the passage index.
+
+    Postings of texts that are gone may be there: their numbers are never given out again.
+
+    Args:
+        snapshot: The store in a read transaction.
+        batches: All documents in batches, with the texts that can be read.
+    """
+    connection = snapshot.connection
+    recipe = snapshot.passages
+    if recipe is None:
+        for name in passages.leftovers(connection):
+            yield Finding("passages", f"{name} has rows, and there is no index", _RESTORE)
+        return
+    remedy = _REBUILD if snapshot.settings.text_kept else _REINGEST
+    try:
+        held = _held_sums(connection)
+    except CorruptStore as error:
+        yield Finding("passages", error.reason, remedy)
+        return
+    index_count = passages.count_of(connection, "count(*)", "passage_index")
+    if index_count != 1:
+        yield Finding("passages", f"there are {index_count} indexes, not one", remedy)
+    noted = passages.count_of(connection, "sum(tail_count)", "passage_index")
+    if held.tail_count > noted:
+        detail = f"{held.tail_count} postings are in the tail, {noted} were put there"
+        yield Finding("passages", detail, remedy)
+    for number, found, counted in held.miscounted:
+        detail = f"segment {number} of anchors: {found} postings, {counted} counted"
+        yield Finding("passages", detail, remedy)
+    entry_count = 0
+    for batch, texts in batches:
+        entries = passages.entries_of(connection, batch)
+        entry_count += len(entries)
+        if len(entries) < len(batch) and snapshot.settings.passages_complete:
+            yield Finding("passages", f"{len(batch) - len(entries)} documents have none", remedy)
+        try:
+            held_passages = passages.passages_of(connection, list(entries))
+        except CorruptStore as error:
+            yield Finding("passages", error.reason, remedy)
+            continue
+        for number, (entry, passage_count, posting_count, term_count) in entries.items():
+            problem = None
+            spans, words = held_passages[number]
+            count, total = held.of(entry)
+            if len(spans) != passage_count:
+                problem = f"{len(spans)} passages, not {passage_count}"
+            elif count != posting_count:
+                problem = f"{count} postings, not {posting_count}"
+            elif number in texts:
+                made = recipe.index(texts[number].decode("utf-8", "surrogateescape"))
+                if not np.array_equal(made.spans, spans):
+                    problem = "its passages are not those of its text"
+                elif not np.array_equal(made.words, words):
+                    problem = "its fingerprints are not those of its text"
+                elif (len(made.hashes), _sum_of(made)) != (count, total):
+                    problem = "its postings are not those of its text"
+                elif made.term_count != term_count:
+                    problem = f"{term_count} terms of sentences, not {made.term_count}"
+            if problem is not None:
+                yield Finding("passages", f"document {number}: {problem}", remedy)
+    if held.strays:
+        yield Finding("passages", f"{held.strays} pages are of no segment", remedy)
+    stray_count = passages.size(connection).entry_count - entry_count
+    if stray_count:
+        yield Finding("passages", f"{stray_count} of documents that are gone", remedy)
+
+
+class _Sums:
+    """Counts and checksums of the postings of each entry; a checksum is a sum modulo 2**64.
+
+    Attributes:
+        strays: Pages that are of no segment.
+        tail_count: Postings that are in no segment.
+        miscounted: Number of a segment, its postings, and how many it says it has.
+    """
+
+    def __init__(self) -> None:
+        self.strays = 0
+        self.tail_count = 0
+        self.miscounted: list[tuple[int, int, int]] = []
+        self._found: dict[int, tuple[int, int]] = {}
+
+    def add(self, postings: Postings) -> None:
+        entries, places = np.unique(postings["entry"], return_inverse=True)
+        sums = np.zeros(len(entries), np.uint64)
+        np.add.at(sums, places, _said(postings["hash"], postings["start"], postings["length"]))
+        counts = np.bincount(places, minlength=len(entries))
+        for entry, count, total in zip(
+            entries.tolist(), counts.tolist(), sums.tolist(), strict=True
+        ):
+            before = self._found.get(entry, (0, 0))
+            self._found[entry] = before[0] + count, (before[1] + total) & (1 << 64) - 1
+
+    def of(self, entry: int) -> tuple[int, int]:
+        return self._found.get(entry, (0, 0))
+
+
+def _held_sums(connection: Connection) -> _Sums:
+    sums = _Sums()
+    for postings in passages.tail(connection):
+        sums.add(postings)
+        sums.tail_count += len(postings)
+    for segment in anchor_segments.segments(connection):
+        found = 0
+        for postings in anchor_segments.scan(connection, segment):
+            sums.add(postings)
+            found += len(postings)
+        if found != segment.posting_count:
+            sums.miscounted.append((segment.segment_id, found, segment.posting_count))
+    sums.strays = anchor_segments.stray_pages(connection)
+    return sums
+
+
+def _sum_of(text: IndexedText) -> int:
+    said = _said(text.hashes, text.starts, text.lengths)
+    return int(np.add.reduce(said)) if len(said) else 0
+
+
+def _said(
+    hashes: NDArray[np.uint64], starts: NDArray[np.int32], lengths: NDArray[np.int32]
+) -> NDArray[np.uint64]:
+    places = starts.astype(np.uint64) << np.uint64(20) | lengths.astype(np.uint64)
+    return mix(hashes * GAMMA + mix(places))

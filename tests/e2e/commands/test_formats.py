@@ -1,0 +1,150 @@
+"""``--format`` on every command: the same spellings, and one meaning each."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+from forked import Nursery
+
+from e2e import corpora
+from e2e.shells import PAGES, SAMPLE, Shell
+from simstore.cli import main
+from simstore.cli.options import FORMATS
+
+# They print no result: a script for a shell; and a service, which says where it listens.
+WITHOUT_A_RESULT = {"completion", "serve"}
+
+# Of each command, words that give a result in a folder as `_filled` makes it, and its exit code.
+COMMANDS: dict[str, tuple[list[str], int]] = {
+    "ingest": (["more.jsonl"], 5),
+    "query": (["sample.txt"], 0),
+    "check": (["paper.txt"], 0),
+    "passages build": ([], 0),
+    "passages drop": ([], 0),
+    "passages status": ([], 0),
+    "report": (["-o", "-"], 0),
+    "compare": (["harbour", "harbour-2"], 0),
+    "fingerprints add": (["--db", "fp.db", "hashes.txt"], 0),
+    "fingerprints near": (["00ff3a0c12345678", "--db", "fp.db"], 0),
+    "fingerprints pairs": (["--db", "fp.db"], 0),
+    "fingerprints remove": (["--db", "fp.db", "hashes.txt"], 0),
+    "clusters": ([], 0),
+    "duplicates": ([], 0),
+    "orphans": ([], 0),
+    "export": ([], 0),
+    "evaluate": (["--pairs", "pairs.tsv"], 0),
+    "spark dedup": ([], 0),
+    "import": ([], 0),
+    "list": ([], 0),
+    "show": (["harbour"], 0),
+    "seen": (["harbour", "nowhere"], 3),
+    "stats": ([], 0),
+    "runs": ([], 0),
+    "rejects clear": (["--yes"], 0),
+    "rejects list": ([], 0),
+    "rejects retry": ([], 5),
+    "rejects show": (["1"], 0),
+    "vocabulary policy": (["frozen"], 0),
+    "vocabulary refresh": ([], 0),
+    "vocabulary show": (["--limit", "3"], 0),
+    "vocabulary status": ([], 0),
+    "init": (["--db", "new.db"], 0),
+    "remove": (["bread"], 0),
+    "expire": (["--older-than", "1d", "--yes"], 0),
+    "backup": (["--force", "copy.db"], 0),
+    "copy": (["simstore.db", "other.db", "--restart"], 0),
+    "pack": ([], 0),
+    "unpack": ([], 0),
+    "compact": ([], 0),
+    "reindex": ([], 0),
+    "upgrade": ([], 0),
+    "fsck": ([], 0),
+    "token add": (["crawler", "--expires", "never"], 0),
+    "token list": ([], 0),
+    "token revoke": (["page"], 0),
+}  # fmt: skip
+# They need Java, or what Spark wrote; that they have the option is tested.
+ONLY_BY_THEIR_OPTION = {"spark dedup", "import"}
+RUN = [name for name in COMMANDS if name not in ONLY_BY_THEIR_OPTION]
+
+
+def _leaves(
+    command: click.Command, name: str = "simstore", parent: click.Context | None = None
+) -> Iterator[tuple[str, click.Command]]:
+    context = click.Context(command, info_name=name, parent=parent)
+    if not isinstance(command, click.Group):
+        yield context.command_path.removeprefix("simstore "), command
+        return
+    for below in command.list_commands(context):
+        found = command.get_command(context, below)
+        assert found is not None
+        yield from _leaves(found, below, context)
+
+
+@pytest.fixture(scope="module")
+def filled(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with stores that have something of each kind."""
+    folder = tmp_path_factory.mktemp("filled")
+    shell = Shell(nursery, folder)
+    corpora.article_file(folder / "article.txt", PAGES)
+    corpora.article_file(folder / "sample.txt", SAMPLE)
+    (folder / "paper.txt").write_text(f"{PAGES[0][1]} And more of it.", encoding="utf-8")
+    (folder / "more.jsonl").write_text('{"key": "m", "text": "海港在黎明时很安静。"}\n{"key": 1\n')
+    (folder / "pairs.tsv").write_text("harbour\tharbour-2\t1\nharbour\tbread\t0\n")
+    (folder / "hashes.txt").write_text("00ff3a0c12345678\n00ff3a0c12345679\n")
+    (folder / "bad.jsonl").write_text("{\n")
+    shell("ingest", "--passages", "--on-duplicate", "flag", "article.txt")
+    shell("ingest", "bad.jsonl", code=5)
+    shell("query", "sample.txt", "--format", "simtool")
+    shell("token", "add", "page", "--expires", "never")
+    shell("init", "--fingerprints-only", "--db", "fp.db")
+    shell("fingerprints", "add", "--db", "fp.db", "hashes.txt")
+    return folder
+
+
+@pytest.fixture
+def shell(filled: Path, nursery: Nursery, tmp_path: Path) -> Shell:
+    for path in filled.iterdir():
+        # With its time, by which a rejected record's source is known to be as it was.
+        shutil.copy2(path, tmp_path)
+    return Shell(nursery, tmp_path)
+
+
+def test_every_command_has_the_same_formats() -> None:
+    found = dict(_leaves(main))
+    assert set(found) - WITHOUT_A_RESULT == set(COMMANDS)
+    for name in COMMANDS:
+        options = [one for one in found[name].params if "--format" in one.opts]
+        assert options, f"{name} has no --format"
+        assert isinstance(options[0].type, click.Choice)
+        assert set(FORMATS) <= set(options[0].type.choices), name
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_json_is_one_value_and_messages_are_elsewhere(shell: Shell, name: str) -> None:
+    words, code = COMMANDS[name]
+    done = shell(*name.split(), *words, "--format", "json", code=code)
+    assert isinstance(json.loads(done.text), dict | list)
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_json_lines_are_objects(shell: Shell, name: str) -> None:
+    words, code = COMMANDS[name]
+    for line in shell(*name.split(), *words, "--format", "jsonl", code=code).text.splitlines():
+        assert isinstance(json.loads(line), dict)
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_csv_has_a_header_and_whole_rows(shell: Shell, name: str) -> None:
+    words, code = COMMANDS[name]
+    text = shell(*name.split(), *words, "--format", "csv", code=code).text
+    header, *rows = csv.reader(io.StringIO(text))
+    assert all(" " not in field for field in header)
+    assert all(len(row) == len(header) for row in rows)

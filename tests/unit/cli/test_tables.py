@@ -1,0 +1,95 @@
+"""Tables fit a terminal: numbers whole, columns by priority, texts cut last; a file gets all."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+
+import pytest
+from rich.cells import cell_len
+
+from simstore.cli import tables
+
+COLUMNS = ("key", "bytes", "share", "when", "note", "of")
+ROWS = [
+    ("https://example.org/a/very/long/path/of/a/page", 1_234_567, "~0.913", None, "", "x.jsonl"),
+    ("海港新闻/黎明时分港口十分安静第一批船随潮水驶入", 12, "1.000", None, "", "y.jsonl"),
+]
+DROP = ("of", "share", "note", "when")
+Printed = Callable[..., tuple[list[str], list[str]]]
+
+
+@pytest.fixture
+def printed(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Printed:
+    told: list[str] = []
+    monkeypatch.setattr(tables.log, "info", lambda form, *words: told.append(form % words))
+    monkeypatch.setenv("TERM", "xterm")
+
+    def run(columns: int | None, drop: tuple[str, ...] = DROP) -> tuple[list[str], list[str]]:
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: columns is not None, raising=False)
+        size = os.terminal_size((columns or 1, 24))
+        monkeypatch.setattr(tables, "get_terminal_size", lambda: size)
+        tables.print_table(COLUMNS, ROWS, drop=drop)
+        return capsys.readouterr().out.splitlines(), told
+
+    return run
+
+
+def plain(line: str) -> str:
+    return line.replace("\x1b[1m", "").replace("\x1b[0m", "")
+
+
+def test_a_file_gets_all_of_it(printed: Printed) -> None:
+    lines, told = printed(None)
+    assert lines[0].split() == list(COLUMNS)
+    assert all(
+        row[0] in line and str(row[5]) in line for row, line in zip(ROWS, lines[1:], strict=True)
+    )
+    assert told == []
+    assert "\x1b" not in "".join(lines)
+
+
+@pytest.mark.parametrize("columns", [200, 120, 80, 60, 50])
+def test_a_terminal_gets_what_fits_and_numbers_are_whole(printed: Printed, columns: int) -> None:
+    lines, told = printed(columns)
+    assert max(cell_len(plain(line)) for line in lines) <= columns
+    assert "1,234,567" in lines[1]
+    left_out = [name for name in COLUMNS if name not in plain(lines[0]).split()]
+    assert bool(left_out) == any("left out" in one for one in told)
+    assert all(name in told[0] for name in left_out)
+
+
+def test_what_says_nothing_goes_first_then_what_is_named_first(printed: Printed) -> None:
+    lines, told = printed(80)
+    assert plain(lines[0]).split() == ["key", "bytes", "share", "of"]
+    assert told == ["left out: note, when, to fit 80 columns; --format csv has all"]
+    lines, _ = printed(68)
+    assert plain(lines[0]).split() == ["key", "bytes", "share"]
+
+
+def test_texts_are_cut_in_their_middle_where_no_column_may_go(printed: Printed) -> None:
+    lines, told = printed(60, ())
+    assert plain(lines[0]).split() == list(COLUMNS)
+    assert "\u2026" in lines[1]
+    assert lines[1].startswith("https://")
+    assert "~0.913" in lines[1]
+    assert told == ["long texts are cut, to fit 60 columns; --format csv has all"]
+
+
+def test_columns_of_wide_characters_stand_below_each_other(printed: Printed) -> None:
+    lines, _ = printed(None)
+    ends = [cell_len(line[: line.index(number) + len(number)]) for line, number in (
+        (lines[1], "1,234,567"), (lines[2], " 12 "[:3]),
+    )]  # fmt: skip
+    assert ends[0] == ends[1]
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_style_is_left_out_where_it_is_not_wanted(
+    printed: Printed, monkeypatch: pytest.MonkeyPatch, name: str, value: str
+) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert printed(200)[0][0].startswith("\x1b[1m")
+    monkeypatch.setenv(name, value)
+    assert "\x1b" not in printed(200)[0][0]

@@ -1,0 +1,236 @@
+"""A store's channels: chosen when it is made, changed by a reindex, part of the contract."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from stores import SIMTOOL, TEXTS, create, filled, raw, rows
+
+from simstore.errors import InvalidParameter, ReindexInProgress, SchemeMismatch
+from simstore.fingerprint.channels import Channels
+from simstore.fingerprint.sketching import Sketching
+from simstore.model import QueryOptions
+from simstore.model.channels import CHANNELS, KEPT_CHANNELS, kept_channels, load
+from simstore.services.channels.store_part import StorePart
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.storage import queries
+from simstore.storage.sketches import SKETCHES
+from simstore.store import Store
+
+BOTH = ("simhash", "minhash")
+
+
+def channels(store: Store) -> str:
+    return store.stats().channels
+
+
+def found_by(store: Store) -> set[tuple[str, ...]]:
+    options = QueryOptions(min_features=0, channels=tuple(channels(store).split(" + ")))
+    result = store.query_many([("s", TEXTS["harbour"])], options)[0]
+    return {match.channels for match in result.matches}
+
+
+@pytest.mark.parametrize("scheme", [SchemeChoice("web"), SIMTOOL])
+def test_reindex_adds_and_drops_the_sketches(tmp_path: Path, scheme: SchemeChoice) -> None:
+    with filled(tmp_path, scheme, channels=("simhash",)) as store:
+        assert channels(store) == "simhash"
+        assert found_by(store) == {("simhash",)}
+        assert store.maintenance.fsck() == []
+        store.maintenance.reindex(channels=BOTH)
+        assert channels(store) == "simhash + minhash"
+        assert BOTH in found_by(store)
+        assert store.stats().sketch_count == len(TEXTS)
+        assert store.maintenance.fsck() == []
+        # Another scheme keeps the channels.
+        store.maintenance.reindex(SchemeChoice("web", bits=128))
+        assert channels(store) == "simhash + minhash"
+        assert store.maintenance.fsck() == []
+        store.maintenance.compact((32, 4))
+        store.maintenance.reindex()
+        assert store.stats().sketch_count == len(TEXTS)
+        store.maintenance.reindex(channels=("simhash",))
+        assert found_by(store) == {("simhash",)}
+        assert store.maintenance.fsck() == []
+    assert rows(tmp_path, "SELECT count(*) FROM sketch") == [(0,)]
+    assert rows(tmp_path, "SELECT count(*) FROM band_page") == [(0,)]
+
+
+def test_reindex_drops_the_fingerprints_and_makes_them_again(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        vocabulary = store.vocabulary.terms()
+        store.maintenance.reindex(channels=("minhash",))
+        assert channels(store) == "minhash"
+        assert found_by(store) == {("minhash",)}
+        assert store.get("bread").fingerprint is None
+        assert store.vocabulary.terms() == vocabulary
+        assert store.maintenance.fsck() == []
+        store.maintenance.reindex(channels=BOTH)
+        assert BOTH in found_by(store)
+        assert store.vocabulary.terms() == vocabulary
+        assert store.maintenance.fsck() == []
+    assert rows(tmp_path, "SELECT count(*) FROM document_fingerprint_64") == [(len(TEXTS),)]
+
+
+def test_interrupted_reindex_goes_on_with_its_channels(tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(_done: int, _total: int) -> None:
+        raise Stop
+
+    with filled(tmp_path, channels=("simhash",)) as store:
+        with pytest.raises(Stop):
+            store.maintenance.reindex(channels=("minhash",), on_progress=stop)
+        assert found_by(store) == {("simhash",)}
+        store.maintenance.reindex(resume=True)
+        assert channels(store) == "minhash"
+        assert store.maintenance.fsck() == []
+
+
+def test_layout_is_not_changed_while_a_reindex_is_under_way(tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(_done: int, _total: int) -> None:
+        raise Stop
+
+    with filled(tmp_path) as store:
+        with pytest.raises(Stop):
+            store.maintenance.reindex(on_progress=stop)
+        with pytest.raises(ReindexInProgress):
+            store.maintenance.compact((20, 5))
+        store.maintenance.compact()
+        store.maintenance.reindex(resume=True)
+        store.maintenance.compact((20, 5))
+        assert store.stats().bands == "20x5"
+        assert store.maintenance.fsck() == []
+
+
+def test_layout_of_the_bands_outlives_a_reindex(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        store.maintenance.compact((16, 8))
+        store.maintenance.reindex()
+        store.add("later", "one more text of some eight words or so it seems")
+        store.maintenance.compact()
+    assert rows(tmp_path, "SELECT bands, band_rows FROM band_layout") == [(16, 8)]
+
+
+def test_corpus_scheme_keeps_its_fingerprints(tmp_path: Path) -> None:
+    with filled(tmp_path, SIMTOOL) as store, pytest.raises(InvalidParameter, match="simhash"):
+        store.maintenance.reindex(channels=("minhash",))
+
+
+def test_sketches_that_come_out_otherwise_are_refused(tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    with raw(tmp_path) as connection:
+        ((record,),) = connection.execute("SELECT channels FROM scheme").fetchall()
+        changed = json.loads(record)
+        changed["sketch"]["known_answers"][0] = "0" * 16
+        connection.execute("UPDATE scheme SET channels = ?", (json.dumps(changed),))
+    with Store.open(tmp_path / "s.db") as store:
+        with pytest.raises(SchemeMismatch, match="sketches"):
+            store.query("text")
+        assert [one.invariant for one in store.maintenance.fsck()] == ["scheme"]
+        store.maintenance.reindex()
+        assert store.maintenance.fsck() == []
+
+
+def test_known_answers_are_the_same_for_ever() -> None:
+    assert Sketching().known_answers() == [
+        "a68dfbb1d75c6e8d",
+        "8bf804683d522442",
+        "fe93e35a627b6cd5",
+        "3d2368090c02ce62",
+        "2d3ca628a6878218",
+        "8e4c93f4df3b10ee",
+        "8f46c90121423ba1",
+    ]
+
+
+def test_record_comes_back() -> None:
+    made = Channels.of(["minhash"])
+    assert Channels.from_record(made.record(), made.sketching.normalization, "web/1") == made
+    old = Channels.from_record(None, made.sketching.normalization, "web/1")
+    assert old.names == ("simhash",)
+
+
+@pytest.mark.parametrize("names", [(), ("simhush",), ("simhash", "x")])
+def test_unknown_channels_are_refused(names: tuple[str, ...]) -> None:
+    with pytest.raises(InvalidParameter, match="choose some of simhash, minhash"):
+        kept_channels(names)
+
+
+def test_folded_scripts_make_one_text_of_two(tmp_path: Path) -> None:
+    simplified = "图书馆在旧仓库里开了门，读者可以借书、听讲座，也可以带孩子来玩。"
+    traditional = "圖書館在舊倉庫裡開了門，讀者可以借書、聽講座，也可以帶孩子來玩。"
+    with create(tmp_path, SchemeChoice("web", han="simplified")) as store:
+        store.add("a", simplified)
+        (match,) = store.query(traditional)
+        assert (match.distance, match.resemblance, match.containment) == (0, 1.0, 1.0)
+        assert match.channels == BOTH
+    with Store.create(tmp_path / "plain.db") as store:
+        store.add("a", simplified)
+        assert store.query(traditional, min_resemblance=0.7) == []
+
+
+def test_a_kept_match_names_any_channels(tmp_path: Path) -> None:
+    names = ("simhash", "minhash", *(f"channel {number}" for number in range(20)))
+    with filled(tmp_path) as store:
+        run = store.query_many([("s", TEXTS["harbour"])], QueryOptions(min_features=0))
+        found = replace(run.samples[0].matches[0], channels=names)
+        asked = replace(run, samples=(replace(run.samples[0], matches=(found,)),))
+        with store._opened.write() as connection:
+            number = queries.record_run(
+                connection,
+                asked,
+                sources=[],
+                options={},
+                generation_id=None,
+                started_at=0,
+                seconds=0.0,
+            )
+        with store._opened.database.read() as connection:
+            kept = queries.load_run(connection, number)
+    assert kept is not None
+    assert kept.samples[0].matches[0].channels == names
+
+
+@pytest.mark.parametrize("name", KEPT_CHANNELS)
+def test_a_store_of_any_channel_alone_is_whole(tmp_path: Path, name: str) -> None:
+    with create(tmp_path, channels=(name,)) as store:
+        store.add_many(list(TEXTS.items()))
+        assert store.stats().channels == name
+        assert found_by(store) == {(name,)}
+        store.maintenance.pack(fingerprints=False)
+        assert found_by(store) == {(name,)}
+        assert store.maintenance.fsck() == []
+        others = tuple(other for other in KEPT_CHANNELS if other != name)
+        store.maintenance.reindex(channels=others)
+        assert store.stats().channels == " + ".join(others)
+        assert store.maintenance.fsck() == []
+
+
+def test_each_entry_of_the_registry_names_what_is_there() -> None:
+    for one in CHANNELS:
+        assert isinstance(load(one.store_part)(one.name), StorePart)
+        assert one.finds
+        if one.sketching:
+            made = load(one.sketching)()
+            assert made.comes_out(json.loads(json.dumps(made.record())))
+            assert one.name in SKETCHES
+
+
+def test_a_store_with_a_channel_of_a_newer_simstore_is_refused(tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    with raw(tmp_path) as connection:
+        ((record,),) = connection.execute("SELECT channels FROM scheme").fetchall()
+        changed = json.loads(record) | {"of tomorrow": {"sketch": {}, "bands": [1, 1]}}
+        connection.execute("UPDATE scheme SET channels = ?", (json.dumps(changed),))
+    with (
+        Store.open(tmp_path / "s.db") as store,
+        pytest.raises(SchemeMismatch, match="channel of tomorrow"),
+    ):
+        store.query("text")

@@ -1,0 +1,392 @@
+"""Packing changes where sketches are looked up, and no answer."""
+
+from __future__ import annotations
+
+import sqlite3
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from stores import create, raw, rows
+
+from simstore.errors import Conflict, CorruptStore, InvalidParameter
+from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.fingerprint.minhash import sketches as make_sketches
+from simstore.fingerprint.sketching import unpack_sketches
+from simstore.model import QueryOptions
+from simstore.services.channels import pack_fingerprints, pack_sketches, sketch_search
+from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.services.open_store import band_cache
+from simstore.storage import sketches
+from simstore.storage.engine import Connection
+from simstore.storage.sketches import WORDS as WORD_TABLES
+from simstore.store import Store
+
+WORDS = (
+    "river", "stone", "lamp", "harbour", "bridge", "tide", "wind", "night", "crew", "light",
+    "cliff", "glass",
+)  # fmt: skip
+
+
+def text_of(number: int, changed: int = 0) -> str:
+    drawn = np.random.default_rng(number // 4)
+    words = [WORDS[place] for place in drawn.integers(0, len(WORDS), 60)]
+    later = np.random.default_rng(1_000 + number)
+    for place in later.integers(0, 60, number % 4 * 3 + changed):
+        words[int(place)] = f"w{int(later.integers(1_000))}"
+    return " ".join(words)
+
+
+DOCUMENTS = [(f"d{number}", text_of(number)) for number in range(120)]
+SAMPLES = [(f"s{number}", text_of(number, 5)) for number in range(0, 120, 3)]
+
+
+def answers(store: Store) -> list[Any]:
+    options = QueryOptions(channels=("minhash",))
+    return [(one.key, one.matches) for one in store.query_many(SAMPLES, options)]
+
+
+def expected(store: Store, layout: BandLayout) -> list[set[str]]:
+    """Return the keys that agree with each sample in a band, by comparing with all of them."""
+    opened = store._opened
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        (_, held), *rest = WORD_TABLES.read_after(connection, state.scheme_id, 0)
+        assert not rest
+    keys = [key for key, _ in DOCUMENTS]
+    stored = band_values(unpack_sketches(held), layout)
+    sets = state.channels.sketching.sets(text for _, text in SAMPLES)
+    wanted = band_values(make_sketches(sets), layout)
+    return [
+        {key for key, row in zip(keys, stored, strict=True) if (row == query).any()}
+        for query in wanted
+    ]
+
+
+@pytest.mark.parametrize("layout", [(42, 3), (32, 4), (16, 8)])
+def test_what_agrees_in_a_band_is_found_in_pages_and_in_the_tail(
+    tmp_path: Path, layout: tuple[int, int]
+) -> None:
+    with create(tmp_path) as store:
+        store.add_many(DOCUMENTS)
+        if layout == (42, 3):
+            tail = answers(store)
+            assert [{m.key for m in found} for _, found in tail] == expected(
+                store, BandLayout(*layout)
+            )
+        store.maintenance.compact(layout)
+        assert store.stats().unpacked_sketches == 0
+        packed = answers(store)
+        wanted = expected(store, BandLayout(*layout))
+        assert [{m.key for m in found} for _, found in packed] == wanted
+        assert any(wanted)
+        assert any(len(found) < len(DOCUMENTS) for found in wanted)
+        assert store.maintenance.fsck() == []
+
+
+def test_a_resident_store_that_is_warm_reads_no_page_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with create(tmp_path) as store, Store.open(tmp_path / "s.db", resident=True) as held:
+        store.add_many(DOCUMENTS)
+        store.maintenance.compact()
+        expected = answers(store)
+        held.maintenance.warm()
+        pages = WORD_TABLES.pages
+        read: list[int] = []
+
+        def reading(connection: Connection, layout_id: int, numbers: list[int]) -> dict[int, bytes]:
+            read.append(layout_id)
+            return pages(connection, layout_id, numbers)
+
+        monkeypatch.setattr(WORD_TABLES, "pages", reading)
+        assert answers(held) == expected
+        assert read == []
+        # Packed anew by another, it reads the new pages, of the file until it is told.
+        store.remove("d4")
+        store.maintenance.compact((16, 8))
+        assert answers(held) == answers(store)
+        assert set(read) == {2}
+        held.maintenance.warm()
+        expected = answers(store)
+        read.clear()
+        assert answers(held) == expected
+        assert read == []
+
+
+def test_pages_beyond_the_limit_are_not_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(band_cache, "_MOST_PAGE_BYTES", 100)
+    with create(tmp_path) as store, Store.open(tmp_path / "s.db", resident=True) as held:
+        store.add_many(DOCUMENTS)
+        store.maintenance.compact()
+        held.maintenance.warm()
+        assert held._opened.sketch_cache("minhash").pages is None
+        assert answers(held) == answers(store)
+
+
+def test_updates_and_removals_after_packing_are_seen(tmp_path: Path) -> None:
+    with create(tmp_path) as store, create_other(tmp_path) as other:
+        store.add_many(DOCUMENTS)
+        store.maintenance.compact()
+        store.add("d0", text_of(77))
+        store.add("d0", text_of(78))
+        store.remove("d4", "d5")
+        store.add("new", text_of(3))
+        changed = [(k, t) for k, t in DOCUMENTS if k not in ("d4", "d5")]
+        changed[0] = ("d0", text_of(78))
+        other.add_many([*changed, ("new", text_of(3))])
+
+        def keys(of: Store) -> list[list[tuple[str, float | None]]]:
+            return [[(m.key, m.resemblance) for m in found] for _, found in answers(of)]
+
+        assert keys(store) == keys(other)
+        assert store.maintenance.fsck() == []
+        before = keys(store)
+        store.maintenance.compact()
+        assert keys(store) == before
+        assert store.maintenance.fsck() == []
+
+
+def create_other(folder: Path) -> Store:
+    return Store.create(folder / "other.db", synchronous="normal")
+
+
+def test_long_tail_is_packed_at_the_end_of_an_ingest(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 50)
+    with create(tmp_path) as store:
+        store.add_many(DOCUMENTS[:50])
+        assert store.stats().unpacked_sketches == 50
+        store.add_many(DOCUMENTS[50:])
+        assert store.stats().unpacked_sketches == 0
+        store.add("more", text_of(5))
+        assert store.stats().unpacked_sketches == 1
+
+
+def test_tail_of_an_eighth_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 1)
+    with create(tmp_path) as store:
+        store.add_many(DOCUMENTS)
+        for number in range(15):
+            store.add(f"more {number}", text_of(number))
+        assert store.stats().unpacked_sketches == 15
+        store.add("one more", text_of(5))
+        assert store.stats().unpacked_sketches == 0
+
+
+def test_tail_in_memory_follows_other_processes(tmp_path: Path) -> None:
+    with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
+        store.add_many(DOCUMENTS[:10])
+        assert len(other.query(text_of(8))) == len(store.query(text_of(8)))
+        store.add_many(DOCUMENTS[10:])
+        store.remove("d8")
+        assert answers(other) == answers(store)
+        store.maintenance.compact()
+        assert answers(other) == answers(store)
+
+
+def test_tail_too_long_for_memory_is_read_in_parts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with create(tmp_path) as store:
+        store.add_many(DOCUMENTS)
+        whole = answers(store)
+    monkeypatch.setattr(sketch_search, "_KEPT_SKETCHES", 30)
+    monkeypatch.setattr(sketches, "_READ_ROWS", 25)
+    with Store.open(tmp_path / "s.db") as store:
+        assert answers(store) == whole
+        assert store._opened.sketch_cache("minhash").tail is None
+
+
+# Groups of bands, a band, and parts of a band: pages of a few leading bits each.
+@pytest.mark.parametrize("held", [5 * len(DOCUMENTS), len(DOCUMENTS), 70, 30, 1])
+def test_pack_in_groups_and_parts_of_bands_makes_the_same_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
+) -> None:
+    with create(tmp_path) as store:
+        store.add_many(DOCUMENTS)
+        store.maintenance.compact()
+    at_once = rows(tmp_path, "SELECT page, postings FROM band_page ORDER BY page")
+    monkeypatch.setattr(pack_sketches, "_HELD_HASHES", held)
+    told: list[tuple[int, int]] = []
+    with Store.open(tmp_path / "s.db") as store:
+        assert pack_sketches.pack(
+            store._opened, "minhash", on_progress=lambda *done: told.append(done)
+        )
+    assert [done for done, _ in told] == [*range(1, told[0][1] + 1)]
+    assert rows(tmp_path, "SELECT page, postings FROM band_page ORDER BY page") == at_once
+    assert len(rows(tmp_path, "SELECT * FROM band_layout")) == 1
+
+
+def test_interrupted_pack_leaves_the_answers_and_the_next_one_clears_up(tmp_path: Path) -> None:
+    class Stop(Exception):
+        pass
+
+    def stop(done: int, _total: int) -> None:
+        if done == 7:
+            raise Stop
+
+    with create(tmp_path) as store:
+        store.add_many(DOCUMENTS)
+        before = answers(store)
+        with pytest.raises(Stop):
+            store.maintenance.compact((32, 4), on_progress=stop)
+        assert answers(store) == before
+        assert store.maintenance.fsck() == []
+        store.maintenance.compact()
+        assert answers(store) == before
+    assert rows(tmp_path, "SELECT status FROM band_layout") == [("standing",)]
+
+
+def test_pack_gives_way_to_another(tmp_path: Path) -> None:
+    with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
+        store.add_many(DOCUMENTS)
+
+        def intrude(done: int, _total: int) -> None:
+            if done == 3:
+                assert pack_sketches.pack(other._opened, "minhash")
+
+        assert not pack_sketches.pack(store._opened, "minhash", on_progress=intrude)
+        assert store.stats().unpacked_sketches == 0
+        assert store.maintenance.fsck() == []
+
+
+def test_layout_for_a_store_without_sketches_is_refused(tmp_path: Path) -> None:
+    with create(tmp_path, channels=("simhash",)) as store:
+        store.maintenance.compact()
+        with pytest.raises(InvalidParameter, match="no channel minhash"):
+            store.maintenance.compact((32, 4))
+
+
+@pytest.mark.parametrize(
+    ("damage", "kind"),
+    [
+        ("UPDATE sketch SET sketch = substr(sketch, 1, 254) WHERE sketch_id = 9", "sketch"),
+        ("UPDATE sketch SET sketch = zeroblob(256) WHERE sketch_id = 9", "sketch"),
+        ("UPDATE sketch SET size = size + 1 WHERE sketch_id = 9", "sketch"),
+        ("DELETE FROM sketch WHERE sketch_id = 9", "sketch"),
+        ("UPDATE band_page SET postings = substr(postings, 2)", "bands"),
+        ("DELETE FROM band_page WHERE page = (SELECT max(page) FROM band_page)", "bands"),
+        ("UPDATE band_page SET page = page + 1000 WHERE page = 0", "bands"),
+        (
+            "INSERT INTO band_page SELECT layout_id, page + (60 << 40), postings FROM band_page "
+            "WHERE page = 0",
+            "bands",
+        ),
+    ],
+)
+def test_fsck_finds_damage(tmp_path: Path, damage: str, kind: str) -> None:
+    with create(tmp_path) as store:
+        store.add_many(DOCUMENTS)
+        store.maintenance.compact()
+    with raw(tmp_path) as connection:
+        assert connection.execute(damage).rowcount > 0
+    with Store.open(tmp_path / "s.db") as store:
+        found = store.maintenance.fsck()
+        assert kind in {one.invariant for one in found}
+        assert all(one.remedy for one in found)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE sketch SET sketch = substr(sketch, 1, 254)",
+        "UPDATE band_page SET postings = x'00'",
+    ],
+)
+def test_query_on_damage_is_one_clear_error(tmp_path: Path, damage: str) -> None:
+    with create(tmp_path) as store:
+        store.add_many(DOCUMENTS)
+        store.maintenance.compact()
+    with raw(tmp_path) as connection:
+        connection.execute(damage)
+    with Store.open(tmp_path / "s.db") as store, pytest.raises(CorruptStore, match="damaged"):
+        answers(store)
+
+
+@pytest.mark.sqlite("counts the pages of the file")
+def test_both_channels_take_at_most_700_bytes_a_document(tmp_path: Path) -> None:
+    count = 4_000
+    drawn = np.random.default_rng(5)
+    with create(tmp_path, text=False, vocabulary=False) as store:
+        store.add_many(
+            (f"d{number}", " ".join(f"w{word}" for word in drawn.integers(0, 50_000, 20)))
+            for number in range(count)
+        )
+        store.maintenance.compact()
+    with raw(tmp_path) as connection:
+        try:
+            sizes = dict(connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"))
+        except sqlite3.OperationalError as error:
+            pytest.skip(f"this SQLite cannot tell how large tables are: {error}")
+    # Tables that are empty take a page all the same.
+    taken = {name: size for name, size in sizes.items() if size > 8_192}
+    parts = ("fingerprint_64", "sketch", "band_")
+    channels = sum(size for name, size in taken.items() if any(part in name for part in parts))
+    assert 0 < channels <= 700 * count
+
+
+def test_reindex_by_another_process_while_packing_keeps_its_own_channels(tmp_path: Path) -> None:
+    with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
+        store.add_many(DOCUMENTS)
+        done = []
+
+        def intrude(_done: int, _total: int) -> None:
+            if not done:
+                done.append(
+                    other.maintenance.reindex(
+                        SchemeChoice("web", accents="strip"), channels=("simhash",)
+                    )
+                )
+
+        with pytest.raises(Conflict, match="try again"):
+            store.maintenance.compact((20, 5), on_progress=intrude)
+        assert done == ["web/1"]
+    with Store.open(tmp_path / "s.db") as store:
+        assert store.stats().channels == "simhash"
+        assert store.maintenance.fsck() == []
+        store.maintenance.reindex(channels=("simhash", "minhash"))
+        assert store.maintenance.fsck() == []
+
+
+def test_pack_by_another_process_while_packing_by_a_layout_is_told(tmp_path: Path) -> None:
+    with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
+        store.add_many(DOCUMENTS)
+
+        def intrude(done: int, _total: int) -> None:
+            if done == 1:
+                assert pack_sketches.pack(other._opened, "minhash")
+
+        with pytest.raises(Conflict, match="try again"):
+            store.maintenance.compact((20, 5), on_progress=intrude)
+        assert store.stats().bands == "42x3"
+        store.maintenance.compact((20, 5))
+        assert store.stats().bands == "20x5"
+        store.maintenance.reindex()
+        assert store.stats().bands == "20x5"
+        assert store.maintenance.fsck() == []
+
+
+def test_packing_holds_no_more_of_a_larger_store(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Of either store a band has more hashes than may be held, so each is packed in parts.
+    monkeypatch.setattr(pack_sketches, "_HELD_HASHES", 1_000)
+    monkeypatch.setattr(sketches, "_READ_ROWS", 500)
+    peaks = []
+    with create(tmp_path) as store:
+        for first, end in ((0, 1_100), (1_100, 3_300)):
+            store.add_many((f"d{number}", text_of(4 * number)) for number in range(first, end))
+            pack_sketches.pack(store._opened, "minhash")
+            tracemalloc.start()
+            try:
+                pack_sketches.pack(store._opened, "minhash")
+                peaks.append(tracemalloc.get_traced_memory()[1])
+            finally:
+                tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]

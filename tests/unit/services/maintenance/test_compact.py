@@ -1,0 +1,41 @@
+"""Compacting gives space back, and takes none."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+from stores import create
+
+WORDS = 3_000
+DOCUMENTS = 300
+
+
+def _text(chance: random.Random) -> str:
+    return " ".join(f"w{chance.randrange(WORDS)}" for _ in range(120))
+
+
+def test_a_new_store_does_not_grow(tmp_path: Path) -> None:
+    chance = random.Random(1)
+    with create(tmp_path) as store:
+        store.add_many([(f"k{number}", _text(chance)) for number in range(DOCUMENTS)])
+        known = store.stats().term_count
+        before, after = store.maintenance.compact()
+        assert after < before
+        assert store.maintenance.compact() == (after, after)
+        assert store.stats().term_count == known
+        assert store.maintenance.fsck() == []
+
+
+def test_what_was_removed_is_given_back_with_its_terms(tmp_path: Path) -> None:
+    chance = random.Random(2)
+    with create(tmp_path) as store:
+        store.add_many([(f"k{number}", _text(chance)) for number in range(DOCUMENTS)])
+        store.add("alone", "a term of no other document: harbourmaster")
+        full = store.maintenance.compact()[1]
+        known = {term.term for term in store.vocabulary.terms()}
+        assert "harbourmaster" in known
+        store.remove(*[f"k{number}" for number in range(0, DOCUMENTS, 2)], "alone")
+        assert store.maintenance.compact()[1] < full
+        assert "harbourmaster" not in {term.term for term in store.vocabulary.terms()}
+        assert store.maintenance.fsck() == []
