@@ -159,11 +159,11 @@ class EdgeSearch:
             among: As of :meth:`edges_of`. Sets may hold others; they are not among the known.
         """
         found = self.candidates.of_each(texts, among)
-        asked = sorted(set().union(*found))
-        if among is not None and asked:
-            passing = among(np.array(asked, np.int64))
-            asked = np.array(asked, np.int64)[passing].tolist()
-        known = CandidateText.of_documents(self._snapshot, asked)
+        candidates = sorted(set().union(*found))
+        if among is not None and candidates:
+            passing = among(np.array(candidates, np.int64))
+            candidates = np.array(candidates, np.int64)[passing].tolist()
+        known = CandidateText.of_documents(self._snapshot, candidates)
         return found, {one.document_id: one for one in known if one.document_id is not None}
 
     def compared(self, pairs: Iterable[tuple[CandidateText, CandidateText]]) -> VerifiedPair:

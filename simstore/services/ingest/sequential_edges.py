@@ -37,11 +37,11 @@ class SequentialEdges:
             place: alike.setdefault((one.digest, _packed(one)), place)
             for place, one in texts.items()
         }
-        asked = list(alike.values())
-        found, self._known = search.candidates_of([texts[place] for place in asked], among)
+        first_places = list(alike.values())
+        found, self._known = search.candidates_of([texts[place] for place in first_places], among)
         self._stored = {
             place: sorted(numbers & self._known.keys())
-            for place, numbers in zip(asked, found, strict=True)
+            for place, numbers in zip(first_places, found, strict=True)
         }
         self._put: set[int] = set()
         self._of_text: dict[bytes, list[int]] = {}
