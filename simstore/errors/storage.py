@@ -190,7 +190,7 @@ class SchemaTooNew(StorageError):
         self.revision = revision
         super().__init__(
             f"{printable(path)} has the schema {revision}, which this simstore does not know; "
-            "install a newer simstore: pip install --upgrade simstore"
+            "install a newer simstore"
         )
 
 

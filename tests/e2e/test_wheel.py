@@ -11,6 +11,7 @@ import venv
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
@@ -109,6 +110,11 @@ def test_source_archive_holds_what_the_tests_need(archives: tuple[Path, Path]) -
     assert template_files() < {name.removeprefix("simstore/") for name in names}
     assert {"README.md", "LICENSE", "pyproject.toml", "cli.py", "examples/article.txt"} < names
     assert {"tests/conftest.py", "tests/data/course/hashvalue.txt"} < names
+
+
+def test_release_tool_accepts_the_archives(archives: tuple[Path, Path]) -> None:
+    pytest.importorskip("twine", reason="no twine: pip install '.[dev]'")
+    run_path(str(REPOSITORY / "tools" / "release.py"))["check_archives"](*archives, __version__)
 
 
 def migration_files() -> set[str]:
