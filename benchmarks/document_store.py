@@ -128,7 +128,7 @@ def sizes(report: Report, folder: Path, count: int) -> None:
     )
     for kind in KINDS:
         with Store.open(place_of(folder, kind)) as store:
-            _, after = store.maintenance.compact()
+            after = store.maintenance.compact().bytes_after
             texts = store.stats(sizes=True).stored_text_bytes or 0
         cells = (after, texts, *channel_bytes(place_of(folder, kind)))
         table.add(kind, *(f"{cell / count:,.0f}" for cell in cells))

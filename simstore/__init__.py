@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from simstore.errors import *
     from simstore.known_filter import KnownFilter as KnownFilter
     from simstore.model import *
-    from simstore.reports.frames import to_frame as to_frame
+    from simstore.model.frames import to_frame as to_frame
+    from simstore.protocol import StoreProtocol as StoreProtocol
     from simstore.search.evaluation import Evaluation as Evaluation
     from simstore.services.clusters.cluster import ClusterOptions as ClusterOptions
     from simstore.services.compare.compare import compare_texts as compare_texts
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from simstore.sources.files import Files as Files
     from simstore.sources.labels import GroupLabel as GroupLabel
     from simstore.sources.labels import LabelledPair as LabelledPair
+    from simstore.sources.reader import HistoryFields as HistoryFields
     from simstore.sources.reader import ReadOptions as ReadOptions
     from simstore.store import Store as Store
     from simstore.store import copy_store as copy_store
@@ -56,6 +58,7 @@ _MODULES = {
     "ExportSummary": "services.export.export",
     "Files": "sources.files",
     "GroupLabel": "sources.labels",
+    "HistoryFields": "sources.reader",
     "IngestOptions": "services.ingest.options",
     "KnownFilter": "known_filter",
     "LabelledPair": "sources.labels",
@@ -64,9 +67,10 @@ _MODULES = {
     "ReadOptions": "sources.reader",
     "SchemeChoice": "services.maintenance.scheme_choice",
     "Store": "store",
+    "StoreProtocol": "protocol",
     "compare_texts": "services.compare.compare",
     "copy_store": "store",
-    "to_frame": "reports.frames",
+    "to_frame": "model.frames",
     "upgrade_store": "store",
 }
 

@@ -16,6 +16,7 @@ from simstore.cli.options import common_options
 from simstore.cli.output import NO_SPACE, BriefErrors, drop_output, fail, settle_streams
 from simstore.cli.parameters import Sectioned, Suggesting
 from simstore.errors import SimstoreError
+from simstore.errors.remedies import speak_to
 from simstore.services.workers import forks
 from simstore.version import __version__
 
@@ -98,6 +99,13 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
             command: click.Command = getattr(import_module(f"simstore.cli.{module}"), function)
         command.short_help = text
         return command
+
+    def main(self, *args: Any, **keywords: Any) -> Any:
+        before = speak_to("command line")
+        try:
+            return super().main(*args, **keywords)
+        finally:
+            speak_to(before)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words of a command line; without any, say how to start."""

@@ -45,11 +45,11 @@ def import_output(folder: str, no_clusters: bool, output_format: str) -> None:
 
         def run(observer: Observer) -> IngestSummary:
             with progress("clusters", at_once=False) as show:
-                summary, made = store.maintenance.import_deduped(
+                made = store.maintenance.import_deduped(
                     output, clusters=not no_clusters, observer=observer, on_progress=show
                 )
-            kept.extend([] if made is None else [made])
-            return summary
+            kept.extend([] if made.clusters is None else [made.clusters])
+            return made.documents
 
         summary = ingest_observed(run, stopping)
     for one in kept:

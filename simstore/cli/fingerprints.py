@@ -67,7 +67,7 @@ def add(files: tuple[str, ...], on_duplicate: str, radius: int | None, output_fo
         if on_duplicate == "skip":
             from simstore.search.plan import default_radius
 
-            bits = int(store.maintenance.scheme()["bits"])
+            bits = store.maintenance.scheme().bits
             apart = default_radius(bits) if radius is None else radius
         new, total = _change(
             files, store.fingerprints.reader, partial(store.fingerprints.add, apart=apart)

@@ -235,7 +235,6 @@ def _store(
             # Another process may have made it meanwhile.
             store = stack.enter_context(open_store(synchronous=synchronous))
         if chosen is not None and scheme["name"] is None:
-            name, _, _ = store.maintenance.scheme()["scheme"].partition("/")
-            chosen = replace(chosen, name=name)
+            chosen = replace(chosen, name=store.maintenance.scheme().name)
         store.maintenance.check_options(chosen, text=not no_text, keep_columns=keep_columns)
         yield store

@@ -63,7 +63,7 @@ def report(
         check_output(output, replace=force)
     with open_store(read_only=True) as store:
         if list_runs:
-            _print_list(store.runs.query(_LISTED + 1), output_format)
+            _print_list((run.record() for run in store.runs.query(_LISTED + 1)), output_format)
             return
         run = store.report(run_id)
         if output_format == "table":

@@ -39,7 +39,7 @@ def runs(limit: int, output_format: str) -> None:
       simstore runs --limit 5 --format jsonl
     """
     with open_store(read_only=True, served=True) as store:
-        found = store.runs.ingest(limit + 1)
+        found = [run.record() for run in store.runs.ingest(limit + 1)]
     print_items(
         limited(found, limit, "runs"),
         output_format,

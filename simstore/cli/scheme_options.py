@@ -148,18 +148,18 @@ def create_here(
         check_radius(asked_radius, make_scheme(found.choice).bits)
     with Store.create(place, scheme=found.choice, exist_ok=exist_ok, **options) as store:
         facts = store.maintenance.scheme()
-    sizes = f"M = {facts['bits']}"
-    if "features" in facts:
-        sizes = f"N = {facts['features']}, {sizes}"
+    sizes = f"M = {facts.bits}"
+    if "features" in facts.parameters:
+        sizes = f"N = {facts.parameters['features']}, {sizes}"
     why = ""
     if found.used:
         why = f" ({_lie(found.used)} here)"
     elif chosen is None and not found.unused:
         why = " (any language; `simstore init` chooses another)"
-    log.info("made %s: scheme %s, %s%s", shown_place(place), facts["scheme"], sizes, why)
+    log.info("made %s: scheme %s, %s%s", shown_place(place), facts.label, sizes, why)
     if found.unused:
         log.warning("%s here and %s not used", _lie(found.unused), _be(found.unused))
-    return facts
+    return facts.record()
 
 
 def _lie(names: Sequence[str]) -> str:

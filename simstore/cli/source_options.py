@@ -181,7 +181,7 @@ def encoding_for(store: Store | Client, encoding: str) -> str:
     """
     from simstore.sources.reader import sees_bytes
 
-    keeps = encoding == "auto" and sees_bytes(str(store.maintenance.scheme().get("scheme", "")))
+    keeps = encoding == "auto" and sees_bytes(store.maintenance.scheme().label)
     return "keep" if keeps else encoding
 
 

@@ -171,7 +171,7 @@ def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> Non
     for name, value in asdict(found).items():
         record[name] = value
         if name == "bits":
-            record["scheme_options"] = {n: v for n, v in scheme.items() if n not in record}
+            record["scheme_options"] = {n: v for n, v in scheme.record().items() if n not in record}
     if output_format != "table":
         if figures is not None:
             record["figures"] = figures.record()

@@ -53,7 +53,7 @@ def reindex(
     with open_store() as store:
         if abort:
             store.maintenance.abort_reindex()
-            standing = str(store.maintenance.scheme()["scheme"])
+            standing = store.maintenance.scheme().label
             print_summary(
                 {"scheme": standing, "aborted": True},
                 "given up; the store stands as before",
@@ -109,7 +109,8 @@ def compact(bands: str | None, output_format: str) -> None:
     """
     layout = bands_of(bands)
     with open_store() as store, progress("compact", at_once=False) as show:
-        before, after = store.maintenance.compact(layout, on_progress=show)
+        made = store.maintenance.compact(layout, on_progress=show)
+    before, after = made.bytes_before, made.bytes_after
     print_summary(
         {"bytes_before": before, "bytes_after": after},
         f"{before:,} bytes before, {after:,} after",
@@ -188,7 +189,8 @@ def upgrade(output_format: str) -> None:
     from simstore.store import upgrade_store
 
     with progress("upgrade"):
-        before, after, kept = upgrade_store(store_place())
+        done = upgrade_store(store_place())
+    before, after, kept = done.revision_before, done.revision_after, done.backup
     where = "" if kept is None else f"; the old store is kept as {printable(str(kept))}"
     print_summary(
         {

@@ -3,31 +3,23 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
 
 from simstore.client.documents import DocumentRequests
 from simstore.client.namespaces import (
     RemoteClusters,
     RemoteDuplicates,
+    RemoteEvaluate,
     RemoteFilters,
+    RemoteFingerprints,
     RemoteMaintenance,
+    RemotePassages,
     RemoteRejects,
     RemoteRuns,
+    RemoteTokens,
+    RemoteVocabulary,
 )
+from simstore.client.not_served import not_served
 from simstore.client.query import QueryRequests
-from simstore.errors import NotServed
-
-# What only a store itself has.
-_NOT_SERVED = (
-    "evaluate",
-    "expire",
-    "export",
-    "fingerprints",
-    "passages",
-    "report",
-    "tokens",
-    "vocabulary",
-)
 
 
 class Client(QueryRequests, DocumentRequests):
@@ -45,34 +37,58 @@ class Client(QueryRequests, DocumentRequests):
     @cached_property
     def clusters(self) -> RemoteClusters:
         """Clusters of near-duplicates."""
-        return RemoteClusters("clusters", self)
+        return RemoteClusters(self)
 
     @cached_property
     def duplicates(self) -> RemoteDuplicates:
         """Duplicates that ingests found."""
-        return RemoteDuplicates("duplicates", self)
+        return RemoteDuplicates(self)
 
     @cached_property
     def filters(self) -> RemoteFilters:
         """Filters of known keys and texts."""
-        return RemoteFilters("filters", self)
+        return RemoteFilters(self)
 
     @cached_property
     def maintenance(self) -> RemoteMaintenance:
         """What a server tells of its store."""
-        return RemoteMaintenance("maintenance", self)
+        return RemoteMaintenance(self)
 
     @cached_property
     def rejects(self) -> RemoteRejects:
         """Records that could not be stored."""
-        return RemoteRejects("rejects", self)
+        return RemoteRejects(self)
 
     @cached_property
     def runs(self) -> RemoteRuns:
         """Recorded runs."""
-        return RemoteRuns("runs", self)
+        return RemoteRuns(self)
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _NOT_SERVED:
-            raise NotServed(f"store.{name}")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @cached_property
+    def evaluate(self) -> RemoteEvaluate:
+        """Evaluation against labels: not served."""
+        return RemoteEvaluate(self)
+
+    @cached_property
+    def fingerprints(self) -> RemoteFingerprints:
+        """Fingerprints by their values: not served."""
+        return RemoteFingerprints(self)
+
+    @cached_property
+    def passages(self) -> RemotePassages:
+        """The passage index: not served."""
+        return RemotePassages(self)
+
+    @cached_property
+    def tokens(self) -> RemoteTokens:
+        """Tokens for the server: not served."""
+        return RemoteTokens(self)
+
+    @cached_property
+    def vocabulary(self) -> RemoteVocabulary:
+        """The features of all documents: not served."""
+        return RemoteVocabulary(self)
+
+    expire = not_served("expire")
+    export = not_served("export")
+    report = not_served("report")

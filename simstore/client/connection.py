@@ -26,6 +26,7 @@ from simstore.errors import (
     TimedOut,
     printable,
 )
+from simstore.model.arguments import CheckedArguments
 from simstore.outputs import check_output, written
 from simstore.text.decoding import encode
 from simstore.version import __version__
@@ -116,7 +117,7 @@ def seconds_of(header: str | None) -> float | None:
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())
 
 
-class Connection:
+class Connection(CheckedArguments):
     """A connection to a server, or a few of them, to be shared by threads."""
 
     def __init__(
@@ -353,6 +354,13 @@ class Connection:
             return from_wire(kind, value, lenient=True)
         except InvalidParameter as error:
             raise BadReply(self._url, str(error)) from None
+
+    def _made(self, make: Callable[[dict[str, Any]], T], record: dict[str, Any]) -> T:
+        """Return what a record of a reply is made into."""
+        try:
+            return make(record)
+        except (KeyError, TypeError, ValueError) as error:
+            raise BadReply(self._url, f"a record that cannot be read: {error!r}") from None
 
     def _member(self, value: Any, name: str) -> Any:
         """Return a field of an object of a reply."""

@@ -10,9 +10,9 @@ from typing import overload
 from simstore.client.connection import document_path, flag
 from simstore.client.ingest import IngestRequests
 from simstore.errors import BadReply, DocumentNotFound, InvalidParameter
-from simstore.model import Seen, StoredDocument, StoreStatistics
+from simstore.model import Results, Seen, StoredDocument, StoreStatistics, Stream
 from simstore.sources.documents import keys_of
-from simstore.text.decoding import encode, text_digest
+from simstore.text.decoding import digest_given, encode, text_digest
 from simstore.wire import to_wire_fields
 
 # Of one request.
@@ -48,17 +48,17 @@ class DocumentRequests(IngestRequests):
     @overload
     def seen(self, key: builtins.list[str] | tuple[str, ...]) -> builtins.list[Seen | None]: ...
     @overload
-    def seen(self, *, text: str) -> builtins.list[Seen]: ...
+    def seen(self, *, text: str) -> Results[Seen]: ...
     @overload
-    def seen(self, *, digest: bytes) -> builtins.list[Seen]: ...
+    def seen(self, *, digest: str | bytes) -> Results[Seen]: ...
 
     def seen(
         self,
         key: str | builtins.list[str] | tuple[str, ...] | None = None,
         *,
         text: str | None = None,
-        digest: bytes | None = None,
-    ) -> Seen | builtins.list[Seen | None] | builtins.list[Seen] | None:
+        digest: str | bytes | None = None,
+    ) -> Seen | builtins.list[Seen | None] | Results[Seen] | None:
         """Tell what became of a key, of several keys, or of a text.
 
         As :meth:`simstore.Store.seen`.
@@ -69,10 +69,9 @@ class DocumentRequests(IngestRequests):
             return self._seen([key])[0]
         if key is not None:
             return self._seen(key)
-        if text is not None:
-            digest = text_digest(encode(text))
-        value = self._post("/v1/seen", {"digest": (digest or b"").hex()})
-        return self._as(builtins.list[Seen], self._member(value, "seen"))
+        wanted = text_digest(encode(text)) if text is not None else digest_given(digest or b"")
+        value = self._post("/v1/seen", {"digest": wanted.hex()})
+        return Results(self._as(builtins.list[Seen], self._member(value, "seen")), of=Seen)
 
     def _seen(self, keys: Sequence[str]) -> builtins.list[Seen | None]:
         found: builtins.list[Seen | None] = []
@@ -91,15 +90,15 @@ class DocumentRequests(IngestRequests):
         collection: str | None = None,
         limit: int | None = None,
         with_text: bool = True,
-    ) -> Iterator[StoredDocument]:
+    ) -> Stream[StoredDocument]:
         """Yield the documents in order of ingest.
 
         They are fetched in parts, each as the store then is.
         """
         page = _MOST_TEXTS if with_text else _MOST_DOCUMENTS
         parameters = {"collection": collection, "with_text": flag(with_text)}
-        for value in self._pages("/v1/documents", "documents", parameters, page=page, limit=limit):
-            yield self._as(StoredDocument, value)
+        pages = self._pages("/v1/documents", "documents", parameters, page=page, limit=limit)
+        return Stream((self._as(StoredDocument, one) for one in pages), of=StoredDocument)
 
     def __iter__(self) -> Iterator[StoredDocument]:
         return self.list()

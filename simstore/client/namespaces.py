@@ -4,53 +4,58 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Never, TypeVar
 
 from simstore.client.connection import document_path
+from simstore.client.not_served import not_served
 from simstore.errors import BadReply, NotFound, NotServed
 from simstore.model import (
     ClusterMerge,
     ClusterPlace,
     ClustersStatus,
     Duplicate,
+    IngestRun,
+    RecordedQuery,
+    Results,
+    SchemeFacts,
     StoredCluster,
     StoredRejection,
     Story,
+    Stream,
 )
+from simstore.model.arguments import CheckedArguments
 
 if TYPE_CHECKING:
     from simstore.client.connection import Connection
     from simstore.known_filter import KnownFilter
+
+Run = TypeVar("Run", IngestRun, RecordedQuery)
 
 _MOST_CLUSTERS, _MOST_MERGES = 100, 1_000
 _MOST_DUPLICATES = 1_000
 _MOST_REJECTS = 10_000
 
 
-class RemoteNamespace:
+class RemoteNamespace(CheckedArguments):
     """Methods of a store, asked of a server."""
 
-    # What a store has here, and a server does not serve.
-    not_served: tuple[str, ...] = ()
-
-    def __init__(self, name: str, client: Connection) -> None:
+    def __init__(self, client: Connection) -> None:
         """Use a client's connection."""
-        self._name = name
         self._client = client
 
-    def __getattr__(self, name: str) -> Any:
-        if name in self.not_served:
-            raise NotServed(f"{self._name}.{name}")
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} at {self._client._url}>"
 
 
 class RemoteClusters(RemoteNamespace):
     """Clusters of near-duplicates, as they were last brought up to date."""
 
-    not_served = ("build", "drop", "once")
+    build = not_served("clusters.build")
+    drop = not_served("clusters.drop")
+    once = not_served("clusters.once")
 
-    def list(self, min_size: int = 2) -> Iterator[StoredCluster]:
+    def list(self, min_size: int = 2) -> Stream[StoredCluster]:
         """Yield the kept clusters, by their names.
 
         They are fetched in parts, each as the store then is.
@@ -62,10 +67,8 @@ class RemoteClusters(RemoteNamespace):
             NotFound: The store keeps no clusters.
         """
         parameters = {"min_size": min_size}
-        for value in self._client._pages(
-            "/v1/clusters", "clusters", parameters, page=_MOST_CLUSTERS
-        ):
-            yield self._client._as(StoredCluster, value)
+        pages = self._client._pages("/v1/clusters", "clusters", parameters, page=_MOST_CLUSTERS)
+        return Stream((self._client._as(StoredCluster, one) for one in pages), of=StoredCluster)
 
     def of(self, key: str) -> ClusterPlace | None:
         """Return where a document stands among the kept clusters; None where it does not.
@@ -85,10 +88,10 @@ class RemoteClusters(RemoteNamespace):
         except NotFound:
             return None
 
-    def merges(self) -> Iterator[ClusterMerge]:
+    def merges(self) -> Stream[ClusterMerge]:
         """Yield the kept clusters that have ended, by their names."""
-        for value in self._client._pages("/v1/clusters/merges", "merges", {}, page=_MOST_MERGES):
-            yield self._client._as(ClusterMerge, value)
+        pages = self._client._pages("/v1/clusters/merges", "merges", {}, page=_MOST_MERGES)
+        return Stream((self._client._as(ClusterMerge, one) for one in pages), of=ClusterMerge)
 
     def status(self, *, largest: bool = False) -> ClustersStatus | None:
         """Return what there is of kept clusters; None where none are kept.
@@ -106,20 +109,20 @@ class RemoteClusters(RemoteNamespace):
 class RemoteDuplicates(RemoteNamespace):
     """Duplicates that ingests found."""
 
-    not_served = ("of",)
+    of = not_served("duplicates.of")
 
-    def list(self, *, state: str | None = None, original: str | None = None) -> Iterator[Duplicate]:
+    def list(self, *, state: str | None = None, original: str | None = None) -> Stream[Duplicate]:
         """Yield what checks before the insert found to be duplicates, by their keys.
 
         They are fetched in parts, each as the store then is.
         """
         parameters = {"state": state, "original": original}
-        for value in self._client._pages(
+        pages = self._client._pages(
             "/v1/duplicates", "duplicates", parameters, page=_MOST_DUPLICATES
-        ):
-            yield self._client._as(Duplicate, value)
+        )
+        return Stream((self._client._as(Duplicate, one) for one in pages), of=Duplicate)
 
-    def orphans(self) -> Iterator[Duplicate]:
+    def orphans(self) -> Stream[Duplicate]:
         """Yield the keys that were skipped because of documents which have gone or changed."""
         return self.list(state="orphaned")
 
@@ -136,7 +139,8 @@ class RemoteDuplicates(RemoteNamespace):
 class RemoteFilters(RemoteNamespace):
     """Filters of known keys and texts."""
 
-    not_served = ("known_count", "known_mark")
+    known_count = not_served("filters.known_count")
+    known_mark = not_served("filters.known_mark")
 
     def known(
         self,
@@ -177,20 +181,22 @@ class RemoteFilters(RemoteNamespace):
 class RemoteMaintenance(RemoteNamespace):
     """What a server tells of its store."""
 
-    not_served = (
-        "abort_reindex",
-        "check_options",
-        "compact",
-        "fsck",
-        "import_deduped",
-        "pack",
-        "path",
-        "quick_stats",
-        "reindex",
-        "stats_over_time",
-        "unpack",
-        "warm",
-    )
+    abort_reindex = not_served("maintenance.abort_reindex")
+    check_options = not_served("maintenance.check_options")
+    compact = not_served("maintenance.compact")
+    fsck = not_served("maintenance.fsck")
+    import_deduped = not_served("maintenance.import_deduped")
+    pack = not_served("maintenance.pack")
+    quick_stats = not_served("maintenance.quick_stats")
+    reindex = not_served("maintenance.reindex")
+    stats_over_time = not_served("maintenance.stats_over_time")
+    unpack = not_served("maintenance.unpack")
+    warm = not_served("maintenance.warm")
+
+    @property
+    def path(self) -> Never:
+        """Raise NotServed: where the file is, is told where it is."""
+        raise NotServed("maintenance.path")
 
     def backup(
         self,
@@ -210,19 +216,21 @@ class RemoteMaintenance(RemoteNamespace):
         """
         return self._client._save("/v1/backup", target, replace=replace, on_progress=on_progress)
 
-    def scheme(self) -> dict[str, Any]:
+    def scheme(self) -> SchemeFacts:
         """Return the scheme's name, version, bits and options."""
-        return self._client._as(dict[str, Any], self._client._get("/v1/scheme"))
+        value = self._client._as(dict[str, Any], self._client._get("/v1/scheme"))
+        return self._client._made(SchemeFacts.of_record, value)
 
 
 class RemoteRejects(RemoteNamespace):
     """Records that could not be stored."""
 
-    not_served = ("clear", "retry")
+    clear = not_served("rejects.clear")
+    retry = not_served("rejects.retry")
 
     def list(
         self, reject_id: int | None = None, *, limit: int | None = None
-    ) -> builtins.list[StoredRejection]:
+    ) -> Results[StoredRejection]:
         """Return the records that could not be stored, or the one with this number."""
         parameters: dict[str, Any] = {}
         if reject_id is not None:
@@ -231,18 +239,72 @@ class RemoteRejects(RemoteNamespace):
             "/v1/rejects", "rejects", parameters, page=_MOST_REJECTS, limit=limit
         )
         found = [self._client._as(StoredRejection, value) for value in pages]
-        return [one for one in found if reject_id in (None, one.reject_id)]
+        return Results(
+            (one for one in found if reject_id in (None, one.reject_id)), of=StoredRejection
+        )
 
 
 class RemoteRuns(RemoteNamespace):
     """Recorded runs."""
 
-    not_served = ("query", "writer")
+    writer = not_served("runs.writer")
 
-    def ingest(self, limit: int = 20) -> builtins.list[dict[str, Any]]:
+    def ingest(self, limit: int = 20) -> Results[IngestRun]:
         """Return the latest runs that stored or removed documents, the newest first.
 
         One is the server's own: what it was asked to store and to remove.
         """
-        value = self._client._get("/v1/runs", {"limit": limit})
-        return self._client._as(builtins.list[dict[str, Any]], self._client._member(value, "runs"))
+        return self._recent(IngestRun, "/v1/runs", limit)
+
+    def query(self, limit: int = 20) -> Results[RecordedQuery]:
+        """Return the latest query runs that are recorded, the newest first.
+
+        Queries over the server are not.
+        """
+        return self._recent(RecordedQuery, "/v1/query-runs", limit)
+
+    def _recent(self, kind: type[Run], path: str, limit: int) -> Results[Run]:
+        value = self._client._member(self._client._get(path, {"limit": limit}), "runs")
+        rows = self._client._as(builtins.list[dict[str, Any]], value)
+        return Results((self._client._made(kind.of_record, row) for row in rows), of=kind)
+
+
+class RemoteEvaluate(RemoteNamespace):
+    """What a store has in ``store.evaluate``, and a server does not serve."""
+
+    exact_pairs = not_served("evaluate.exact_pairs")
+    run = not_served("evaluate.run")
+
+
+class RemoteFingerprints(RemoteNamespace):
+    """What a store has in ``store.fingerprints``, and a server does not serve."""
+
+    add = not_served("fingerprints.add")
+    reader = not_served("fingerprints.reader")
+    remove = not_served("fingerprints.remove")
+
+
+class RemotePassages(RemoteNamespace):
+    """What a store has in ``store.passages``, and a server does not serve."""
+
+    build = not_served("passages.build")
+    drop = not_served("passages.drop")
+    status = not_served("passages.status")
+
+
+class RemoteTokens(RemoteNamespace):
+    """What a store has in ``store.tokens``, and a server does not serve."""
+
+    add = not_served("tokens.add")
+    book = not_served("tokens.book")
+    list = not_served("tokens.list")
+    revoke = not_served("tokens.revoke")
+
+
+class RemoteVocabulary(RemoteNamespace):
+    """What a store has in ``store.vocabulary``, and a server does not serve."""
+
+    refresh = not_served("vocabulary.refresh")
+    set_policy = not_served("vocabulary.set_policy")
+    status = not_served("vocabulary.status")
+    terms = not_served("vocabulary.terms")

@@ -9,7 +9,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from simstore import errors
-from simstore.errors import BadInput, Conflict, InvalidParameter, NotFound, SimstoreError
+from simstore.errors import (
+    BadInput,
+    Conflict,
+    InvalidParameter,
+    NotFound,
+    SimstoreError,
+)
+from simstore.errors.remedies import from_http
 
 _TYPE = re.compile(r"urn:simstore:([A-Za-z]{1,60})")
 _SUFFIX = "_base64"
@@ -27,14 +34,14 @@ _BY_STATUS: dict[int, type[SimstoreError]] = {
 def error_of(problem: Mapping[str, Any]) -> SimstoreError:
     """Return the error that problem details (RFC 9457) tell of.
 
-    Its message is the server's; the facts are attributes, as if it were raised here; the
-    attribute ``request_id`` names the request in the server's log. A kind of error that only a
-    newer server knows is one of the family that its status says.
+    Its message is the server's, the remedy in the words of who uses this process; the facts are
+    attributes, as if it were raised here; ``request_id`` names the request in the server's log. A
+    kind of error that only a newer server knows is one of the family that its status says.
     """
     name = _TYPE.fullmatch(str(problem.get("type")))
     kind = _kind(name[1] if name else "", problem.get("status"))
     error = kind.__new__(kind)
-    Exception.__init__(error, str(problem.get("detail") or kind.__name__))
+    Exception.__init__(error, from_http(str(problem.get("detail") or kind.__name__)))
     for fact, value in problem.items():
         if fact in _MEMBERS or not fact.isidentifier() or hasattr(kind, fact):
             continue

@@ -21,13 +21,15 @@ from simstore.model import (
     QueryOptions,
     QueryRun,
     Rejection,
+    Results,
     SampleResult,
+    Stream,
     with_keywords,
 )
 from simstore.sources.documents import accept
 from simstore.sources.files import Files, open_sources
 from simstore.sources.frames import SamplesGiven, samples_given
-from simstore.sources.source import read_so_far, samples_of
+from simstore.sources.source import read_so_far, samples_of, told_of
 from simstore.wire import to_wire, to_wire_fields
 
 if TYPE_CHECKING:
@@ -45,7 +47,7 @@ class QueryRequests(IngestRequests):
         text: str,
         options: QueryOptions | None = None,
         **keywords: Unpack[QueryKeywords],
-    ) -> list[Match]:
+    ) -> Results[Match]:
         """Return the documents near a text, by distance, then order of ingest.
 
         As :meth:`simstore.Store.query`.
@@ -53,7 +55,7 @@ class QueryRequests(IngestRequests):
         chosen = with_keywords("query", QueryOptions, options, keywords)
         payload = {**to_wire_fields([("text", accept(("", text)).text)]), **to_wire(chosen)}
         samples = self._member(self._post("/v1/query", payload), "samples")
-        return list(self._as(list[SampleResult], samples)[0].matches)
+        return Results(self._as(list[SampleResult], samples)[0].matches, of=Match)
 
     def query_many(
         self,
@@ -121,7 +123,7 @@ class QueryRequests(IngestRequests):
         papers: SamplesGiven,
         options: CheckOptions | None = None,
         **keywords: Unpack[CheckKeywords],
-    ) -> Iterator[CheckedPaper]: ...
+    ) -> Stream[CheckedPaper]: ...
     @overload
     def check_many(
         self,
@@ -131,7 +133,7 @@ class QueryRequests(IngestRequests):
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
         **keywords: Unpack[CheckKeywords],
-    ) -> Iterator[CheckedPaper | Rejection]: ...
+    ) -> Stream[CheckedPaper | Rejection]: ...
 
     def check_many(
         self,
@@ -141,7 +143,7 @@ class QueryRequests(IngestRequests):
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
         **keywords: Unpack[CheckKeywords],
-    ) -> Iterator[CheckedPaper | Rejection]:
+    ) -> Stream[CheckedPaper | Rejection]:
         """Yield what was found in each paper, in their order; files are read here.
 
         Args:
@@ -155,15 +157,15 @@ class QueryRequests(IngestRequests):
         """
         chosen = with_keywords("check_many", CheckOptions, options, keywords)
         if not isinstance(papers, Files):
-            for paper in samples_given(papers):
-                yield self._checked(paper, chosen)
-            return
+            return Stream(
+                (self._checked(paper, chosen) for paper in samples_given(papers)), of=CheckedPaper
+            )
         sources, _ = open_sources(papers.names, self._read_options(papers.read))
-        for record in samples_of(sources, on_ignored):
-            found = self._checked(record, chosen) if isinstance(record, Document) else record
-            if on_progress is not None:
-                on_progress(*read_so_far(sources))
-            yield found
+        found = (
+            self._checked(record, chosen) if isinstance(record, Document) else record
+            for record in samples_of(sources, on_ignored)
+        )
+        return Stream(told_of(found, sources, on_progress), of=CheckedPaper)
 
     def compare(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from simstore.errors.printing import shortened
+from simstore.errors.remedies import Caller, in_words
 
 
 class SimstoreError(Exception):
@@ -16,6 +17,14 @@ class SimstoreError(Exception):
     def __init__(self, *args: object) -> None:
         # What was given may be long, and is quoted.
         super().__init__(*(shortened(one) if isinstance(one, str) else one for one in args))
+
+    def __str__(self) -> str:
+        """Return the message, its remedy in the words of who uses this process."""
+        return in_words(super().__str__())
+
+    def told(self, caller: Caller) -> str:
+        """Return the message with its remedy in the words of a caller."""
+        return in_words(super().__str__(), caller)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how it is made anew: without its constructor, which makes the message."""

@@ -24,6 +24,7 @@ from simstore.model.clusters import (
     ClusterMerge,
     ClusterPlace,
     ClustersStatus,
+    ImportSummary,
     LeastShares,
     StoredCluster,
 )
@@ -63,12 +64,15 @@ from simstore.model.ingest import (
 )
 from simstore.model.keywords import check_names, with_keywords
 from simstore.model.maintenance import (
+    CompactSummary,
     CopySummary,
     Finding,
     PassageStatus,
     Progress,
+    SchemeFacts,
     StoreStatistics,
     StoreVitals,
+    UpgradeSummary,
     VocabularyStatus,
     VocabularyTerm,
 )
@@ -80,6 +84,8 @@ from simstore.model.query import (
     SampleExplanation,
     SampleResult,
 )
+from simstore.model.results import Results, Shown, Stream
+from simstore.model.runs import IngestRun, RecordedQuery
 from simstore.model.writer import (
     DocumentOutcome,
     Idempotency,
@@ -102,6 +108,7 @@ __all__ = [
     "ClusterPlace",
     "Clustering",
     "ClustersStatus",
+    "CompactSummary",
     "ComparedText",
     "Comparison",
     "Copy",
@@ -115,7 +122,9 @@ __all__ = [
     "Finding",
     "Idempotency",
     "Ignored",
+    "ImportSummary",
     "IngestProgress",
+    "IngestRun",
     "IngestSummary",
     "LeastShares",
     "Match",
@@ -128,15 +137,19 @@ __all__ = [
     "QueryKeywords",
     "QueryOptions",
     "QueryRun",
+    "RecordedQuery",
     "RefreshSummary",
     "Rejection",
     "Relative",
     "RemoveRequest",
+    "Results",
     "SampleExplanation",
     "SampleResult",
+    "SchemeFacts",
     "Scope",
     "Seen",
     "SeenState",
+    "Shown",
     "SourceShare",
     "SourceState",
     "SqlRows",
@@ -147,9 +160,11 @@ __all__ = [
     "StoredDocument",
     "StoredRejection",
     "Story",
+    "Stream",
     "TimeSlot",
     "Token",
     "Totals",
+    "UpgradeSummary",
     "Version",
     "VocabularySlice",
     "VocabularyStatus",

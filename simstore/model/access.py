@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from simstore.model.results import Shown
+
 Scope = Literal["read", "write", "admin"]
 # Each may do what those before it may.
 SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Token:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Token(Shown):
     """A token, without its secret, which nobody has but its holder.
 
     Attributes:

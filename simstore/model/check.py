@@ -8,7 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
+from simstore.model.arguments import check_fields
 from simstore.model.ingest import Decoding
+from simstore.model.results import Shown
 
 Evidence = Literal["text", "anchors", "simhash"]
 PassageKind = Literal["high", "moderate", "none"]
@@ -53,6 +55,9 @@ class CheckOptions:
     window: int = 30
     channels: tuple[str, ...] = ("anchors",)
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
 
 class CheckKeywords(TypedDict, total=False):
     """The options of a check by name, as :class:`CheckOptions` describes them."""
@@ -71,8 +76,8 @@ class CheckKeywords(TypedDict, total=False):
     channels: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Copy:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Copy(Shown):
     """A stretch of the paper, and the stretch of a source that it is like.
 
     Attributes:
@@ -103,8 +108,8 @@ class Copy:
     source_text: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedPassage:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CheckedPassage(Shown):
     """A sentence or window of the paper; none overlap, and what is in none has no letter or digit.
 
     Attributes:
@@ -128,8 +133,8 @@ class CheckedPassage:
     others: tuple[tuple[int, float], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceShare:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SourceShare(Shown):
     """A source, and how much of the paper is from it; overlapping copies count once.
 
     What the options exclude does not count, as in :class:`Totals`.
@@ -151,8 +156,8 @@ class SourceShare:
     copies: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Totals:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Totals(Shown):
     """A paper in numbers. Characters are counted without white space.
 
     What the options exclude (sources, quotations, the bibliography) counts as copied in
@@ -181,8 +186,8 @@ class Totals:
     none: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckedPaper:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CheckedPaper(Shown):
     """A paper and what was found.
 
     Attributes:
@@ -201,6 +206,8 @@ class CheckedPaper:
         moderate: Least similarity of a moderately similar passage, as it was asked for.
         decoding: How its bytes were decoded, where that may be wrong or has lost some.
     """
+
+    _HOLDS = ("sources", SourceShare)
 
     key: str
     title: str | None

@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
+from simstore.model.ingest import IngestSummary
+from simstore.model.results import Shown
+
 
 @dataclass(frozen=True, slots=True)
 class LeastShares:
@@ -22,8 +25,8 @@ class LeastShares:
     cosine: float = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterMember:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ClusterMember(Shown):
     """A document of a cluster, beside the cluster's canonical document.
 
     Attributes:
@@ -44,8 +47,8 @@ class ClusterMember:
     likeness: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cluster:
+@dataclass(frozen=True, slots=True, repr=False)
+class Cluster(Shown):
     """A canonical document and those that resemble it.
 
     Attributes:
@@ -53,12 +56,20 @@ class Cluster:
         members: All documents of the cluster by the policy's order, the canonical one in front.
     """
 
+    _SHAPE = "places"
+
     key: str
     members: tuple[ClusterMember, ...]
 
+    def __iter__(self) -> Iterator[ClusterMember]:
+        return iter(self.members)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clustering:
+    def __len__(self) -> int:
+        return len(self.members)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Clustering(Shown):
     """The clusters of the documents of a store.
 
     Attributes:
@@ -71,6 +82,8 @@ class Clustering:
         stale: Why the standing generation does not cover every document; None where it does.
         least: What a member has to reach one of.
     """
+
+    _HOLDS = ("clusters", Cluster)
 
     clusters: tuple[Cluster, ...]
     document_count: int
@@ -90,8 +103,8 @@ class Clustering:
         return self.clusters[place]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCluster:
+@dataclass(frozen=True, slots=True, repr=False)
+class StoredCluster(Shown):
     """A cluster that is kept up.
 
     Attributes:
@@ -100,13 +113,21 @@ class StoredCluster:
         members: All documents of the cluster by the policy's order, the canonical one in front.
     """
 
+    _SHAPE = "members"
+
     cluster_id: int
     key: str
     members: tuple[ClusterMember, ...]
 
+    def __iter__(self) -> Iterator[ClusterMember]:
+        return iter(self.members)
 
-@dataclass(frozen=True, slots=True)
-class ClusterPlace:
+    def __len__(self) -> int:
+        return len(self.members)
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ClusterPlace(Shown):
     """Where a document stands among the clusters that are kept.
 
     Attributes:
@@ -125,8 +146,8 @@ class ClusterPlace:
         return self.member.key == self.canonical_key
 
 
-@dataclass(frozen=True, slots=True)
-class ClusterMerge:
+@dataclass(frozen=True, slots=True, repr=False)
+class ClusterMerge(Shown):
     """A cluster that has ended.
 
     Attributes:
@@ -140,8 +161,8 @@ class ClusterMerge:
     ended_at: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ClustersStatus:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ClustersStatus(Shown):
     """What there is of the clusters that a store keeps.
 
     Attributes:
@@ -169,3 +190,16 @@ class ClustersStatus:
     updated_at: int
     largest_count: int | None = None
     made_anew: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ImportSummary(Shown):
+    """What an import of the output of ``simstore spark dedup`` did.
+
+    Attributes:
+        documents: What became of the documents.
+        clusters: The clusters that are kept now; None: none are, or it was interrupted.
+    """
+
+    documents: IngestSummary
+    clusters: ClustersStatus | None

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from simstore.model.results import Shown
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ComparedText:
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ComparedText(Shown):
     """One of two texts that were compared, in numbers.
 
     Attributes:
@@ -29,8 +31,8 @@ class ComparedText:
     distinct_features: int
 
 
-@dataclass(frozen=True, slots=True)
-class Measurement:
+@dataclass(frozen=True, slots=True, repr=False)
+class Measurement(Shown):
     """What one algorithm says of two texts.
 
     Attributes:
@@ -46,8 +48,8 @@ class Measurement:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
-class Comparison:
+@dataclass(frozen=True, slots=True, repr=False)
+class Comparison(Shown):
     """Two texts, and what every algorithm says of them.
 
     Attributes:
@@ -58,10 +60,15 @@ class Comparison:
             has a shingle.
     """
 
+    _HOLDS = ("measurements", Measurement)
+
     first: ComparedText
     second: ComparedText
     measurements: tuple[Measurement, ...]
     similar: bool | None
+
+    def __iter__(self) -> Iterator[Measurement]:
+        return iter(self.measurements)
 
     def measurement(self, algorithm: str) -> Measurement:
         """Return what an algorithm says.

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from simstore.model.results import Shown
+
 SeenState = Literal["stored", "flagged", "skipped", "orphaned"]
 # Who says when a document was first seen, in words; the strongest last.
 FIRST_SEEN_BASES: Mapping[str, str] = {
@@ -15,8 +17,8 @@ FIRST_SEEN_BASES: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Seen(Shown):
     """What became of a key that was seen.
 
     Attributes:
@@ -36,8 +38,8 @@ class Seen:
     last_seen: int
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+@dataclass(frozen=True, slots=True, repr=False)
+class Version(Shown):
     """A version of a document, and between which times it was seen.
 
     Attributes:
@@ -53,8 +55,8 @@ class Version:
     visits: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Relative:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Relative(Shown):
     """A document beside one that it resembles.
 
     Attributes:
@@ -80,8 +82,8 @@ class Relative:
     site_revisit_seconds: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Story(Shown):
     """What became of a key: when it was seen, what is like it, and which is the original.
 
     Attributes:
@@ -117,8 +119,8 @@ class Story:
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredDocument:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StoredDocument(Shown):
     """A document as the store holds it.
 
     Attributes:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from simstore.model.results import Shown
+
 
 @dataclass(frozen=True, slots=True)
 class TimeSlot:
@@ -45,8 +47,8 @@ class VocabularySlice:
     new_share: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreFigures:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StoreFigures(Shown):
     """A store in figures.
 
     Attributes:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Literal
 
+from simstore.model.results import Shown
+
 Outcome = Literal["added", "updated", "unchanged", "flagged", "skipped"]
 OnDuplicate = Literal["keep", "flag", "skip"]
 DuplicateState = Literal["flagged", "skipped", "orphaned"]
@@ -19,10 +21,12 @@ PLACE_FIELDS = frozenset(("warc_record_id", "warc_offset"))
 # Of a text whose bytes were not simply UTF-8: what they were in, whether that was detected or told,
 # and how many could not be read.
 ENCODING, DETECTED, REPLACED = "encoding", "encoding_detected", "replaced_bytes"
+# What took the text of a web page out of it, with its version.
+EXTRACTOR = "extractor"
 
 
-@dataclass(frozen=True, slots=True)
-class Decoding:
+@dataclass(frozen=True, slots=True, repr=False)
+class Decoding(Shown):
     """The decoding of a text's bytes, where that may be wrong or has lost some.
 
     Attributes:
@@ -103,8 +107,8 @@ class SqlRows:
     statement: str
 
 
-@dataclass(frozen=True, slots=True)
-class Rejection:
+@dataclass(frozen=True, slots=True, repr=False)
+class Rejection(Shown):
     """A record that cannot be stored, and why.
 
     Attributes:
@@ -124,8 +128,8 @@ class Rejection:
     head: bytes = b""
 
 
-@dataclass(frozen=True, slots=True)
-class Ignored:
+@dataclass(frozen=True, slots=True, repr=False)
+class Ignored(Shown):
     """A part of a source that is no document and shall be none: a picture in an archive.
 
     It is counted and told, and nothing of it is kept.
@@ -153,9 +157,11 @@ class Ignored:
     is_source: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class StoredRejection:
+@dataclass(frozen=True, slots=True, repr=False)
+class StoredRejection(Shown):
     """A rejection as the store remembers it."""
+
+    _PARTS = ("rejection", Rejection)
 
     reject_id: int
     run_id: int
@@ -193,8 +199,8 @@ class SourceState:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IngestSummary:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class IngestSummary(Shown):
     """What an ingest run did.
 
     Each record is counted once, as added, updated, unchanged, flagged, skipped or rejected.
@@ -235,8 +241,8 @@ class IngestSummary:
         return self.added + self.updated + self.unchanged + self.flagged + self.skipped
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Duplicate:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Duplicate(Shown):
     """A document that a check before the insert found to duplicate another.
 
     Attributes:
@@ -263,8 +269,8 @@ class Duplicate:
     last_seen: int
 
 
-@dataclass(frozen=True, slots=True)
-class IngestProgress:
+@dataclass(frozen=True, slots=True, repr=False)
+class IngestProgress(Shown):
     """How far a running ingest is. Counts are of committed records."""
 
     source: str
@@ -274,8 +280,8 @@ class IngestProgress:
     rejected: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExpireSummary:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ExpireSummary(Shown):
     """What an expiry removed, or would remove.
 
     Attributes:
@@ -297,8 +303,8 @@ class ExpireSummary:
     unflagged: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RefreshSummary:
+@dataclass(frozen=True, slots=True, repr=False)
+class RefreshSummary(Shown):
     """What a refresh did: the generation that stands now and what it holds."""
 
     generation_id: int | None

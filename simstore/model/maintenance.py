@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from pathlib import Path
+from typing import Any, Self, TypeAlias
 
 from simstore.model.ingest import OnDuplicate, Policy
+from simstore.model.results import Shown
 
 # Told of long work: how much is done, and how much there is.
 Progress: TypeAlias = Callable[[int, int], None]
 
 
-@dataclass(frozen=True, slots=True)
-class VocabularyTerm:
+@dataclass(frozen=True, slots=True, repr=False)
+class VocabularyTerm(Shown):
     """A feature of the store's vocabulary.
 
     Attributes:
@@ -29,8 +31,8 @@ class VocabularyTerm:
     total_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VocabularyStatus:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class VocabularyStatus(Shown):
     """The vocabulary and its standing generation.
 
     Attributes:
@@ -60,8 +62,8 @@ class VocabularyStatus:
     waiting: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PassageStatus:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PassageStatus(Shown):
     """What a passage index holds.
 
     Attributes:
@@ -101,8 +103,8 @@ class PassageStatus:
     term_count: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreStatistics:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StoreStatistics(Shown):
     """A store in numbers.
 
     Attributes:
@@ -129,6 +131,8 @@ class StoreStatistics:
         clustered_count: Texts that stand in a kept cluster beside its canonical one; None: no
             clusters are kept.
     """
+
+    _FIRST = ("path", "document_count", "scheme", "bits", "channels", "file_bytes")
 
     path: str
     revision: str
@@ -173,8 +177,8 @@ class StoreStatistics:
     clustered_count: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreVitals:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class StoreVitals(Shown):
     """What is soon told of a store, for those who watch it.
 
     Attributes:
@@ -203,8 +207,8 @@ class StoreVitals:
     file_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class CopySummary:
+@dataclass(frozen=True, slots=True, repr=False)
+class CopySummary(Shown):
     """What a copy of a store holds: documents, and rows of all tables."""
 
     document_count: int
@@ -212,8 +216,61 @@ class CopySummary:
     table_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class CompactSummary(Shown):
+    """The size of a store's file, in bytes, before and after it was compacted."""
+
+    bytes_before: int
+    bytes_after: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class UpgradeSummary(Shown):
+    """What an upgrade did.
+
+    Attributes:
+        revision_before: The schema's revision before.
+        revision_after: And after.
+        backup: The copy that was made before; None where nothing was to be done.
+    """
+
+    revision_before: str
+    revision_after: str
+    backup: Path | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SchemeFacts(Shown):
+    """The scheme of a store.
+
+    Attributes:
+        label: Its name and version, as ``web/1``; empty before the first.
+        bits: Fingerprint length.
+        parameters: Its options.
+    """
+
+    label: str
+    bits: int
+    parameters: Mapping[str, Any]
+
+    @property
+    def name(self) -> str:
+        """Its name: ``web``, ``simtool``, or ``given`` of fingerprints that were made elsewhere."""
+        return self.label.partition("/")[0]
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Self:
+        """Return the scheme that a server tells of."""
+        rest = {name: record[name] for name in record if name not in ("scheme", "bits")}
+        return cls(label=str(record["scheme"]), bits=int(record["bits"]), parameters=rest)
+
+    def record(self) -> dict[str, Any]:
+        """Return it as JSON values, ``scheme`` and ``bits`` in front."""
+        return {"scheme": self.label, "bits": self.bits, **self.parameters}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Finding(Shown):
     """A broken invariant that ``fsck`` found, and the remedy."""
 
     invariant: str

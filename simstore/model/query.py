@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
+from simstore.model.arguments import check_fields
 from simstore.model.ingest import Decoding, Rejection
+from simstore.model.results import Shown
 
 # Where no radius is given, in bits (Manku, Jain, Das Sarma, WWW 2007), or the length of shorter
 # fingerprints. Queries, clusters, duplicates and `simtool` go by it.
@@ -26,8 +28,8 @@ PlanName = Literal[
 ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Match:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Match(Shown):
     """A stored document near a sample.
 
     Resemblance and containment are of the sets of shingles; None where they were not asked for,
@@ -115,6 +117,9 @@ class QueryOptions:
     min_likeness: float | None = None
     min_cosine: float | None = None
 
+    def __post_init__(self) -> None:
+        check_fields(self)
+
     @property
     def asks_likeness(self) -> bool:
         """Return whether likeness and cosine are to be told or to be filtered by."""
@@ -150,8 +155,8 @@ class QueryKeywords(TypedDict, total=False):
     min_cosine: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleExplanation:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SampleExplanation(Shown):
     """What one sample cost.
 
     Attributes:
@@ -174,8 +179,8 @@ class SampleExplanation:
     verified_count: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SampleResult:
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SampleResult(Shown):
     """The matches of one sample, by distance, then order of ingest; last those of its sentences.
 
     Attributes:
@@ -184,6 +189,8 @@ class SampleResult:
         decoding: How its bytes were decoded, where that may be wrong or has lost some.
     """
 
+    _SHAPE = "matches"
+
     key: str
     fingerprint: str
     matches: tuple[Match, ...]
@@ -191,9 +198,22 @@ class SampleResult:
     too_short: bool = False
     decoding: Decoding | None = None
 
+    def __iter__(self) -> Iterator[Match]:
+        return iter(self.matches)
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueryRun:
+    def __len__(self) -> int:
+        return len(self.matches)
+
+    def __bool__(self) -> bool:
+        """A result is one, whether it has matches or not."""
+        return True
+
+    def __getitem__(self, place: int) -> Match:
+        return self.matches[place]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class QueryRun(Shown):
     """The answer to a query: a sequence of the results of its samples.
 
     Attributes:
@@ -206,6 +226,8 @@ class QueryRun:
         not_recorded: Why the run is not recorded, where it should be.
         rejections: Samples that could not be read.
     """
+
+    _HOLDS = ("samples", SampleResult)
 
     run_id: int | None
     radius: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simstore.model.ingest import Document, Duplicate, OnDuplicate, Outcome
+from simstore.model.results import Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ class RemoveRequest:
     idempotency: Idempotency | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentOutcome:
+@dataclass(frozen=True, slots=True, repr=False)
+class DocumentOutcome(Shown):
     """What became of a document.
 
     Attributes:
@@ -75,8 +76,8 @@ class DocumentOutcome:
     displaced: tuple[Duplicate, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class WriteReply:
+@dataclass(frozen=True, slots=True, repr=False)
+class WriteReply(Shown):
     """What a request did; it is durable.
 
     Attributes:

@@ -41,7 +41,7 @@ def problem(error: SimstoreError, request_id: str) -> dict[str, Any]:
         "type": f"urn:simstore:{name}",
         "title": name,
         "status": error.http_status,
-        "detail": str(error),
+        "detail": error.told("http"),
         "exit_code": error.exit_code,
         "request_id": request_id,
     }

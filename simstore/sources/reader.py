@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal, Protocol, TypedDict
 
 from simstore.errors import InvalidParameter
+from simstore.model.arguments import check_fields
 from simstore.sources.source import MAX_DOCUMENT_BYTES, MAX_EXPANSION, Record
 
 # What a read can be asked for, with room for line ends.
@@ -70,6 +71,7 @@ class ReadOptions:
     encoding: str = "auto"
 
     def __post_init__(self) -> None:
+        check_fields(self)
         most = self.max_document_bytes
         if most is not None and not 1 <= most <= _MOST_BYTES:
             raise InvalidParameter(f"max document bytes: it must be 1 to {_MOST_BYTES:,}")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from simstore.errors import SourceNotFound
 from simstore.model import Document, Ignored, Rejection, SourceState
+
+T = TypeVar("T")
 
 MAX_DOCUMENT_BYTES = 8 << 20
 # Decompressed bytes a compressed one, on the whole; never fewer than so many in all.
@@ -95,6 +97,18 @@ def read_so_far(sources: Sequence[Source]) -> tuple[int, int | None]:
     sizes = [source.total_bytes for source in sources]
     total = None if None in sizes else sum(size or 0 for size in sizes)
     return sum(source.bytes_read for source in sources), total
+
+
+def told_of(
+    results: Iterable[T],
+    sources: Sequence[Source],
+    on_progress: Callable[[int, int | None], None] | None,
+) -> Iterator[T]:
+    """Yield results of records of sources, and tell how much of them was read."""
+    for result in results:
+        if on_progress is not None:
+            on_progress(*read_so_far(sources))
+        yield result
 
 
 def known_bytes(sources: Sequence[Source]) -> int:

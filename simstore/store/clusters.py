@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Unpack
 
 from simstore.errors import check_numbers
@@ -12,6 +11,7 @@ from simstore.model import (
     ClusterPlace,
     ClustersStatus,
     StoredCluster,
+    Stream,
     with_keywords,
 )
 from simstore.store.opened import Namespace
@@ -106,7 +106,7 @@ class Clusters(Namespace):
             on_progress=on_progress,
         )
 
-    def list(self, min_size: int = 2, *, after: int = 0) -> Iterator[StoredCluster]:
+    def list(self, min_size: int = 2, *, after: int = 0) -> Stream[StoredCluster]:
         """Yield the kept clusters, as they were last brought up to date, by their names.
 
         >>> status = store.clusters.build()
@@ -123,7 +123,8 @@ class Clusters(Namespace):
         from simstore.services.clusters.read import kept_clusters
 
         check_numbers(min_size=min_size, after=after)
-        return kept_clusters(self._opened, min_size=min_size, after=after)
+        found = kept_clusters(self._opened, min_size=min_size, after=after)
+        return Stream(found, of=StoredCluster)
 
     def of(self, key: str) -> ClusterPlace | None:
         """Return where a document stands among the kept clusters; None where it does not.
@@ -152,7 +153,7 @@ class Clusters(Namespace):
         check_numbers(cluster_id=cluster_id)
         return cluster_members(self._opened, cluster_id)
 
-    def merges(self, *, after: int = 0) -> Iterator[ClusterMerge]:
+    def merges(self, *, after: int = 0) -> Stream[ClusterMerge]:
         """Yield the kept clusters that have ended, by their names.
 
         >>> status = store.clusters.build()
@@ -165,7 +166,7 @@ class Clusters(Namespace):
         from simstore.services.clusters.read import cluster_merges
 
         check_numbers(after=after)
-        return cluster_merges(self._opened, after=after)
+        return Stream(cluster_merges(self._opened, after=after), of=ClusterMerge)
 
     def status(self, *, largest: bool = False) -> ClustersStatus | None:
         """Return what there is of kept clusters; None where none are kept.

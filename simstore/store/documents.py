@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Unpack, overload
 
 from simstore.errors import InvalidParameter, check_numbers
-from simstore.model import Seen, StoredDocument, StoreStatistics, with_keywords
+from simstore.model import Results, Seen, StoredDocument, StoreStatistics, Stream, with_keywords
 from simstore.storage import documents
 from simstore.store.opened import Opened
-from simstore.text.decoding import encode
+from simstore.text.decoding import digest_given, encode
 
 if TYPE_CHECKING:
     from simstore.model import Progress
@@ -46,7 +46,7 @@ class Documents(Opened):
         limit: int | None = None,
         with_text: bool = True,
         after: int = 0,
-    ) -> Iterator[StoredDocument]:
+    ) -> Stream[StoredDocument]:
         """Yield the documents in order of ingest.
 
         >>> [document.key for document in store.list(limit=2)]
@@ -61,9 +61,10 @@ class Documents(Opened):
         from simstore.services.statistics import show
 
         check_numbers(limit=limit, after=after)
-        return show.iterate_documents(
+        found = show.iterate_documents(
             self._opened, collection=collection, limit=limit, with_text=with_text, after=after
         )
+        return Stream(found, of=StoredDocument)
 
     def __iter__(self) -> Iterator[StoredDocument]:
         return self.list()
@@ -87,17 +88,17 @@ class Documents(Opened):
     @overload
     def seen(self, key: builtins.list[str] | tuple[str, ...]) -> builtins.list[Seen | None]: ...
     @overload
-    def seen(self, *, text: str) -> builtins.list[Seen]: ...
+    def seen(self, *, text: str) -> Results[Seen]: ...
     @overload
-    def seen(self, *, digest: bytes) -> builtins.list[Seen]: ...
+    def seen(self, *, digest: str | bytes) -> Results[Seen]: ...
 
     def seen(
         self,
         key: str | builtins.list[str] | tuple[str, ...] | None = None,
         *,
         text: str | None = None,
-        digest: bytes | None = None,
-    ) -> Seen | builtins.list[Seen | None] | builtins.list[Seen] | None:
+        digest: str | bytes | None = None,
+    ) -> Seen | builtins.list[Seen | None] | Results[Seen] | None:
         """Tell what became of a key, of several keys, or of a text, whether it is stored or not.
 
         >>> store.seen("ferry-2025").state
@@ -110,7 +111,8 @@ class Documents(Opened):
         Args:
             key: A key, or a list of keys.
             text: Or a text, exactly as it was given.
-            digest: Or the digest of a text: BLAKE2b of its UTF-8, 16 bytes.
+            digest: Or the digest of a text, BLAKE2b of its UTF-8: 16 bytes, or 32 hexadecimal
+                digits, as results have it.
 
         Returns:
             Of a key what became of it; None where it was never seen, or was forgotten. Of keys a
@@ -118,7 +120,7 @@ class Documents(Opened):
             in front.
 
         Raises:
-            InvalidParameter: Not exactly one of the three is given.
+            InvalidParameter: Not exactly one of the three is given, or a digest is none.
         """
         from simstore.services.history.seen import digest_of, look_up_content, look_up_keys
 
@@ -128,9 +130,8 @@ class Documents(Opened):
             return look_up_keys(self._opened, [key])[0]
         if key is not None:
             return look_up_keys(self._opened, key)
-        if text is not None:
-            digest = digest_of(text)
-        return look_up_content(self._opened, digest or b"")
+        wanted = digest_of(text) if text is not None else digest_given(digest or b"")
+        return Results(look_up_content(self._opened, wanted), of=Seen)
 
     def stats(self, *, sizes: bool = False) -> StoreStatistics:
         """Return the store in numbers.
@@ -162,8 +163,9 @@ class Documents(Opened):
         2
 
         Args:
-            target: The file: JSON Lines (``.jsonl``, ``.ndjson``), or Parquet (``.parquet``);
-                compressed where it ends in ``.gz`` or ``.zst``. ``-`` is standard output.
+            target: The file: JSON Lines (``.jsonl``, ``.ndjson``), ``.json``, ``.csv`` or
+                ``.parquet``, compressed where it ends in ``.gz`` or ``.zst``; ``-`` is standard
+                output. What ``ingest`` takes again whole are JSON Lines and Parquet.
             options: What to write, and how, as an object; keywords go before it.
             on_progress: Called with documents done and in all.
 
@@ -172,13 +174,14 @@ class Documents(Opened):
                 ``duplicates``: those that ``unique`` leaves out.
             collection: Only documents of this collection.
             text: With the texts, where the store keeps them.
-            format: ``jsonl`` or ``parquet``, whatever the file is called; ``auto``: by its name.
+            format: ``jsonl``, ``json``, ``csv`` or ``parquet``, whatever the file is called;
+                ``auto``: by its name.
             log: File for what ``unique`` leaves out, complete and with the reason.
             dry_run: Only count.
             replace: Put the files in the place of others.
 
         Raises:
-            InvalidParameter: The name promises a format that is not written, as ``.csv``.
+            InvalidParameter: The name promises a format that is not written, as ``.xlsx``.
             OutputExists: There is a file already; ``replace=True`` replaces it.
             StorageError: It cannot be written; then it is not there.
         """

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
-from simstore.model import Duplicate, Story
+from simstore.model import Duplicate, Story, Stream
 from simstore.store.opened import Namespace
 
 
@@ -20,7 +20,7 @@ class Duplicates(Namespace):
         state: str | None = None,
         original: str | None = None,
         after: str | None = None,
-    ) -> Iterator[Duplicate]:
+    ) -> Stream[Duplicate]:
         """Yield what checks before the insert found to be duplicates, by their keys.
 
         >>> store.add("copy", text, on_duplicate="flag")
@@ -38,7 +38,8 @@ class Duplicates(Namespace):
         """
         from simstore.services.duplicates.duplicates import iterate_duplicates
 
-        return iterate_duplicates(self._opened, state=state, original=original, after=after)
+        found = iterate_duplicates(self._opened, state=state, original=original, after=after)
+        return Stream(found, of=Duplicate)
 
     def of(self, key: str) -> Duplicate | None:
         """Return what a key duplicates; None where no check before the insert found it to.
@@ -52,7 +53,7 @@ class Duplicates(Namespace):
 
         return duplicate_of_key(self._opened, key)
 
-    def orphans(self) -> Iterator[Duplicate]:
+    def orphans(self) -> Stream[Duplicate]:
         """Yield the keys that were skipped because of documents which have gone or changed.
 
         Nothing stands for them: they should be ingested again, which clears them.

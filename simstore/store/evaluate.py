@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Unpack
 
-from simstore.model import with_keywords
+from simstore.model import Results, with_keywords
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Evaluate(Namespace):
 
     def exact_pairs(
         self, min_resemblance: float = 0.5, *, on_progress: Progress | None = None
-    ) -> list[ExactPair]:
+    ) -> Results[ExactPair]:
         """Return all pairs of documents of a least resemblance, in order of ingest; none is missed.
 
         >>> [(pair.first, pair.second) for pair in store.evaluate.exact_pairs(0.5)]
@@ -70,6 +70,6 @@ class Evaluate(Namespace):
             NotFound: The store keeps no texts.
         """
         self._check_takes_documents()
-        from simstore.services.evaluate.evaluate import exact_pairs
+        from simstore.services.evaluate.evaluate import ExactPair, exact_pairs
 
-        return exact_pairs(self._opened, min_resemblance, on_progress)
+        return Results(exact_pairs(self._opened, min_resemblance, on_progress), of=ExactPair)

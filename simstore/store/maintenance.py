@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.channels import parse_channels
+from simstore.errors.remedies import in_words
 from simstore.fingerprint.minhash import BandLayout
-from simstore.model import ClustersStatus, Finding, IngestSummary, StoreFigures, StoreVitals
+from simstore.model import (
+    CompactSummary,
+    Finding,
+    ImportSummary,
+    Results,
+    SchemeFacts,
+    StoreFigures,
+    StoreVitals,
+)
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
@@ -51,10 +60,12 @@ class Maintenance(Namespace):
 
     def compact(
         self, bands: tuple[int, int] | None = None, *, on_progress: Progress | None = None
-    ) -> tuple[int, int]:
-        """Pack the sketches, give unused space back; return the file's bytes before and after.
+    ) -> CompactSummary:
+        """Pack the sketches, and give unused space back.
 
-        >>> before, after = store.maintenance.compact()
+        >>> found = store.maintenance.compact()
+        >>> found.bytes_before > 0
+        True
 
         Args:
             bands: Number of bands and values a band to pack by from now on; None: as before.
@@ -66,7 +77,8 @@ class Maintenance(Namespace):
         from simstore.services.maintenance import maintain
 
         layout = None if bands is None else BandLayout(*bands)
-        return maintain.compact(self._opened, layout, on_progress)
+        before, after = maintain.compact(self._opened, layout, on_progress)
+        return CompactSummary(bytes_before=before, bytes_after=after)
 
     def pack(
         self,
@@ -120,11 +132,11 @@ class Maintenance(Namespace):
         Raises:
             InvalidParameter: Fingerprints of this length have no pages.
         """
-        from simstore.services.generations import pack_fingerprints
+        from simstore.services.channels import pack_fingerprints
 
         return pack_fingerprints.unpack(self._opened, on_progress)
 
-    def fsck(self, on_progress: Progress | None = None) -> list[Finding]:
+    def fsck(self, on_progress: Progress | None = None) -> Results[Finding]:
         """Return every broken invariant; an empty list for a sound store.
 
         >>> store.maintenance.fsck()
@@ -132,7 +144,9 @@ class Maintenance(Namespace):
         """
         from simstore.services.fsck import fsck
 
-        return fsck.check_store(self._opened, on_progress)
+        found = fsck.check_store(self._opened, on_progress)
+        told = (replace(one, remedy=in_words(one.remedy)) for one in found)
+        return Results(told, of=Finding)
 
     def reindex(
         self,
@@ -160,8 +174,7 @@ class Maintenance(Namespace):
         from simstore.services.maintenance.scheme_choice import make_scheme
 
         made = None if scheme is None else make_scheme(scheme)
-        wanted = None if channels is None else parse_channels(channels)
-        return reindex.reindex(self._opened, made, wanted, resume=resume, on_progress=on_progress)
+        return reindex.reindex(self._opened, made, channels, resume=resume, on_progress=on_progress)
 
     def abort_reindex(self) -> None:
         """Give up a reindex that was interrupted.
@@ -177,15 +190,16 @@ class Maintenance(Namespace):
 
         reindex.abort(self._opened)
 
-    def scheme(self) -> dict[str, Any]:
+    def scheme(self) -> SchemeFacts:
         """Return the scheme's name, version, bits and options.
 
-        >>> store.maintenance.scheme()["bits"]
-        64
+        >>> found = store.maintenance.scheme()
+        >>> found.label, found.bits
+        ('web/1', 64)
         """
         from simstore.services.statistics import show
 
-        return show.scheme_record(self._opened)
+        return show.scheme_facts(self._opened)
 
     def check_options(
         self,
@@ -264,21 +278,17 @@ class Maintenance(Namespace):
         clusters: bool = True,
         observer: Observer | None = None,
         on_progress: Progress | None = None,
-    ) -> tuple[IngestSummary, ClustersStatus | None]:
+    ) -> ImportSummary:
         """Add what ``simstore spark dedup`` found: its documents, in their order, and its clusters.
 
         Clusters are taken without comparing where the store finds edges by the same rule and has no
-        other documents; else they are made as :meth:`keep_clusters` makes them.
+        other documents; else they are made as ``store.clusters.build()`` makes them.
 
         Args:
             output: The folder, or what was read of it.
             clusters: Keep clusters.
             observer: Hears of progress.
             on_progress: Called with documents read and in all while clusters are made.
-
-        Returns:
-            What became of the documents, and of the clusters; None: none are kept, or it was
-            interrupted.
 
         Raises:
             NotFound: No run has finished in the folder.
@@ -290,10 +300,11 @@ class Maintenance(Namespace):
         from simstore.services.ingest.spark_results import import_deduped
         from simstore.sources.spark_results import DedupedOutput
 
-        return import_deduped(
+        summary, status = import_deduped(
             self._opened,
             DedupedOutput(output) if isinstance(output, str) else output,
             observer or Observer(),
             clusters=clusters,
             on_progress=on_progress,
         )
+        return ImportSummary(documents=summary, clusters=status)

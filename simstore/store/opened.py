@@ -7,12 +7,13 @@ from importlib import import_module
 from typing import Generic, TypeVar, overload
 
 from simstore.fingerprint.schemes import ExternalScheme, no_recipe
+from simstore.model.arguments import CheckedArguments
 from simstore.services.open_store.open_store import OpenStore
 from simstore.sources.reader import ReadOptions, sees_bytes
 from simstore.storage import generations
 
 
-class Opened:
+class Opened(CheckedArguments):
     """An open store, and what is looked at before documents go in."""
 
     def __init__(self, opened: OpenStore) -> None:

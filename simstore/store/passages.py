@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from simstore.model import PassageStatus
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
-    from simstore.fingerprint.passage_recipe import Cut
     from simstore.model import Progress
 
 
@@ -18,7 +17,7 @@ class Passages(Namespace):
     def build(
         self,
         *,
-        cut: Cut | None = None,
+        cut: Literal["sentences", "window"] | None = None,
         window: int | None = None,
         fingerprints: bool | None = None,
         sentences: bool | None = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Unpack, overload
 
 from simstore.errors import RunNotFound, check_numbers
@@ -18,12 +18,14 @@ from simstore.model import (
     QueryOptions,
     QueryRun,
     Rejection,
+    Results,
+    Stream,
     with_keywords,
 )
 from simstore.services.query.query import query_samples
 from simstore.sources.documents import accept
 from simstore.sources.files import Files, open_sources
-from simstore.sources.source import known_bytes, read_so_far, samples_of
+from simstore.sources.source import known_bytes, read_so_far, samples_of, told_of
 from simstore.storage import queries
 from simstore.store.opened import Opened
 
@@ -41,7 +43,7 @@ class Queries(Opened):
         text: str,
         options: QueryOptions | None = None,
         **keywords: Unpack[QueryKeywords],
-    ) -> list[Match]:
+    ) -> Results[Match]:
         """Return the documents near a text, by distance, then order of ingest.
 
         They are those within the radius, and those whose sketches agree in a band.
@@ -75,7 +77,7 @@ class Queries(Opened):
         """
         chosen = with_keywords("query", QueryOptions, options, keywords)
         run = query_samples(self._opened, [accept(("", text))], chosen, record=False)
-        return list(run.samples[0].matches)
+        return Results(run.samples[0].matches, of=Match)
 
     def query_many(
         self,
@@ -202,7 +204,7 @@ class Queries(Opened):
         threads: int | None = 1,
         on_step: Callable[[], None] | None = None,
         **keywords: Unpack[CheckKeywords],
-    ) -> Iterator[CheckedPaper]: ...
+    ) -> Stream[CheckedPaper]: ...
     @overload
     def check_many(
         self,
@@ -214,7 +216,7 @@ class Queries(Opened):
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
         **keywords: Unpack[CheckKeywords],
-    ) -> Iterator[CheckedPaper | Rejection]: ...
+    ) -> Stream[CheckedPaper | Rejection]: ...
 
     def check_many(
         self,
@@ -226,7 +228,7 @@ class Queries(Opened):
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
         **keywords: Unpack[CheckKeywords],
-    ) -> Iterator[CheckedPaper | Rejection]:
+    ) -> Stream[CheckedPaper | Rejection]:
         """Yield what was found in each paper, in their order; see :meth:`check`.
 
         >>> status = store.passages.build()
@@ -262,20 +264,19 @@ class Queries(Opened):
             from simstore.sources.frames import samples_given
 
             given = samples_given(papers)
-            yield from check_papers(self._opened, given, chosen, on_step, threads)
-            return
+            return Stream(
+                check_papers(self._opened, given, chosen, on_step, threads), of=CheckedPaper
+            )
         sources, _ = open_sources(papers.names, self._read_options(papers.read))
-        for found in check_papers(
+        papers_found = check_papers(
             self._opened,
             samples_of(sources, on_ignored),
             chosen,
             on_step,
             threads,
             expected_characters=known_bytes(sources) if threads != 1 else 0,
-        ):
-            if on_progress is not None:
-                on_progress(*read_so_far(sources))
-            yield found
+        )
+        return Stream(told_of(papers_found, sources, on_progress), of=CheckedPaper)
 
     def compare(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simstore.errors import check_numbers
-from simstore.model import IngestSummary, StoredRejection
+from simstore.model import IngestSummary, Results, StoredRejection
 from simstore.sources.reader import ReadOptions
 from simstore.store.opened import Namespace
 
@@ -18,7 +18,7 @@ class Rejects(Namespace):
 
     def list(
         self, reject_id: int | None = None, *, limit: int | None = None, after: int = 0
-    ) -> list[StoredRejection]:
+    ) -> Results[StoredRejection]:
         """Return the records that could not be stored, or the one with this number.
 
         >>> store.rejects.list()
@@ -33,7 +33,8 @@ class Rejects(Namespace):
 
         check_numbers(number=reject_id, limit=limit, after=after)
         with self._opened.database.read() as connection:
-            return runs.rejections(connection, reject_id, limit=limit, after=after)
+            found = runs.rejections(connection, reject_id, limit=limit, after=after)
+        return Results(found, of=StoredRejection)
 
     def retry(
         self,

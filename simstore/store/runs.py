@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simstore.errors import check_numbers
+from simstore.model import IngestRun, RecordedQuery, Results
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
@@ -16,13 +17,10 @@ if TYPE_CHECKING:
 class Runs(Namespace):
     """Recorded runs of ingests and queries, in ``store.runs``."""
 
-    def ingest(self, limit: int = 20) -> list[dict[str, Any]]:
+    def ingest(self, limit: int = 20) -> Results[IngestRun]:
         """Return the latest runs that stored or removed documents, the newest first.
 
-        Each is a record of the table ``ingest_run``: ``kind`` is ``ingest``, ``remove`` or
-        ``expire``; of an expiry ``not_seen_since`` and ``collection`` say what it went by.
-
-        >>> [run["kind"] for run in store.runs.ingest(limit=2)]
+        >>> [run.kind for run in store.runs.ingest(limit=2)]
         ['ingest', 'ingest']
 
         Args:
@@ -32,19 +30,25 @@ class Runs(Namespace):
 
         check_numbers(limit=limit)
         with self._opened.database.read() as connection:
-            return runs.recent_runs(connection, limit)
+            found = runs.recent_runs(connection, limit)
+        return Results(map(IngestRun.of_record, found), of=IngestRun)
 
-    def query(self, limit: int = 20) -> list[dict[str, Any]]:
+    def query(self, limit: int = 20) -> Results[RecordedQuery]:
         """Return the latest query runs, the newest first.
 
-        >>> store.runs.query()
-        []
+        >>> run = store.query_many([text], record=True)
+        >>> [run.sample_count for run in store.runs.query()]
+        [1]
+
+        Args:
+            limit: At most so many.
         """
         from simstore.storage import queries
 
         check_numbers(limit=limit)
         with self._opened.database.read() as connection:
-            return queries.recent_runs(connection, limit)
+            found = queries.recent_runs(connection, limit)
+        return Results(map(RecordedQuery.of_record, found), of=RecordedQuery)
 
     @contextmanager
     def writer(self) -> Iterator[Writer]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simstore.model import Scope, Token
+from simstore.model import Results, Scope, Token
+from simstore.sources.dates import Time, time_given
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 class Tokens(Namespace):
     """Tokens for those who use the store through a server, in ``store.tokens``."""
 
-    def add(self, name: str, scope: Scope = "read", expires_at: int | None = None) -> str:
+    def add(self, name: str, scope: Scope = "read", expires_at: Time | None = None) -> str:
         """Make a token for a server of this store; return its secret, which is kept nowhere.
 
         >>> secret = store.tokens.add("reader-1", scope="read")
@@ -22,7 +23,8 @@ class Tokens(Namespace):
         Args:
             name: What to call it: letters, digits and ``. _ @ -``, at most 100.
             scope: ``read``; ``write``: and change documents; ``admin``: and copy the whole store.
-            expires_at: From when on it is refused, in seconds since 1970-01-01 UTC; None: never.
+            expires_at: From when on it is refused: a datetime or date, ISO 8601, or seconds since
+                1970; without a zone it is UTC. None: never.
 
         Raises:
             InvalidParameter: The name, scope or time is none, or the time has passed.
@@ -30,9 +32,10 @@ class Tokens(Namespace):
         """
         from simstore.services.access import tokens
 
-        return tokens.add_token(self._opened, name, scope, expires_at)
+        until = None if expires_at is None else time_given("expires_at", expires_at)
+        return tokens.add_token(self._opened, name, scope, until)
 
-    def list(self) -> list[Token]:
+    def list(self) -> Results[Token]:
         """Return the tokens in the order they were made, the expired and the revoked too.
 
         >>> secret = store.tokens.add("reader-1")
@@ -41,7 +44,7 @@ class Tokens(Namespace):
         """
         from simstore.services.access import tokens
 
-        return tokens.all_tokens(self._opened)
+        return Results(tokens.all_tokens(self._opened), of=Token)
 
     def revoke(self, name: str) -> None:
         """Revoke a token; servers refuse it within a second.

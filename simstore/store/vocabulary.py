@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simstore.errors import InvalidParameter, check_numbers
-from simstore.model import Policy, RefreshSummary, VocabularyStatus, VocabularyTerm
+from simstore.model import Policy, RefreshSummary, Results, VocabularyStatus, VocabularyTerm
 from simstore.storage import generations
 from simstore.store.opened import Namespace
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 class Vocabulary(Namespace):
     """The features of all documents, and generations that go by them, in ``store.vocabulary``."""
 
-    def terms(self, limit: int | None = None) -> list[VocabularyTerm]:
+    def terms(self, limit: int | None = None) -> Results[VocabularyTerm]:
         """Return the most frequent features of the stored documents.
 
         >>> [(term.term, term.document_count) for term in store.vocabulary.terms(limit=2)]
@@ -25,7 +25,7 @@ class Vocabulary(Namespace):
         from simstore.services.generations import drift
 
         check_numbers(limit=limit)
-        return drift.top_terms(self._opened, limit)
+        return Results(drift.top_terms(self._opened, limit), of=VocabularyTerm)
 
     def status(self) -> VocabularyStatus:
         """Return how far the standing generation has drifted from the vocabulary.

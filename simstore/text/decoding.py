@@ -77,6 +77,26 @@ _PIECE = 2_047
 _MOST_IN_PIECES = 1 << 16
 
 
+def digest_given(given: str | bytes) -> bytes:
+    """Return a digest that was given as bytes or as hexadecimal digits.
+
+    Raises:
+        InvalidParameter: It is none.
+    """
+    found = given if isinstance(given, bytes) else b""
+    if isinstance(given, str):
+        try:
+            found = bytes.fromhex(given)
+        except ValueError:
+            found = b""
+    if len(found) != DIGEST_BYTES:
+        raise InvalidParameter(
+            f"digest {str(given)[:50]!r}: it must be {DIGEST_BYTES} bytes, or "
+            f"{2 * DIGEST_BYTES} hexadecimal digits, as results have it"
+        )
+    return found
+
+
 def text_digest(data: bytes) -> bytes:
     """Return BLAKE2b-128 of the bytes of a text."""
     if len(data) <= _PIECE or len(data) > _MOST_IN_PIECES:

@@ -150,8 +150,8 @@ def test_one_document_of_eight_processes_is_stored_once(url: str) -> None:
         assert sorted(one.key for one in store) == sorted(key for key, _ in batches[0])
         assert all(one.revision == 1 for one in store)
         runs = store.runs.ingest(1_000)
-        assert sum(run["added"] for run in runs) == 200
-        assert sum(run["unchanged"] for run in runs) == 200 * (COPIES - 1)
+        assert sum(run.added for run in runs) == 200
+        assert sum(run.unchanged for run in runs) == 200 * (COPIES - 1)
         assert store.maintenance.fsck() == []
 
 

@@ -126,7 +126,7 @@ def test_what_was_acknowledged_is_stored_after_a_kill(tmp_path: Path, mode: str)
                 whole.setdefault(key.rpartition(" place ")[0], set()).add(held)
             assert all(len(one) == 1 for one in whole.values())
         assert set(stored) | set(duplicates) <= {key for sent in all_sent for key in sent.texts}
-        assert {run["state"] for run in runs} == {"running"}
+        assert {run.state for run in runs} == {"running"}
         counted: dict[str, Any] = runs[0]
         assert counted["added"] + counted["flagged"] == len(stored)
 
@@ -309,4 +309,4 @@ def test_a_request_that_was_not_answered_is_done_once_when_it_comes_again(tmp_pa
         assert store.maintenance.fsck() == []
         assert {one.key for one in store.list()} == sent.texts.keys()
         assert all(one.revision == 1 for one in store.list())
-        assert [run["state"] for run in store.runs.ingest()][-1] == "running"
+        assert [run.state for run in store.runs.ingest()][-1] == "running"

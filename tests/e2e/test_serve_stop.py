@@ -75,7 +75,7 @@ def test_what_was_acknowledged_before_the_end_is_stored(
     acknowledged = {key for sender in senders for key in sender.acknowledged}
     assert acknowledged <= stored(tmp_path / "s.db")
     with Store.open(tmp_path / "s.db") as store:
-        assert [run["state"] for run in store.runs.ingest()] == ["finished"]
+        assert [run.state for run in store.runs.ingest()] == ["finished"]
 
 
 def test_who_balances_load_is_told_before_the_end(tmp_path: Path) -> None:

@@ -294,7 +294,7 @@ def test_fingerprints_are_asked_for_where_they_are(tmp_path: Path) -> None:
         store.passages.build()
         with store._opened.database.read() as connection:
             snapshot = store._opened.snapshot(connection)
-            with pytest.raises(InvalidParameter, match="passages build --simhash"):
+            with pytest.raises(InvalidParameter, match=r"passages\.build\(fingerprints=True"):
                 near_passages(snapshot, "text")
         with pytest.raises(Conflict, match="without fingerprints"):
             store.passages.build(fingerprints=True)

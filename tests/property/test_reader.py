@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from simstore import Files, Store
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers, to_words
+from simstore.services.channels import fingerprint_index, pack_fingerprints
 from simstore.services.fingerprints import fingerprint_store as given_service
 from simstore.services.fingerprints.reader import Reader
-from simstore.services.generations import pack_fingerprints
-from simstore.services.query import fingerprint_index
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores
 from .strategies import bits_and_radius
@@ -324,7 +323,7 @@ def test_documents_and_fingerprints_do_not_mix(tmp_path: Path) -> None:
         assert (len(store), store.runs.ingest(), store.maintenance.fsck()) == (0, [], [])
     with (
         Store.create(tmp_path / "d.db") as store,
-        pytest.raises(InvalidParameter, match="--fingerprints-only"),
+        pytest.raises(InvalidParameter, match="fingerprints_only=True"),
     ):
         store.fingerprints.add([1])
     with pytest.raises(InvalidParameter, match="no scheme"):

@@ -93,7 +93,7 @@ def test_how_requests_are_grouped_changes_nothing(
             assert store.maintenance.fsck() == []
             outcomes.append((told(replies), state_of(store), duplicates_of(store)))
             runs = store.runs.ingest()
-            assert all(run["state"] == "finished" for run in runs)
+            assert all(run.state == "finished" for run in runs)
             assert len(runs) <= 1
     assert outcomes[0] == outcomes[1]
 

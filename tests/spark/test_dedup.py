@@ -218,13 +218,14 @@ def test_output_becomes_a_store_that_compares_nothing_again(
         monkeypatch.setattr(
             verified_edges.EdgeFinder, "spokes", lambda *_: pytest.fail("compared again")
         )
-        summary, kept = made.maintenance.import_deduped(output)
+        done = made.maintenance.import_deduped(output)
+        summary, kept = done.documents, done.clusters
         assert summary.added == len(list(store.list()))
         assert kept is not None
         assert corpus.stars_of_store(made) == corpus.stars_of_store(store)
         assert [one.key for one in made.list()] == [one.key for one in store.list()]
         assert not list(made.maintenance.fsck())
-        again, _ = made.maintenance.import_deduped(output, clusters=False)
+        again = made.maintenance.import_deduped(output, clusters=False).documents
         assert (again.added, again.updated) == (0, 0)
 
 

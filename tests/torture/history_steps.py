@@ -386,7 +386,8 @@ class Steps:
         living.close()
         living.place = other
         living.reopen()
-        before, after, backup = upgrade_store(living.place)
+        done = upgrade_store(living.place)
+        before, after, backup = done.revision_before, done.revision_after, done.backup
         same((before, backup), (after, None), "upgrade of a store that needs none")
 
     def export(self) -> None:

@@ -122,7 +122,7 @@ def _compare(folder: Path, url: str, sources: Sequence[Path]) -> None:
             figures = store.stats()
             states.append((sorted(documents), figures.distinct_fingerprints, len(store)))
             if place == url:
-                added = sum(run["added"] for run in store.runs.ingest(1_000))
+                added = sum(run.added for run in store.runs.ingest(1_000))
                 if added != len(documents):
                     raise AssertionError(f"runs added {added}, and there are {len(documents)}")
     if states[0] != states[1]:

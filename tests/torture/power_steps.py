@@ -178,7 +178,7 @@ def contents(path: Path) -> Texts:
 
 def is_by_value(store: Store) -> bool:
     """Whether a store holds fingerprints alone."""
-    return str(store.maintenance.scheme()["scheme"]).startswith("given/")
+    return store.maintenance.scheme().name == "given"
 
 
 def documents(path: Path) -> Texts:
@@ -223,7 +223,7 @@ def described(path: Path, samples: list[tuple[str, str]]) -> dict[str, Any]:
     """Return all that two stores of the same history must agree in."""
     with Store.open(path) as store:
         if is_by_value(store):
-            return {"scheme": store.maintenance.scheme(), "documents": len(store)}
+            return {"scheme": store.maintenance.scheme().record(), "documents": len(store)}
         passages = store.passages.status(sizes=False)
         clusters = None
         if store.clusters.status() is not None:

@@ -146,7 +146,7 @@ def test_first_ingest(faults: Faults, folder: Path, tmp_path: Path, kind: str) -
         assert again.code == 0, (faulted, again)
         with Store.open(folder / "store.db") as store:
             assert store.maintenance.fsck() == []
-            assert (len(store), store.maintenance.scheme()["bits"]) == (9, 100)
+            assert (len(store), store.maintenance.scheme().bits) == (9, 100)
             assert not store.stats().text_kept
         assert files(folder) == ["store.db"], faulted
 

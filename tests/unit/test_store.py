@@ -156,7 +156,7 @@ def test_statistics_are_those_of_the_documents(store: Store) -> None:
 
 
 def test_scheme_tells_its_options(tmp_path: Path, store: Store) -> None:
-    assert store.maintenance.scheme() == {
+    assert store.maintenance.scheme().record() == {
         "scheme": "web/1",
         "bits": 64,
         "weights": "log-tf",

@@ -67,7 +67,9 @@ async def runs(request: Request) -> Response:
     """List the latest runs that stored or removed documents."""
     service = service_of(request)
     found = await service.readers.run(service.store.runs.ingest, _RUNS)
-    return answer(request, "runs.html", {"runs": found, "kinds": _RUN_KINDS})
+    return answer(
+        request, "runs.html", {"runs": [run.record() for run in found], "kinds": _RUN_KINDS}
+    )
 
 
 @router.get("/rejects", dependencies=[requires("read")])

@@ -187,7 +187,7 @@ def page_state_of(request: Request) -> PageState:
 def _store_now(service: Service) -> StoreOverview:
     store = service.store
     figures = store.stats()
-    if store.maintenance.scheme().get("scheme", "").startswith("given"):
+    if store.maintenance.scheme().name == "given":
         return StoreOverview(figures, "fingerprints")
     status = store.passages.status(sizes=False)
     if status is None:
@@ -203,4 +203,8 @@ def _store_now(service: Service) -> StoreOverview:
 
 def _drawn(service: Service) -> Drawn:
     store = service.store
-    return Drawn(store.maintenance.stats_over_time(), store.runs.ingest(_RUNS), int(time.time()))
+    return Drawn(
+        store.maintenance.stats_over_time(),
+        [run.record() for run in store.runs.ingest(_RUNS)],
+        int(time.time()),
+    )

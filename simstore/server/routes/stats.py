@@ -67,7 +67,8 @@ async def stats(request: Request, sizes: bool = False) -> Response:
 async def scheme(request: Request) -> Response:
     """Return the scheme's name, version, bits and options."""
     service = service_of(request)
-    return reply(to_wire(await service.readers.run(service.store.maintenance.scheme)))
+    found = await service.readers.run(service.store.maintenance.scheme)
+    return reply(to_wire(found.record()))
 
 
 @router.get(
@@ -109,7 +110,8 @@ async def runs(request: Request, limit: _RUNS = 20) -> Response:
     The server itself is one as long as it runs.
     """
     service = service_of(request)
-    return reply({"runs": to_wire(await service.readers.run(service.store.runs.ingest, limit))})
+    found = await service.readers.run(service.store.runs.ingest, limit)
+    return reply({"runs": to_wire([run.record() for run in found])})
 
 
 @router.get(
@@ -121,7 +123,8 @@ async def runs(request: Request, limit: _RUNS = 20) -> Response:
 async def query_runs(request: Request, limit: _RUNS = 20) -> Response:
     """Return the latest query runs that are recorded; queries of the server are not."""
     service = service_of(request)
-    return reply({"runs": to_wire(await service.readers.run(service.store.runs.query, limit))})
+    found = await service.readers.run(service.store.runs.query, limit)
+    return reply({"runs": to_wire([run.record() for run in found])})
 
 
 @router.get(

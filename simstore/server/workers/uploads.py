@@ -140,7 +140,7 @@ def read_paper(
         encoding: ``auto``, ``keep``, or the encoding of texts and pages.
         limits: What it may take.
     """
-    if encoding == "auto" and sees_bytes(str(store.maintenance.scheme().get("scheme", ""))):
+    if encoding == "auto" and sees_bytes(store.maintenance.scheme().label):
         encoding = "keep"
     return read_upload(name, data, options={"encoding": encoding}, limits=limits)
 

@@ -16,6 +16,7 @@ from simstore.fingerprint.features import FeatureCounts, count_features
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.shingle_sets import ShingleSets, shingle_sets
 from simstore.fingerprint.web import WebScheme
+from simstore.model.arguments import check_fields
 from simstore.search.resemblance import Overlap, overlap
 from simstore.text.decoding import encode
 from simstore.text.normalization import DEFAULT, Normalization
@@ -77,6 +78,7 @@ class CompareOptions:
     filter_hashes: int = 4
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.units not in UNITS:
             raise InvalidParameter(f"units {self.units!r}: choose one of {', '.join(UNITS)}")
         if self.features not in FEATURES:

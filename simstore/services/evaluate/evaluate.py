@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Progress
+from simstore.model.arguments import check_fields
 from simstore.search.agreement import METHODS, OLDER
 from simstore.search.all_pairs import all_pairs
 from simstore.search.evaluation import (
@@ -24,6 +25,7 @@ from simstore.search.evaluation import (
     curves,
 )
 from simstore.search.plan import check_radius, default_radius
+from simstore.search.resemblance import check_share
 from simstore.services.evaluate.judged_documents import (
     OlderMethods,
     Scope,
@@ -65,6 +67,9 @@ class EvaluateOptions:
     candidate_radius: int | None = None
     part: Part = "none"
     older_methods: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 class EvaluateKeywords(TypedDict, total=False):
@@ -188,13 +193,15 @@ def _thresholds(state: State, options: EvaluateOptions) -> Thresholds:
     low, high = options.radii or (0, min(LARGEST_RADIUS, state.scheme.bits))
     if low > high:
         raise InvalidParameter(f"radius {low}-{high}: the first must not be above the second")
-    if not 0 < options.floor <= 1:
-        raise InvalidParameter(f"resemblance {options.floor}: above 0 and at most 1")
+    check_share("resemblance", options.floor)
     default = default_radius(state.scheme.bits)
     candidate = default if options.candidate_radius is None else options.candidate_radius
     for radius in (low, high, candidate):
         check_radius(radius, state.scheme.bits)
-    there = {"simhash": state.channels.simhash, "minhash": state.channels.minhash}
+    there = {
+        "simhash": state.channels.has_fingerprints,
+        "minhash": state.channels.has_word_sketches,
+    }
     methods = [method for method in METHODS if there.get(method, state.settings.text_kept)]
     if options.older_methods:
         check_texts(state)

@@ -12,6 +12,7 @@ from typing import Any, BinaryIO, Literal, TypedDict
 
 from simstore.errors import InvalidParameter, ReadOnlyStore, printable
 from simstore.model import LeastShares, Progress
+from simstore.model.arguments import check_fields
 from simstore.model.export import ExclusionReason, ExportedDocument
 from simstore.outputs import is_standard_output, written
 from simstore.reports.exported import CSV_COLUMNS, csv_row, json_line
@@ -71,6 +72,9 @@ class ExportOptions:
     log: str | os.PathLike[str] | None = None
     dry_run: bool = False
     replace: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
 
 class ExportKeywords(TypedDict, total=False):

@@ -21,6 +21,7 @@ from simstore.model import (
     check_names,
     with_keywords,
 )
+from simstore.model.arguments import check_fields
 from simstore.services.ingest.duplicate_checker import DuplicateRule, check_in
 from simstore.sources.reader import ReadKeywords, ReadOptions
 from simstore.storage.generations import StoreSettings
@@ -62,6 +63,7 @@ class IngestOptions:
     radius: int | None = None
 
     def __post_init__(self) -> None:
+        check_fields(self)
         if self.threads is not None and self.threads < 1:
             raise InvalidParameter(f"{self.threads} threads: there must be at least 1")
         if self.batch_documents < 1:

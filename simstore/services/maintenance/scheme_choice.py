@@ -13,6 +13,7 @@ from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.vocabulary import check_features
 from simstore.fingerprint.web import EnumeratedField, WebScheme
+from simstore.model.arguments import check_fields
 from simstore.sources.course import read_hash_table, read_stopwords
 from simstore.sources.streams import is_read_once, is_special
 from simstore.text.decoding import decode, encode
@@ -62,6 +63,9 @@ class SchemeChoice:
     accents: str | None = None
     han: str | None = None
     fields: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
 
     def given(self, *names: str) -> dict[str, Any]:
         """Return those of the options that were chosen."""

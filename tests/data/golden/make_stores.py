@@ -109,7 +109,7 @@ def describe(store: Store) -> dict[str, object]:
     """Return what a store holds and answers."""
     found = store.query_many([(key, text) for key, text in SAMPLES], QueryOptions(radius=RADIUS))
     return {
-        "scheme": store.maintenance.scheme(),
+        "scheme": store.maintenance.scheme().record(),
         "documents": [
             [one.key, one.text, one.fingerprint, one.collection, dict(one.metadata), one.revision,
              one.duplicate_of]

@@ -163,7 +163,7 @@ def test_long_argument_is_cut_in_the_message_and_whole_beside_it(key: str) -> No
     error = errors.DocumentNotFound(key)
     assert len(str(error)) < 4_000
     assert str(error).startswith("no document has the key '")
-    assert str(error).endswith("`simstore list` shows the keys")
+    assert str(error).endswith("`store.list()` shows the keys")
     assert error.key == key
 
 

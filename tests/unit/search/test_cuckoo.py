@@ -95,7 +95,7 @@ def test_a_full_table_says_so_and_stays_as_it_is() -> None:
     assert 6 <= len(taken) <= 8
     assert all(one in table for one in taken)
     before = table.slots.copy()
-    with pytest.raises(FilterFull, match="--capacity"):
+    with pytest.raises(FilterFull, match="capacity="):
         table.add_many(words_of(hashes[:40]))
     assert (table.slots == before).all()
 

@@ -22,7 +22,7 @@ from simstore.errors import (
 from simstore.model import Document, RemoveRequest, WriteRequest
 from simstore.server.workers import write_queue
 from simstore.server.workers.write_queue import WriteQueue
-from simstore.services.generations import pack_fingerprints
+from simstore.services.channels import pack_fingerprints
 from simstore.services.ingest import writer
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
@@ -55,7 +55,7 @@ def test_what_waits_together_is_committed_together(store: Store) -> None:
     assert queue.counters.groups <= 2
     assert (queue.counters.requests, queue.counters.documents) == (40, 40)
     assert queue.drain(60)
-    assert [run["added"] for run in store.runs.ingest()] == [40]
+    assert [run.added for run in store.runs.ingest()] == [40]
 
 
 def test_groups_hold_no_more_than_they_may(store: Store) -> None:

@@ -60,7 +60,7 @@ def test_it_writes_as_a_thread_does(place: Path, process: WriterProcess) -> None
         assert queue.submit(RemoveRequest(("a",))).result(60).removed == 1
         assert queue.drain(60)
         (run,) = store.runs.ingest()
-        assert (run["added"], run["flagged"], run["state"]) == (1, 2, "finished")
+        assert (run.added, run.flagged, run.state) == (1, 2, "finished")
 
 
 def test_a_death_is_told_of_and_loses_nothing(place: Path, process: WriterProcess) -> None:

@@ -14,8 +14,8 @@ from stores import SIMTOOL, WEB, create, raw
 from simstore.errors import CorruptStore, InvalidParameter, NotFound
 from simstore.model import Clustering, Document, LeastShares
 from simstore.search.set_pool import SetPool
+from simstore.services.channels.pack_sketches import pack
 from simstore.services.clusters.cluster import ClusterOptions
-from simstore.services.generations.pack_sketches import pack
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import documents
 from simstore.store import Store
@@ -216,7 +216,7 @@ def test_members_resemble_their_canonical_document_and_canonical_ones_not_each_o
 def test_answer_is_the_same_packed(tmp_path: Path) -> None:
     with filled(tmp_path, crowd()) as store:
         before = store.clusters.once()
-        assert pack(store._opened)
+        assert pack(store._opened, "minhash")
         assert store.clusters.once() == before
 
 
@@ -275,14 +275,14 @@ def test_without_texts_the_sketches_judge(tmp_path: Path) -> None:
         assert [m.key for m in cluster.members][:2] == ["a", "b"]
         assert [m.basis for m in cluster.members][:2] == ["same", "sketch"]
         assert cluster.members[1].resemblance == pytest.approx(plain_resemblance(A, B), abs=0.15)
-        with pytest.raises(NotFound, match=r"no texts.*without it.*--no-text"):
+        with pytest.raises(NotFound, match=r"no texts.*without it.*text=False"):
             store.clusters.once(ClusterOptions(exact_join=True))
 
 
 def test_without_texts_and_sketches_nothing_can_be_verified(tmp_path: Path) -> None:
     with filled(tmp_path, CHAIN, text=False, channels=["simhash"]) as store:
         for exact_join in (False, True):
-            with pytest.raises(NotFound, match="--no-text"):
+            with pytest.raises(NotFound, match="text=False"):
                 store.clusters.once(ClusterOptions(exact_join=exact_join))
 
 
@@ -406,7 +406,7 @@ def test_parameters_out_of_range_are_refused(tmp_path: Path, options: ClusterOpt
 def test_radius_of_a_store_without_fingerprints_is_refused(tmp_path: Path) -> None:
     with (
         filled(tmp_path, CHAIN, channels=["minhash"]) as store,
-        pytest.raises(InvalidParameter, match="--channels both"),
+        pytest.raises(InvalidParameter, match=r"reindex\(channels="),
     ):
         store.clusters.once(ClusterOptions(radius=3))
 

@@ -264,7 +264,7 @@ def test_a_file_is_there_as_a_whole_or_not_at_all(
 ) -> None:
     path, log = tmp_path / "all.jsonl", tmp_path / "log.jsonl"
     path.write_text("before")
-    with pytest.raises(OutputExists, match="--force"):
+    with pytest.raises(OutputExists, match="replace=True"):
         store.export(path)
     assert path.read_text() == "before"
 
@@ -294,13 +294,18 @@ def test_the_same_store_gives_the_same_bytes(store: Store, tmp_path: Path) -> No
 def test_wrong_options_are_refused(store: Store, tmp_path: Path) -> None:
     target = tmp_path / "x.jsonl"
     for options, words in (
-        (ExportOptions("some"), "part 'some'"),  # type: ignore[arg-type]
-        (ExportOptions(format="xlsx"), "format 'xlsx'"),  # type: ignore[arg-type]
-        (ExportOptions(log=tmp_path / "log"), "unique part"),
-        (ExportOptions("unique", log=tmp_path / "." / "x.jsonl"), "one file"),
+        ({"part": "some"}, "part must be one of .*'some'"),
+        ({"format": "xlsx"}, "format must be one of .*'xlsx'"),
+        ({"log": tmp_path / "log"}, "unique part"),
+        ({"part": "unique", "log": tmp_path / "." / "x.jsonl"}, "one file"),
     ):
         with pytest.raises(InvalidParameter, match=words):
-            store.export(target, options)
+            store.export(target, **options)
+    for name in ("x.tsv", "x.TSV.gz", "x.xml", "x.xlsx"):
+        with pytest.raises(InvalidParameter, match="name the file"):
+            store.export(tmp_path / name)
+        assert not (tmp_path / name).exists()
+    assert store.export(tmp_path / "x.xml", format="jsonl").document_count == len(store)
     with Store.create(tmp_path / "f.db", fingerprints_only=True) as bare:
         with pytest.raises(InvalidParameter):
             bare.export(target)

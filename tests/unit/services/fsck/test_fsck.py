@@ -442,7 +442,7 @@ def test_corrupt_document_frequencies_are_found_and_mended(tmp_path: Path, blob:
     filled(tmp_path, IDF).close()
     found = after(tmp_path, ("UPDATE generation_frequency SET frequencies = ?", (blob,)))
     assert [(one.invariant, one.remedy) for one in found] == [
-        ("frequencies", "run `simstore vocabulary refresh --anyway`")
+        ("frequencies", "run `store.vocabulary.refresh(force=True)`")
     ]
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(CorruptStore, match="document frequencies"):

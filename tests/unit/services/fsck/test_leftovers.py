@@ -78,7 +78,7 @@ def test_kept_clusters_of_which_an_index_alone_names_a_pair_are_a_named_error(
         monkeypatch.setattr(
             cluster_storage, "members", lambda _, centres, _rule: {centres[0]: [centres[1]]}
         )
-        with pytest.raises(CorruptStore, match="clusters --rebuild"):
+        with pytest.raises(CorruptStore, match=r"clusters\.build\(rebuild=True"):
             list(store.clusters.list())
 
 
@@ -120,7 +120,10 @@ def test_half_a_layout_of_kept_clusters_is_found(tmp_path: Path, column: str) ->
         connection.execute(f"UPDATE clustering SET {column} = NULL")
     with Store.open(tmp_path / "s.db") as store:
         (found,) = store.maintenance.fsck()
-        assert (found.invariant, found.remedy) == ("clusters", "`simstore clusters --rebuild`")
+        assert (found.invariant, found.remedy) == (
+            "clusters",
+            "`store.clusters.build(rebuild=True)`",
+        )
         store.clusters.build(rebuild=True)
         assert store.maintenance.fsck() == []
 
@@ -227,7 +230,7 @@ def test_second_rule_of_kept_clusters_is_a_named_error(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.db") as store:
         for ask in (lambda: list(store.clusters.list()), store.clusters.build):
             with pytest.raises(
-                CorruptStore, match=r"not the one row that it should.*simstore fsck"
+                CorruptStore, match=r"not the one row that it should.*maintenance\.fsck"
             ):
                 ask()
         assert {one.invariant for one in store.maintenance.fsck()} == {"file"}

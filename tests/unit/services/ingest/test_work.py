@@ -143,7 +143,7 @@ def test_batches_before_a_document_that_cannot_be_used_are_kept(
             store.add_many(given, threads=threads)
         assert [one.key for one in store] == ["0", "1", "2", "3"]
         assert store.maintenance.fsck() == []
-        assert [run["state"] for run in store.runs.ingest()] == ["interrupted"]
+        assert [run.state for run in store.runs.ingest()] == ["interrupted"]
 
 
 def test_a_transaction_is_written_before_the_next_one_is_read(

@@ -250,7 +250,7 @@ def test_copy_goes_on_only_from_the_same_state(tmp_path: Path) -> None:
         copy_store(one, other, on_progress=end)
     with Store.open(one) as store:
         store.add("later", "Something more.")
-    with pytest.raises(Conflict, match="--restart"):
+    with pytest.raises(Conflict, match="restart=True"):
         copy_store(one, other)
     copy_store(one, other, restart=True)
     assert held(other) == held(one)

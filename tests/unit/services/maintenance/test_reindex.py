@@ -125,7 +125,7 @@ def test_store_takes_no_documents_while_a_reindex_is_under_way(tmp_path: Path) -
     with filled(tmp_path) as store:
         with pytest.raises(Interrupted):
             store.maintenance.reindex(WIDE, on_progress=interrupt)
-        with pytest.raises(ReindexInProgress, match="--resume"):
+        with pytest.raises(ReindexInProgress, match="resume=True"):
             store.add("new", "text")
         with pytest.raises(ReindexInProgress):
             store.remove("bread")

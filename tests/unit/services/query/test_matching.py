@@ -13,8 +13,8 @@ from stores import SIMTOOL, create
 from simstore import Files
 from simstore.errors import InvalidParameter
 from simstore.model import Match, QueryOptions, SampleResult
+from simstore.services.channels.pack_sketches import pack
 from simstore.services.features import feature_counts
-from simstore.services.generations.pack_sketches import pack
 from simstore.storage import vocabularies
 from simstore.store import Store
 from simstore.text.normalization import normalize
@@ -43,7 +43,7 @@ def store(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
         made.add_many((f"{p.language} {p.name}", p.a) for p in PAIRS)
         made.add_many((f"odd {name}", text) for name, text in texts.ODD.items())
         if request.param == "packed":
-            assert pack(made._opened)
+            assert pack(made._opened, "minhash")
         yield made
 
 
@@ -205,7 +205,7 @@ def test_likeness_that_cannot_be_told_is_refused(
 ) -> None:
     with (
         create(tmp_path, **options) as store,
-        pytest.raises(InvalidParameter, match=r"likeness needs .* --no-"),
+        pytest.raises(InvalidParameter, match=r"likeness needs .* (text|vocabulary)=False"),
     ):
         ask(store, "text", **asked)
 
@@ -302,7 +302,7 @@ def test_recorded_run_says_how_it_was_asked(tmp_path: Path) -> None:
         asked = QueryOptions(radius=0, min_features=0, min_resemblance=0.0, verify=False)
         store.query_many(Files(str(path)), asked, record=True)
         (run,) = store.runs.query()
-    assert run["options"] == {
+    assert run.options == {
         "radius": 0, "min_features": 0, "min_resemblance": 0.0, "verify": False,
     }  # fmt: skip
 

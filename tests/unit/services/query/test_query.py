@@ -147,7 +147,7 @@ def test_only_the_latest_runs_are_kept(tmp_path: Path, monkeypatch: pytest.Monke
     with filled(tmp_path) as store:
         for _ in range(5):
             store.query_many(Files(str(path)), record=True)
-        assert [run["run_id"] for run in store.runs.query()] == [5, 4, 3]
+        assert [run.run_id for run in store.runs.query()] == [5, 4, 3]
         with pytest.raises(RunNotFound):
             store.report(2)
     assert rows(tmp_path, "SELECT DISTINCT run_id FROM query_sample ORDER BY 1") == [

@@ -6,9 +6,8 @@ pack is gone on with by the next one, and answers are the same before, meanwhile
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from simstore.errors import InvalidParameter
+from simstore.model import Progress
 from simstore.search.pages import PACKED_BITS
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
@@ -27,8 +26,6 @@ _BUSY_TAIL = 750_000
 BATCH_FINGERPRINTS = 1 << 20
 _BATCH_SHARE = 2
 UNPACK_FINGERPRINTS = 1 << 18
-
-Progress = Callable[[int, int], None]
 
 
 def pack_long_tail(opened: OpenStore, *, is_busy: bool = False) -> bool:

@@ -11,17 +11,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simstore.errors import InvalidParameter, MissingExtra
-from simstore.model import (
-    Cluster,
-    Clustering,
-    Match,
-    QueryRun,
-    Rejection,
-    SampleResult,
-    StoredCluster,
-    StoredRejection,
-)
-from simstore.reports.clusters import numbered
 
 if TYPE_CHECKING:
     import pandas
@@ -75,10 +64,11 @@ def to_frame(found: Any, *, of: type | None = None) -> pandas.DataFrame:
         pandas = import_module("pandas")
     except ImportError:
         raise MissingExtra("a DataFrame", "pandas") from None
-    if isinstance(found, QueryRun):
-        found, of = found.samples, SampleResult
-    elif isinstance(found, Clustering):
-        found, of = found.clusters, Cluster
+    held = getattr(type(found), "_HOLDS", None)
+    if held is not None:
+        found, of = getattr(found, held[0]), held[1]
+    elif is_dataclass(found) and not isinstance(found, type):
+        found = (found,)
     if not isinstance(found, Iterable) or isinstance(found, str | bytes | Mapping):
         found = (found,)
     results = iter(found)
@@ -108,16 +98,24 @@ def _all_of(kind: type, results: Iterable[Any]) -> Iterator[Any]:
 
 def _shape(kind: type) -> tuple[Columns, Callable[[Iterable[Any]], Iterator[_Row]]]:
     """Return the columns of a kind of results, and what makes rows of them."""
-    if kind is SampleResult:
+    shape = getattr(kind, "_SHAPE", "fields")
+    if shape == "matches":
         return _MATCH_COLUMNS, _match_rows
-    if kind is Cluster:
-        return _CLUSTER_COLUMNS, lambda clusters: _member_rows(numbered(clusters))
-    if kind is StoredCluster:
-        return _CLUSTER_COLUMNS, _member_rows
-    if kind is StoredRejection:
-        own = {name: dtype for name, dtype in _fields_of(kind).items() if name != "rejection"}
-        return own | _fields_of(Rejection), lambda results: (
-            (*_values(one, own), *_values(one.rejection, _fields_of(Rejection))) for one in results
+    if shape == "places":
+        # Clusters of the moment have no names, but places.
+        return _CLUSTER_COLUMNS, lambda clusters: (
+            row for place, one in enumerate(clusters, 1) for row in _member_rows(place, one.members)
+        )
+    if shape == "members":
+        return _CLUSTER_COLUMNS, lambda clusters: (
+            row for one in clusters for row in _member_rows(one.cluster_id, one.members)
+        )
+    parts = getattr(kind, "_PARTS", None)
+    if parts is not None:
+        name, part = parts
+        own = {one: dtype for one, dtype in _fields_of(kind).items() if one != name}
+        return own | _fields_of(part), lambda results: (
+            (*_values(one, own), *_values(getattr(one, name), _fields_of(part))) for one in results
         )
     columns = _fields_of(kind)
     return columns, lambda results: (_values(result, columns) for result in results)
@@ -134,7 +132,7 @@ def _values(result: Any, names: Iterable[str]) -> _Row:
     return tuple(_cell(name, getattr(result, name)) for name in names)
 
 
-def _match_rows(samples: Iterable[SampleResult]) -> Iterator[_Row]:
+def _match_rows(samples: Iterable[Any]) -> Iterator[_Row]:
     for sample in samples:
         if not sample.matches:
             yield (sample.key, *(None,) * (len(_MATCH_COLUMNS) - 2), sample.too_short)
@@ -142,7 +140,7 @@ def _match_rows(samples: Iterable[SampleResult]) -> Iterator[_Row]:
             yield (sample.key, rank, *_of_match(match), sample.too_short)
 
 
-def _of_match(match: Match) -> _Row:
+def _of_match(match: Any) -> _Row:
     return (
         match.key, match.distance, match.document_id, _cell("channels", match.channels),
         match.resemblance, match.containment, match.containment_reverse, match.basis,
@@ -151,14 +149,13 @@ def _of_match(match: Match) -> _Row:
     )  # fmt: skip
 
 
-def _member_rows(clusters: Iterable[StoredCluster]) -> Iterator[_Row]:
-    for cluster in clusters:
-        for place, member in enumerate(cluster.members):
-            yield (
-                cluster.cluster_id, member.key, "member" if place else "canonical",
-                member.distance, member.resemblance, member.likeness, member.basis,
-                member.document_id,
-            )  # fmt: skip
+def _member_rows(cluster_id: int, members: Iterable[Any]) -> Iterator[_Row]:
+    for place, member in enumerate(members):
+        yield (
+            cluster_id, member.key, "member" if place else "canonical",
+            member.distance, member.resemblance, member.likeness, member.basis,
+            member.document_id,
+        )  # fmt: skip
 
 
 def _cell(name: str, value: Any) -> Any:

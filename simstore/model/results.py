@@ -1,0 +1,212 @@
+"""How results show themselves, and the lists and streams they come in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, fields
+from html import escape
+from itertools import islice
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+if TYPE_CHECKING:
+    import pandas
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+# Two lines of a terminal, less what stands around them.
+_MOST_CHARACTERS = 150
+_MOST_VALUE = 48
+# Results that a list shows of itself in words, and rows of a table in a notebook.
+_MOST_SHOWN, _MOST_ROWS = 3, 20
+
+
+class Shown:
+    """A result that shows itself in a line or two, as a table in a notebook, and as a DataFrame."""
+
+    __slots__ = ()
+    # Fields that are told first.
+    _FIRST: ClassVar[tuple[str, ...]] = ()
+    # As a DataFrame: the field whose results are its rows, and their class; a field whose own
+    # fields are columns, and its class; a shape of its own.
+    _HOLDS: ClassVar[tuple[str, type] | None] = None
+    _PARTS: ClassVar[tuple[str, type] | None] = None
+    _SHAPE: ClassVar[str] = "fields"
+
+    def __repr__(self) -> str:
+        parts: list[str] = []
+        length = len(type(self).__name__)
+        for name, value in told_fields(self):
+            part = f"{name}={brief(value)}"
+            length += len(part) + 2
+            if length > _MOST_CHARACTERS:
+                parts.append("...")
+                break
+            parts.append(part)
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        rows = [(name, brief(value)) for name, value in told_fields(self)]
+        return html_table(type(self).__name__, ("", ""), rows)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the result as a DataFrame: a row for it, or for each result that it holds.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        from simstore.model.frames import to_frame
+
+        return to_frame(self)
+
+
+class Results(list[T]):
+    """A list of results, that is shown in a line or two, and as a table in a notebook.
+
+    >>> matches = store.query(text)
+    >>> len(matches), matches[0].key
+    (2, 'ferry-2025')
+    """
+
+    __slots__ = ("_of",)
+
+    def __init__(self, results: Iterable[T] = (), *, of: type | None = None) -> None:
+        """Hold results.
+
+        Args:
+            results: The results.
+            of: Of which kind they are, for a DataFrame where there are none.
+        """
+        super().__init__(results)
+        self._of = of
+
+    def __repr__(self) -> str:
+        if len(self) <= _MOST_SHOWN:
+            return super().__repr__()
+        shown = ", ".join(map(repr, self[:_MOST_SHOWN]))
+        return f"[{shown}, ... {len(self):,} in all]"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return how it is made anew."""
+        return _made_anew, (list(self), self._of)
+
+    def _repr_html_(self) -> str:
+        return table_of(self, len(self))
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return the results as a DataFrame, a row each.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        from simstore.model.frames import to_frame
+
+        return to_frame(self, of=self._of)
+
+
+def _made_anew(results: list[Any], of: type | None) -> Results[Any]:
+    return Results(results, of=of)
+
+
+class Stream(Iterator[T_co]):
+    """Results that are read one after the other, once.
+
+    >>> [document.key for document in store.list()]
+    ['ferry-2025', 'ferry-2026', 'bread-1']
+    >>> len(store.list().to_frame())
+    3
+    """
+
+    def __init__(self, results: Iterable[T_co], *, of: type) -> None:
+        """Read results.
+
+        Args:
+            results: The results.
+            of: Of which kind they are.
+        """
+        self._results = iter(results)
+        self._of = of
+
+    def __next__(self) -> T_co:
+        return next(self._results)
+
+    def __repr__(self) -> str:
+        return f"<{self._of.__name__}s, read by a loop, list() or to_frame()>"
+
+    def close(self) -> None:
+        """Stop reading; the snapshot they are read from is given back."""
+        close = getattr(self._results, "close", None)
+        if close is not None:
+            close()
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return what is left to read as a DataFrame, a row each.
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        from simstore.model.frames import to_frame
+
+        return to_frame(self._results, of=self._of)
+
+
+def told_fields(result: Any) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a result that say something: not None, and not what they usually are."""
+    first = getattr(type(result), "_FIRST", ())
+    for field in sorted(
+        fields(result),
+        key=lambda one: first.index(one.name) if one.name in first else len(first),
+    ):
+        value = getattr(result, field.name)
+        usual = field.default
+        if usual is MISSING and field.default_factory is not MISSING:
+            usual = field.default_factory()
+        if value is not None and (usual is MISSING or value != usual):
+            yield field.name, value
+
+
+def brief(value: Any) -> str:
+    """Return a value in a few characters."""
+    if isinstance(value, float):
+        return repr(round(value, 4))
+    if isinstance(value, str):
+        shown = value if len(value) <= _MOST_VALUE else f"{value[:_MOST_VALUE]}..."
+        return repr(shown)
+    if isinstance(value, Mapping | Sequence) and not isinstance(value, bytes):
+        found = repr(value)
+        if len(found) <= _MOST_VALUE:
+            return found
+        return f"<{len(value):,} {_kind_of(value)}>"
+    found = repr(value)
+    return found if len(found) <= 2 * _MOST_VALUE else f"{found[: 2 * _MOST_VALUE]}..."
+
+
+def _kind_of(values: Mapping[Any, Any] | Sequence[Any]) -> str:
+    first = next(iter(values), None)
+    return "values" if isinstance(values, Mapping) or first is None else type(first).__name__
+
+
+def table_of(results: Iterable[Any], count: int | None = None) -> str:
+    """Return the first results as a table of HTML.
+
+    Args:
+        results: Results of one kind.
+        count: How many there are.
+    """
+    shown = list(islice(results, _MOST_ROWS))
+    told = [dict(told_fields(one)) if hasattr(one, "__dataclass_fields__") else {"": one}
+            for one in shown]  # fmt: skip
+    names = list(dict.fromkeys(name for one in told for name in one))
+    rows = [[brief(one[name]) if name in one else "" for name in names] for one in told]
+    title = "" if count is None or count <= len(shown) else f"the first {len(shown)} of {count:,}"
+    return html_table(title, names, rows)
+
+
+def html_table(title: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table of HTML."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in names) if any(names) else ""
+    body = "".join(
+        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
+    )
+    caption = f"<caption>{escape(title)}</caption>" if title else ""
+    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

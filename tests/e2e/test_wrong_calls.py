@@ -1,0 +1,162 @@
+"""Calls with values of a wrong type, on a store and on a client of a server: one named error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from served import serve
+
+from simstore import Client, InvalidParameter, QueryOptions, Store, StoreProtocol
+
+pytestmark = pytest.mark.sqlite
+
+TEXT = "The ferry to the island leaves the harbour at nine every morning except on Sundays."
+
+
+@pytest.fixture(scope="module", params=["store", "client"])
+def held(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[StoreProtocol]:
+    place = tmp_path_factory.mktemp("held") / "held.db"
+    with Store(place) as store:
+        store.add("ferry", TEXT)
+        store.clusters.build()
+        store.passages.build()
+        if request.param == "store":
+            yield store
+            return
+    with serve(place) as served, Client(served.url) as client:
+        yield client
+
+
+WRONG: dict[str, Callable[[Any], Any]] = {
+    "add: key": lambda held: held.add(5, TEXT),
+    "add: no text": lambda held: held.add("a", None),
+    "add: bytes": lambda held: held.add("a", b"text"),
+    "add: title": lambda held: held.add("a", TEXT, title=5),
+    "add: metadata": lambda held: held.add("a", TEXT, metadata="lang"),
+    "add: links": lambda held: held.add("a", TEXT, links=5),
+    "add: seen_at": lambda held: held.add("a", TEXT, seen_at="yesterday"),
+    "add: on_duplicate": lambda held: held.add("a", TEXT, on_duplicate="drop"),
+    "add: radius": lambda held: held.add("a", TEXT, on_duplicate="flag", radius="3"),
+    "add: resemblance": lambda held: held.add("a", TEXT, on_duplicate="flag", min_resemblance="x"),
+    "add_many: a number": lambda held: held.add_many(7),
+    "add_many: None": lambda held: held.add_many(None),
+    "add_many: a text": lambda held: held.add_many("text"),
+    "add_many: texts": lambda held: held.add_many(["one text", "another"]),
+    "add_many: one document": lambda held: held.add_many({"key": "a", "text": "b"}),
+    "add_many: triples": lambda held: held.add_many([("a", "b", "c")]),
+    "add_many: no text": lambda held: held.add_many([{"id": "a"}]),
+    "add_many: threads": lambda held: held.add_many([("a", "b")], threads="many"),
+    "add_many: progress": lambda held: held.add_many([("a", "b")], progress="yes"),
+    "ingest: a number": lambda held: held.ingest(5),
+    "ingest: None": lambda held: held.ingest(None),
+    "ingest: bytes": lambda held: held.ingest(b"a.txt"),
+    "ingest: no names": lambda held: held.ingest([]),
+    "ingest: numbers": lambda held: held.ingest([1, 2]),
+    "ingest: strict": lambda held: held.ingest("a.txt", strict="no"),
+    "ingest: format": lambda held: held.ingest("a.txt", format=5),
+    "query: None": lambda held: held.query(None),
+    "query: bytes": lambda held: held.query(b"text"),
+    "query: radius": lambda held: held.query(TEXT, radius="3"),
+    "query: radius of halves": lambda held: held.query(TEXT, radius=1.5),
+    "query: limit": lambda held: held.query(TEXT, limit=True),
+    "query: first": lambda held: held.query(TEXT, first="yes"),
+    "query: resemblance": lambda held: held.query(TEXT, min_resemblance="high"),
+    "query: collection": lambda held: held.query(TEXT, collection=["news"]),
+    "query: where": lambda held: held.query(TEXT, where="lang=en"),
+    "query: channels": lambda held: held.query(TEXT, channels=5),
+    "query: plan": lambda held: held.query(TEXT, plan="fast"),
+    "query: options": lambda held: held.query(TEXT, {"radius": 3}),
+    "query_many: a text": lambda held: held.query_many("text"),
+    "query_many: a number": lambda held: held.query_many(5),
+    "query_many: numbers": lambda held: held.query_many([5]),
+    "query_many: options": lambda held: held.query_many([TEXT], 5),
+    "check: None": lambda held: held.check(None),
+    "check: high": lambda held: held.check(TEXT, high="very"),
+    "check_many: numbers": lambda held: list(held.check_many([5])),
+    "compare: numbers": lambda held: held.compare(1, 2),
+    "compare: shingle": lambda held: held.compare("ferry", "ferry", shingle="5"),
+    "get: None": lambda held: held.get(None),
+    "get: bytes": lambda held: held.get(b"ferry"),
+    "list: limit": lambda held: held.list(limit="10"),
+    "list: with_text": lambda held: held.list(with_text=1),
+    "remove: a number": lambda held: held.remove(5),
+    "remove: numbers": lambda held: held.remove([5]),
+    "seen: a number": lambda held: held.seen(5),
+    "seen: nothing": lambda held: held.seen(),
+    "seen: digits": lambda held: held.seen(digest="12ab"),
+    "seen: no digits": lambda held: held.seen(digest="x" * 32),
+    "seen: short bytes": lambda held: held.seen(digest=b"12"),
+    "seen: no bytes": lambda held: held.seen(digest=b""),
+    "stats: sizes": lambda held: held.stats(sizes="all"),
+    "clusters.list: size": lambda held: held.clusters.list("two"),
+    "clusters.of: None": lambda held: held.clusters.of(None),
+    "clusters.members: a key": lambda held: held.clusters.members("ferry"),
+    "duplicates.list: state": lambda held: list(held.duplicates.list(state="lost")),
+    "rejects.list: number": lambda held: held.rejects.list("first"),
+    "runs.ingest: limit": lambda held: held.runs.ingest("all"),
+    "filters.known: of": lambda held: held.filters.known(of=5),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_value_of_a_wrong_type_is_an_invalid_parameter(held: StoreProtocol, name: str) -> None:
+    with pytest.raises(InvalidParameter):
+        WRONG[name](held)
+    assert len(held) == 1
+
+
+ONLY_STORE: dict[str, Callable[[Store], Any]] = {
+    "expire: a number": lambda store: store.expire(90),  # type: ignore[arg-type]
+    "expire: digits": lambda store: store.expire("90"),
+    "expire: nothing": lambda store: store.expire(),
+    "export: None": lambda store: store.export(None),  # type: ignore[arg-type]
+    "export: a number": lambda store: store.export(5),  # type: ignore[arg-type]
+    "export: xlsx": lambda store: store.export("x.xlsx"),
+    "export: part": lambda store: store.export("x.jsonl", part="some"),  # type: ignore[arg-type]
+    "report: a word": lambda store: store.report("last"),  # type: ignore[arg-type]
+    "clusters.build: policy": lambda store: store.clusters.build(policy=5),  # type: ignore[arg-type]
+    "clusters.once: resemblance": lambda store: store.clusters.once(min_resemblance="x"),  # type: ignore[arg-type]
+    "tokens.add: scope": lambda store: store.tokens.add("a", scope="all"),  # type: ignore[arg-type]
+    "tokens.add: time": lambda store: store.tokens.add("a", expires_at="never"),
+    "vocabulary.policy": lambda store: store.vocabulary.set_policy("cold"),  # type: ignore[arg-type]
+    "passages.build: window": lambda store: store.passages.build(window="30"),  # type: ignore[arg-type]
+    "maintenance.backup": lambda store: store.maintenance.backup(5),  # type: ignore[arg-type]
+    "maintenance.compact": lambda store: store.maintenance.compact("42x3"),  # type: ignore[arg-type]
+    "Store: a number": lambda _store: Store(5),  # type: ignore[arg-type]
+    "Store: synchronous": lambda _store: Store("x.db", synchronous="fast"),  # type: ignore[arg-type]
+    "Store.create: scheme": lambda _store: Store.create("x.db", scheme=5),  # type: ignore[arg-type]
+    "QueryOptions": lambda _store: QueryOptions(radius="3"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", ONLY_STORE)
+def test_so_it_is_of_what_a_store_alone_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with Store(":memory:") as store:
+        store.add("ferry", TEXT)
+        with pytest.raises(InvalidParameter):
+            ONLY_STORE[name](store)
+        assert len(store) == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_keyword_that_is_no_option_is_a_type_error_with_the_nearest(held: StoreProtocol) -> None:
+    with pytest.raises(TypeError, match="did you mean 'radius'"):
+        held.query(TEXT, radus=3)  # type: ignore[call-arg]
+    with pytest.raises(TypeError, match="did you mean 'key_field'"):
+        held.add_many([("a", "b")], key_feild="url")  # type: ignore[call-arg]
+
+
+def test_what_may_as_well_be_written_is_taken(held: StoreProtocol) -> None:
+    wanted = [match.key for match in held.query(TEXT)]
+    assert [match.key for match in held.query(TEXT, channels=["simhash"])] == wanted  # type: ignore[arg-type]
+    assert [match.key for match in held.query(TEXT, channels="simhash")] == wanted  # type: ignore[arg-type]
+    assert not held.query(TEXT, where={"lang": "en"})
+    assert [one.key for one in held.seen(digest=held.get("ferry").digest)] == ["ferry"]
