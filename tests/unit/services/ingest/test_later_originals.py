@@ -96,12 +96,16 @@ def test_a_link_decides_within_the_time_between_visits_as_show_says(store: Store
     assert told(store)["later"] == ("skipped", site + "new")
 
 
+# Like A and C, and more like C.
+NEAR_C = " ".join([*(f"other{place}" for place in range(7)), *A.split()[7:]])
+
+
 @pytest.mark.parametrize("together", [False, True])
-def test_original_that_proves_to_be_older_takes_a_duplicate_from_a_later_original(
+def test_original_that_proves_to_be_older_takes_a_duplicate_that_resembles_it_most(
     store: Store, together: bool
 ) -> None:
-    documents = [dated("a", A, seen_at=5 * DAY), dated("b", B, seen_at=9 * DAY)]
-    documents.append(dated("c", C, seen_at=7 * DAY))
+    documents = [dated("a", A, seen_at=5 * DAY), dated("b", NEAR_C, seen_at=9 * DAY)]
+    documents.append(dated("c", C, seen_at=11 * DAY))
     add_dated(store, *documents, mode="flag")
     assert told(store) == {"b": ("flagged", "a")}
     # An older record: it changes nothing of c but the time since when it is known.
@@ -114,7 +118,8 @@ def test_original_that_proves_to_be_older_takes_a_duplicate_from_a_later_origina
 def test_original_that_proves_to_be_older_takes_a_duplicate_that_is_older_than_its_original(
     store: Store,
 ) -> None:
-    add_dated(store, dated("a", A, seen_at=5 * DAY), dated("b", B, seen_at=9 * DAY), mode="flag")
+    documents = [dated("a", A, seen_at=5 * DAY), dated("b", NEAR_C, seen_at=9 * DAY)]
+    add_dated(store, *documents, mode="flag")
     # With `keep` nobody looks for the original anew.
     add_dated(store, dated("b", UNLIKE, seen_at=2 * DAY), mode="keep")
     add_dated(store, dated("c", C, seen_at=4 * DAY), mode="flag")
