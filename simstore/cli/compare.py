@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simstore.cli.messages import log
 from simstore.cli.options import (
     common_options,
     format_option,
@@ -280,6 +281,9 @@ def _write(comparison: Comparison, output_format: str) -> None:
 
     if output_format == "table":
         print_table(report.TEXT_COLUMNS, report.text_rows(comparison))
+        for letter, text in (("A", comparison.first), ("B", comparison.second)):
+            if text.flags:
+                log.warning("%s hides words: %s", letter, ", ".join(text.flags))
         click.echo()
         print_table(report.COLUMNS, report.measure_rows(comparison))
         return

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
+from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import progress, time_text
 from simstore.cli.parameters import command, completed, count, flag, option
@@ -98,7 +99,7 @@ def show(key: str, with_text: bool, original: str, output_format: str) -> None:
     document: StoredDocument | None = None
     with open_store(read_only=True, served=True) as store:
         try:
-            document = store.get(key, with_text=with_text)
+            document = store.get(key)
         except DocumentNotFound:
             # A key that was skipped has a story too.
             if with_text or store.seen(key) is None:
@@ -107,6 +108,8 @@ def show(key: str, with_text: bool, original: str, output_format: str) -> None:
     if document is not None and story is None:
         if document.text is None:
             raise click.ClickException("this store keeps no texts (it was made with --no-text)")
+        if document.flags:
+            log.warning("this text hides words: %s", ", ".join(document.flags))
         write_blocks([encode(document.text)])
     elif story is not None:
         _show(document, story, output_format)
@@ -124,6 +127,8 @@ def _show(document: StoredDocument | None, story: Story, output_format: str) -> 
         record["first_seen"] = time_text(document.first_seen)
         record["last_seen"] = time_text(document.last_seen)
         record["metadata"] = to_json(record["metadata"])
+        if "flags" in record:
+            record["flags"] = ", ".join(record["flags"])
         facts += [(name.replace("_", " "), value) for name, value in record.items()]
     print_facts([*facts, *story_facts(story)])
 
@@ -131,6 +136,9 @@ def _show(document: StoredDocument | None, story: Story, output_format: str) -> 
 def _record(document: Any) -> dict[str, Any]:
     record = asdict(document)
     record.pop("text")
+    flags = record.pop("flags")
+    if flags:
+        record["flags"] = flags
     for name in ("key", "source", "duplicate_of"):
         if record[name] is not None:
             record[name] = printable(record[name])

@@ -122,6 +122,8 @@ class CheckedPassage(Shown):
         excluded: Why it does not count; None where it does.
         others: The other copies that it has units in common with, at most 100: which of the
             paper's copies, and how like its stretch the passage is; the likest first.
+        flags: What was folded in it that honest texts hardly have: ``hidden characters``,
+            ``mixed scripts``, ``stacked marks``, ``spaced letters``.
     """
 
     start: int
@@ -131,6 +133,7 @@ class CheckedPassage(Shown):
     copy: int | None = None
     excluded: ExcludedAs | None = None
     others: tuple[tuple[int, float], ...] = ()
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -205,6 +208,8 @@ class CheckedPaper(Shown):
         high: Least similarity of a highly similar passage, as it was asked for.
         moderate: Least similarity of a moderately similar passage, as it was asked for.
         decoding: How its bytes were decoded, where that may be wrong or has lost some.
+        flags: What in it hides words from a program, as for its passages, whether the index folds
+            it or not.
     """
 
     _HOLDS = ("sources", SourceShare)
@@ -222,3 +227,4 @@ class CheckedPaper(Shown):
     high: float = 0.8
     moderate: float = 0.5
     decoding: Decoding | None = None
+    flags: tuple[str, ...] = ()

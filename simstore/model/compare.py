@@ -20,6 +20,7 @@ class ComparedText(Shown):
         distinct_shingles: Distinct shingles.
         feature_count: Features, with repetitions.
         distinct_features: Distinct features.
+        flags: What in the text hides words from a program, and honest texts hardly have.
     """
 
     name: str
@@ -29,6 +30,7 @@ class ComparedText(Shown):
     distinct_shingles: int
     feature_count: int
     distinct_features: int
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

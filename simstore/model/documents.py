@@ -128,6 +128,8 @@ class StoredDocument(Shown):
         duplicate_of: Key of the earliest document with the same content; None where that is this
             one.
         text: The text; None where the store keeps none, or it was not asked for.
+        flags: What in the text hides words from a program, and honest texts hardly have: ``hidden
+            characters``, ``mixed scripts``, ``stacked marks``, ``spaced letters``.
     """
 
     document_id: int
@@ -148,3 +150,4 @@ class StoredDocument(Shown):
     fingerprint: str | None = None
     duplicate_of: str | None = None
     text: str | None = None
+    flags: tuple[str, ...] = ()

@@ -144,6 +144,7 @@ def _notices(paper: CheckedPaper, words: dict[str, str]) -> tuple[str, ...]:
     return (
         *((words["detected"].format(name),) if decoding and decoding.is_detected else ()),
         *((words["unreadable_bytes"].format(f"{lost:,}", name),) if lost else ()),
+        *(words[flag.replace(" ", "_")] for flag in paper.flags),
         *((words["exclusions"],) if _excludes(paper) else ()),
         *((words["positions"],) if paper.verified_by == "positions" else ()),
     )
@@ -243,6 +244,8 @@ def _marked(
     kind = _kind(passage)
     said = words[passage.excluded or kind]
     hint = f"{said}: {percent(passage.similarity)} [{source or '–'}] {key_text(copy.source_key)}"
+    if passage.flags:
+        hint += "\n" + "\n".join(words[flag.replace(" ", "_")] for flag in passage.flags)
     return Piece(text, number, kind, source, shown(hint))
 
 

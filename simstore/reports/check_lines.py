@@ -42,6 +42,7 @@ def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
             "method": paper.method,
             "guarantee": paper.guarantee,
             **decoding_fields(paper.decoding),
+            "flags": list(paper.flags),
             "sources": [
                 {
                     "key": key_text(source.key),
@@ -63,6 +64,7 @@ def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
                     "kind": passage.kind,
                     "copy": passage.copy,
                     "excluded": passage.excluded,
+                    "flags": list(passage.flags),
                 }
                 for passage in paper.passages
             ],
@@ -120,6 +122,7 @@ def total_facts(paper: CheckedPaper) -> list[tuple[str, str]]:
             "compared by",
             "the texts" if paper.verified_by == "text" else "places: the store keeps no texts",
         ),
+        *([("warning", f"it hides words: {', '.join(paper.flags)}")] if paper.flags else []),
     ]
 
 

@@ -14,7 +14,7 @@ from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
 from simstore.search.alignment import CoveredUnits
 from simstore.services.check.check_index import PassageIndex, StoredPassages
-from simstore.services.check.checked_paper import UnitCopy, judge
+from simstore.services.check.checked_paper import UnitCopy, flagged, judge
 from simstore.services.check.copies import CopyFinder, FindOptions, FoundCopy, Step, no_step
 from simstore.services.check.edited_sentences import (
     LEAST_CHARACTERS,
@@ -138,11 +138,12 @@ class PaperChecker:
             found = [self._named(each) for each in placed]
         titles = index.titles(sorted({each.copy.source_document_id for each in found}))
         judged = judge(paper.text, made.units, found, titles, options)
+        flags, passages = flagged(paper.text, judged.passages)
         return CheckedPaper(
             key=paper.key,
             title=paper.title,
             text=paper.text,
-            passages=judged.passages,
+            passages=passages,
             copies=judged.copies,
             sources=judged.sources,
             totals=judged.totals,
@@ -152,6 +153,7 @@ class PaperChecker:
             high=options.high,
             moderate=options.moderate,
             decoding=paper.decoding,
+            flags=flags,
         )
 
     def _near(self, text: str) -> tuple[NearPassages | None, list[Span]]:

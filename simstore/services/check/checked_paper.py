@@ -20,6 +20,7 @@ from simstore.model import (
 )
 from simstore.model.check import ExcludedAs, PassageKind
 from simstore.text import quotations
+from simstore.text.disguises import fold_disguises
 from simstore.text.located import LocatedUnits
 from simstore.text.passages import Span, sentences, windows
 
@@ -110,6 +111,25 @@ def judge(
         none=kinds.count("none"),
     )
     return JudgedCopy(tuple(passages), copies, sources, totals)
+
+
+def flagged(
+    text: str, passages: Sequence[CheckedPassage]
+) -> tuple[tuple[str, ...], tuple[CheckedPassage, ...]]:
+    """Return what hides words of a paper, and its passages with what hides words in each.
+
+    Args:
+        text: The paper.
+        passages: Its passages.
+    """
+    of_paper = fold_disguises(text).counts.flags()
+    if not of_paper:
+        return (), tuple(passages)
+    found = []
+    for passage in passages:
+        flags = fold_disguises(text[passage.start : passage.end]).counts.flags()
+        found.append(replace(passage, flags=flags) if flags else passage)
+    return of_paper, tuple(found)
 
 
 class _Ink:

@@ -31,7 +31,8 @@ from simstore.sources.reader import ReadOptions
 from simstore.sources.registry import IS_EMPTY
 from simstore.sources.source import Record
 from simstore.storage import documents, vocabularies
-from simstore.text.decoding import encode
+from simstore.text.decoding import decode, encode
+from simstore.text.disguises import fold_disguises
 
 _WARM_UP = ("Warm up: 文字。", "Warm 字!")
 
@@ -122,6 +123,7 @@ def _described(made: Prepared, place: int, name: str, options: CompareOptions) -
         distinct_shingles=int(made.sets.sizes()[place]),
         feature_count=int(made.counts.token_counts()[place]),
         distinct_features=len(made.counts.row(place)[0]),
+        flags=fold_disguises(decode(made.data[place])).counts.flags(),
     )
 
 

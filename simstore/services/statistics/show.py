@@ -27,6 +27,7 @@ from simstore.storage import (
 from simstore.storage.damage import corrupt
 from simstore.storage.fingerprints import fingerprints
 from simstore.text.decoding import encode, exact_text
+from simstore.text.disguises import fold_disguises
 
 _PAGE = 400
 
@@ -92,6 +93,7 @@ def _stored(
     texts = feature_counts.stored_texts(snapshot, ids) if with_text else {}
     found = []
     for row in rows:
+        text = texts.get(row.document_id)
         value = values.get(row.document_id)
         holding = holders.get(row.digest)
         if not holding:
@@ -119,7 +121,8 @@ def _stored(
                 run_id=row.run_id,
                 fingerprint=None if value is None else to_hex(value, snapshot.scheme.bits),
                 duplicate_of=None if earliest[0] == row.document_id else exact_text(earliest[1]),
-                text=texts.get(row.document_id),
+                text=text,
+                flags=() if text is None else fold_disguises(text).counts.flags(),
             )
         )
     return found
