@@ -67,7 +67,9 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
     flag("--keep-case", "Upper and lower case differ."),
     flag("--keep-width", "Full- and half-width forms differ."),
     flag("--strip-accents", "é is e, ё is е."),
-    flag("--fold-han", "Traditional Chinese characters are simplified."),
+    flag("--keep-disguises", "What hides words from a program and not from a reader counts."),
+    flag("--keep-han", "Traditional and simplified Chinese characters differ."),
+    flag("--fold-han", "Chinese scripts are folded by phrases (OpenCC)."),
     flag("--fold-han-words", "And words of Taiwan those of the mainland."),
     flag("--no-normalize", "Keep case, width, composition and white space."),
 )
@@ -158,7 +160,10 @@ def _chosen(options: dict[str, Any]) -> CompareOptions:
 def _normalization(options: dict[str, Any]) -> Normalization | None:
     from simstore.text.normalization import Normalization
 
-    names = ("keep_case", "keep_width", "strip_accents", "fold_han", "fold_han_words")
+    names = (
+        "keep_case", "keep_width", "strip_accents", "keep_disguises", "keep_han", "fold_han",
+        "fold_han_words",
+    )  # fmt: skip
     if options["no_normalize"]:
         for name in names:
             if options[name]:
@@ -173,7 +178,10 @@ def _normalization(options: dict[str, Any]) -> Normalization | None:
         if options["fold_han_words"]
         else "simplified"
         if options["fold_han"]
-        else "keep",
+        else "keep"
+        if options["keep_han"]
+        else "characters",
+        disguises="keep" if options["keep_disguises"] else "fold",
     )
 
 
