@@ -24,7 +24,7 @@ from simstore.cli.scheme_options import HASHES
 from simstore.cli.source_options import (
     encoding_for,
     encoding_option,
-    warn_of_decodings,
+    tell_reading,
 )
 from simstore.cli.tables import print_table
 from simstore.errors import (
@@ -231,7 +231,7 @@ def _read(one: _File, read: ReadOptions) -> Document:
     from simstore.services.compare.compare import read_document
 
     document = read_document(one.path, read)
-    warn_of_decodings([(document.key, document.decoding)])
+    tell_reading(document.key, document.metadata)
     return document
 
 
