@@ -12,7 +12,6 @@ References:
 
 from __future__ import annotations
 
-import html
 import re
 import unicodedata
 from collections.abc import Iterable
@@ -284,6 +283,8 @@ class _Work:
         """Decode HTML entities that were left in plain text, once."""
         if "&" not in self.text:
             return
+        import html  # its table of names is for texts that have any
+
         edits = [
             (found.start(), found.end(), made)
             for found in _ENTITY.finditer(self.text)
