@@ -50,8 +50,8 @@ NOT_FOR_A_QUERY = (
     "simstore.services.evaluate.evaluate",
     "simstore.services.compare.compare",
 )
-# Modules of simstore, packages among them, that a query of one text imports: three are for web/2.
-MODULES_OF_A_QUERY = 165
+# Modules of simstore, packages among them, that a query of one text imports.
+MODULES_OF_A_QUERY = 164
 
 
 def run(program: str) -> subprocess.CompletedProcess[str]:
