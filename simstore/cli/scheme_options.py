@@ -55,6 +55,8 @@ _WEB_OPTIONS = (
         multiple=True,
         metavar="NAME:enum:VALUES:WEIGHT",
     ),
+)
+_NORMALIZATION = (
     _flag("--keep-case", "case", "keep", "web: upper and lower case differ."),
     _flag("--keep-width", "width", "keep", "web: full- and half-width forms differ."),
     _flag("--strip-accents", "accents", "strip", "web: é is e, ё is е."),
@@ -109,6 +111,7 @@ scheme_options = group(
         ),
     ),
     section("Scheme web", *_WEB_OPTIONS),
+    section("Scheme web: normalization", *_NORMALIZATION),
 )
 
 
