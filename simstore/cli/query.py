@@ -28,6 +28,7 @@ from simstore.cli.source_options import (
     warn_of_decodings,
 )
 from simstore.errors import InvalidParameter, printable
+from simstore.model.channels import CHANNELS, NAMES
 from simstore.model.query import PlanName
 from simstore.reports.formats import RENDERERS
 from simstore.sources.files import Files
@@ -66,10 +67,11 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
     share("--min-cosine", "Only documents of this cosine; 0.68 goes with --min-likeness 0.58."),
     choice(
         "--channel channels",
-        ("simhash", "minhash", "sentences"),
-        "Look by this channel; may be repeated; sentences finds the sentence that a short sample "
-        "is, though words were changed, where there is a passage index.  [default: all that the "
-        "store has; of a simtool store simhash, unless a threshold is given]",
+        NAMES,
+        "Look by this channel; may be repeated. "
+        + " ".join(f"{one.name}: {one.finds}." for one in CHANNELS)
+        + "  [default: all that the store has; of a simtool store simhash, unless a threshold is "
+        "given]",
         multiple=True,
     ),
     option(

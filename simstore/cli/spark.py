@@ -121,8 +121,7 @@ def dedup(
     names = channel_names(channels)
     options = DedupOptions(
         scheme=None if chosen is None else make_scheme(chosen),
-        simhash="simhash" in names,
-        minhash="minhash" in names,
+        channels=names,
         radius=radius,
         layout=DEFAULT_LAYOUT if layout is None else BandLayout(*layout),
         min_resemblance=min_resemblance,

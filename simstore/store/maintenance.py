@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from simstore.errors import InvalidParameter
 from simstore.errors.remedies import in_words
-from simstore.fingerprint.channels import parse_channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import (
     CompactSummary,
@@ -133,7 +132,7 @@ class Maintenance(Namespace):
         Raises:
             InvalidParameter: Fingerprints of this length have no pages.
         """
-        from simstore.services.generations import pack_fingerprints
+        from simstore.services.channels import pack_fingerprints
 
         return pack_fingerprints.unpack(self._opened, on_progress)
 
@@ -175,8 +174,7 @@ class Maintenance(Namespace):
         from simstore.services.maintenance.scheme_choice import make_scheme
 
         made = None if scheme is None else make_scheme(scheme)
-        wanted = None if channels is None else parse_channels(channels)
-        return reindex.reindex(self._opened, made, wanted, resume=resume, on_progress=on_progress)
+        return reindex.reindex(self._opened, made, channels, resume=resume, on_progress=on_progress)
 
     def abort_reindex(self) -> None:
         """Give up a reindex that was interrupted.

@@ -14,10 +14,10 @@ from simstore.search.plan import (
     default_radius,
 )
 from simstore.search.sorted_tables import Pairs, near_pairs
+from simstore.services.channels.fingerprint_index import FingerprintIndex
+from simstore.services.channels.sketch_search import Among, SketchSearch
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.open_store.open_store import Snapshot
-from simstore.services.query.fingerprint_index import FingerprintIndex
-from simstore.services.query.minhash_channel import Among, MinhashChannel
 from simstore.storage import documents
 from simstore.storage.fingerprints import fingerprints
 
@@ -46,10 +46,10 @@ class EdgeCandidates:
         bits = snapshot.scheme.bits
         self._radius = default_radius(bits) if radius is None else radius
         check_radius(self._radius, bits)
-        self._row = snapshot.generation if snapshot.channels.simhash else None
+        self._row = snapshot.generation if snapshot.channels.has_fingerprints else None
         self._sketches = (
-            MinhashChannel(snapshot, min_resemblance)
-            if snapshot.channels.minhash and min_resemblance is not None
+            SketchSearch(snapshot, least_resemblance=min_resemblance)
+            if snapshot.channels.has_word_sketches and min_resemblance is not None
             else None
         )
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import NotFound
 from simstore.search.plan import check_radius
-from simstore.search.resemblance import EdgeRule, check_least, overlap, size_ratio
+from simstore.search.resemblance import EdgeRule, check_share, overlap, size_ratio
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.features import feature_counts
@@ -114,7 +114,7 @@ class EdgeSearch:
         self._snapshot = snapshot
         self._least = min_resemblance
         self._within = within
-        self._tells_resemblance = snapshot.settings.text_kept or snapshot.channels.minhash
+        self._tells_resemblance = snapshot.settings.text_kept or snapshot.channels.has_word_sketches
         self._rule = EdgeRule(min_resemblance, snapshot.scheme.least_features)
         self.candidates = EdgeCandidates(
             snapshot,
@@ -273,14 +273,14 @@ def _distance(one: CandidateText, other: CandidateText) -> int | None:
 
 def check_verifiable(state: State, min_resemblance: float | None, within: int | None) -> None:
     """Raise an error where edges cannot be told in a store; as :class:`EdgeSearch` does."""
-    check_least(min_resemblance)
+    check_share("min resemblance", min_resemblance)
     if within is not None:
-        if not state.channels.simhash:
+        if not state.channels.has_fingerprints:
             raise missing_channel(state, "simhash")
         check_radius(within, state.scheme.bits)
     if min_resemblance is None:
         return
-    if not state.settings.text_kept and not state.channels.minhash:
+    if not state.settings.text_kept and not state.channels.has_word_sketches:
         raise NotFound(
             "this store keeps neither texts nor sketches to verify candidates by; ingest into "
             "a store that keeps texts (`simstore init` without --no-text)"

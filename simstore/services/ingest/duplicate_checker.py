@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.model import OnDuplicate
-from simstore.search.resemblance import check_least
+from simstore.search.resemblance import check_share
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edges import BASES, Basis, EdgeSearch, Verified
 from simstore.services.features import corpus_statistics
@@ -65,7 +65,7 @@ class DuplicateRule:
             raise InvalidParameter(
                 f"on duplicate {self.on_duplicate!r}: choose one of {', '.join(ON_DUPLICATE)}"
             )
-        check_least(self.min_resemblance)
+        check_share("min resemblance", self.min_resemblance)
         if self.radius is not None and self.radius < 0:
             raise InvalidParameter(f"radius {self.radius}: it must be at least 0")
 

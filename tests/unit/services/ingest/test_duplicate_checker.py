@@ -11,8 +11,8 @@ from stores import create
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Document, Duplicate, IngestSummary
+from simstore.services.channels import pack_fingerprints
 from simstore.services.features.prepare import prepare
-from simstore.services.generations import pack_fingerprints
 from simstore.services.ingest.check_insert import check_and_store
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.ingest import IngestOptions, Observer
