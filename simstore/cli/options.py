@@ -10,9 +10,16 @@ import click
 from click.core import ParameterSource
 
 from simstore.cli.imports import uncollected
-from simstore.cli.messages import AS_JSON, VERBOSITY, set_up_logging
+from simstore.cli.messages import (
+    AS_JSON,
+    DEFAULT_STORE,
+    SERVER,
+    STORE,
+    VERBOSITY,
+    set_up_logging,
+)
 from simstore.cli.parameters import COMMON, Decorator, choice, count, flag, option, section
-from simstore.cli.remote import SERVER, given_by_hand, open_client, server_options, server_url
+from simstore.cli.remote import given_by_hand, open_client, server_options, server_url
 from simstore.errors import InvalidParameter, NotServed
 from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS, kept_channels
 from simstore.model.query import DEFAULT_RADIUS
@@ -21,10 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simstore.store import Store
-
-
-DEFAULT_STORE = "simstore.db"
-_STORE = "simstore.db"
 
 
 def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
@@ -54,7 +57,7 @@ common_options = section(
         metavar="PATH-OR-URL",
         envvar="SIMSTORE_DB",
         expose_value=False,
-        callback=_remember(_STORE),
+        callback=_remember(STORE),
     ),
     *server_options(_remember),
     option(
@@ -88,14 +91,14 @@ def store_place() -> str:
     """
     if server_url() is not None:
         raise NotServed(f"`{click.get_current_context().command_path}`")
-    return str(click.get_current_context().meta.get(_STORE, DEFAULT_STORE))
+    return str(click.get_current_context().meta.get(STORE, DEFAULT_STORE))
 
 
 def store_is_named(*, by_option: bool = False) -> bool:
     """Return whether a store or a server is named; by an option, not a variable, where asked."""
     if not by_option:
         meta = click.get_current_context().meta
-        return _STORE in meta or SERVER in meta
+        return STORE in meta or SERVER in meta
     return given_by_hand("db") or given_by_hand("server")
 
 

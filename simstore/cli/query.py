@@ -16,7 +16,7 @@ from simstore.cli.options import (
     threads_option,
 )
 from simstore.cli.output import progress
-from simstore.cli.parameters import choice, command, count, flag, option, section, share
+from simstore.cli.parameters import choice, command, completed, count, flag, option, section, share
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import write_blocks
 from simstore.cli.source_options import (
@@ -41,7 +41,7 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 
 
 @command()
-@click.argument("sources", nargs=-1, metavar="SOURCE...")
+@click.argument("sources", nargs=-1, metavar="SOURCE...", shell_complete=completed("file"))
 @section(
     "What to find",
     option("--text", "Look for what is near this text; in place of a SOURCE.", metavar="TEXT"),

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from simstore.errors import InvalidParameter
+from simstore.errors import InvalidParameter, check_numbers
 from simstore.errors.remedies import in_words
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import (
@@ -57,6 +57,26 @@ class Maintenance(Namespace):
         from simstore.services.maintenance import maintain
 
         return maintain.backup(self._opened, Path(target), replace=replace, on_progress=on_progress)
+
+    def completions(
+        self, kind: Literal["key", "collection"], beginning: str, limit: int
+    ) -> list[str]:
+        """Return keys or collections that begin so, in order, for who types one.
+
+        >>> store.maintenance.completions("key", "ferry", 10)
+        ['ferry-2025', 'ferry-2026']
+
+        Args:
+            kind: Which of them.
+            beginning: What is typed already.
+            limit: At most so many. Collections are looked for among the first 100,000 documents.
+        """
+        from simstore.storage import documents
+
+        check_numbers(limit=limit)
+        read = documents.keys_beginning if kind == "key" else documents.collections_beginning
+        with self._opened.database.read() as connection:
+            return read(connection, beginning, limit)
 
     def compact(
         self, bands: tuple[int, int] | None = None, *, on_progress: Progress | None = None
