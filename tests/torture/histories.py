@@ -54,6 +54,7 @@ KNOBS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("search.star_search", "_BLOCK_TEXTS", (1, 4)),
     ("search.star_search", "_TOLD_PAIRS", (1, 4)),
     ("services.clusters.compared_texts", "_READ_TEXTS", (1, 4)),
+    ("services.duplicates.comparison", "_HELD_TEXTS", (1, 3)),
     ("services.clusters.verified_edges", "_BLOCK_TEXT_PAIRS", (1, 4)),
     ("services.open_store.resident_index", "_FEW_GROWN", (0, 2)),
     ("services.open_store.resident_index", "_FEW_GONE", (0, 2)),

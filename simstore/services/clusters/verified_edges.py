@@ -73,7 +73,10 @@ class EdgeFinder:
         held: Its documents.
         least: What the two texts of an edge have to reach; a likeness only where the store keeps
             texts and a vocabulary.
-        on_progress: Called with pairs compared and in all; by the exact join with texts read.
+        on_progress: Called with texts placed and in all; by the exact join with texts read.
+
+    Attributes:
+        compared_count: Pairs of texts whose shingle sets were compared for :meth:`spokes`.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class EdgeFinder:
         self._least = least
         self._rule = EdgeRule(least.resemblance, snapshot.scheme.least_features)
         self._on_progress = on_progress
+        self.compared_count = 0
 
     def all_texts(self) -> ReadTexts:
         """Return all texts; 8 bytes a shingle, and what vectors take where they are asked for."""
@@ -112,8 +116,11 @@ class EdgeFinder:
             order: All texts, the earliest first.
             radius: Radius of channel 1, in bits; None: not by it.
         """
-        signatures = self._signatures(radius)
-        return search_stars(signatures, order, self._comparer(), self._on_progress)
+        comparer = self._comparer()
+        found = search_stars(self._signatures(radius), order, comparer, self._on_progress)
+        if isinstance(comparer, ByTexts):
+            self.compared_count = comparer.compared_count
+        return found
 
     def _comparer(self) -> Comparer:
         if self._least.likeness is not None:

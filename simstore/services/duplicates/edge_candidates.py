@@ -70,32 +70,41 @@ class EdgeCandidates:
         """Return the bands of sketches, shape (n, bands); None: there is no such channel."""
         return None if self._sketches is None else band_values(sketched, self._sketches.layout)
 
-    def of_each(self, texts: Sequence[CandidateText], among: Among | None = None) -> list[set[int]]:
+    def of_each(
+        self, texts: Sequence[CandidateText], among: Among | None = None
+    ) -> list[NDArray[np.int64]]:
         """Return the documents that the channels find for each text, and those of the same text.
 
         Args:
             texts: The texts.
             among: Says which documents, int64, ascending, need be looked at; others may be found.
+
+        Returns:
+            Numbers of documents, ascending, each once, for each text.
         """
-        found: list[set[int]] = [set() for _ in texts]
+        found: list[list[NDArray[np.int64]]] = [[] for _ in texts]
         holders = documents.by_digests(
             self._snapshot.connection, sorted({text.digest for text in texts})
         )
         for place, text in enumerate(texts):
-            found[place].update(number for number, _ in holders.get(text.digest, ()))
+            numbers = [number for number, _ in holders.get(text.digest, ())]
+            found[place].append(np.array(numbers, np.int64))
         # What has no shingle resembles nothing.
         judged = [place for place, text in enumerate(texts) if text.shingle_count != 0]
         near = [(place, words) for place in judged if (words := texts[place].words) is not None]
         if near and self._row is not None:
             for place, number in self._near([place for place, _ in near], [w for _, w in near]):
-                found[place].add(number)
+                found[place].append(np.array([number], np.int64))
         sketched = [(p, sketch) for p in judged if (sketch := texts[p].sketch) is not None]
         if sketched and self._sketches is not None:
             wanted = np.stack([sketch for _, sketch in sketched])
-            for rows, numbers in self._sketches.agreeing(wanted, among):
-                for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
-                    found[sketched[row][0]].add(number)
-        return found
+            for rows, agreeing in self._sketches.agreeing(wanted, among):
+                order = np.argsort(rows, kind="stable")
+                starts = np.searchsorted(rows[order], np.arange(len(sketched) + 1))
+                for row in np.flatnonzero(np.diff(starts)).tolist():
+                    some = order[starts[row] : starts[row + 1]]
+                    found[sketched[row][0]].append(agreeing[some])
+        return [np.unique(np.concatenate(parts)) for parts in found]
 
     def _near(
         self, places: Sequence[int], words: Sequence[NDArray[np.uint64]]
@@ -107,8 +116,8 @@ class EdgeCandidates:
         places_of: dict[int, list[int]] = {}
         for place, value in zip(places, to_integers(np.stack(words)), strict=True):
             places_of.setdefault(value, []).append(place)
-        asked = list(places_of)
-        turns, values = self.fingerprints_near(to_words(asked, bits))
+        document_ids = list(places_of)
+        turns, values = self.fingerprints_near(to_words(document_ids, bits))
         linked: dict[int, list[int]] = {}
         for value, document_id in fingerprints.holders_of(
             self._snapshot.connection, bits, row.generation_id, list(dict.fromkeys(values))
@@ -118,7 +127,7 @@ class EdgeCandidates:
             (place, document_id)
             for turn, value in zip(turns, values, strict=True)
             for document_id in linked.get(value, ())
-            for place in places_of[asked[turn]]
+            for place in places_of[document_ids[turn]]
         ]
 
     def fingerprints_near(self, queries: NDArray[np.uint64]) -> tuple[list[int], list[int]]:

@@ -139,7 +139,8 @@ class _Teller:
     def story(self, choose: Callable[[Sequence[OriginalCandidate]], Choice]) -> Story:
         """Return the story; the original is the one that is chosen."""
         family, key = self._family, self._family.key
-        chosen, reason = choose([self._claimant(one) for one in (key, *family.relations)])
+        claimants = [key, *filter(self._may_be_original, family.relations)]
+        chosen, reason = choose([self._claimant(one) for one in claimants])
         mine = family.noted.get(key)
         first_seen, basis, last_seen = self._sight(key)
         resemblances, distances = self._resemblances(), self._distances()
@@ -174,6 +175,20 @@ class _Teller:
             ),
             original=chosen.key,
             reason=reason,
+        )
+
+    def _may_be_original(self, relative: bytes) -> bool:
+        """Return whether a relative is no duplicate of something that is no relative.
+
+        A copy of the text that came earlier may be a duplicate of another original than this one,
+        to which a later original is more similar.
+        """
+        noted = self._family.noted.get(relative)
+        return (
+            noted is None
+            or noted.state == "orphaned"
+            or noted.original_key == self._family.key
+            or noted.original_key in self._family.relations
         )
 
     def _claimant(self, key: bytes) -> OriginalCandidate:

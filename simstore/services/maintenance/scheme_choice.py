@@ -128,20 +128,20 @@ def choice_for_folder(
     """
     choice = given or SchemeChoice()
     table, stopwords = folder / HASH_TABLE_FILE, folder / STOPWORDS_FILE
-    there = [path for path in (table, stopwords) if path.is_file()]
+    existing = [path for path in (table, stopwords) if path.is_file()]
     if not is_named:
-        choice = replace(choice, name="simtool" if len(there) == 2 else "web")
+        choice = replace(choice, name="simtool" if len(existing) == 2 else "web")
     used = []
-    if choice.name == "simtool" and choice.hash_table is None and table in there:
+    if choice.name == "simtool" and choice.hash_table is None and table in existing:
         choice = replace(choice, hash_table=str(table))
         used.append(table.name)
-    if choice.name == "simtool" and choice.stopwords is None and stopwords in there:
+    if choice.name == "simtool" and choice.stopwords is None and stopwords in existing:
         choice = replace(choice, stopwords=str(stopwords))
         used.append(stopwords.name)
     taken = {
         Path(name).absolute() for name in (choice.hash_table, choice.stopwords) if name is not None
     }
-    unused = (path.name for path in there if path.absolute() not in taken)
+    unused = (path.name for path in existing if path.absolute() not in taken)
     return FolderChoice(choice, tuple(used), tuple(unused))
 
 
