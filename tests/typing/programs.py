@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from simstore import (
-    Client,
     ClustersStatus,
     Document,
     Files,
@@ -23,12 +22,6 @@ from simstore import (
 def keys_near(held: StoreProtocol, text: str) -> list[str]:
     """Work on a store and on a client of a server."""
     return [match.key for match in held.query(text, radius=3, limit=10)]
-
-
-def both(place: Path, url: str) -> list[str]:
-    with Store(place) as store, Client(url) as client:
-        held: list[StoreProtocol] = [store, client]
-        return [key for one in held for key in keys_near(one, "text")]
 
 
 def ingest(store: StoreProtocol, folder: Path) -> int:

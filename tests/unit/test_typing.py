@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import fields
@@ -44,11 +43,10 @@ def mypy(program: str) -> set[int]:
 
 
 def basedpyright(program: str) -> set[int]:
-    command = shutil.which("basedpyright", path=str(Path(sys.executable).parent))
-    if command is None:
-        command = shutil.which("basedpyright") or pytest.importorskip("basedpyright").__file__
+    package = pytest.importorskip("basedpyright")
+    assert package is not None
     done = subprocess.run(
-        [command, "--level", "error", "--outputjson", "--pythonpath", sys.executable,
+        [sys.executable, "-m", "basedpyright", "--level", "error", "--outputjson", "--pythonpath", sys.executable,
          str(PROGRAMS / program)],
         capture_output=True, text=True, cwd=PROGRAMS, check=False,
     )  # fmt: skip
@@ -63,6 +61,10 @@ def basedpyright(program: str) -> set[int]:
 @pytest.mark.parametrize("checker", [mypy, basedpyright])
 def test_programs_of_users_are_typed(checker: Any) -> None:
     assert checker("programs.py") == set()
+
+
+def test_a_store_and_a_client_are_what_their_protocol_says() -> None:
+    assert mypy("protocol_programs.py") == set()
 
 
 @pytest.mark.parametrize("checker", [mypy, basedpyright])
