@@ -29,8 +29,8 @@ import results
 from corpus import documents
 
 from simstore import compiled
-from simstore.fingerprint.channels import Sketching
 from simstore.fingerprint.simhash import to_integers
+from simstore.fingerprint.sketching import Sketching
 from simstore.fingerprint.web import WebScheme
 
 BATCH_CHARACTERS = 1 << 18

@@ -129,7 +129,7 @@ def curves(report: Report, folders: Sequence[Path], sizes: Sequence[int]) -> tup
     ]
     kept = np.concatenate([one.shingle_counts for one in made]) > 0
     words = np.concatenate([one.words for one in made if one.words is not None])[kept]
-    sketches = np.concatenate([one.sketches for one in made if one.sketches is not None])[kept]
+    sketches = np.concatenate([one.sketches["minhash"] for one in made])[kept]
     titles = [str(keys) for keys in PLANS] + [str(layout) for layout in LAYOUTS]
     table = report.table(
         "Candidates a text by chance, of real text",

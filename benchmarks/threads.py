@@ -339,10 +339,9 @@ def by_tables(tables: Tables, run: Callable[..., Any], value: int) -> list[int]:
 
     def look_up(number: int) -> list[int]:
         found = np.empty(1 << 8, np.uint64)
-        count = LETTING_GO(
-            tables.tables, tables.offsets, tables.parts[number : number + 1], tables.all_masks,
-            BITS, value, RADIUS, NO_LIMIT, found,
-        )  # fmt: skip
+        held = tables.tables, tables.offsets
+        asked = tables.parts[number : number + 1], tables.all_masks
+        count = LETTING_GO(held, asked, BITS, value, RADIUS, NO_LIMIT, found)
         if count > len(found):
             raise OverflowError(f"{count} matches")
         return found[:count].tolist()

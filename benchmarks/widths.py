@@ -80,17 +80,8 @@ class Tables:
         """Return the fingerprints within the radius of one, ascending."""
         room = 1 << 12
         found = np.empty(room, np.uint64)
-        count = NEAR_VALUES(
-            self.tables,
-            self.offsets,
-            self.parts,
-            self.all_masks,
-            BITS,
-            value,
-            RADIUS,
-            NO_LIMIT,
-            found,
-        )
+        held, asked = (self.tables, self.offsets), (self.parts, self.all_masks)
+        count = NEAR_VALUES(held, asked, BITS, value, RADIUS, NO_LIMIT, found)
         if count > room:
             raise OverflowError(f"{count} matches")
         return sorted(set(found[:count].tolist()))

@@ -126,7 +126,8 @@ class Kernel:
             with _compiling:
                 if self._compiled is None:
                     self._compiled = self._compile()
-        return self._compiled(*arguments, **named)
+        # Even no names at all take a while to pass on.
+        return self._compiled(*arguments, **named) if named else self._compiled(*arguments)
 
     def _compile(self) -> Callable[..., Any]:
         import numba

@@ -16,10 +16,10 @@ from simstore.cli import main
 from simstore.cli.simtool import main as simtool_main
 from simstore.errors import SimstoreError
 from simstore.model import Document, QueryOptions
+from simstore.services.channels import pack_fingerprints as pack_service
 from simstore.services.check import passage_index as passage_service
 from simstore.services.clusters import stored_clusters as kept_service
 from simstore.services.fingerprints import fingerprint_store as given_service
-from simstore.services.generations import pack_fingerprints as pack_service
 from simstore.services.generations import refresh as refresh_service
 from simstore.services.ingest import ingest as ingest_service
 from simstore.services.ingest.ingest import IngestOptions, Observer

@@ -12,7 +12,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store, threads_option
 from simstore.cli.output import check_output, progress
-from simstore.cli.parameters import choice, command, count, flag, option, section
+from simstore.cli.parameters import choice, command, completed, count, flag, option, section
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import print_facts, write_blocks
 from simstore.cli.source_options import (
@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument("papers", nargs=-1, required=True, metavar="PAPER...")
+@click.argument(
+    "papers", nargs=-1, required=True, metavar="PAPER...", shell_complete=completed("file")
+)
 @section(
     "What counts",
     option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from importlib import import_module
@@ -74,6 +75,8 @@ _HIDDEN = {
     "version": ("guidance", "version", "Print the version."),
 }
 _COMMANDS = {name: one for section in _SECTIONS.values() for name, one in section.items()} | _HIDDEN
+# As click names the variable by which a shell asks for completion.
+_PROGRAM = "SIMSTORE"
 _START = """\
 simstore remembers texts, and finds what is nearly the same, within a guarantee.
 
@@ -99,6 +102,14 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
             command: click.Command = getattr(import_module(f"simstore.cli.{module}"), function)
         command.short_help = text
         return command
+
+    def _main_shell_completion(self, *arguments: Any, **settings: Any) -> None:
+        """Complete a command line, where a shell asks for that by a variable."""
+        if f"_{_PROGRAM}_COMPLETE" in os.environ:
+            from simstore.cli.completions import register
+
+            register()
+        super()._main_shell_completion(*arguments, **settings)
 
     def main(self, *args: Any, **keywords: Any) -> Any:
         before = speak_to("command line")

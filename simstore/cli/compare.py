@@ -17,7 +17,7 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import Update, progress
-from simstore.cli.parameters import choice, command, flag, option, section
+from simstore.cli.parameters import choice, command, completed, flag, option, section
 from simstore.cli.results import write_blocks
 from simstore.cli.scheme_options import HASHES
 from simstore.cli.source_options import (
@@ -46,8 +46,8 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
 
 
 @command()
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
+@click.argument("first", metavar="A", shell_complete=completed("text"))
+@click.argument("second", metavar="B", shell_complete=completed("text"))
 @section(
     "Texts",
     choice(

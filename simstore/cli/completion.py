@@ -11,13 +11,17 @@ from simstore.cli.parameters import command
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the shell script that completes commands and options.
+    """Print the shell script that completes commands, options, files, keys and more.
 
     Examples:
       simstore completion bash >> ~/.bashrc
       simstore completion fish > ~/.config/fish/completions/simstore.fish
     """
     from click.shell_completion import get_completion_class
+
+    from simstore.cli.completions import register
+
+    register()
 
     kind = get_completion_class(shell)
     if kind is None:

@@ -12,7 +12,7 @@ from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store, store_place
 from simstore.cli.output import progress
-from simstore.cli.parameters import command, flag
+from simstore.cli.parameters import command, completed, flag
 from simstore.errors import StoreNotFound, shown_place
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @command("import")
-@click.argument("folder", type=click.Path())
+@click.argument("folder", type=click.Path(), shell_complete=completed("folder"))
 @flag("--no-clusters", "Only the documents.")
 @format_option()
 @common_options

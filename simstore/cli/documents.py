@@ -10,7 +10,7 @@ import click
 from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import progress, time_text
-from simstore.cli.parameters import command, count, flag, option
+from simstore.cli.parameters import command, completed, count, flag, option
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import (
     limited,
@@ -68,7 +68,7 @@ def _row(document: StoredDocument) -> tuple[Any, ...]:
 
 
 @command()
-@click.argument("key")
+@click.argument("key", shell_complete=completed("key"))
 @flag("--text with_text", "Print the kept text, and nothing else.")
 @option(
     "--original",
@@ -138,7 +138,7 @@ def _record(document: Any) -> dict[str, Any]:
 
 
 @command()
-@click.argument("keys", nargs=-1, metavar="[KEY...]")
+@click.argument("keys", nargs=-1, metavar="[KEY...]", shell_complete=completed("key"))
 @keys_option
 @flag("--ignore-missing", "Pass over keys that are not there.")
 @flag("--no-refresh", "Leave a live store stale; refresh it later.")

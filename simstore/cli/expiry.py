@@ -13,7 +13,7 @@ from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, war
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store, yes_option
 from simstore.cli.output import confirm, progress, time_text
-from simstore.cli.parameters import command, count, flag, option
+from simstore.cli.parameters import command, completed, count, flag, option
 from simstore.cli.results import print_items, print_summary, write_blocks
 from simstore.cli.source_options import encoding_for, encoding_option, warn_of_decodings
 from simstore.errors import InvalidParameter, UnreadableSource, printable
@@ -112,7 +112,7 @@ def _seconds(option: str, text: str) -> int:
 
 
 @command()
-@click.argument("keys", nargs=-1, metavar="[KEY...]")
+@click.argument("keys", nargs=-1, metavar="[KEY...]", shell_complete=completed("key"))
 @keys_option
 @option("--text text_given", "Look for this very text.", metavar="TEXT")
 @option(

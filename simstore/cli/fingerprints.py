@@ -11,7 +11,7 @@ import click
 
 from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
 from simstore.cli.output import progress
-from simstore.cli.parameters import choice, command_group, flag, option
+from simstore.cli.parameters import choice, command_group, completed, flag, option
 from simstore.cli.results import print_items, print_rows, print_summary
 from simstore.errors import InvalidParameter, printable
 
@@ -32,7 +32,9 @@ def fingerprints() -> None:
 
 
 @fingerprints.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", shell_complete=completed("file")
+)
 @choice(
     "--on-duplicate",
     ("keep", "skip"),
@@ -76,7 +78,9 @@ def add(files: tuple[str, ...], on_duplicate: str, radius: int | None, output_fo
 
 
 @fingerprints.command()
-@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.argument(
+    "files", nargs=-1, required=True, metavar="FILE...", shell_complete=completed("file")
+)
 @format_option()
 @common_options
 def remove(files: tuple[str, ...], output_format: str) -> None:

@@ -21,7 +21,7 @@ from simstore.cli.options import (
     open_store,
 )
 from simstore.cli.output import progress
-from simstore.cli.parameters import choice, command, count, flag, option, section
+from simstore.cli.parameters import choice, command, completed, count, flag, option, section
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.scheme_options import create_here, scheme_choice, scheme_options
 from simstore.cli.source_options import (
@@ -46,7 +46,7 @@ _OF_A_STORE = (
 
 
 @command()
-@click.argument("sources", nargs=-1, metavar="SOURCE...")
+@click.argument("sources", nargs=-1, metavar="SOURCE...", shell_complete=completed("file"))
 @section(
     "Reading",
     option(

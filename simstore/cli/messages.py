@@ -15,6 +15,9 @@ log = logging.getLogger("simstore")
 # What a context remembers of the options.
 VERBOSITY = "simstore.verbosity"
 AS_JSON = "simstore.json"
+STORE = "simstore.db"
+SERVER = "simstore.server"
+DEFAULT_STORE = "simstore.db"
 
 
 class _JsonFormatter(logging.Formatter):

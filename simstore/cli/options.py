@@ -10,20 +10,24 @@ import click
 from click.core import ParameterSource
 
 from simstore.cli.imports import uncollected
-from simstore.cli.messages import AS_JSON, VERBOSITY, set_up_logging
+from simstore.cli.messages import (
+    AS_JSON,
+    DEFAULT_STORE,
+    SERVER,
+    STORE,
+    VERBOSITY,
+    set_up_logging,
+)
 from simstore.cli.parameters import COMMON, Decorator, choice, count, flag, option, section
-from simstore.cli.remote import SERVER, given_by_hand, open_client, server_options, server_url
+from simstore.cli.remote import given_by_hand, open_client, server_options, server_url
 from simstore.errors import InvalidParameter, NotServed
+from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS, kept_channels
 from simstore.model.query import DEFAULT_RADIUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simstore.store import Store
-
-
-DEFAULT_STORE = "simstore.db"
-_STORE = "simstore.db"
 
 
 def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
@@ -53,7 +57,7 @@ common_options = section(
         metavar="PATH-OR-URL",
         envvar="SIMSTORE_DB",
         expose_value=False,
-        callback=_remember(_STORE),
+        callback=_remember(STORE),
     ),
     *server_options(_remember),
     option(
@@ -87,14 +91,14 @@ def store_place() -> str:
     """
     if server_url() is not None:
         raise NotServed(f"`{click.get_current_context().command_path}`")
-    return str(click.get_current_context().meta.get(_STORE, DEFAULT_STORE))
+    return str(click.get_current_context().meta.get(STORE, DEFAULT_STORE))
 
 
 def store_is_named(*, by_option: bool = False) -> bool:
     """Return whether a store or a server is named; by an option, not a variable, where asked."""
     if not by_option:
         meta = click.get_current_context().meta
-        return _STORE in meta or SERVER in meta
+        return STORE in meta or SERVER in meta
     return given_by_hand("db") or given_by_hand("server")
 
 
@@ -133,20 +137,32 @@ def threads_option(shared: str) -> Decorator:
     )
 
 
+# The channels of a new store for which none are named.
+_BOTH = "both"
+
+
 def channels_option(default: str | None) -> Decorator:
-    """Return the option ``--channels``."""
-    return choice(
+    """Return the option ``--channels``, a list of names with commas."""
+    kept = [one for one in CHANNELS if one.is_kept]
+    return option(
         "--channels",
-        ("both", "simhash", "minhash"),
-        "simhash: fingerprints, all within a radius is found. minhash: sketches, what "
-        "resembles is found with high probability." + ("" if default else "  [default: as before]"),
+        f"By which documents are found: a list of names with commas, or {_BOTH}. "
+        + " ".join(f"{one.name}: {one.finds}." for one in kept)
+        + ("" if default else "  [default: as before]"),
         default=default,
+        metavar="NAMES",
     )
 
 
 def channel_names(chosen: str) -> tuple[str, ...]:
-    """Return the channels that ``--channels`` names."""
-    return ("simhash", "minhash") if chosen == "both" else (chosen,)
+    """Return the channels that ``--channels`` names.
+
+    Raises:
+        InvalidParameter: One is unknown, or there is none.
+    """
+    if chosen.strip() == _BOTH:
+        return DEFAULT_CHANNELS
+    return kept_channels(name.strip() for name in chosen.split(",") if name.strip())
 
 
 # The options that say what a duplicate is.

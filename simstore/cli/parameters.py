@@ -26,8 +26,36 @@ class _Option(click.Option):
     section = "Options"
 
 
+def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
+    """Return what completes a word in a shell.
+
+    Args:
+        kind: As :func:`simstore.cli.completions.suggestions` knows it.
+    """
+
+    def complete(ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[Any]:
+        from simstore.cli.completions import suggestions
+
+        return suggestions(kind, ctx, beginning)
+
+    return complete
+
+
+# What the value of an option is, by the word that stands for it in the help.
+_COMPLETED = {
+    "FILE": "file", "FILE-OR-FOLDER": "file", "PATH-OR-URL": "file", "FILE|builtin": "file",
+    "FILE|builtin[:LANGUAGE]|none": "file", "FOLDER": "folder", "OUTPUT": "folder",
+    "KEY": "key", "KEY|GLOB": "key",
+}  # fmt: skip
+
+
 def option(names: str, text: str, **settings: Any) -> Decorator:
     """Return an option; the settings are those of ``click.option``."""
+    kind = _COMPLETED.get(settings.get("metavar", ""))
+    if names.split()[0] == "--collection":
+        kind = "collection"
+    if kind is not None:
+        settings.setdefault("shell_complete", completed(kind))
     if settings.get("default") is not None:
         settings.setdefault("show_default", True)
     return click.option(*names.split(), help=text, cls=_Option, **settings)

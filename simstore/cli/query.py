@@ -16,7 +16,7 @@ from simstore.cli.options import (
     threads_option,
 )
 from simstore.cli.output import progress
-from simstore.cli.parameters import choice, command, count, flag, option, section, share
+from simstore.cli.parameters import choice, command, completed, count, flag, option, section, share
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import write_blocks
 from simstore.cli.source_options import (
@@ -28,6 +28,7 @@ from simstore.cli.source_options import (
     warn_of_decodings,
 )
 from simstore.errors import InvalidParameter, printable
+from simstore.model.channels import CHANNELS, NAMES
 from simstore.model.query import PlanName
 from simstore.reports.formats import RENDERERS
 from simstore.sources.files import Files
@@ -40,7 +41,7 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 
 
 @command()
-@click.argument("sources", nargs=-1, metavar="SOURCE...")
+@click.argument("sources", nargs=-1, metavar="SOURCE...", shell_complete=completed("file"))
 @section(
     "What to find",
     option("--text", "Look for what is near this text; in place of a SOURCE.", metavar="TEXT"),
@@ -66,10 +67,11 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
     share("--min-cosine", "Only documents of this cosine; 0.68 goes with --min-likeness 0.58."),
     choice(
         "--channel channels",
-        ("simhash", "minhash", "sentences"),
-        "Look by this channel; may be repeated; sentences finds the sentence that a short sample "
-        "is, though words were changed, where there is a passage index.  [default: all that the "
-        "store has; of a simtool store simhash, unless a threshold is given]",
+        NAMES,
+        "Look by this channel; may be repeated. "
+        + " ".join(f"{one.name}: {one.finds}." for one in CHANNELS)
+        + "  [default: all that the store has; of a simtool store simhash, unless a threshold is "
+        "given]",
         multiple=True,
     ),
     option(

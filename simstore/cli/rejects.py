@@ -9,7 +9,7 @@ import click
 from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
 from simstore.cli.options import common_options, format_option, open_store, yes_option
 from simstore.cli.output import confirm, time_text
-from simstore.cli.parameters import command_group, option
+from simstore.cli.parameters import command_group, completed, option
 from simstore.cli.results import print_record, print_rows, print_summary
 from simstore.cli.source_options import history_options, reading_options, take_read_options
 from simstore.errors import NotFound, printable
@@ -46,7 +46,7 @@ def list_rejects(output_format: str) -> None:
 
 
 @rejects.command("show")
-@click.argument("number", type=int, metavar="REJECT")
+@click.argument("number", type=int, metavar="REJECT", shell_complete=completed("reject"))
 @format_option()
 @common_options
 def show_reject(number: int, output_format: str) -> None:
@@ -74,7 +74,9 @@ def show_reject(number: int, output_format: str) -> None:
 
 
 @rejects.command()
-@click.argument("numbers", nargs=-1, type=int, metavar="[REJECT]...")
+@click.argument(
+    "numbers", nargs=-1, type=int, metavar="[REJECT]...", shell_complete=completed("reject")
+)
 @reading_options
 @history_options
 @option("--collection", "Collection of documents that name none.", metavar="NAME")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.core import ParameterSource
 
-from simstore.cli.messages import log
+from simstore.cli.messages import SERVER, log
 from simstore.cli.parameters import Decorator, option
 from simstore.errors import NotServed, SourceNotFound, UnreadableSource, printable
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from simstore.client import Client
 
 
-SERVER = "simstore.server"
 TOKEN_FILE = "simstore.token_file"  # an option  # noqa: S105  # nosec B105
 TOKEN_VARIABLE = "SIMSTORE_TOKEN"  # a variable  # noqa: S105  # nosec B105
 # A server gives a request half of it.

@@ -11,7 +11,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import check_output, time_text
-from simstore.cli.parameters import choice, command, flag, option
+from simstore.cli.parameters import choice, command, completed, flag, option
 from simstore.cli.results import limited, print_items
 from simstore.errors import DocumentNotFound, printable
 from simstore.outputs import is_standard_output, written
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument("run_id", required=False, type=int, metavar="[RUN]")
+@click.argument(
+    "run_id", required=False, type=int, metavar="[RUN]", shell_complete=completed("run")
+)
 @format_option("simtool", "html", default="simtool")
 @option(
     "-o --output",

@@ -28,7 +28,8 @@ from simstore.version import __version__
 def main(features: int, bits: int) -> None:
     """Write the pages near each sample to result.txt, with N features and M-bit fingerprints.
 
-    Prints the first sample's block.
+    Prints the first sample's block. After an error there is no result.txt: one of an earlier run
+    is deleted.
     """
     with uncollected():
         from simstore.reports.formats import render_simtool
@@ -37,9 +38,21 @@ def main(features: int, bits: int) -> None:
         samples = run(Path(), features, bits)
         write_file("result.txt", b"".join(render_simtool(samples)), replace=True)
     except SimstoreError as error:
-        fail(str(error), error.exit_code)
+        fail(f"{error}{_delete_old()}", error.exit_code)
     sys.stdout.buffer.write(b"".join(render_simtool(samples[:1])))
     sys.stdout.buffer.flush()
+
+
+def _delete_old() -> str:
+    """Delete the result of an earlier run, which would be taken for this one's; say so."""
+    old = Path("result.txt")
+    if not old.is_file() or old.is_symlink():
+        return ""
+    try:
+        old.unlink()
+    except OSError:
+        return "; result.txt is still that of an earlier run"
+    return "; result.txt of an earlier run is deleted"
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from simstore.cli.options import (
     common_options,
     format_option,
 )
-from simstore.cli.parameters import command_group, flag, option, section
+from simstore.cli.parameters import command_group, completed, flag, option, section
 from simstore.cli.results import print_summary
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.cli.source_options import history_options, reading_options, take_read_options
@@ -33,7 +33,9 @@ def spark() -> None:
 
 
 @spark.command()
-@click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
+@click.argument(
+    "inputs", nargs=-1, required=True, metavar="INPUT...", shell_complete=completed("file")
+)
 @section(
     "Output",
     option(
@@ -121,8 +123,7 @@ def dedup(
     names = channel_names(channels)
     options = DedupOptions(
         scheme=None if chosen is None else make_scheme(chosen),
-        simhash="simhash" in names,
-        minhash="minhash" in names,
+        channels=names,
         radius=radius,
         layout=DEFAULT_LAYOUT if layout is None else BandLayout(*layout),
         min_resemblance=min_resemblance,

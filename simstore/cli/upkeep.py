@@ -18,7 +18,7 @@ from simstore.cli.options import (
     store_place,
 )
 from simstore.cli.output import check_output, progress
-from simstore.cli.parameters import command, flag, option
+from simstore.cli.parameters import command, completed, flag, option
 from simstore.cli.results import print_rows, print_summary
 from simstore.cli.scheme_options import choice_here, scheme_choice, scheme_options
 from simstore.errors import printable, shown_place
@@ -80,8 +80,8 @@ def backup(target: str, force: bool, output_format: str) -> None:
 
     Examples:
       simstore backup monday.db
-      simstore backup --force latest.db           in the place of the last one
-      simstore --server URL backup monday.db      of a served store; takes an admin's token
+      simstore backup --force latest.db       in the place of the last one
+      simstore --server URL backup a.db  of a served store; an admin's token
     """
     check_output(target, replace=force)
     with open_store(served=True) as store, progress("backup") as show:
@@ -239,8 +239,8 @@ def fsck(output_format: str) -> None:
 
 
 @command()
-@click.argument("source", metavar="FROM")
-@click.argument("target", metavar="TO")
+@click.argument("source", metavar="FROM", shell_complete=completed("file"))
+@click.argument("target", metavar="TO", shell_complete=completed("file"))
 @flag("--restart", "Begin again, whatever was copied before.")
 @format_option()
 @common_options

@@ -183,6 +183,7 @@ class RemoteMaintenance(RemoteNamespace):
 
     abort_reindex = not_served("maintenance.abort_reindex")
     check_options = not_served("maintenance.check_options")
+    completions = not_served("maintenance.completions")
     compact = not_served("maintenance.compact")
     fsck = not_served("maintenance.fsck")
     import_deduped = not_served("maintenance.import_deduped")

@@ -1,136 +1,141 @@
-"""The two channels of a store: fingerprints within a radius, and sketches that agree in a band.
+"""The channels of a store: what they make of texts, as its scheme's record keeps it.
 
-Both are part of the scheme's contract: sketches are comparable only with sketches of the same
-recipe, which the store keeps with known answers. The signatures of a text are what both make of it.
+Fingerprints are made by the scheme itself; each channel of sketches has a recipe of its own
+(:mod:`simstore.fingerprint.sketching`). Which channels there can be says
+:mod:`simstore.model.channels`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import xxhash
 from numpy.typing import NDArray
 
-from simstore import compiled
-from simstore.errors import InvalidParameter, SchemeMismatch
-from simstore.fingerprint.minhash import (
-    DEFAULT_LAYOUT,
-    VALUES,
-    BandLayout,
-    scanned_sets,
-    scanned_sketches,
-    sketches,
+from simstore.errors import SchemeMismatch
+from simstore.fingerprint.minhash import BandLayout
+from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.sketching import Sketching, SketchRecipe
+from simstore.model.channels import (
+    DEFAULT_CHANNELS,
+    KEPT_CHANNELS,
+    channel,
+    kept_channels,
+    load,
 )
-from simstore.fingerprint.scheme import KNOWN_TEXTS, Scheme
-from simstore.fingerprint.shingle_sets import SHINGLE_TOKENS, ShingleSets, shingle_sets
 from simstore.text.normalization import DEFAULT, Normalization
-from simstore.text.scanning import Scanned
-from simstore.text.shingles import scan_tokens, token_pieces
 
-CHANNELS = ("simhash", "minhash")
-_VERSION = 1
-# What sets and sketches take without a compiler, for a guess whether it pays.
-_SECONDS_A_CHARACTER = 3e-8
-_SKETCH_SECONDS_A_CHARACTER = 3e-8
-
-
-@dataclass(frozen=True, slots=True)
-class Sketching:
-    """How texts become shingle sets and sketches.
-
-    Attributes:
-        normalization: The scheme's; both channels see the same text.
-        shingle: Tokens a shingle.
-    """
-
-    normalization: Normalization = DEFAULT
-    shingle: int = SHINGLE_TOKENS
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.shingle <= 64:
-            raise InvalidParameter(f"shingles of {self.shingle} tokens: from 1 to 64")
-
-    def sets(self, texts: Iterable[str]) -> ShingleSets:
-        """Return the shingle set of each text."""
-        texts = list(texts)
-        if compiled.pays(_SECONDS_A_CHARACTER * sum(map(len, texts))):
-            return scanned_sets(self._scanned(texts), self.shingle)
-        return self._plain_sets(texts)
-
-    def sketched(
-        self, texts: Sequence[str], scanned: Scanned | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
-        """Return the size of each text's shingle set, and its sketch.
-
-        Args:
-            texts: The texts.
-            scanned: Their tokens, where they are known.
-
-        Returns:
-            Shapes (texts,) and (texts, 128); what :func:`~.minhash.sketches` makes of the sets.
-        """
-        if scanned is not None:
-            return scanned_sketches(scanned, self.shingle)
-        size = sum(map(len, texts))
-        if compiled.pays((_SECONDS_A_CHARACTER + _SKETCH_SECONDS_A_CHARACTER) * size):
-            return scanned_sketches(self._scanned(texts), self.shingle)
-        sets = self._plain_sets(texts)
-        return sets.sizes(), sketches(sets)
-
-    def _plain_sets(self, texts: Sequence[str]) -> ShingleSets:
-        apply = self.normalization.apply
-        return shingle_sets((token_pieces(apply(text)) for text in texts), self.shingle)
-
-    def _scanned(self, texts: Sequence[str]) -> Scanned:
-        return scan_tokens(texts, self.normalization)
-
-    def known_answers(self) -> list[str]:
-        """Return a digest of the sketch of each of :data:`~.scheme.KNOWN_TEXTS`, hexadecimal."""
-        made = sketches(self.sets(KNOWN_TEXTS)).astype("<u2")
-        return [xxhash.xxh3_64_hexdigest(sketch.tobytes()) for sketch in made]
+FINGERPRINTS = "simhash"
+WORD_SKETCHES = "minhash"
+# Each record says of these whether they are there; others are named where they are.
+_ALWAYS_NAMED = (FINGERPRINTS, WORD_SKETCHES)
+# The recipe of `minhash`, whether the channel is there or not.
+_OF_WORDS = ("sketch", "bands")
 
 
-DEFAULT_SKETCHING = Sketching()
+DEFAULT_RECIPE = SketchRecipe(WORD_SKETCHES)
 
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """Which channels a store has.
+    """Which channels a store has, and their recipes.
+
+    >>> from simstore.fingerprint.channels import Channels
+    >>> Channels.of(["minhash"]).names
+    ('minhash',)
 
     Attributes:
-        simhash: It keeps fingerprints.
-        minhash: It keeps sketches.
-        sketching: How texts become shingle sets, for sketches and for verification.
-        layout: The bands that sketches are packed by.
+        names: The channels, in the order of the registry.
+        words: The recipe of ``minhash``: verification goes by its shingles, so that there is one
+            though the store has not the channel.
+        others: Recipes of the other channels of sketches that it has.
     """
 
-    simhash: bool = True
-    minhash: bool = True
-    sketching: Sketching = DEFAULT_SKETCHING
-    layout: BandLayout = DEFAULT_LAYOUT
+    names: tuple[str, ...] = DEFAULT_CHANNELS
+    words: SketchRecipe = DEFAULT_RECIPE
+    others: tuple[SketchRecipe, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        names: Iterable[str] = DEFAULT_CHANNELS,
+        normalization: Normalization = DEFAULT,
+        layouts: Mapping[str, BandLayout] | None = None,
+    ) -> Channels:
+        """Return channels by their names.
+
+        Args:
+            names: The channels.
+            normalization: The scheme's; all channels see the same text.
+            layouts: Bands of channels, where they are not the default.
+
+        Raises:
+            InvalidParameter: One is none that can be chosen, or there is none.
+        """
+        chosen = kept_channels(names)
+        bands = layouts or {}
+
+        def recipe(name: str, sketching: type[Sketching]) -> SketchRecipe:
+            made = SketchRecipe(name, sketching(normalization))
+            return replace(made, layout=bands.get(name, made.layout))
+
+        return cls(
+            chosen,
+            recipe(WORD_SKETCHES, Sketching),
+            tuple(
+                recipe(name, load(address))
+                for name in chosen
+                if name != WORD_SKETCHES and (address := channel(name).sketching)
+            ),
+        )
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Return the names of the channels that are there."""
-        return tuple(name for name in CHANNELS if getattr(self, name))
+    def recipes(self) -> tuple[SketchRecipe, ...]:
+        """Return all recipes that are known, that of ``minhash`` first."""
+        return (self.words, *self.others)
+
+    @property
+    def sketched(self) -> tuple[SketchRecipe, ...]:
+        """Return the recipes of the channels of sketches that are there."""
+        return tuple(one for one in self.recipes if one.name in self.names)
+
+    @property
+    def has_fingerprints(self) -> bool:
+        """Return whether the store keeps fingerprints."""
+        return FINGERPRINTS in self.names
+
+    @property
+    def has_word_sketches(self) -> bool:
+        """Return whether the store keeps sketches by which resemblance can be estimated."""
+        return WORD_SKETCHES in self.names
+
+    @property
+    def sketching(self) -> Sketching:
+        """Return how texts become the shingle sets that are verified."""
+        return self.words.sketching
+
+    @property
+    def layout(self) -> BandLayout:
+        """Return the bands of ``minhash``."""
+        return self.words.layout
+
+    def recipe(self, name: str) -> SketchRecipe:
+        """Return the recipe of a channel of sketches."""
+        return next(one for one in self.recipes if one.name == name)
+
+    def with_layout(self, name: str, layout: BandLayout) -> Channels:
+        """Return the channels with other bands of one."""
+        changed = [replace(one, layout=layout) if one.name == name else one for one in self.recipes]
+        return replace(self, words=changed[0], others=tuple(changed[1:]))
 
     def record(self) -> dict[str, Any]:
         """Return the channels as a store keeps them, JSON values."""
-        return {
-            "simhash": self.simhash,
-            "minhash": self.minhash,
-            "sketch": {
-                "version": _VERSION,
-                "shingle": self.sketching.shingle,
-                "values": VALUES,
-                "bits": 16,
-                "known_answers": self.sketching.known_answers(),
-            },
-            "bands": [self.layout.bands, self.layout.rows],
-        }
+        made: dict[str, Any] = {name: name in self.names for name in _ALWAYS_NAMED}
+        made |= self.words.record()
+        made |= dict.fromkeys(set(self.names) - set(_ALWAYS_NAMED), True)
+        return made | {one.name: one.record() for one in self.others}
 
     @classmethod
     def from_record(
@@ -139,61 +144,49 @@ class Channels:
         """Return the channels that a store keeps; None: a store of before there were two.
 
         Raises:
-            SchemeMismatch: This installation makes other sketches.
+            SchemeMismatch: This installation makes other sketches, or has not the channel.
         """
         if record is None:
-            return cls(minhash=False, sketching=Sketching(normalization))
-        recipe = record["sketch"]
-        sketching = Sketching(normalization, recipe["shingle"])
-        if record["minhash"] and (
-            recipe["version"] != _VERSION or recipe["known_answers"] != sketching.known_answers()
-        ):
-            raise SchemeMismatch(label, "its sketches come out otherwise here")
-        return cls(record["simhash"], record["minhash"], sketching, BandLayout(*record["bands"]))
+            return cls.of((FINGERPRINTS,), normalization)
+        names, _ = recorded_choice(record)
+        for name in names:
+            if name not in KEPT_CHANNELS:
+                raise SchemeMismatch(label, f"it has the channel {name}, which is not known here")
+
+        def recipe(name: str, kept: Mapping[str, Any], sketching: type[Sketching]) -> SketchRecipe:
+            made = sketching.from_record(kept["sketch"], normalization)
+            if name in names and not made.comes_out(kept["sketch"]):
+                raise SchemeMismatch(label, "its sketches come out otherwise here")
+            return SketchRecipe(name, made, BandLayout(*kept["bands"]))
+
+        chosen = tuple(name for name in KEPT_CHANNELS if name in names)
+        return cls(
+            chosen,
+            recipe(WORD_SKETCHES, record, Sketching),
+            tuple(
+                recipe(name, record[name], load(address))
+                for name in chosen
+                if name != WORD_SKETCHES and (address := channel(name).sketching)
+            ),
+        )
 
 
-def parse_channels(names: Sequence[str]) -> tuple[bool, bool]:
-    """Return whether ``simhash`` and ``minhash`` are among the names.
-
-    Raises:
-        InvalidParameter: Another name, or none.
-    """
-    unknown = [name for name in names if name not in CHANNELS]
-    if unknown or not names:
-        shown = ", ".join(unknown) or "none"
-        raise InvalidParameter(f"channels {shown}: choose simhash, minhash or both")
-    return "simhash" in names, "minhash" in names
-
-
-def sketch_texts(
-    sketching: Sketching, texts: Sequence[str], scanned: Scanned | None = None
-) -> list[tuple[int, bytes]]:
-    """Return the size of each text's shingle set and its packed sketch: 256 bytes, or none.
+def recorded_choice(
+    record: Mapping[str, Any] | None,
+) -> tuple[tuple[str, ...], dict[str, BandLayout]]:
+    """Return the names of the channels that a store keeps, and the bands of those of sketches.
 
     Args:
-        sketching: How.
-        texts: The texts.
-        scanned: Their tokens, where they are known.
+        record: Of :meth:`Channels.record`; None: a store of before there were two.
     """
-    sizes, made = sketching.sketched(texts, scanned)
-    packed = made.astype("<u2", copy=False).tobytes()
-    width = 2 * VALUES
-    return [
-        (size, packed[place : place + width] if size else b"")
-        for size, place in zip(sizes.tolist(), range(0, len(packed), width), strict=True)
-    ]
-
-
-def unpack_sketches(packed: Sequence[bytes]) -> NDArray[np.uint16]:
-    """Return sketches as a matrix, shape (n, 128).
-
-    Raises:
-        ValueError: One is damaged.
-    """
-    joined = b"".join(packed)
-    if len(joined) != 2 * VALUES * len(packed):
-        raise ValueError("damaged sketch")
-    return np.frombuffer(joined, "<u2").astype(np.uint16).reshape(-1, VALUES)
+    if record is None:
+        return (FINGERPRINTS,), {}
+    layouts = {WORD_SKETCHES: BandLayout(*record["bands"])}
+    names = tuple(name for name, value in record.items() if value and name not in _OF_WORDS)
+    for name in names:
+        if isinstance(record[name], Mapping):
+            layouts[name] = BandLayout(*record[name]["bands"])
+    return names, layouts
 
 
 # Bytes a character of texts that are looked at as words alone.
@@ -207,14 +200,14 @@ class Signatures:
     Attributes:
         words: Fingerprints, shape (texts, ceil(M / 64)); None without the channel simhash.
         feature_counts: Features of each text, with repetitions, int64, shape (texts,).
-        shingle_counts: Distinct shingles of each, int64, shape (texts,).
-        sketches: uint16, shape (texts, 128); None without the channel minhash.
+        shingle_counts: Distinct shingles of words of each, int64, shape (texts,).
+        sketches: By the channels of sketches, uint16, shape (texts, 128).
     """
 
     words: NDArray[np.uint64] | None
     feature_counts: NDArray[np.int64]
     shingle_counts: NDArray[np.int64]
-    sketches: NDArray[np.uint16] | None
+    sketches: Mapping[str, NDArray[np.uint16]]
 
 
 def signatures(
@@ -232,8 +225,12 @@ def signatures(
     narrow = byte_count <= NARROW * sum(map(len, texts))
     scanned = scheme.scan(texts) if narrow else None
     words, feature_counts = scheme.fingerprinted(texts, None, scanned)
-    if channels.minhash:
-        sizes, made = channels.sketching.sketched(texts, scanned)
-        return Signatures(words if channels.simhash else None, feature_counts, sizes, made)
-    sizes = channels.sketching.sets(texts).sizes()
-    return Signatures(words, feature_counts, sizes, None)
+    sizes: NDArray[np.int64] | None = None
+    made = {}
+    for recipe in channels.sketched:
+        counts, made[recipe.name] = recipe.sketching.sketched(texts, scanned)
+        if recipe.name == WORD_SKETCHES:
+            sizes = counts
+    if sizes is None:
+        sizes = channels.sketching.sets(texts).sizes()
+    return Signatures(words if channels.has_fingerprints else None, feature_counts, sizes, made)

@@ -21,6 +21,8 @@ PLACE_FIELDS = frozenset(("warc_record_id", "warc_offset"))
 # Of a text whose bytes were not simply UTF-8: what they were in, whether that was detected or told,
 # and how many could not be read.
 ENCODING, DETECTED, REPLACED = "encoding", "encoding_detected", "replaced_bytes"
+# What took the text of a web page out of it, with its version.
+EXTRACTOR = "extractor"
 
 
 @dataclass(frozen=True, slots=True, repr=False)

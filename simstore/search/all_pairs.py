@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter
+from simstore.search.resemblance import check_share
 
 if TYPE_CHECKING:
     from simstore.fingerprint.shingle_sets import ShingleSets
@@ -62,8 +62,7 @@ def all_pairs(sets: ShingleSets, threshold: float) -> SimilarPairs:
     Raises:
         InvalidParameter: The threshold is out of its range.
     """
-    if not 0 < threshold <= 1:
-        raise InvalidParameter(f"resemblance {threshold}: it must be above 0 and at most 1")
+    check_share("resemblance", threshold)
     ordered = _by_size(sets)
     found = [(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float64))]
     compared = 0

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter
+from simstore.search.resemblance import check_share
 
 if TYPE_CHECKING:
     from simstore.fingerprint.features import FeatureCounts
@@ -183,8 +183,7 @@ def alike_pairs(vectors: TermVectors, threshold: float) -> AlikePairs:
     Raises:
         InvalidParameter: The threshold is out of its range.
     """
-    if not 0 < threshold <= 1:
-        raise InvalidParameter(f"likeness {threshold}: it must be above 0 and at most 1")
+    check_share("likeness", threshold)
     none = np.empty(0, np.int64)
     found = [(none, none, np.empty(0, np.float64))]
     compared = 0

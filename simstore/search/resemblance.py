@@ -23,16 +23,18 @@ from simstore.errors import InvalidParameter
 MISSED_BY_SKETCH = 1e-8
 
 
-def check_least(min_resemblance: float | None) -> None:
-    """Refuse a least resemblance that is not above 0 and at most 1; None: there is none.
+def check_share(name: str, least: float | None) -> None:
+    """Raise InvalidParameter where a least share is not above 0 and at most 1; None is none.
 
-    Raises:
-        InvalidParameter: It is out of its range.
+    >>> from simstore.search.resemblance import check_share
+    >>> check_share("min resemblance", 0.5)
+
+    Args:
+        name: What it is called in the message.
+        least: The share.
     """
-    if min_resemblance is not None and not 0 < min_resemblance <= 1:
-        raise InvalidParameter(
-            f"min resemblance {min_resemblance}: it must be above 0 and at most 1"
-        )
+    if least is not None and not 0 < least <= 1:
+        raise InvalidParameter(f"{name} {least}: it must be above 0 and at most 1")
 
 
 @dataclass(frozen=True, slots=True)

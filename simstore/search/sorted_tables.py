@@ -87,6 +87,7 @@ class SortedTables:
         self.bits = bits
         self._tables, self._rests = sorted_copies(words, bits)
         self._offsets = np.stack([offsets_of(table) for table in self._tables])
+        self._held = (self._tables, self._offsets)
         self.count: int = self._tables.shape[1]
         self._compiled_seconds = self.count * _SECONDS_EACH
         self._planner = TablePlanner(self._tables, self._offsets, bits)
@@ -219,17 +220,8 @@ class SortedTables:
         room = _FIRST_ROOM
         while True:
             found = np.empty(room, np.uint64)
-            # Each name costs a tenth of a microsecond: only the last are named.
             count = NEAR_VALUES(
-                self._tables,
-                self._offsets,
-                prepared.parts,
-                prepared.masks,
-                self.bits,
-                value,
-                radius,
-                limit=CROWDED,
-                found=found,
+                self._held, prepared.asked, self.bits, value, radius, CROWDED, found
             )
             if count < 0:
                 return None

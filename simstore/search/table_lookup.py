@@ -234,21 +234,16 @@ def _next_table(source: Any, target: Any, ends: Any, used_bits: Any, width: Any)
 
 
 def _near_values(
-    tables: Any,
-    offsets: Any,
-    parts: Any,
-    masks: Any,
-    used_bits: Any,
-    query: Any,
-    radius: Any,
-    limit: Any,
-    found: Any,
+    held: Any, asked: Any, used_bits: Any, query: Any, radius: Any, limit: Any, found: Any
 ) -> Any:
     """Write the fingerprints of at most 64 bits that are near; return how many there are.
 
     Some may be written twice; those for which there is no room are not written. -1: there are more
-    than ``limit`` candidates.
+    than ``limit`` candidates. Tables and offsets come as one pair, parts and masks as another: a
+    pair that is there already costs a call less than two arguments, and less than names.
     """
+    tables, offsets = held
+    parts, masks = asked
     unused = np.uint64(64 - used_bits)
     used = ~((np.uint64(1) << unused) - np.uint64(1))
     aligned = np.uint64(query) << unused
@@ -354,8 +349,8 @@ NEXT_TABLE = Kernel(_next_table, ["void(uint64[::1], uint64[::1], int64[::1], in
 NEAR_VALUES = Kernel(
     _near_values,
     [
-        "int64(uint64[:, ::1], uint32[:, ::1], int64[:, ::1], uint64[::1], int64, uint64, int64, "
-        "int64, uint64[::1])"
+        "int64(Tuple((uint64[:, ::1], uint32[:, ::1])), Tuple((int64[:, ::1], uint64[::1])), "
+        "int64, uint64, int64, int64, uint64[::1])"
     ],
     parts=[bits_of, _bounds, _count_near],
     lets_go=False,

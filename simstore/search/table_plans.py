@@ -62,15 +62,13 @@ class TablePlan(NamedTuple):
     Attributes:
         plan: The plan.
         ranges: What to look at; none for a scan.
-        parts: The ranges as numbers: table, start, length, and where their masks begin and end;
-            int64, shape (ranges, 5).
-        masks: The masks of all ranges.
+        asked: The same for a kernel: the ranges as numbers, table, start, length, and where their
+            masks begin and end, int64, shape (ranges, 5); and the masks of all ranges.
     """
 
     plan: Plan
     ranges: tuple[TableRange, ...]
-    parts: NDArray[np.int64]
-    masks: NDArray[np.uint64]
+    asked: tuple[NDArray[np.int64], NDArray[np.uint64]]
 
 
 class TablePlanner:
@@ -226,7 +224,7 @@ def table_plan(plan: Plan, bits: int) -> TablePlan:
         for number, one in enumerate(ranges)
     ]
     masks = np.concatenate([np.empty(0, np.uint64), *(one.masks for one in ranges)])
-    return TablePlan(plan, ranges, np.array(parts, np.int64).reshape(-1, 5), masks)
+    return TablePlan(plan, ranges, (np.array(parts, np.int64).reshape(-1, 5), masks))
 
 
 @cache

@@ -179,7 +179,7 @@ def read_hash_table(path: str | Path, features: int, bits: int) -> NDArray[np.ui
     if len(lines) < features:
         raise InvalidParameter(
             f"{path}, line {len(lines) + 1}: missing; N = {features} features need as many rows, "
-            f"the file has {len(lines)} (`simstore init --scheme simtool -N ...` takes fewer)"
+            f"the file has {len(lines)}: choose an N of {len(lines)} at most"
         )
     rows = np.empty((features, bits), np.uint8)
     for number in range(features):

@@ -9,11 +9,13 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import accumulate
 from operator import sub
 from typing import TYPE_CHECKING, Any, Literal
 
 from simstore.errors import MissingExtra
+from simstore.model.ingest import EXTRACTOR
 from simstore.sources.addresses import joined_address, joiner
 from simstore.sources.dates import seconds
 
@@ -23,9 +25,13 @@ if TYPE_CHECKING:
 # Markup that no person and no program writes, and that costs a parser the square of its length.
 _DEEPEST = 1_000
 _MOST_ATTRIBUTES = 5_000
+# Tags, each as many times as elements stand in each other: resiliparse goes up from each.
+_MOST_STEPS = 10_000_000
 # Pages of less markup are read before they could cost much.
 _MUCH_MARKUP = 10_000
 _LONG_TAG = 65_536
+# Of larger pages, books and tables, the main text is left to resiliparse, which is in C++.
+_MOST_TAGS = 50_000
 _TAGS = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*")
 # Most elements are others, and are passed over by their first letter.
 _FORMATTING = re.compile(
@@ -33,6 +39,8 @@ _FORMATTING = re.compile(
     r"|(?<=s)mall|(?<=s)trike|(?<=s)trong|(?<=t)t)(?=[\s>])"
 )
 _TAG = re.compile(r"<[a-zA-Z][^\"'>]*+(?:(?:\"[^\"]*\"|'[^']*')[^\"'>]*+)*+")
+_RAW = frozenset(("<script", "<style"))
+_RAW_END = re.compile(r"</(?:script|style)", re.IGNORECASE)
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 # Elements that have no end tag, or whose end tag may be left out.
 _FLAT = frozenset(
@@ -70,16 +78,45 @@ _SLASHED = re.compile(r"(\d{4})[/.](\d{1,2})[/.](\d{1,2})")
 
 def tangle(markup: str) -> str | None:
     """Return why markup must not be parsed: it would take a time that grows with its square."""
-    much = markup.count("<") > _MUCH_MARKUP
+    tags = markup.count("<")
+    much = tags > _MUCH_MARKUP
     most = _DEEPEST if much else _DEEPEST // 2
-    if _deepest((_TAGS if much else _FORMATTING).findall(markup), most) > most:
+    deepest = _deepest((_TAGS if much else _FORMATTING).findall(markup), most)
+    if deepest > most:
         return f"its elements stand more than {most:,} deep in each other"
-    if len(markup) > _LONG_TAG:
-        for tag in _TAG.finditer(markup):
-            long = tag.end() - tag.start() > _LONG_TAG
-            if long and len(_QUOTED.sub(" x ", tag[0]).split()) > _MOST_ATTRIBUTES:
-                return f"an element has more than {_MOST_ATTRIBUTES:,} attributes"
+    if much and deepest * tags > _MOST_STEPS:
+        return f"its {tags:,} tags stand up to {deepest:,} deep in each other"
     return None
+
+
+def without_long_tags(markup: str) -> str:
+    """Return markup in which elements with thousands of attributes have none.
+
+    Such markup takes a parser the square of their number.
+
+    Example:
+        >>> without_long_tags("<p " + "a " * 40_000 + ">text</p>")
+        '<p >text</p>'
+    """
+    if len(markup) <= _LONG_TAG:
+        return markup
+    parts = []
+    place = kept = 0
+    while (tag := _TAG.search(markup, place)) is not None:
+        place = tag.end()
+        name = _TAGS.match(tag[0])
+        if name is not None and name[0].lower() in _RAW:
+            # What looks like tags in scripts is none.
+            end = _RAW_END.search(markup, place)
+            place = len(markup) if end is None else end.end()
+        elif place - tag.start() > _LONG_TAG and _attributes(tag[0]) > _MOST_ATTRIBUTES:
+            parts += [markup[kept : tag.start()], name[0] if name else "<p", " "]
+            kept = place
+    return "".join([*parts, markup[kept:]]) if parts else markup
+
+
+def _attributes(tag: str) -> int:
+    return len(_QUOTED.sub(" x ", tag).split())
 
 
 def _deepest(tags: list[str], most: int) -> int:
@@ -109,7 +146,8 @@ class Page:
     Attributes:
         text: Its main text, or all of it.
         title: Of its ``title`` element.
-        metadata: ``canonical``, its address by its own word, and ``language``, its language code.
+        metadata: ``canonical``, its address by its own word; ``language``, its language code; and
+            ``extractor``, what took its text, with its version.
         published_at: When it was published, in seconds since 1970-01-01 UTC.
         links: Addresses that it links to, each once, without fragments, the first 1,000.
     """
@@ -124,8 +162,10 @@ class Page:
 def read_page(markup: str, extract: Literal["main", "all"], address: str | None) -> Page | str:
     """Return what a page holds; or why it is not read, in a few words.
 
-    The main text is that without navigation, banners, footers and the like, as resiliparse finds
-    it; where it finds next to none, all visible text is taken.
+    The main text is what :func:`~.main_text.main_text` finds. Lists, forums and shops have none,
+    and in pages of more than 50,000 tags it is not looked for: there, it is what resiliparse takes
+    for it, without navigation, footers and the like; where that is next to none, all visible text.
+    So text is kept, not lost.
 
     Args:
         markup: HTML.
@@ -136,17 +176,31 @@ def read_page(markup: str, extract: Literal["main", "all"], address: str | None)
         MissingExtra: resiliparse is not installed.
     """
     try:
-        from resiliparse.extract.html2text import extract_plain_text
         from resiliparse.parse.html import HTMLTree
     except ImportError:
         raise MissingExtra("reading web pages", "web") from None
     if (reason := tangle(markup)) is not None:
         return reason
+    markup = without_long_tags(markup)
     tree = HTMLTree.parse(markup)
     about = _About(tree, address)
     title = " ".join((tree.title or "").split())[:_MOST_CHARACTERS]
-    text = ""
+    is_short = markup.count("<") <= _MOST_TAGS
+    text, extractor = _cut(tree, extract, is_short=is_short)
+    metadata = {**about.metadata, EXTRACTOR: extractor}
+    return Page(text, title or None, metadata, about.published_at(), about.links())
+
+
+def _cut(tree: HTMLTree, extract: Literal["main", "all"], *, is_short: bool) -> tuple[str, str]:
+    """Return the text that is taken from a page, and what took it: its name and version."""
+    from resiliparse.extract.html2text import extract_plain_text
+
+    from simstore.sources import main_text
+
     if extract == "main":
+        found = main_text.main_text(tree) if is_short else None
+        if found is not None:
+            return found, main_text.EXTRACTOR
         text = extract_plain_text(
             tree,
             main_content=True,
@@ -155,9 +209,17 @@ def read_page(markup: str, extract: Literal["main", "all"], address: str | None)
             comments=False,
             skip_elements=_COUNTERS,
         )
-    if not text.strip():
-        text = extract_plain_text(tree, list_bullets=False, alt_texts=False)
-    return Page(text, title or None, about.metadata, about.published_at(), about.links())
+        if text.strip():
+            return text, f"resiliparse {_version()}, main text"
+    text = extract_plain_text(tree, list_bullets=False, alt_texts=False)
+    return text, f"resiliparse {_version()}, all text"
+
+
+@cache
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("resiliparse")
 
 
 class _About:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.block_keys import BlockKeys, first_keys
 from simstore.search.hamming import verify
 from simstore.search.resemblance import EdgeRule
@@ -176,9 +176,15 @@ def _may_hold(f: Any, rule: EdgeRule) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """Makes a row of each band of sketches."""
+    """Makes a row of each band of sketches.
+
+    Attributes:
+        layout: Of the bands.
+        name: The column of the sketches.
+    """
 
     layout: BandLayout
+    name: str
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the bands of texts."""
@@ -187,7 +193,7 @@ class Bands:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            packed = batch.column(batch.schema.names.index("sketch")).to_pylist()
+            packed = batch.column(batch.schema.names.index(self.name)).to_pylist()
             values = band_values(unpack_sketches(packed), self.layout).view(np.int64)
             bands = self.layout.bands
             fields: dict[str, Any] = {
@@ -200,21 +206,21 @@ class Bands:
 
 
 def by_sketches(
-    texts: DataFrame, layout: BandLayout, rule: EdgeRule, cell_rows: int, count: int
+    texts: DataFrame, bands: Bands, rule: EdgeRule, cell_rows: int, count: int
 ) -> DataFrame:
     """Return the pairs of texts whose sketches agree in a band; a pair may come several times.
 
     Args:
-        texts: With ``text_id``, ``sketch``, ``shingle_count``, ``fresh``.
-        layout: Of the bands.
+        texts: With ``text_id``, the column of sketches, ``shingle_count``, ``fresh``.
+        bands: How the sketches are cut.
         rule: Of an edge.
         cell_rows: As of :func:`~.groups.spread`.
         count: Texts, roughly.
     """
     keys = ("band", "value")
-    banded = texts.select("text_id", "sketch", "shingle_count", "fresh").mapInArrow(
-        Bands(layout), _BAND_COLUMNS
+    banded = texts.select("text_id", bands.name, "shingle_count", "fresh").mapInArrow(
+        bands, _BAND_COLUMNS
     )
-    return spread(banded, keys, ("text_id",), cell_rows, count * layout.bands).mapInArrow(
+    return spread(banded, keys, ("text_id",), cell_rows, count * bands.layout.bands).mapInArrow(
         AlikeInSize(keys, rule), _PAIR_COLUMNS
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simstore.spark.options import SKETCH_COLUMNS
 from simstore.spark.output import COLUMNS, WORK, Output
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 # Who says when a document was first seen, the strongest last.
 _BASES = ("ingest", "crawl", "published")
-_SIGNATURE = ("w0", "w1", "feature_count", "shingle_count", "byte_count", "sketch")
+_SIGNATURE = ("w0", "w1", "feature_count", "shingle_count", "byte_count", *SKETCH_COLUMNS.values())
 
 
 def add_documents(output: Output, read: DataFrame) -> DataFrame:

@@ -6,18 +6,19 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import reduce
 from typing import TYPE_CHECKING
 
 from simstore.errors import InvalidParameter
 from simstore.search.block_keys import block_keys
 from simstore.sources.files import open_sources
 from simstore.sources.streams import STANDARD_INPUT
-from simstore.spark.candidates import NearPrints, by_fingerprints, by_sketches
+from simstore.spark.candidates import Bands, NearPrints, by_fingerprints, by_sketches
 from simstore.spark.clusters import clusters, order_of_texts, stars
 from simstore.spark.components import components
 from simstore.spark.current import add_documents, add_texts
 from simstore.spark.folders import Folder
-from simstore.spark.options import DedupOptions, Recipe
+from simstore.spark.options import SKETCH_COLUMNS, DedupOptions, Recipe
 from simstore.spark.output import WORK, Output
 from simstore.spark.reading import PLACE, PLACE_BITS, READ_COLUMNS, SPLIT_COLUMNS, Reading
 from simstore.spark.session import failures
@@ -232,16 +233,17 @@ class _Job:
         judged = texts.where("shingle_count > 0")
         count = judged.count()
         parts, chosen = [], None
-        if channels.simhash:
+        if channels.has_fingerprints:
             keys = block_keys(scheme.bits, recipe.radius, count)
             near = NearPrints(scheme.bits, recipe.radius, keys)
             found = by_fingerprints(judged, near, recipe.rule(), options.cell_rows, count)
             parts.append(found.select("first", "second", f.lit(1).alias("channel")))
             chosen = str(keys)
-        if channels.minhash:
-            found = by_sketches(judged, channels.layout, recipe.rule(), options.cell_rows, count)
+        for sketched in channels.sketched:
+            bands = Bands(sketched.layout, SKETCH_COLUMNS[sketched.name])
+            found = by_sketches(judged, bands, recipe.rule(), options.cell_rows, count)
             parts.append(found.select("first", "second", f.lit(2).alias("channel")))
-        every = parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
+        every = reduce(lambda one, other: one.unionByName(other), parts)
         pairs = every.groupBy("first", "second").agg(
             (f.max(f.col("channel") % 2) == 1).alias("by_fingerprint"),
             (f.max("channel") == 2).alias("by_sketch"),

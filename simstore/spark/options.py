@@ -8,18 +8,25 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.channels import Channels, Sketching
+from simstore.fingerprint.channels import WORD_SKETCHES, Channels
 from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import open_scheme, scheme_json
 from simstore.fingerprint.web import WebScheme
+from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS
 from simstore.search.plan import check_radius, default_radius
-from simstore.search.resemblance import EdgeRule, check_least
+from simstore.search.resemblance import EdgeRule, check_share
 from simstore.search.stars import CanonicalOrder
 from simstore.sources.reader import ReadOptions
 
 # Rows of a crowded value that are compared with each other in one task; docs/explanation/scale.md.
 CELL_ROWS = 4_000
+# The column of each channel of sketches, of texts that are read and kept.
+SKETCH_COLUMNS = {
+    one.name: "sketch" if one.name == WORD_SKETCHES else f"sketch_{one.name}"
+    for one in CHANNELS
+    if one.sketching
+}
 # Edges that one process puts together faster than a cluster does.
 FEW_EDGES = 5_000_000
 
@@ -28,13 +35,12 @@ FEW_EDGES = 5_000_000
 class DedupOptions:
     """How to find near-duplicates.
 
-    The first six settings are part of the answer, and those of a later run must be the same. No
+    The first five settings are part of the answer, and those of a later run must be the same. No
     other one changes it.
 
     Attributes:
         scheme: One whose fingerprints depend on the text alone; None: ``web``.
-        simhash: Look for fingerprints within the radius.
-        minhash: Look for sketches that agree in a band.
+        channels: By which pairs are found.
         radius: Bits, inclusive; None: the default.
         layout: Bands of the sketches.
         min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive.
@@ -45,8 +51,7 @@ class DedupOptions:
     """
 
     scheme: Scheme | None = None
-    simhash: bool = True
-    minhash: bool = True
+    channels: tuple[str, ...] = DEFAULT_CHANNELS
     radius: int | None = None
     layout: BandLayout = DEFAULT_LAYOUT
     min_resemblance: float = 0.5
@@ -70,16 +75,14 @@ class DedupOptions:
             )
         if scheme.reads_metadata:
             raise InvalidParameter("fields of metadata take no part here: leave out --field")
-        check_least(self.min_resemblance)
-        if not (self.simhash or self.minhash):
-            raise InvalidParameter("no channel: choose simhash, minhash or both")
+        check_share("min resemblance", self.min_resemblance)
         if self.cell_rows < 2:
             raise InvalidParameter(f"cell rows {self.cell_rows}: at least 2")
         radius = default_radius(scheme.bits) if self.radius is None else self.radius
         check_radius(radius, scheme.bits)
         order = CanonicalOrder.parse(self.policy)
-        channels = Channels(
-            self.simhash, self.minhash, Sketching(scheme.normalization), self.layout
+        channels = Channels.of(self.channels, scheme.normalization).with_layout(
+            WORD_SKETCHES, self.layout
         )
         return Checked(scheme, channels, radius, self.min_resemblance, order)
 

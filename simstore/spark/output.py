@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from simstore.errors import Conflict, InvalidParameter, NotFound, printable
 from simstore.spark.clusters import CLUSTER_COLUMNS
 from simstore.spark.folders import MANIFEST, Folder
-from simstore.spark.options import Recipe
+from simstore.spark.options import SKETCH_COLUMNS, Recipe
 from simstore.spark.reading import DOCUMENT_COLUMNS
 from simstore.spark.verifying import EDGE_COLUMNS
 
@@ -26,7 +26,8 @@ WORK = "_work"
 COLUMNS = {
     "documents": f"{DOCUMENT_COLUMNS}, record bigint, major bigint",
     "texts": "text_id bigint, digest string, holder bigint, w0 bigint, w1 bigint, "
-    "feature_count bigint, shingle_count bigint, byte_count bigint, sketch binary",
+    "feature_count bigint, shingle_count bigint, byte_count bigint, "
+    + ", ".join(f"{name} binary" for name in SKETCH_COLUMNS.values()),
     "pairs": f"{EDGE_COLUMNS}, first_key string, second_key string",
     "clusters": CLUSTER_COLUMNS,
     "rejects": "source string, position bigint, byte_offset bigint, rejected string, head binary",

@@ -19,7 +19,7 @@ from simstore.sources.files import FileSource
 from simstore.sources.frames import present
 from simstore.sources.reader import ReadOptions
 from simstore.sources.seen_since import claim
-from simstore.spark.options import Recipe
+from simstore.spark.options import SKETCH_COLUMNS, Recipe
 from simstore.text.decoding import encode, text_digest
 
 if TYPE_CHECKING:
@@ -38,10 +38,11 @@ DOCUMENT_COLUMNS = (
     "first_seen bigint, first_seen_basis string, last_seen bigint, links array<string>, "
     "links_base64 array<string>, place bigint, fingerprint string"
 )
+_SKETCHES = ", ".join(f"{name} binary" for name in SKETCH_COLUMNS.values())
 READ_COLUMNS = (
     f"{DOCUMENT_COLUMNS}, key_bytes binary, text_digest binary, byte_count bigint, "
     "major bigint, w0 bigint, w1 bigint, feature_count bigint, shingle_count bigint, "
-    "sketch binary, is_detected boolean, rejected string, position bigint, byte_offset bigint, "
+    f"{_SKETCHES}, is_detected boolean, rejected string, position bigint, byte_offset bigint, "
     "head binary"
 )
 # What a DataFrame of a caller is not likely to call a column.
@@ -187,8 +188,8 @@ class Reading:
                 record["fingerprint"] = to_hex(to_integers(words)[0], scheme.bits)
                 signed = words.view("int64")[0].tolist()
                 record |= {f"w{place}": value for place, value in enumerate(signed)}
-            if made.sketches is not None:
-                record["sketch"] = made.sketches[row].astype("<u2").tobytes()
+            for name, made_of in made.sketches.items():
+                record[SKETCH_COLUMNS[name]] = made_of[row].astype("<u2").tobytes()
             rows.append(record)
         return rows
 

@@ -68,7 +68,7 @@ class Verify:
         fewest = np.minimum(column(batch, "a_features"), column(batch, "b_features"))
         kept = rule.holds(share, size_ratios(sizes[one], sizes[other]), fewest)
         away = None
-        if channels.simhash:
+        if channels.has_fingerprints:
             words = ("w0", "w1")[: (self.recipe.scheme.bits + 63) // 64]
             left, right = (
                 np.stack([column(batch, f"{side}_{word}") for word in words], axis=1)

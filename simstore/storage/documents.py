@@ -24,10 +24,12 @@ from simstore.storage.rows import (
     select_in,
 )
 from simstore.storage.tables import document, document_text, reindexed_count, source
-from simstore.text.decoding import line_as_stored
+from simstore.text.decoding import encode, line_as_stored
 
 # Integers that are written out in a statement: faster for many than parameters.
 _INTEGERS = 5_000
+# Among so many documents, names of collections are looked for.
+_SOME_DOCUMENTS = 100_000
 # What is written of a new document, besides its number.
 COLUMNS = (
     "key", "digest", "title", "collection", "metadata", "source_id", "run_id", "position",
@@ -358,3 +360,21 @@ def content_rows(
         return fetch(connection, _ROWS + "ORDER BY document_id LIMIT ?", after, limit)
     statement = _ROWS + "AND collection = ? ORDER BY document_id LIMIT ?"
     return fetch(connection, statement, after, line_as_stored(collection), limit)
+
+
+def keys_beginning(connection: Connection, beginning: str, limit: int) -> list[str]:
+    """Return keys that begin so, in the order of their bytes."""
+    first = encode(beginning)
+    statement = select(document.c.key).where(document.c.key >= first)
+    # No UTF-8 has this byte.
+    statement = statement.where(document.c.key < first + b"\xff")
+    found = connection.execute(statement.order_by(document.c.key).limit(limit)).scalars()
+    return [bytes(key).decode("utf-8", "surrogateescape") for key in found]
+
+
+def collections_beginning(connection: Connection, beginning: str, limit: int) -> list[str]:
+    """Return collections that begin so, in order, of the first documents."""
+    some = select(document.c.collection).limit(_SOME_DOCUMENTS).subquery()
+    found = connection.execute(select(some.c.collection).distinct()).scalars()
+    names = sorted(name for name in found if name is not None and name.startswith(beginning))
+    return names[:limit]

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, delete, select, update
 from simstore.model import Rejection, SourceState, StoredRejection
 from simstore.storage.rows import count_rows, delete_in, execute, fetch, insert_rows, select_in
 from simstore.storage.tables import ingest_run, reject, seen_record, source
-from simstore.text.decoding import line_as_stored
+from simstore.text.decoding import exact_text, line_as_stored
 
 # A source and the number of a record in it; None: from no source.
 Origin = tuple[int | None, int | None]
@@ -276,7 +276,7 @@ def rejections(
         statement = statement.where(c.reject_id > after)
     found = []
     for row in connection.execute(statement.limit(limit)):
-        name = row[3].decode("utf-8", "surrogateescape")
+        name = exact_text(row[3])
         rejection = Rejection(name, row[4], row[5], row[5], row[6], row[7])
         found.append(StoredRejection(row[0], row[1], row[2], rejection))
     return found

@@ -8,7 +8,7 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, func, select, update
+from sqlalchemy import Connection, Table, delete, func, select, update
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.minhash import BandLayout
@@ -23,26 +23,14 @@ from simstore.storage.rows import (
     numbers_after,
     select_in,
 )
-from simstore.storage.tables import band_layout, band_page, sketch
+from simstore.storage.tables import SKETCH_TABLES
 
 # Sketches that are read from the database at a time.
 _READ_ROWS = 8_192
-_READ = (
-    "SELECT sketch_id, sketch FROM sketch WHERE scheme_id = ? AND sketch_id > ? "
-    "AND sketch_id <= ? AND size > 0 ORDER BY sketch_id LIMIT ?"
-)
 # Pages that are read from the database at a time.
 _READ_PAGES = 10_000
-_PAGES = (
-    "SELECT page, postings FROM band_page WHERE layout_id = ? AND page >= ? AND page < ? "
-    "ORDER BY page LIMIT ?"
-)
 # search.bands.page_numbers takes no more.
 _MOST_KEY_BITS = 40
-_LAYOUT = (
-    "SELECT layout_id, bands, band_rows, key_bits, packed_to, packed_count FROM band_layout "
-    "WHERE scheme_id = ? AND status = ? ORDER BY layout_id DESC LIMIT 1"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,203 +66,236 @@ class LayoutRow:
     packed_count: int
 
 
-def put_many(
-    connection: Connection, scheme_id: int, made: Sequence[tuple[int, int, bytes]]
-) -> None:
-    """Write sketches of documents that have none by this scheme: (document, size, sketch)."""
-    insert_rows(
-        connection,
-        sketch,
-        ("scheme_id", "document_id", "size", "sketch"),
-        [(scheme_id, *row) for row in made],
-    )
+class SketchTables:
+    """The sketches of one channel: their table, that of their layouts, and that of the pages.
 
-
-def drop_many(connection: Connection, document_ids: Sequence[int]) -> None:
-    """Delete the sketches of documents, by every scheme."""
-    delete_in(connection, sketch.c.document_id, document_ids)
-
-
-def of_documents(
-    connection: Connection, scheme_id: int, document_ids: Sequence[int]
-) -> dict[int, StoredSketch]:
-    """Return the sketches of documents that have one."""
-    return _rows(connection, scheme_id, "document_id", document_ids)
-
-
-def by_numbers(
-    connection: Connection, scheme_id: int, sketch_ids: Sequence[int]
-) -> dict[int, StoredSketch]:
-    """Return the sketches with these numbers that are still there, by document."""
-    return _rows(connection, scheme_id, "sketch_id", sketch_ids)
-
-
-def _rows(
-    connection: Connection,
-    scheme_id: int,
-    name: Literal["sketch_id", "document_id"],
-    numbers: Sequence[int],
-) -> dict[int, StoredSketch]:
-    columns = "sketch_id, document_id, size, sketch"
-    statement = f"SELECT {columns} FROM sketch WHERE scheme_id = ? AND {name} IN ({{}})"  # noqa: S608 - one of two names
-    rows = select_in(connection, statement, numbers, scheme_id)
-    return {row[1]: StoredSketch(*row) for row in rows}
-
-
-def read_after(
-    connection: Connection, scheme_id: int, after: int, up_to: int | None = None
-) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
-    """Yield sketches that are not empty, above a number, ascending: numbers and sketches."""
-    last = (1 << 63) - 1 if up_to is None else up_to
-    while rows := fetch(connection, _READ, scheme_id, after, last, _READ_ROWS):
-        yield np.array([row[0] for row in rows], np.int64), [row[1] for row in rows]
-        if len(rows) < _READ_ROWS:
-            return
-        after = rows[-1][0]
-
-
-def count(connection: Connection, scheme_id: int, after: int = 0) -> int:
-    """Return the number of sketches above a number, empty ones too."""
-    c = sketch.c
-    # Without the number the rows are counted in an index, which is much smaller than they are.
-    above = (c.sketch_id > after,) if after else ()
-    return count_rows(connection, sketch, c.scheme_id == scheme_id, *above)
-
-
-def last_number(connection: Connection, scheme_id: int) -> int:
-    """Return the largest number of a sketch, or 0."""
-    return largest(connection, sketch.c.sketch_id, sketch.c.scheme_id == scheme_id)
-
-
-def last_document(connection: Connection, scheme_id: int) -> int:
-    """Return the largest number of a document with a sketch, or 0."""
-    return largest(connection, sketch.c.document_id, sketch.c.scheme_id == scheme_id)
-
-
-def layout(connection: Connection, scheme_id: int, status: str = "standing") -> LayoutRow | None:
-    """Return the newest layout of a scheme with this status; None where there is none."""
-    for row in fetch(connection, _LAYOUT, scheme_id, status):
-        try:
-            bands = BandLayout(row[1], row[2])
-        except InvalidParameter as error:
-            raise corrupt(connection, f"the layout of its bands is damaged: {error}") from error
-        if not 0 <= row[3] <= _MOST_KEY_BITS:
-            raise corrupt(connection, f"its pages of bands are numbered by {row[3]} bits")
-        return LayoutRow(row[0], bands, *row[3:])
-    return None
-
-
-def add_layout(
-    connection: Connection,
-    scheme_id: int,
-    bands: BandLayout,
-    *,
-    key_bits: int,
-    packed_to: int,
-    packed_count: int,
-    created_at: int,
-) -> LayoutRow:
-    """Begin a layout under construction."""
-    number = insert_one(
-        connection,
-        band_layout,
-        {
-            "scheme_id": scheme_id,
-            "status": "building",
-            "bands": bands.bands,
-            "band_rows": bands.rows,
-            "key_bits": key_bits,
-            "packed_to": packed_to,
-            "packed_count": packed_count,
-            "created_at": created_at,
-        },
-    )
-    return LayoutRow(number, bands, key_bits, packed_to, packed_count)
-
-
-def set_layout_status(connection: Connection, scheme_id: int, old: str, new: str) -> None:
-    """Change the status of a scheme's layouts that have an old one."""
-    c = band_layout.c
-    connection.execute(
-        update(band_layout).where(c.scheme_id == scheme_id, c.status == old).values(status=new)
-    )
-
-
-def put_pages(connection: Connection, layout_id: int, pages: Iterable[tuple[int, bytes]]) -> None:
-    """Write pages of a layout: (page, postings)."""
-    rows = [(layout_id, number, postings) for number, postings in pages]
-    insert_rows(connection, band_page, ("layout_id", "page", "postings"), rows)
-
-
-def pages(connection: Connection, layout_id: int, numbers: Sequence[int]) -> dict[int, bytes]:
-    """Return the pages of a layout that are there."""
-    statement = "SELECT page, postings FROM band_page WHERE layout_id = ? AND page IN ({})"
-    return {row[0]: row[1] for row in select_in(connection, statement, numbers, layout_id)}
-
-
-def pages_between(
-    connection: Connection, layout_id: int, first: int, end: int
-) -> Iterator[tuple[int, bytes]]:
-    """Yield the pages ``first <= page < end`` of a layout by ascending number."""
-    while rows := fetch(connection, _PAGES, layout_id, first, end, _READ_PAGES):
-        yield from rows
-        first = rows[-1][0] + 1
-
-
-def drop_retired_pages(connection: Connection, limit: int) -> bool:
-    """Delete up to ``limit`` pages of retired layouts; return whether some may remain."""
-    c = band_layout.c
-    retired = select(c.layout_id).where(c.status == "retired").order_by(c.layout_id).limit(1)
-    number = connection.execute(retired).scalar_one_or_none()
-    if number is None:
-        return False
-    page = band_page.c
-    last = connection.execute(
-        select(page.page).where(page.layout_id == number).order_by(page.page).limit(1).offset(limit)
-    ).scalar_one_or_none()
-    of_layout = page.layout_id == number
-    if last is None:
-        connection.execute(delete(band_page).where(of_layout))
-        deleted = connection.execute(delete(band_layout).where(c.layout_id == number)).rowcount
-        check_deleted(connection, band_layout.name, deleted)
-    else:
-        of_part = page.page < last
-        deleted = connection.execute(delete(band_page).where(of_layout, of_part)).rowcount
-        check_deleted(connection, band_page.name, deleted)
-    return True
-
-
-def drop_scheme_rows(connection: Connection, scheme_id: int, limit: int) -> bool:
-    """Delete up to ``limit`` sketches of a scheme and retire its layouts.
-
-    Returns:
-        Whether some may remain.
+    Args:
+        sketches: The table of sketches.
+        layouts: That of the layouts that they are packed by.
+        band_pages: That of the pages of the layouts.
     """
-    c = band_layout.c
-    connection.execute(
-        update(band_layout)
-        .where(c.scheme_id == scheme_id, c.status != "retired")
-        .values(status="retired")
-    )
-    s = sketch.c
-    numbers = numbers_after(connection, s.sketch_id, 0, limit, s.scheme_id == scheme_id)
-    deleted = delete_in(connection, s.sketch_id, numbers)
-    if numbers:
-        check_deleted(connection, sketch.name, deleted)
-    return bool(numbers)
+
+    def __init__(self, sketches: Table, layouts: Table, band_pages: Table) -> None:
+        self.sketches = sketches
+        self.layouts = layouts
+        self.band_pages = band_pages
+        self._read = (
+            f"SELECT sketch_id, sketch FROM {sketches.name} WHERE scheme_id = ? "  # noqa: S608 - ours
+            "AND sketch_id > ? AND sketch_id <= ? AND size > 0 ORDER BY sketch_id LIMIT ?"
+        )
+        self._read_pages = (
+            f"SELECT page, postings FROM {band_pages.name} WHERE layout_id = ? "  # noqa: S608 - ours
+            "AND page >= ? AND page < ? ORDER BY page LIMIT ?"
+        )
+        columns = "layout_id, bands, band_rows, key_bits, packed_to, packed_count"
+        self._layout = (
+            f"SELECT {columns} FROM {layouts.name} WHERE scheme_id = ? "  # noqa: S608 - ours
+            "AND status = ? ORDER BY layout_id DESC LIMIT 1"
+        )
+
+    def put_many(
+        self, connection: Connection, scheme_id: int, made: Sequence[tuple[int, int, bytes]]
+    ) -> None:
+        """Write sketches of documents that have none by this scheme: (document, size, sketch)."""
+        insert_rows(
+            connection,
+            self.sketches,
+            ("scheme_id", "document_id", "size", "sketch"),
+            [(scheme_id, *row) for row in made],
+        )
+
+    def drop_many(self, connection: Connection, document_ids: Sequence[int]) -> None:
+        """Delete the sketches of documents, by every scheme."""
+        delete_in(connection, self.sketches.c.document_id, document_ids)
+
+    def of_documents(
+        self, connection: Connection, scheme_id: int, document_ids: Sequence[int]
+    ) -> dict[int, StoredSketch]:
+        """Return the sketches of documents that have one."""
+        return self._rows(connection, scheme_id, "document_id", document_ids)
+
+    def by_numbers(
+        self, connection: Connection, scheme_id: int, sketch_ids: Sequence[int]
+    ) -> dict[int, StoredSketch]:
+        """Return the sketches with these numbers that are still there, by document."""
+        return self._rows(connection, scheme_id, "sketch_id", sketch_ids)
+
+    def _rows(
+        self,
+        connection: Connection,
+        scheme_id: int,
+        name: Literal["sketch_id", "document_id"],
+        numbers: Sequence[int],
+    ) -> dict[int, StoredSketch]:
+        chosen = f"sketch_id, document_id, size, sketch FROM {self.sketches.name}"
+        statement = f"SELECT {chosen} WHERE scheme_id = ? AND {name} IN ({{}})"
+        rows = select_in(connection, statement, numbers, scheme_id)
+        return {row[1]: StoredSketch(*row) for row in rows}
+
+    def read_after(
+        self, connection: Connection, scheme_id: int, after: int, up_to: int | None = None
+    ) -> Iterator[tuple[NDArray[np.int64], list[bytes]]]:
+        """Yield sketches that are not empty, above a number, ascending: numbers and sketches."""
+        last = (1 << 63) - 1 if up_to is None else up_to
+        while rows := fetch(connection, self._read, scheme_id, after, last, _READ_ROWS):
+            yield np.array([row[0] for row in rows], np.int64), [row[1] for row in rows]
+            if len(rows) < _READ_ROWS:
+                return
+            after = rows[-1][0]
+
+    def count(self, connection: Connection, scheme_id: int, after: int = 0) -> int:
+        """Return the number of sketches above a number, empty ones too."""
+        c = self.sketches.c
+        # Without the number the rows are counted in an index, which is much smaller than they are.
+        above = (c.sketch_id > after,) if after else ()
+        return count_rows(connection, self.sketches, c.scheme_id == scheme_id, *above)
+
+    def last_number(self, connection: Connection, scheme_id: int) -> int:
+        """Return the largest number of a sketch, or 0."""
+        return largest(
+            connection, self.sketches.c.sketch_id, self.sketches.c.scheme_id == scheme_id
+        )
+
+    def last_document(self, connection: Connection, scheme_id: int) -> int:
+        """Return the largest number of a document with a sketch, or 0."""
+        return largest(
+            connection, self.sketches.c.document_id, self.sketches.c.scheme_id == scheme_id
+        )
+
+    def layout(
+        self, connection: Connection, scheme_id: int, status: str = "standing"
+    ) -> LayoutRow | None:
+        """Return the newest layout of a scheme with this status; None where there is none."""
+        for row in fetch(connection, self._layout, scheme_id, status):
+            try:
+                bands = BandLayout(row[1], row[2])
+            except InvalidParameter as error:
+                raise corrupt(connection, f"the layout of its bands is damaged: {error}") from error
+            if not 0 <= row[3] <= _MOST_KEY_BITS:
+                raise corrupt(connection, f"its pages of bands are numbered by {row[3]} bits")
+            return LayoutRow(row[0], bands, *row[3:])
+        return None
+
+    def add_layout(
+        self,
+        connection: Connection,
+        scheme_id: int,
+        bands: BandLayout,
+        *,
+        key_bits: int,
+        packed_to: int,
+        packed_count: int,
+        created_at: int,
+    ) -> LayoutRow:
+        """Begin a layout under construction."""
+        number = insert_one(
+            connection,
+            self.layouts,
+            {
+                "scheme_id": scheme_id,
+                "status": "building",
+                "bands": bands.bands,
+                "band_rows": bands.rows,
+                "key_bits": key_bits,
+                "packed_to": packed_to,
+                "packed_count": packed_count,
+                "created_at": created_at,
+            },
+        )
+        return LayoutRow(number, bands, key_bits, packed_to, packed_count)
+
+    def set_layout_status(self, connection: Connection, scheme_id: int, old: str, new: str) -> None:
+        """Change the status of a scheme's layouts that have an old one."""
+        c = self.layouts.c
+        connection.execute(
+            update(self.layouts).where(c.scheme_id == scheme_id, c.status == old).values(status=new)
+        )
+
+    def put_pages(
+        self, connection: Connection, layout_id: int, pages: Iterable[tuple[int, bytes]]
+    ) -> None:
+        """Write pages of a layout: (page, postings)."""
+        rows = [(layout_id, number, postings) for number, postings in pages]
+        insert_rows(connection, self.band_pages, ("layout_id", "page", "postings"), rows)
+
+    def pages(
+        self, connection: Connection, layout_id: int, numbers: Sequence[int]
+    ) -> dict[int, bytes]:
+        """Return the pages of a layout that are there."""
+        table = self.band_pages.name
+        statement = f"SELECT page, postings FROM {table} WHERE layout_id = ? AND page IN ({{}})"  # noqa: S608 - ours
+        return {row[0]: row[1] for row in select_in(connection, statement, numbers, layout_id)}
+
+    def pages_between(
+        self, connection: Connection, layout_id: int, first: int, end: int
+    ) -> Iterator[tuple[int, bytes]]:
+        """Yield the pages ``first <= page < end`` of a layout by ascending number."""
+        while rows := fetch(connection, self._read_pages, layout_id, first, end, _READ_PAGES):
+            yield from rows
+            first = rows[-1][0] + 1
+
+    def drop_retired_pages(self, connection: Connection, limit: int) -> bool:
+        """Delete up to ``limit`` pages of retired layouts; return whether some may remain."""
+        c = self.layouts.c
+        retired = select(c.layout_id).where(c.status == "retired").order_by(c.layout_id).limit(1)
+        number = connection.execute(retired).scalar_one_or_none()
+        if number is None:
+            return False
+        page = self.band_pages.c
+        last = connection.execute(
+            select(page.page)
+            .where(page.layout_id == number)
+            .order_by(page.page)
+            .limit(1)
+            .offset(limit)
+        ).scalar_one_or_none()
+        of_layout = page.layout_id == number
+        if last is None:
+            connection.execute(delete(self.band_pages).where(of_layout))
+            deleted = connection.execute(delete(self.layouts).where(c.layout_id == number)).rowcount
+            check_deleted(connection, self.layouts.name, deleted)
+        else:
+            of_part = page.page < last
+            deleted = connection.execute(delete(self.band_pages).where(of_layout, of_part)).rowcount
+            check_deleted(connection, self.band_pages.name, deleted)
+        return True
+
+    def drop_scheme_rows(self, connection: Connection, scheme_id: int, limit: int) -> bool:
+        """Delete up to ``limit`` sketches of a scheme and retire its layouts.
+
+        Returns:
+            Whether some may remain.
+        """
+        c = self.layouts.c
+        connection.execute(
+            update(self.layouts)
+            .where(c.scheme_id == scheme_id, c.status != "retired")
+            .values(status="retired")
+        )
+        s = self.sketches.c
+        numbers = numbers_after(connection, s.sketch_id, 0, limit, s.scheme_id == scheme_id)
+        deleted = delete_in(connection, s.sketch_id, numbers)
+        if numbers:
+            check_deleted(connection, self.sketches.name, deleted)
+        return bool(numbers)
+
+    def stored_bytes(self, connection: Connection, scheme_id: int) -> tuple[int, int]:
+        """Return the bytes of a scheme's sketches and of its pages, without the tables' own."""
+        s, p = self.sketches.c, self.band_pages.c
+        sketched = select(func.coalesce(func.sum(func.length(s.sketch)), 0)).where(
+            s.scheme_id == scheme_id
+        )
+        paged = select(func.coalesce(func.sum(func.length(p.postings)), 0)).join(
+            self.layouts, self.layouts.c.layout_id == p.layout_id
+        )
+        paged = paged.where(self.layouts.c.scheme_id == scheme_id)
+        return (
+            int(connection.execute(sketched).scalar_one()),
+            int(connection.execute(paged).scalar_one()),
+        )
 
 
-def stored_bytes(connection: Connection, scheme_id: int) -> tuple[int, int]:
-    """Return the bytes of a scheme's sketches and of its pages, without the tables' own."""
-    s, p = sketch.c, band_page.c
-    sketched = select(func.coalesce(func.sum(func.length(s.sketch)), 0)).where(
-        s.scheme_id == scheme_id
-    )
-    paged = select(func.coalesce(func.sum(func.length(p.postings)), 0)).join(
-        band_layout, band_layout.c.layout_id == p.layout_id
-    )
-    paged = paged.where(band_layout.c.scheme_id == scheme_id)
-    return (
-        int(connection.execute(sketched).scalar_one()),
-        int(connection.execute(paged).scalar_one()),
-    )
+# The tables of each channel of sketches.
+SKETCHES = {name: SketchTables(*tables) for name, tables in SKETCH_TABLES.items()}
+# Those of runs of words, by which resemblance is estimated.
+WORDS = SKETCHES["minhash"]

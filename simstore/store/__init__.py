@@ -9,10 +9,11 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from simstore.errors import InvalidParameter, StoreExists, StoreNotFound
-from simstore.fingerprint.channels import CHANNELS, Channels, Sketching, parse_channels
+from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import ExternalScheme
 from simstore.model import CopySummary, OnDuplicate, Policy, UpgradeSummary
+from simstore.model.channels import DEFAULT_CHANNELS
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import migrate
 from simstore.storage.engine import Database, Synchronous
@@ -199,7 +200,7 @@ class Store(Changes, Queries, Documents):
         place: str | os.PathLike[str] = "simstore.db",
         *,
         scheme: SchemeChoice | str | None = None,
-        channels: Sequence[str] = CHANNELS,
+        channels: Sequence[str] = DEFAULT_CHANNELS,
         policy: Policy = "live",
         text: bool = True,
         vocabulary: bool = True,
@@ -250,7 +251,7 @@ class Store(Changes, Queries, Documents):
             if scheme is not None:
                 raise InvalidParameter("a store of fingerprints alone has no scheme; leave it out")
             made: Scheme = ExternalScheme(64 if bits is None else bits)
-            simhash, minhash = True, False
+            names: Sequence[str] = ("simhash",)
             text = vocabulary = False
         else:
             chosen = scheme if isinstance(scheme, SchemeChoice) else SchemeChoice(scheme or "web")
@@ -259,15 +260,14 @@ class Store(Changes, Queries, Documents):
                     raise InvalidParameter(f"bits {bits}: the scheme has {chosen.bits}; give one")
                 chosen = replace(chosen, bits=bits)
             made = make_scheme(chosen)
-            simhash, minhash = parse_channels(channels)
-        sketching = Sketching(made.normalization)
+            names = channels
         temporary = _temporary_place(place)
         database = Database(place if temporary is None else temporary.path, synchronous=synchronous)
         try:
             create_store(
                 database,
                 made,
-                channels=Channels(simhash, minhash, sketching),
+                channels=Channels.of(names, made.normalization),
                 policy=policy,
                 text_kept=text,
                 vocabulary_recorded=vocabulary,
@@ -334,13 +334,11 @@ def _create_web(place: str | os.PathLike[str]) -> None:
     from simstore.services.maintenance.scheme_choice import SchemeChoice, make_scheme
 
     scheme = make_scheme(SchemeChoice("web"))
-    simhash, minhash = parse_channels(CHANNELS)
     database = Database(place)
     try:
         create_store(
             database,
             scheme,
-            channels=Channels(simhash, minhash, Sketching(scheme.normalization)),
             check=DuplicateRule("keep", None, None),
         )
     except StoreExists:

@@ -6,11 +6,10 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from simstore.errors import InvalidParameter
+from simstore.errors import InvalidParameter, check_numbers
 from simstore.errors.remedies import in_words
-from simstore.fingerprint.channels import parse_channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import (
     CompactSummary,
@@ -58,6 +57,26 @@ class Maintenance(Namespace):
         from simstore.services.maintenance import maintain
 
         return maintain.backup(self._opened, Path(target), replace=replace, on_progress=on_progress)
+
+    def completions(
+        self, kind: Literal["key", "collection"], beginning: str, limit: int
+    ) -> list[str]:
+        """Return keys or collections that begin so, in order, for who types one.
+
+        >>> store.maintenance.completions("key", "ferry", 10)
+        ['ferry-2025', 'ferry-2026']
+
+        Args:
+            kind: Which of them.
+            beginning: What is typed already.
+            limit: At most so many. Collections are looked for among the first 100,000 documents.
+        """
+        from simstore.storage import documents
+
+        check_numbers(limit=limit)
+        read = documents.keys_beginning if kind == "key" else documents.collections_beginning
+        with self._opened.database.read() as connection:
+            return read(connection, beginning, limit)
 
     def compact(
         self, bands: tuple[int, int] | None = None, *, on_progress: Progress | None = None
@@ -133,7 +152,7 @@ class Maintenance(Namespace):
         Raises:
             InvalidParameter: Fingerprints of this length have no pages.
         """
-        from simstore.services.generations import pack_fingerprints
+        from simstore.services.channels import pack_fingerprints
 
         return pack_fingerprints.unpack(self._opened, on_progress)
 
@@ -175,8 +194,7 @@ class Maintenance(Namespace):
         from simstore.services.maintenance.scheme_choice import make_scheme
 
         made = None if scheme is None else make_scheme(scheme)
-        wanted = None if channels is None else parse_channels(channels)
-        return reindex.reindex(self._opened, made, wanted, resume=resume, on_progress=on_progress)
+        return reindex.reindex(self._opened, made, channels, resume=resume, on_progress=on_progress)
 
     def abort_reindex(self) -> None:
         """Give up a reindex that was interrupted.

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Document, LeastShares
+from simstore.services.channels.pack_sketches import pack
 from simstore.services.clusters.distinct_texts import read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder
 from simstore.services.duplicates.edges import CandidateText, EdgeSearch
 from simstore.services.features.prepare import prepare
-from simstore.services.generations.pack_sketches import pack
 from simstore.store import Store
 
 from .test_clusters import TEXTS, is_edge
@@ -97,7 +97,7 @@ def test_stored_documents_have_the_edges_that_clustering_finds(
         filled(folder, stored, channels=channels, text=text) as store,
     ):
         if packed:
-            pack(store._opened)
+            pack(store._opened, "minhash")
         found = asked(store, None, radius, float(least))
         opened = store._opened
         with opened.database.read() as connection:

@@ -17,7 +17,7 @@ from simstore.model import QueryOptions
 from simstore.search.methods import CLASSIC_METHODS, check_method
 from simstore.search.plan import cheapest_thresholds, default_radius, uniform_costs
 from simstore.search.segments import probe_count, segment_widths
-from simstore.services.query import fingerprint_index
+from simstore.services.channels import fingerprint_index
 from simstore.store import Store
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from simstore import compiled
 from simstore.fingerprint import simhash
-from simstore.fingerprint.channels import Sketching
 from simstore.fingerprint.packed_terms import PackedTerms, first_code_points, packed, term_hashes
 from simstore.fingerprint.simhash import fingerprints, fingerprints_of_hashes, to_integers
 from simstore.fingerprint.simtool import SimtoolScheme
+from simstore.fingerprint.sketching import Sketching
 from simstore.fingerprint.web import WebScheme
 from simstore.text import forms, scanning
 from simstore.text.characters import CHARACTER, class_table

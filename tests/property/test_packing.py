@@ -20,9 +20,8 @@ from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.simhash import to_words
 from simstore.model import QueryOptions
 from simstore.search import pages
-from simstore.services.generations import pack_fingerprints
+from simstore.services.channels import fingerprint_index, pack_fingerprints
 from simstore.services.ingest import ingest
-from simstore.services.query import fingerprint_index
 from simstore.storage.fingerprints import fingerprints, segment_pages
 from simstore.store import Store
 

@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from simstore import Files, Store
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers, to_words
+from simstore.services.channels import fingerprint_index, pack_fingerprints
 from simstore.services.fingerprints import fingerprint_store as given_service
 from simstore.services.fingerprints.reader import Reader
-from simstore.services.generations import pack_fingerprints
-from simstore.services.query import fingerprint_index
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores
 from .strategies import bits_and_radius

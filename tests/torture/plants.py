@@ -14,8 +14,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import simstore.services.channels.pack_sketches as pack
 import simstore.services.fsck.fsck as fsck
-import simstore.services.generations.pack_sketches as pack
 from simstore import outputs
 from simstore.search import pages
 from simstore.storage.dialects import sqlite_file

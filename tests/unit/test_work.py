@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 from simstore import compiled
 from simstore.model import OnDuplicate, QueryOptions, SampleResult
 from simstore.search import table_lookup
+from simstore.search.set_pool import SetPool
 from simstore.search.sorted_tables import SortedTables
 from simstore.services.duplicates import edges
+from simstore.services.duplicates.comparison import Comparison
 from simstore.storage.dialects.sqlite_file import SqliteFile
 from simstore.store import Store
 
@@ -210,44 +212,45 @@ def test_a_writer_opens_one_connection(tmp_path: Path, monkeypatch: pytest.Monke
 def test_pairs_verified_in_a_batch_of_duplicates_grow_as_the_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: OnDuplicate, alike: str
 ) -> None:
-    counts = {"overlap": 0, "_distance": 0, "sets": 0}
+    counts = {"compared": 0, "sets": 0}
+    compare, read = SetPool.resemblances, edges.EdgeSearch._sets
 
-    def counting(name: str, work: Callable[..., Any]) -> Callable[..., Any]:
-        def counted(*given: Any) -> Any:
-            counts[name] += 1
-            return work(*given)
+    def compared(pool: SetPool, text: int, others: Any) -> Any:
+        counts["compared"] += len(others)
+        return compare(pool, text, others)
 
-        return counted
+    def sets(*given: Any) -> Any:
+        counts["sets"] += 1
+        return read(*given)
 
-    monkeypatch.setattr(edges, "overlap", counting("overlap", edges.overlap))
-    monkeypatch.setattr(edges, "_distance", counting("_distance", edges._distance))
-    monkeypatch.setattr(edges.EdgeSearch, "_sets", counting("sets", edges.EdgeSearch._sets))
+    monkeypatch.setattr(SetPool, "resemblances", compared)
+    monkeypatch.setattr(edges.EdgeSearch, "_sets", sets)
     base = " ".join(f"word{number}" for number in range(200))
     pages = [(f"{n}", base if alike == "identical" else f"{base} page {n}") for n in range(400)]
     with Store.create(tmp_path / "s.db") as store:
         summary = store.add_many(pages, threads=1, on_duplicate=mode)
         assert (summary.added, summary.flagged + summary.skipped) == (1, 399)
-        assert counts["_distance"] == 399
-        assert counts["overlap"] == (0 if alike == "identical" else 399)
+        assert counts["compared"] == (0 if alike == "identical" else 399)
         # Shingles are made of all at once.
-        assert counts["sets"] == 1
+        assert counts["sets"] == (0 if alike == "identical" else 1)
 
 
 def test_copies_of_what_is_stored_are_settled_by_their_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    distances: list[None] = []
-    distance = edges._distance
+    compared: list[int] = []
+    made = Comparison.edges
 
-    def counting(one: edges.Probed, other: edges.Probed) -> int | None:
-        distances.append(None)
-        return distance(one, other)
+    def counting(comparison: Comparison, one: int, others: Any) -> Any:
+        compared.append(len(others))
+        return made(comparison, one, others)
 
-    monkeypatch.setattr(edges, "_distance", counting)
+    monkeypatch.setattr(Comparison, "edges", counting)
     pages = [(f"{n}", "one page of many, word for word the same") for n in range(200)]
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(pages)
         summary = store.add_many([(f"new {key}", text) for key, text in pages], on_duplicate="flag")
         assert summary.flagged == 200
         assert {one.original for one in store.duplicates.list()} == {"0"}
-    assert len(distances) == 200
+    # The text is looked up once, beside all its copies; of the others nothing stands.
+    assert sum(compared) <= 200

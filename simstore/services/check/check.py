@@ -42,7 +42,7 @@ from simstore.services.workers.worker_pool import (
     worker_count,
 )
 from simstore.storage.engine import Database
-from simstore.text.decoding import encode
+from simstore.text.decoding import encode, exact_text
 from simstore.text.passages import Span
 from simstore.text.patterns import Globs
 
@@ -231,7 +231,7 @@ class PaperChecker:
             Copy(
                 start=spans[0][0],
                 end=spans[-1][1],
-                source_key=key.decode("utf-8", "surrogateescape"),
+                source_key=exact_text(key),
                 source_document_id=source.document_id,
                 source_start=first,
                 source_end=end,
@@ -247,7 +247,7 @@ class PaperChecker:
     def _named(self, found: UnitCopy) -> UnitCopy:
         """Return a copy with the key of its source."""
         key, excluded = self._roles[found.copy.source_document_id]
-        named = replace(found.copy, source_key=key.decode("utf-8", "surrogateescape"))
+        named = replace(found.copy, source_key=exact_text(key))
         return replace(found, copy=named, excluded=excluded)
 
     def _method(self) -> str:

@@ -14,7 +14,6 @@ from simstore.fingerprint.winnowing import Winnowing
 from simstore.services.check.passage_lookup import NearPassages, near_passages
 from simstore.services.features.feature_counts import stored_texts
 from simstore.services.open_store.open_store import Snapshot
-from simstore.services.open_store.state import State
 from simstore.storage import documents, passages
 from simstore.text.normalization import Normalization
 
@@ -92,17 +91,6 @@ class PassageIndex(Protocol):
         """Return the titles of documents that have one."""
 
 
-def finds_sentences(state: State) -> bool:
-    """Return whether a store finds sentences that were edited."""
-    recipe, settings = state.passages, state.settings
-    return (
-        recipe is not None
-        and recipe.sentences
-        and settings.passages_complete
-        and settings.text_kept
-    )
-
-
 class StoredPassages:
     """The passage index of a store, in one snapshot.
 
@@ -128,7 +116,7 @@ class StoredPassages:
         self.normalization = snapshot.passages.normalization
         self.winnowing = snapshot.passages.winnowing
         self.text_kept = snapshot.settings.text_kept
-        self.has_sentences = finds_sentences(snapshot)
+        self.has_sentences = snapshot.finds_sentences
 
     def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
         """Return the anchors with these hashes; those with more than ``most`` are left out."""

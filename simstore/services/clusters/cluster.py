@@ -17,6 +17,7 @@ from simstore.model.arguments import check_fields
 from simstore.search.hamming import distances
 from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
 from simstore.search.plan import check_radius, default_radius
+from simstore.search.resemblance import check_share
 from simstore.search.stars import CanonicalOrder, FoundSpokes, spokes_among
 from simstore.services.clusters.distinct_texts import Contents, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder
@@ -131,10 +132,8 @@ def cluster_documents(
 
 
 def _check(options: ClusterOptions) -> None:
-    given = {"resemblance": options.min_resemblance, "likeness": options.min_likeness}
-    for name, least in given.items():
-        if least is not None and not 0 < least <= 1:
-            raise InvalidParameter(f"min {name} {least}: it must be above 0 and at most 1")
+    check_share("min resemblance", options.min_resemblance)
+    check_share("min likeness", options.min_likeness)
     if options.min_cosine is not None and options.min_likeness is None:
         raise InvalidParameter("a least cosine goes with a least likeness: give that too")
     if options.min_cosine is not None and not 0 <= options.min_cosine <= 1:
@@ -151,7 +150,7 @@ def _check(options: ClusterOptions) -> None:
 def _radius(state: State, options: ClusterOptions) -> int | None:
     if options.exact_join:
         return None
-    if not state.channels.simhash:
+    if not state.channels.has_fingerprints:
         if options.radius is not None:
             raise InvalidParameter(
                 "this store has no channel simhash, so no radius: leave it out, or make the "
@@ -196,9 +195,11 @@ def cluster_basis(state: State, *, exact_join: bool) -> Literal["text", "sketch"
         return "text"
     again = "ingest into a store that keeps texts (`simstore init` without --no-text)"
     if exact_join:
-        other = "cluster by the sketches without it, or " if state.channels.minhash else ""
+        other = (
+            "cluster by the sketches without it, or " if state.channels.has_word_sketches else ""
+        )
         raise NotFound(f"this store keeps no texts for the exact join; {other}{again}")
-    if not state.channels.minhash:
+    if not state.channels.has_word_sketches:
         raise NotFound(
             f"this store keeps neither texts nor sketches to verify candidates by; {again}"
         )

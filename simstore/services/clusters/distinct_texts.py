@@ -10,19 +10,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import VALUES
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import to_words, word_count
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.model import Progress
 from simstore.services.features.feature_counts import whole_texts
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import documents, sketches
+from simstore.storage import documents
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import content_rows
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints
 from simstore.storage.rows import chunks
+from simstore.storage.sketches import WORDS
+from simstore.text.decoding import exact_text
 
 _PAGE_DOCUMENTS = 400
 
@@ -94,7 +96,7 @@ def read_contents(
                 byte_counts.append(byte_count)
                 feature_counts.append(token_count)
                 fresh.append(document_id)
-            keys.append(bytes(key).decode("utf-8", "surrogateescape"))
+            keys.append(exact_text(bytes(key)))
             numbers.append(document_id)
             times.append(first_seen)
             texts.append(place)
@@ -183,7 +185,7 @@ def sketch_matrix(
     """Return sketch and number of shingles of each document, zeros where it has none."""
     made = np.zeros((len(document_ids), VALUES), np.uint16)
     sizes = np.zeros(len(document_ids), np.int64)
-    found = sketches.of_documents(snapshot.connection, snapshot.scheme_id, document_ids)
+    found = WORDS.of_documents(snapshot.connection, snapshot.scheme_id, document_ids)
     places = [
         place
         for place, number in enumerate(document_ids)

@@ -12,7 +12,7 @@ from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import cluster_names, clusters, documents
 from simstore.storage.clusters import HolderRow
 from simstore.storage.fingerprints import fingerprints
-from simstore.text.decoding import encode
+from simstore.text.decoding import encode, exact_text
 
 # Clusters that are read at a time.
 _PAGE_CLUSTERS = 500
@@ -146,7 +146,7 @@ class _Reading:
                 found += [(text, one) for one in held.get(texts[text].digest, ())]
             if not found:
                 continue
-            keys = [one.key.decode("utf-8", "surrogateescape") for _, one in found]
+            keys = [exact_text(one.key) for _, one in found]
             majors = self._order.majors(keys, [one.byte_count for _, one in found])
             ordered = sorted(
                 range(len(found)),

@@ -23,6 +23,7 @@ from simstore.storage import cluster_names, clusters
 from simstore.storage.clusters import ClusteringRow, HolderRow, TextRow
 from simstore.storage.engine import Connection
 from simstore.storage.rows import next_numbers
+from simstore.text.decoding import exact_text
 
 
 def repair_texts(
@@ -75,7 +76,7 @@ def repair_texts(
 
 def first_place(order: CanonicalOrder, rows: Sequence[HolderRow]) -> Place:
     """Return the place of a text: that of the first of its documents."""
-    keys = [row.key.decode("utf-8", "surrogateescape") for row in rows]
+    keys = [exact_text(row.key) for row in rows]
     majors = order.majors(keys, [row.byte_count for row in rows])
     return min(
         (major, row.first_seen, row.document_id) for major, row in zip(majors, rows, strict=True)

@@ -7,14 +7,15 @@ from dataclasses import replace
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import ClustersStatus, Progress
 from simstore.search.plan import default_radius
-from simstore.search.resemblance import check_least
+from simstore.search.resemblance import check_share
 from simstore.search.stars import JOINS_NEAREST, CanonicalOrder
 from simstore.services.clusters.build import KnownEdges, write_from_scratch
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, cluster_basis
 from simstore.services.clusters.repair import repair_texts
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
-from simstore.storage import cluster_names, clusters, sketches
+from simstore.storage import cluster_names, clusters
 from simstore.storage.clusters import Basis, ClusteringRow
+from simstore.storage.sketches import WORDS
 
 # Texts that are dealt with in a transaction.
 BATCH_TEXTS = 2_000
@@ -53,7 +54,7 @@ def keep_clusters(
         ReadOnlyStore: It cannot be written.
     """
     order = None if policy is None else CanonicalOrder.parse(policy)
-    check_least(min_resemblance)
+    check_share("min resemblance", min_resemblance)
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
         cluster_basis(snapshot, exact_join=False)
@@ -128,12 +129,12 @@ def _refuse_others(
 def basis_of(snapshot: Snapshot) -> Basis:
     """Return what edges are found by in a snapshot."""
     layout = None
-    if snapshot.channels.minhash:
-        packed = sketches.layout(snapshot.connection, snapshot.scheme_id)
+    if snapshot.channels.has_word_sketches:
+        packed = WORDS.layout(snapshot.connection, snapshot.scheme_id)
         layout = packed.layout if packed else snapshot.channels.layout
     generation_id = None
     if (
-        snapshot.channels.simhash
+        snapshot.channels.has_fingerprints
         and snapshot.scheme.depends_on_corpus
         and snapshot.generation is not None
     ):
@@ -141,7 +142,7 @@ def basis_of(snapshot: Snapshot) -> Basis:
     return Basis(
         snapshot.scheme_id,
         generation_id,
-        default_radius(snapshot.scheme.bits) if snapshot.channels.simhash else None,
+        default_radius(snapshot.scheme.bits) if snapshot.channels.has_fingerprints else None,
         layout.bands if layout else None,
         layout.rows if layout else None,
         JOINS_NEAREST,

@@ -22,7 +22,7 @@ from simstore.services.clusters.compared_texts import ByTexts
 from simstore.services.clusters.distinct_texts import Contents, read_shingles
 from simstore.services.clusters.term_rows import read_vectors
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import sketches
+from simstore.storage.sketches import WORDS
 from simstore.text.mixing import mix
 
 # Equal values of two sketches from which likeness is likely.
@@ -73,7 +73,10 @@ class EdgeFinder:
         held: Its documents.
         least: What the two texts of an edge have to reach; a likeness only where the store keeps
             texts and a vocabulary.
-        on_progress: Called with pairs compared and in all; by the exact join with texts read.
+        on_progress: Called with texts placed and in all; by the exact join with texts read.
+
+    Attributes:
+        compared_count: Pairs of texts whose shingle sets were compared for :meth:`spokes`.
     """
 
     def __init__(
@@ -88,6 +91,7 @@ class EdgeFinder:
         self._least = least
         self._rule = EdgeRule(least.resemblance, snapshot.scheme.least_features)
         self._on_progress = on_progress
+        self.compared_count = 0
 
     def all_texts(self) -> ReadTexts:
         """Return all texts; 8 bytes a shingle, and what vectors take where they are asked for."""
@@ -112,8 +116,11 @@ class EdgeFinder:
             order: All texts, the earliest first.
             radius: Radius of channel 1, in bits; None: not by it.
         """
-        signatures = self._signatures(radius)
-        return search_stars(signatures, order, self._comparer(), self._on_progress)
+        comparer = self._comparer()
+        found = search_stars(self._signatures(radius), order, comparer, self._on_progress)
+        if isinstance(comparer, ByTexts):
+            self.compared_count = comparer.compared_count
+        return found
 
     def _comparer(self) -> Comparer:
         if self._least.likeness is not None:
@@ -125,11 +132,11 @@ class EdgeFinder:
     def _signatures(self, radius: int | None) -> Signatures:
         """Return what tells which texts may have an edge."""
         held, count = self._held, len(self._held.firsts)
-        sketched = self._snapshot.channels.minhash
+        sketched = self._snapshot.channels.has_word_sketches
         texts = np.flatnonzero(held.shingle_counts) if sketched else np.empty(0, np.int64)
         bands = Postings((), texts, count, 0)
         if sketched:
-            packed = sketches.layout(self._snapshot.connection, self._snapshot.scheme_id)
+            packed = WORDS.layout(self._snapshot.connection, self._snapshot.scheme_id)
             layout = packed.layout if packed else self._snapshot.channels.layout
             if self._least.resemblance is not None and self._least.likeness is None:
                 layout = layout.enough_for(self._least.resemblance)
@@ -160,7 +167,7 @@ class EdgeFinder:
         """Return the fingerprints of texts that may have an edge, and the text of each."""
         held = self._held
         rows = np.flatnonzero(held.fingerprinted)
-        if self._snapshot.channels.minhash:
+        if self._snapshot.channels.has_word_sketches:
             rows = rows[held.shingle_counts[held.texts[rows]] > 0]
         # Copies of a text have one fingerprint, unless it covers metadata too.
         known = np.column_stack((held.texts[rows].astype(np.uint64), held.words[rows]))

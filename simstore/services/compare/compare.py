@@ -241,7 +241,9 @@ def _collection_counts(
 
 def _by_store(snapshot: Snapshot, given: list[Document]) -> tuple[Measurement, ...]:
     found = []
-    if snapshot.channels.simhash and (snapshot.generation or not snapshot.scheme.depends_on_corpus):
+    if snapshot.channels.has_fingerprints and (
+        snapshot.generation or not snapshot.scheme.depends_on_corpus
+    ):
         found.append(_store_simhash(snapshot, given))
     start = time.perf_counter()
     sketching = snapshot.channels.sketching

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.channels import unpack_sketches
+from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.fingerprint.simhash import to_words
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import documents, sketches
+from simstore.storage import documents
 from simstore.storage.fingerprints import fingerprints
+from simstore.storage.sketches import WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +55,9 @@ class CandidateText:
             places: Which documents; None: all.
         """
         chosen = list(range(len(batch.documents)) if places is None else places)
-        filled = [place for place in chosen if batch.sketches and batch.sketches[place][0]]
-        made = unpack_sketches([batch.sketches[place][1] for place in filled])
+        held = batch.sketches.get(WORD_SKETCHES, ())
+        filled = [place for place in chosen if held and held[place][0]]
+        made = unpack_sketches([held[place][1] for place in filled])
         sketch_of = dict(zip(filled, made, strict=True))
         return [
             cls(
@@ -62,7 +65,7 @@ class CandidateText:
                 batch.token_counts[place],
                 None if words is None else words[place],
                 sketch_of.get(place),
-                batch.sketches[place][0] if batch.sketches else None,
+                held[place][0] if held else None,
                 batch.documents[place].text,
             )
             for place in chosen
@@ -79,7 +82,7 @@ class CandidateText:
             values = fingerprints.of_documents(
                 connection, snapshot.scheme.bits, number, document_ids
             )
-        made = sketches.of_documents(connection, snapshot.scheme_id, document_ids)
+        made = WORDS.of_documents(connection, snapshot.scheme_id, document_ids)
         filled = [number for number, row in made.items() if row.packed]
         unpacked = _unpacked(snapshot, [made[number].packed for number in filled])
         sketch_of = dict(zip(filled, unpacked, strict=True))

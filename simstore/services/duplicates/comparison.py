@@ -103,6 +103,23 @@ class Comparison:
         """Return how many pairs of texts were compared exactly."""
         return self._pool.compared_count
 
+    def expect(self, pairs: Sequence[tuple[int, NDArray[np.int64]]]) -> None:
+        """Read the shingle sets of texts, and of others that each may have an edge to, at once."""
+        if not self._conditions.by_text:
+            return
+        needed: set[int] = set()
+        for one, others in pairs:
+            away = distances(self._words[others], self._words[one])
+            known = self._printed[others] & self._printed[one]
+            kept = self._digests[others] != self._digests[one]
+            kept &= self._may_hold(one, others, away, known)
+            if kept.any():
+                needed.add(int(self._digests[one]))
+                needed.update(self._digests[others[kept]].tolist())
+        numbers = np.array(sorted(needed), np.int64)
+        for start in range(0, len(numbers), _HELD_TEXTS):
+            self._pool.hold(numbers[start : start + _HELD_TEXTS])
+
     def edges(self, one: int, others: NDArray[np.int64]) -> dict[int, Verified]:
         """Return the edges of a text to others, by their places in the order given."""
         away = distances(self._words[others], self._words[one])

@@ -14,10 +14,10 @@ from simstore.search.plan import (
     default_radius,
 )
 from simstore.search.sorted_tables import Pairs, near_pairs
+from simstore.services.channels.fingerprint_index import FingerprintIndex
+from simstore.services.channels.sketch_search import Among, SketchSearch
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.open_store.open_store import Snapshot
-from simstore.services.query.fingerprint_index import FingerprintIndex
-from simstore.services.query.minhash_channel import Among, MinhashChannel
 from simstore.storage import documents
 from simstore.storage.fingerprints import fingerprints
 
@@ -46,10 +46,10 @@ class EdgeCandidates:
         bits = snapshot.scheme.bits
         self._radius = default_radius(bits) if radius is None else radius
         check_radius(self._radius, bits)
-        self._row = snapshot.generation if snapshot.channels.simhash else None
+        self._row = snapshot.generation if snapshot.channels.has_fingerprints else None
         self._sketches = (
-            MinhashChannel(snapshot, min_resemblance)
-            if snapshot.channels.minhash and min_resemblance is not None
+            SketchSearch(snapshot, least_resemblance=min_resemblance)
+            if snapshot.channels.has_word_sketches and min_resemblance is not None
             else None
         )
 
@@ -70,32 +70,41 @@ class EdgeCandidates:
         """Return the bands of sketches, shape (n, bands); None: there is no such channel."""
         return None if self._sketches is None else band_values(sketched, self._sketches.layout)
 
-    def of_each(self, texts: Sequence[CandidateText], among: Among | None = None) -> list[set[int]]:
+    def of_each(
+        self, texts: Sequence[CandidateText], among: Among | None = None
+    ) -> list[NDArray[np.int64]]:
         """Return the documents that the channels find for each text, and those of the same text.
 
         Args:
             texts: The texts.
             among: Says which documents, int64, ascending, need be looked at; others may be found.
+
+        Returns:
+            Numbers of documents, ascending, each once, for each text.
         """
-        found: list[set[int]] = [set() for _ in texts]
+        found: list[list[NDArray[np.int64]]] = [[] for _ in texts]
         holders = documents.by_digests(
             self._snapshot.connection, sorted({text.digest for text in texts})
         )
         for place, text in enumerate(texts):
-            found[place].update(number for number, _ in holders.get(text.digest, ()))
+            numbers = [number for number, _ in holders.get(text.digest, ())]
+            found[place].append(np.array(numbers, np.int64))
         # What has no shingle resembles nothing.
         judged = [place for place, text in enumerate(texts) if text.shingle_count != 0]
         near = [(place, words) for place in judged if (words := texts[place].words) is not None]
         if near and self._row is not None:
             for place, number in self._near([place for place, _ in near], [w for _, w in near]):
-                found[place].add(number)
+                found[place].append(np.array([number], np.int64))
         sketched = [(p, sketch) for p in judged if (sketch := texts[p].sketch) is not None]
         if sketched and self._sketches is not None:
             wanted = np.stack([sketch for _, sketch in sketched])
-            for rows, numbers in self._sketches.agreeing(wanted, among):
-                for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
-                    found[sketched[row][0]].add(number)
-        return found
+            for rows, agreeing in self._sketches.agreeing(wanted, among):
+                order = np.argsort(rows, kind="stable")
+                starts = np.searchsorted(rows[order], np.arange(len(sketched) + 1))
+                for row in np.flatnonzero(np.diff(starts)).tolist():
+                    some = order[starts[row] : starts[row + 1]]
+                    found[sketched[row][0]].append(agreeing[some])
+        return [np.unique(np.concatenate(parts)) for parts in found]
 
     def _near(
         self, places: Sequence[int], words: Sequence[NDArray[np.uint64]]

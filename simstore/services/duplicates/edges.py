@@ -6,17 +6,18 @@ short to tell, one wholly contains the other. Which pairs are looked at, the cha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import NotFound
+from simstore.fingerprint.shingle_sets import distinct
 from simstore.search.plan import check_radius
-from simstore.search.resemblance import EdgeRule, check_least, overlap, size_ratio
+from simstore.search.resemblance import EdgeRule, check_share
 from simstore.services.duplicates.candidate_text import CandidateText
+from simstore.services.duplicates.comparison import Basis, Comparison, EdgeConditions, Verified
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import Snapshot
@@ -30,11 +31,9 @@ __all__ = [
     "Edge",
     "EdgeSearch",
     "Verified",
-    "VerifiedPair",
 ]
 
 Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
-Basis = Literal["same", "text", "sketch", "distance"]
 BASES: dict[str, Basis] = {
     "same": "same",
     "text": "text",
@@ -61,28 +60,6 @@ class Edge:
     resemblance: float | None
     distance: int | None
     basis: Basis
-
-
-@dataclass(frozen=True, slots=True)
-class Verified:
-    """What an edge between two texts that are given was verified by; as of :class:`Edge`."""
-
-    resemblance: float | None
-    distance: int | None
-    basis: Basis
-
-
-@dataclass(frozen=True, slots=True)
-class VerifiedPair:
-    """What texts are compared by, and what came of it, by their digests.
-
-    Attributes:
-        sets: Shingles of a text, ascending, distinct.
-        shares: Of two texts that were compared: their resemblance, and the ratio of their sizes.
-    """
-
-    sets: dict[bytes, NDArray[np.uint64]]
-    shares: dict[tuple[bytes, bytes], tuple[float, float]] = field(default_factory=dict)
 
 
 class EdgeSearch:
@@ -112,10 +89,12 @@ class EdgeSearch:
     ) -> None:
         check_verifiable(snapshot, min_resemblance, within)
         self._snapshot = snapshot
-        self._least = min_resemblance
-        self._within = within
-        self._tells_resemblance = snapshot.settings.text_kept or snapshot.channels.minhash
-        self._rule = EdgeRule(min_resemblance, snapshot.scheme.least_features)
+        self._conditions = EdgeConditions(
+            rule=EdgeRule(min_resemblance, snapshot.scheme.least_features),
+            within=within,
+            by_text=snapshot.settings.text_kept,
+            tells_resemblance=snapshot.settings.text_kept or snapshot.channels.has_word_sketches,
+        )
         self.candidates = EdgeCandidates(
             snapshot,
             radius if within is None else within,
@@ -133,117 +112,53 @@ class EdgeSearch:
             among: Says which documents, int64, ascending, are looked at; None: all.
         """
         found, stored = self.candidates_of(texts, among)
-        pairs = [
-            (place, stored[number])
-            for place, numbers in enumerate(found)
-            for number in sorted(numbers & stored.keys())
-            if number != texts[place].document_id
-        ]
-        edges: list[list[Edge]] = [[] for _ in texts]
-        compared = self.compared((texts[place], other) for place, other in pairs)
-        for place, other in pairs:
-            one = self.verified(texts[place], other, compared)
-            if one is not None and other.document_id is not None:
-                edges[place].append(
-                    Edge(other.document_id, other.digest, one.resemblance, one.distance, one.basis)
-                )
+        known = list(stored.values())
+        numbers = np.array(list(stored), np.int64)
+        compared = self.comparison([*known, *texts])
+        edges: list[list[Edge]] = []
+        for place, (text, candidates) in enumerate(zip(texts, found, strict=True)):
+            others = np.searchsorted(numbers, candidates[candidates != (text.document_id or 0)])
+            held = compared.edges(len(known) + place, others)
+            edges.append(
+                [
+                    Edge(
+                        int(numbers[other]),
+                        known[other].digest,
+                        one.resemblance,
+                        one.distance,
+                        one.basis,
+                    )
+                    for other, one in held.items()
+                ]
+            )
         return edges
 
     def candidates_of(
         self, texts: Sequence[CandidateText], among: Among | None = None
-    ) -> tuple[list[set[int]], dict[int, CandidateText]]:
+    ) -> tuple[list[NDArray[np.int64]], dict[int, CandidateText]]:
         """Return the documents that may have an edge to each text, and what is known of them.
 
         Args:
             texts: The texts.
-            among: As of :meth:`edges_of`. Sets may hold others; they are not among the known.
+            among: As of :meth:`edges_of`.
+
+        Returns:
+            Numbers of documents, ascending, for each text, and the documents by their numbers,
+            ascending.
         """
         found = self.candidates.of_each(texts, among)
-        asked = sorted(set().union(*found))
-        if among is not None and asked:
-            passing = among(np.array(asked, np.int64))
-            asked = np.array(asked, np.int64)[passing].tolist()
-        known = CandidateText.of_documents(self._snapshot, asked)
-        return found, {one.document_id: one for one in known if one.document_id is not None}
+        asked = distinct(np.concatenate([np.empty(0, np.int64), *found]))
+        if among is not None and len(asked):
+            asked = asked[among(asked)]
+        known = CandidateText.of_documents(self._snapshot, asked.tolist())
+        of_number = {one.document_id: one for one in known if one.document_id is not None}
+        there = np.array(list(of_number), np.int64)
+        kept = [numbers[np.isin(numbers, there, assume_unique=True)] for numbers in found]
+        return kept, of_number
 
-    def compared(self, pairs: Iterable[tuple[CandidateText, CandidateText]]) -> VerifiedPair:
-        """Return what the texts of pairs are compared by, read and made at once."""
-        texts: dict[bytes, CandidateText] = {}
-        if self._snapshot.settings.text_kept:
-            for one, other in pairs:
-                if one.digest != other.digest and self._may_reach(one, other):
-                    texts[one.digest], texts[other.digest] = one, other
-        return VerifiedPair(self._sets(texts))
-
-    def verified(
-        self, one: CandidateText, other: CandidateText, compared: VerifiedPair
-    ) -> Verified | None:
-        """Return how much two texts resemble each other; None: it is no edge.
-
-        Args:
-            one: A text.
-            other: Another.
-            compared: What they are compared by; what it lacks is put into it.
-        """
-        if one.digest == other.digest:
-            return Verified(1.0, _distance(one, other), "same")
-        distance = _distance(one, other)
-        if not self._may_reach(one, other):
-            return None
-        fewest = min(one.feature_count, other.feature_count)
-        if not self._tells_resemblance:
-            if fewest < self._rule.least_features:
-                return None
-            return Verified(None, distance, "distance")
-        both = one.digest, other.digest
-        if both not in compared.shares:
-            compared.shares[both] = self._share(one, other, compared.sets)
-        share, ratio = compared.shares[both]
-        if self._least is None:
-            # What has no shingle is like nothing but itself.
-            holds = ratio > 0 and self._rule.is_long_enough_for(share, ratio, fewest)
-        else:
-            holds = self._rule.holds_for(share, ratio, fewest)
-        if not holds:
-            return None
-        basis: Basis = "text" if self._snapshot.settings.text_kept else "sketch"
-        return Verified(share, distance, basis)
-
-    def _may_reach(self, one: CandidateText, other: CandidateText) -> bool:
-        """Return whether two texts may have an edge.
-
-        Fingerprints that are too far from each other have none, nor have sets of very different
-        sizes, nor those whose sketches have hardly a value in common.
-        """
-        if self._within is not None:
-            distance = _distance(one, other)
-            if distance is None or distance > self._within:
-                return False
-        if self._least is None:
-            return True
-        sizes = one.shingle_count, other.shingle_count
-        if sizes[0] is None or sizes[1] is None:
-            return True
-        if size_ratio(sizes[0], sizes[1]) < self._least:
-            return False
-        if one.sketch is None or other.sketch is None:
-            return True
-        equal = np.count_nonzero(one.sketch == other.sketch)
-        return bool(equal >= self._rule.fewest_equal)
-
-    def _share(
-        self, one: CandidateText, other: CandidateText, sets: dict[bytes, NDArray[np.uint64]]
-    ) -> tuple[float, float]:
-        """Return resemblance and ratio of sizes: of the texts, or else of the sketches."""
-        if self._snapshot.settings.text_kept:
-            if one.digest not in sets or other.digest not in sets:
-                sets.update(self._sets({one.digest: one, other.digest: other}))
-            first, second = sets[one.digest], sets[other.digest]
-            return overlap(first, second).resemblance, size_ratio(len(first), len(second))
-        ratio = size_ratio(one.shingle_count or 0, other.shingle_count or 0)
-        if one.sketch is None or other.sketch is None:
-            return 0.0, ratio
-        return float((one.sketch == other.sketch).mean()), ratio
+    def comparison(self, texts: Sequence[CandidateText]) -> Comparison:
+        """Return what decides of pairs of these texts."""
+        return Comparison(texts, self._conditions, self._sets)
 
     def _sets(self, texts: Mapping[bytes, CandidateText]) -> dict[bytes, NDArray[np.uint64]]:
         """Return shingle sets by digests."""
@@ -265,22 +180,16 @@ class EdgeSearch:
         return found | fresh
 
 
-def _distance(one: CandidateText, other: CandidateText) -> int | None:
-    if one.words is None or other.words is None:
-        return None
-    return int(np.bitwise_count(one.words ^ other.words).sum())
-
-
 def check_verifiable(state: State, min_resemblance: float | None, within: int | None) -> None:
     """Raise an error where edges cannot be told in a store; as :class:`EdgeSearch` does."""
-    check_least(min_resemblance)
+    check_share("min resemblance", min_resemblance)
     if within is not None:
-        if not state.channels.simhash:
+        if not state.channels.has_fingerprints:
             raise missing_channel(state, "simhash")
         check_radius(within, state.scheme.bits)
     if min_resemblance is None:
         return
-    if not state.settings.text_kept and not state.channels.minhash:
+    if not state.settings.text_kept and not state.channels.has_word_sketches:
         raise NotFound(
             "this store keeps neither texts nor sketches to verify candidates by; ingest into "
             "a store that keeps texts (`simstore init` without --no-text)"

@@ -25,6 +25,7 @@ from simstore.search.evaluation import (
     curves,
 )
 from simstore.search.plan import check_radius, default_radius
+from simstore.search.resemblance import check_share
 from simstore.services.evaluate.judged_documents import (
     OlderMethods,
     Scope,
@@ -192,13 +193,15 @@ def _thresholds(state: State, options: EvaluateOptions) -> Thresholds:
     low, high = options.radii or (0, min(LARGEST_RADIUS, state.scheme.bits))
     if low > high:
         raise InvalidParameter(f"radius {low}-{high}: the first must not be above the second")
-    if not 0 < options.floor <= 1:
-        raise InvalidParameter(f"resemblance {options.floor}: above 0 and at most 1")
+    check_share("resemblance", options.floor)
     default = default_radius(state.scheme.bits)
     candidate = default if options.candidate_radius is None else options.candidate_radius
     for radius in (low, high, candidate):
         check_radius(radius, state.scheme.bits)
-    there = {"simhash": state.channels.simhash, "minhash": state.channels.minhash}
+    there = {
+        "simhash": state.channels.has_fingerprints,
+        "minhash": state.channels.has_word_sketches,
+    }
     methods = [method for method in METHODS if there.get(method, state.settings.text_kept)]
     if options.older_methods:
         check_texts(state)

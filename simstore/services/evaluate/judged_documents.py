@@ -33,6 +33,7 @@ from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import State
 from simstore.storage import documents
+from simstore.text.decoding import exact_text
 
 # Pairs whose sketches are compared at a time.
 _BLOCK_PAIRS = 1 << 16
@@ -102,7 +103,7 @@ def read_documents(
     for rows in pages(connection):
         ids = [row.document_id for row in rows]
         for row in rows:
-            reading.keys.append(row.key.decode("utf-8", "surrogateescape"))
+            reading.keys.append(exact_text(row.key))
             for name, values in reading.fields.items():
                 value = row.collection if name == _COLLECTION else (row.metadata or {}).get(name)
                 values.append(None if value is None else str(value))

@@ -14,6 +14,7 @@ from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import codecs, deltas, documents, vocabularies
 from simstore.storage.engine import Connection
 from simstore.storage.vocabularies import FeatureRow
+from simstore.text.decoding import exact_text
 
 _EMPTY = np.empty(0, np.int64)
 
@@ -27,7 +28,7 @@ def stored_texts(snapshot: Snapshot, document_ids: Sequence[int]) -> dict[int, s
     texts = {}
     for document_id, packed in documents.texts_of(snapshot.connection, document_ids).items():
         try:
-            texts[document_id] = codecs.decompress(packed).decode("utf-8", "surrogateescape")
+            texts[document_id] = exact_text(codecs.decompress(packed))
         except ValueError as error:
             raise snapshot.corrupt(f"the text of document {document_id} is damaged") from error
     return texts

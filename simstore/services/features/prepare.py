@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.channels import sketch_texts
+from simstore.fingerprint.channels import NARROW
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.sketching import sketch_texts
 from simstore.model import Document
 from simstore.services.features.feature_counts import pack_change
 from simstore.services.open_store.state import State
@@ -22,9 +23,6 @@ from simstore.text.scanning import Scanned
 
 if TYPE_CHECKING:
     from simstore.fingerprint.passage_recipe import IndexedText
-
-# Bytes a character of texts that are looked at as words alone.
-_NARROW = 1.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +40,7 @@ class PreparedBatch:
         change: What they change in a vocabulary by terms, packed; None: there is none, or its
             features have numbers.
         words: Their fingerprints, where these depend on the document alone.
-        sketches: Size of the shingle set and packed sketch; empty where the store keeps none.
+        sketches: By the channels of sketches, size of the shingle set and packed sketch of each.
         passages: What the passage index keeps of them; empty where there is none.
     """
 
@@ -55,7 +53,7 @@ class PreparedBatch:
     counts: FeatureCounts | None
     change: bytes | None
     words: NDArray[np.uint64] | None
-    sketches: tuple[tuple[int, bytes], ...]
+    sketches: Mapping[str, tuple[tuple[int, bytes], ...]]
     passages: tuple[IndexedText, ...] = ()
 
     def part(self, start: int, end: int) -> PreparedBatch:
@@ -78,7 +76,7 @@ class PreparedBatch:
             counts=counts,
             change=None,
             words=None if self.words is None else self.words[start:end],
-            sketches=self.sketches[start:end],
+            sketches={name: made[start:end] for name, made in self.sketches.items()},
             passages=self.passages[start:end],
         )
 
@@ -97,10 +95,10 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
     pack_counts = not keep_counts and state.records_vocabulary
     counts = words = None
     scanned = scanned_words(scheme, texts, encoded)
-    if keep_counts or pack_counts or not channels.simhash:
+    if keep_counts or pack_counts or not channels.has_fingerprints:
         counts = scheme.count(texts, metadata) if scanned is None else scheme.count_words(scanned)
         token_counts = scheme.token_counts(counts)
-        if by_document and channels.simhash:
+        if by_document and channels.has_fingerprints:
             words = scheme.fingerprints(counts)
     else:
         words, token_counts = scheme.fingerprinted(texts, metadata, scanned)
@@ -114,9 +112,10 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
         counts=counts if keep_counts else None,
         change=pack_change(counts) if pack_counts and counts is not None else None,
         words=words,
-        sketches=tuple(sketch_texts(channels.sketching, texts, scanned))
-        if channels.minhash
-        else (),
+        sketches={
+            recipe.name: tuple(sketch_texts(recipe.sketching, texts, scanned))
+            for recipe in channels.sketched
+        },
         passages=tuple(map(state.passages.index, texts)) if state.passages is not None else (),
     )
 
@@ -130,7 +129,7 @@ def scanned_words(scheme: Scheme, texts: Sequence[str], encoded: Sequence[bytes]
         encoded: Their bytes.
     """
     # Few bytes beyond one a character: hardly any script without blanks between words.
-    narrow = sum(map(len, encoded)) <= _NARROW * sum(map(len, texts))
+    narrow = sum(map(len, encoded)) <= NARROW * sum(map(len, texts))
     return scheme.scan(texts) if narrow else None
 
 

@@ -14,8 +14,8 @@ from simstore.fingerprint.simhash import to_hex, to_words, word_count
 from simstore.model import Progress
 from simstore.search.plan import check_radius
 from simstore.search.sorted_tables import near_pairs
+from simstore.services.channels.pack_fingerprints import is_long
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
-from simstore.services.generations.pack_fingerprints import is_long
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
 from simstore.storage.fingerprints import fingerprints

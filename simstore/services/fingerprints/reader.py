@@ -13,10 +13,11 @@ from simstore.fingerprint.simhash import to_integers
 from simstore.search.hamming import BatchResults
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.sorted_tables import SortedTables
+from simstore.services.channels.fingerprint_index import FingerprintIndex
 from simstore.services.fingerprints.fingerprint_store import Values, words_of
 from simstore.services.open_store.open_store import Snapshot
-from simstore.services.query.fingerprint_index import FingerprintIndex
 from simstore.storage.fingerprints import fingerprints
+from simstore.text.decoding import exact_text
 
 if TYPE_CHECKING:
     from simstore.services.open_store.resident_index import ResidentIndex
@@ -142,10 +143,7 @@ class Reader:
         rows = fingerprints.documents_with(
             self._snapshot.connection, self.bits, self._generation_id, sorted(set(chosen))
         )
-        return [
-            (value, key.decode("utf-8", "surrogateescape"))
-            for value, _, key in sorted(rows, key=lambda row: row[1])
-        ]
+        return [(value, exact_text(key)) for value, _, key in sorted(rows, key=lambda row: row[1])]
 
     def close(self) -> None:
         """Refuse all further questions: the snapshot is given back."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from simstore.errors import CorruptStore, SchemeMismatch
 from simstore.model import Finding, Progress
+from simstore.services.channels.store_part import every_part
 from simstore.services.fsck.documents import (
     REFRESH,
     REINDEX,
@@ -24,7 +25,6 @@ from simstore.services.fsck.history import (
     token_problems,
 )
 from simstore.services.fsck.indexes import check_passages
-from simstore.services.fsck.sketches import check_bands, check_sketches
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import checks, deltas, generations
 
@@ -83,7 +83,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
         for check in (
             check_documents,
             check_fingerprints,
-            _check_sketches,
+            _check_channels,
             _check_passages,
             check_vocabulary,
             check_ranks,
@@ -115,11 +115,11 @@ def _some(found: Iterator[Finding]) -> list[Finding]:
     return kept
 
 
-def _check_sketches(check: StoreCheck) -> Iterator[Finding]:
-    """Each document has the sketch of its text, and is found by its bands."""
-    batches = ((batch, check.texts(batch)) for batch in check.batches())
-    yield from check_sketches(check.snapshot, batches)
-    yield from check_bands(check.snapshot)
+def _check_channels(check: StoreCheck) -> Iterator[Finding]:
+    """Each document has what its text is found by, and is found by that."""
+    for part in every_part():
+        batches = ((batch, check.texts(batch)) for batch in check.batches())
+        yield from part.findings(check.snapshot, batches)
 
 
 def _check_passages(check: StoreCheck) -> Iterator[Finding]:

@@ -14,6 +14,7 @@ from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import clusters, documents, duplicates, history, idempotency, tokens
 from simstore.storage.clusters import ClusteringRow, TextRow
 from simstore.storage.engine import Connection
+from simstore.text.decoding import exact_text
 
 _REINGEST = "remove the document and ingest it again"
 _PAGE = 1_000
@@ -31,7 +32,7 @@ def check_history(connection: Connection, most: int) -> Iterator[Finding]:
         most: At most so many documents of a kind.
     """
     for key, problem in history.broken(connection, most):
-        shown = printable(key.decode("utf-8", "surrogateescape"))
+        shown = printable(exact_text(key))
         yield Finding("history", f"{shown}: {problem}", _REINGEST)
 
 
@@ -56,7 +57,7 @@ def duplicate_problems(connection: Connection) -> Iterator[str]:
         }
         flagged = duplicates.flagged_among(connection, originals)
         for row in rows:
-            name = repr(printable(row.key.decode("utf-8", "surrogateescape")))
+            name = repr(printable(exact_text(row.key)))
             document = held.get(row.key)
             if row.state == "flagged":
                 if document is None or row.document_id != document.document_id:

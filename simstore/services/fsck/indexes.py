@@ -23,6 +23,7 @@ from simstore.storage import anchor_segments, passages
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints, packed_columns, segment_pages, tail
 from simstore.storage.generations import GenerationRow
+from simstore.text.decoding import exact_text
 from simstore.text.mixing import GAMMA, mix
 
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
@@ -201,7 +202,7 @@ def check_passages(
             elif count != posting_count:
                 problem = f"{count} postings, not {posting_count}"
             elif number in texts:
-                made = recipe.index(texts[number].decode("utf-8", "surrogateescape"))
+                made = recipe.index(exact_text(texts[number]))
                 if not np.array_equal(made.spans, spans):
                     problem = "its passages are not those of its text"
                 elif not np.array_equal(made.words, words):

@@ -12,6 +12,7 @@ from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import documents, vocabularies
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints
+from simstore.text.decoding import exact_text
 
 _DRIFT_SAMPLE = 1_000
 
@@ -122,8 +123,6 @@ def top_terms(opened: OpenStore, limit: int | None) -> list[VocabularyTerm]:
         frequent = vocabularies.most_frequent(connection, state.scheme_id, limit)
         frequent.sort(key=lambda row: (-row[3], row[0]))
         return [
-            VocabularyTerm(
-                rank_of.get(number), term.decode("utf-8", "surrogateescape"), document_count, total
-            )
+            VocabularyTerm(rank_of.get(number), exact_text(term), document_count, total)
             for term, number, document_count, total in frequent[:limit]
         ]

@@ -11,11 +11,11 @@ from __future__ import annotations
 from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.vocabulary import rank_features
 from simstore.model import Progress, RefreshSummary
+from simstore.services.channels import pack_fingerprints
+from simstore.services.channels.store_part import every_part
 from simstore.services.features import corpus_statistics, feature_counts
-from simstore.services.generations import pack_fingerprints
-from simstore.services.generations.pack_sketches import drop_retired_pages
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
-from simstore.storage import deltas, documents, generations, sketches, vocabularies
+from simstore.storage import deltas, documents, generations, vocabularies
 from simstore.storage.damage import corrupt
 from simstore.storage.fingerprints import fingerprints
 from simstore.storage.generations import GenerationRow
@@ -227,11 +227,13 @@ def drop_retired(opened: OpenStore) -> None:
     with opened.write() as connection:
         schemes = generations.scheme_ids(connection, "retired")
     for scheme_id in schemes:
-        sketched = True
-        while sketched:
-            with opened.write() as connection:
-                sketched = sketches.drop_scheme_rows(connection, scheme_id, _DROP_ROWS)
-    drop_retired_pages(opened)
+        for part in every_part():
+            sketched = True
+            while sketched:
+                with opened.write() as connection:
+                    sketched = part.drop_scheme_rows(connection, scheme_id, _DROP_ROWS)
+    for part in every_part():
+        part.drop_retired_pages(opened)
     with opened.write() as connection:
         for scheme_id in schemes:
             vocabularies.drop_scheme(connection, scheme_id)

@@ -9,8 +9,8 @@ from typing import Literal, cast
 import numpy as np
 
 from simstore.errors import DocumentNotFound
-from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import VALUES
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.model import Relative, SeenState, Story, Version
 from simstore.services.clusters import read
 from simstore.services.features import feature_counts
@@ -18,12 +18,13 @@ from simstore.services.history.originals import Choice, OriginalCandidate, parse
 from simstore.services.history.visits import own_interval, site_interval, site_of
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.query.verify import Verifier
-from simstore.storage import documents, duplicates, history, sketches
+from simstore.storage import documents, duplicates, history
 from simstore.storage.damage import corrupt
 from simstore.storage.documents import DocumentRow
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints
+from simstore.storage.sketches import WORDS
 from simstore.text.decoding import encode, exact_text
 
 MOST_RELATIVES = 1_000
@@ -138,7 +139,8 @@ class _Teller:
     def story(self, choose: Callable[[Sequence[OriginalCandidate]], Choice]) -> Story:
         """Return the story; the original is the one that is chosen."""
         family, key = self._family, self._family.key
-        chosen, reason = choose([self._claimant(one) for one in (key, *family.relations)])
+        claimants = [key, *filter(self._may_be_original, family.relations)]
+        chosen, reason = choose([self._claimant(one) for one in claimants])
         mine = family.noted.get(key)
         first_seen, basis, last_seen = self._sight(key)
         resemblances, distances = self._resemblances(), self._distances()
@@ -173,6 +175,20 @@ class _Teller:
             ),
             original=chosen.key,
             reason=reason,
+        )
+
+    def _may_be_original(self, relative: bytes) -> bool:
+        """Return whether a relative is no duplicate of something that is no relative.
+
+        A copy of the text that came earlier may be a duplicate of another original than this one,
+        to which a later original is more similar.
+        """
+        noted = self._family.noted.get(relative)
+        return (
+            noted is None
+            or noted.state == "orphaned"
+            or noted.original_key == self._family.key
+            or noted.original_key in self._family.relations
         )
 
     def _claimant(self, key: bytes) -> OriginalCandidate:
@@ -281,8 +297,8 @@ class _Teller:
                     self._snapshot.connection, f"the text of document {own.document_id} is gone"
                 )
             shingles = snapshot.channels.sketching.sets(texts.values()).row(0)
-        elif snapshot.channels.minhash:
-            held = sketches.of_documents(
+        elif snapshot.channels.has_word_sketches:
+            held = WORDS.of_documents(
                 self._snapshot.connection, snapshot.scheme_id, [own.document_id]
             )
             row = held.get(own.document_id)

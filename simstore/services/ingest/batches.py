@@ -11,8 +11,9 @@ import numpy as np
 
 from simstore.fingerprint.features import FeatureCounts, assemble
 from simstore.model import Duplicate, Outcome
+from simstore.services.channels.store_part import AddedTexts, every_part, parts_of
 from simstore.services.clusters.changes import forget_digests, note_changes
-from simstore.services.features import corpus_statistics, feature_counts
+from simstore.services.features import feature_counts
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest import batch_history
 from simstore.services.ingest.batch_history import KeyHistory
@@ -22,11 +23,10 @@ from simstore.services.ingest.duplicate_checker import DuplicateChecker, Duplica
 from simstore.services.ingest.duplicate_records import comes_again, let_go, write_found
 from simstore.services.ingest.later_originals import ReassignedOriginals, settle
 from simstore.services.open_store.open_store import Snapshot
-from simstore.services.open_store.state import State, check_generation
+from simstore.services.open_store.state import State
 from simstore.services.removal.remove import remove_rows
-from simstore.storage import deltas, documents, duplicates, generations, passages, runs, sketches
+from simstore.storage import deltas, documents, duplicates, generations, passages, runs
 from simstore.storage.engine import Connection
-from simstore.storage.fingerprints import fingerprints
 from simstore.storage.history import put_times
 from simstore.text.decoding import encode
 
@@ -281,32 +281,20 @@ def _replace_features(
                 replacing=replaced,
             )
     if replaced:
-        fingerprints.unlink_many(connection, replaced)
-        sketches.drop_many(connection, replaced)
-    if batch.sketches:
-        made = [(number, *batch.sketches[place]) for number, place in places.items()]
-        sketches.put_many(connection, snapshot.scheme_id, made)
+        for part in every_part():
+            part.drop(connection, replaced)
     if batch.passages:
         passages.drop_many(connection, replaced)
         indexed = [(number, batch.passages[place]) for number, place in places.items()]
         passages.put_many(connection, indexed)
-    if snapshot.generation is None:
-        check_generation(snapshot, snapshot.store.database.label)
-        return
-    if batch.words is not None:
-        words = batch.words[rows]
-    else:
-        generation_id = snapshot.generation.generation_id
-        known = corpus_statistics.of_generation(snapshot, generation_id)
-        words = snapshot.scheme.fingerprints(_counts(snapshot, batch, rows), known(feature_ids))
-    fingerprints.link_rows(
-        connection,
-        snapshot.scheme.bits,
-        snapshot.generation.generation_id,
-        list(places),
-        words,
+    added = AddedTexts(
+        batch=batch,
+        places=places,
+        feature_ids=feature_ids,
+        counts=lambda: _counts(snapshot, batch, rows),
     )
-    snapshot.store.note_added(snapshot, words)
+    for part in parts_of(snapshot):
+        part.put(snapshot, added)
 
 
 def _counts(state: State, batch: PreparedBatch, places: Sequence[int]) -> FeatureCounts:

@@ -16,15 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import SimstoreError
-from simstore.fingerprint.channels import unpack_sketches
+from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.plan import default_radius
 from simstore.search.segments import segment_columns
 from simstore.services.features.prepare import PreparedBatch, is_prepared_for
 from simstore.services.ingest.duplicate_checker import LEAST_RESEMBLANCE, DuplicateRule
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
-from simstore.storage import documents, sketches
+from simstore.storage import documents
+from simstore.storage.sketches import WORDS
 from simstore.text.decoding import encode
 
 # Odd, so that numbers stay apart when they are multiplied by it.
@@ -64,7 +66,7 @@ def claims(
     if check is not None:
         layout = _layout(opened, works[0][1], check)
         for prepared, state in works:
-            if state.channels.simhash:
+            if state.channels.has_fingerprints:
                 radius = default_radius(state.scheme.bits)
                 if check.radius is not None:
                     radius = check.radius
@@ -112,7 +114,7 @@ def _adds_alone(prepared: PreparedBatch, state: State) -> bool:
         and not state.scheme.reads_metadata
         and state.passages is None
         and prepared.counts is None
-        and (prepared.words is not None or not state.channels.simhash)
+        and (prepared.words is not None or not state.channels.has_fingerprints)
     )
 
 
@@ -140,7 +142,7 @@ def _of_segments(prepared: PreparedBatch, bits: int) -> list[int]:
 
 
 def _of_bands(prepared: PreparedBatch, layout: BandLayout) -> list[int]:
-    filled = [packed for size, packed in prepared.sketches if size]
+    filled = [packed for size, packed in prepared.sketches[WORD_SKETCHES] if size]
     if not filled:
         return []
     bands = band_values(unpack_sketches(filled), layout)
@@ -164,10 +166,10 @@ def _layout(opened: OpenStore, state: State, check: DuplicateRule) -> BandLayout
 def _standing_layout(snapshot: Snapshot, check: DuplicateRule) -> BandLayout | None:
     if not _looks_by_bands(snapshot, check):
         return None
-    packed = sketches.layout(snapshot.connection, snapshot.scheme_id)
+    packed = WORDS.layout(snapshot.connection, snapshot.scheme_id)
     whole = packed.layout if packed else snapshot.channels.layout
     return whole.enough_for(check.least or LEAST_RESEMBLANCE)
 
 
 def _looks_by_bands(state: State, check: DuplicateRule) -> bool:
-    return state.channels.minhash and check.radius is None
+    return state.channels.has_word_sketches and check.radius is None

@@ -17,14 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from operator import attrgetter
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.model import OnDuplicate
-from simstore.search.resemblance import check_least
+from simstore.search.resemblance import check_share
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edges import BASES, Basis, EdgeSearch, Verified
 from simstore.services.features import corpus_statistics
@@ -65,7 +64,7 @@ class DuplicateRule:
             raise InvalidParameter(
                 f"on duplicate {self.on_duplicate!r}: choose one of {', '.join(ON_DUPLICATE)}"
             )
-        check_least(self.min_resemblance)
+        check_share("min resemblance", self.min_resemblance)
         if self.radius is not None and self.radius < 0:
             raise InvalidParameter(f"radius {self.radius}: it must be at least 0")
 
@@ -270,12 +269,12 @@ class DuplicateChecker:
         if edges is None or ~place not in edges or self._position(place) >= before:
             return
         later = [
-            one
-            for one in self._like(~place)
+            (one, edge)
+            for one, edge in self._like(~place)
             if one.position > self._position(place) and one.document_id != number
         ]
         self._rule.move(self._arriving[place])
-        if self._is_before_any(~place, later, self._arriving[place], before):
+        if self._is_before_any(later, self._arriving[place], before):
             self.unsettled = place
 
     @property
@@ -340,67 +339,54 @@ class DuplicateChecker:
         seen_at = self._batch.documents[place].seen_at
         return seen_at is not None and seen_at < row.last_seen
 
-    def _like(self, place: int) -> list[Contender]:
-        """Return what may have an edge to a document, by their dates."""
+    def _like(self, place: int) -> list[tuple[Contender, Verified]]:
+        """Return what a document has an edge to, by their dates, and the edges."""
         edges = self._edges
         if edges is None or place not in edges:
             return []
-        known = self._rule.stored(edges.stored(place))
-        found = [one for number, one in known.items() if number not in self._gone]
-        found += [self._arriving[other] for other in edges.standing(place)]
-        return sorted(found, key=attrgetter("position"))
-
-    def _edge(self, place: int, other: Contender) -> Verified | None:
-        edges = self._edges
-        if edges is None:
-            return None
-        if other.place is not None:
-            return edges.to_text(place, other.place)
-        return edges.to_stored(place, other.document_id or 0)
+        to_stored = edges.stored(place)
+        known = self._rule.stored(to_stored)
+        found = [(one, to_stored[n]) for n, one in known.items() if n not in self._gone]
+        found += [(self._arriving[n], edge) for n, edge in edges.standing(place).items()]
+        return sorted(found, key=lambda one: one[0].position)
 
     def _chosen(self, place: int) -> Original | None:
         """Return the original that a document duplicates, by the rule."""
         me = self._arriving[place]
-        like = [one for one in self._like(place) if one.key != me.key]
-        originals = [one for one in like if self._is_original(one)]
-        if self._rule.are_linked([me, *originals]):
-            near = {
-                one.key: edge for one in originals if (edge := self._edge(place, one)) is not None
-            }
-            chosen = self._rule.original([me, *(one for one in originals if one.key in near)])
+        like = [(one, edge) for one, edge in self._like(place) if one.key != me.key]
+        originals = [(one, edge) for one, edge in like if self._is_original(one)]
+        if self._rule.are_linked([me, *(one for one, _ in originals)]):
+            near = {one.key: edge for one, edge in originals}
+            chosen = self._rule.original([me, *(one for one, _ in originals)])
             if chosen is not me:
                 return _as_original(chosen, near[chosen.key])
             if near:
                 self.unsettled = place
                 return None
         else:
-            earlier = (one for one in originals if one.position < me.position)
-            edges = [(one, edge) for one in earlier if (edge := self._edge(place, one)) is not None]
-            if edges:
-                nearest = min(edges, key=lambda found: nearness(found[1].resemblance, found[0]))
+            earlier = [found for found in originals if found[0].position < me.position]
+            if earlier:
+                nearest = min(earlier, key=lambda found: nearness(found[1].resemblance, found[0]))
                 return _as_original(*nearest)
-        later = [one for one in like if one.position > me.position]
-        if self._is_before_any(place, later, me):
+        if self._is_before_any([one for one in like if one[0].position > me.position], me):
             self.unsettled = place
         return None
 
     def _is_before_any(
         self,
-        place: int,
-        some: list[Contender],
+        some: list[tuple[Contender, Verified]],
         me: Contender,
         before: tuple[int, int] | None = None,
     ) -> bool:
         """Return whether a document makes duplicates of others, or they may resemble it more.
 
         Args:
-            place: The document.
-            some: Others, which it comes before.
+            some: Others, which it has an edge to and comes before.
             me: The document, as it stands then.
             before: Where it stood; what it came before then, as well as its original, is passed
                 over.
         """
-        for one in some:
+        for one, edge in some:
             original: Contender | None = one
             share: float | None = None
             if not self._is_original(one):
@@ -409,10 +395,7 @@ class DuplicateChecker:
                 continue
             if before is not None and min(one.position, original.position) > before:
                 continue
-            edge = self._edge(place, one)
-            if edge is not None and (
-                original is one or nearness(edge.resemblance, me) < nearness(share, original)
-            ):
+            if original is one or nearness(edge.resemblance, me) < nearness(share, original):
                 return True
         return False
 

@@ -28,9 +28,10 @@ from simstore.model import (
     Rejection,
     SourceState,
 )
+from simstore.services.channels import pack_fingerprints
+from simstore.services.channels.store_part import pack_long_tails
 from simstore.services.duplicates.edges import check_verifiable
 from simstore.services.features.prepare import prepare
-from simstore.services.generations import pack_fingerprints, pack_sketches
 from simstore.services.generations.refresh import refresh
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.options import IngestOptions, Observer
@@ -206,7 +207,7 @@ def _run(
     often = min(_LOOKED_AT, pack_fingerprints.LONG_TAIL)
     written = summary.added + summary.updated + summary.flagged
     if run.state is None or written >= often or run.state.settings.changes % often == 0:
-        pack_sketches.pack_long_tail(opened)
+        pack_long_tails(opened)
     return summary
 
 
@@ -226,7 +227,7 @@ def _pack_under_way(opened: OpenStore, run: Run) -> None:
     written = run.counts["added"] + run.counts["updated"] + run.counts["flagged"]
     if written - run.packed_at >= pack_fingerprints.LONG_TAIL:
         run.packed_at = written
-        pack_sketches.pack_long_tail(opened)
+        pack_long_tails(opened)
 
 
 class _Stopped(Exception):

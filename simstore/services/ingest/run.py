@@ -26,7 +26,7 @@ from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.open_store.state import State
 from simstore.storage import deltas, generations, runs
 from simstore.storage.engine import Connection
-from simstore.text.decoding import encode
+from simstore.text.decoding import encode, exact_text
 from simstore.version import __version__
 
 Work = tuple[Batch, PreparedBatch, State]
@@ -230,7 +230,7 @@ def _tell(
 ) -> None:
     for place, original in outcome.duplicates.items():
         key = prepared.documents[place].key
-        observer.on_duplicate(key, original.decode("utf-8", "surrogateescape"))
+        observer.on_duplicate(key, exact_text(original))
     for duplicate in outcome.found.values():
         observer.on_found(duplicate)
     for some in outcome.displaced.values():

@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simstore.search.bands import shared
+from simstore.search.star_search import Postings
 from simstore.services.duplicates.candidate_text import CandidateText
+from simstore.services.duplicates.comparison import Verified
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
-from simstore.services.duplicates.edges import Among, EdgeSearch, Verified
+from simstore.services.duplicates.edges import Among, EdgeSearch
 
 
 class SequentialEdges:
@@ -39,40 +41,49 @@ class SequentialEdges:
         }
         asked = list(alike.values())
         found, self._known = search.candidates_of([texts[place] for place in asked], among)
-        self._stored = {
-            place: sorted(numbers & self._known.keys())
-            for place, numbers in zip(asked, found, strict=True)
-        }
+        self._candidates = dict(zip(asked, found, strict=True))
+        self._numbers = np.array(list(self._known), np.int64)
+        # Documents of the store first, then the texts.
+        self._compared = search.comparison(
+            [*self._known.values(), *(texts[place] for place in asked)]
+        )
+        self._rows = {place: len(self._numbers) + turn for turn, place in enumerate(asked)}
+        self._to_stored: dict[int, dict[int, Verified]] = {}
         self._put: set[int] = set()
         self._of_text: dict[bytes, list[int]] = {}
-        self._of_band: dict[int, list[int]] = {}
-        self._shared: dict[bytes, list[int]] = {}
-        if len(texts) > 1:
-            self._share_bands()
+        # Rows of the postings by digests, and the digests by rows.
+        self._digests: dict[bytes, int] = {}
+        self._named: list[bytes] = []
+        self._bands = self._postings()
         self._near = _Near(search.candidates, texts)
-        self._compared = search.compared(self._likely())
+        self._compared.expect(self._likely())
 
     def __contains__(self, place: int) -> bool:
         return place in self._texts
+
+    @property
+    def compared_count(self) -> int:
+        """Return how many pairs of texts were compared exactly."""
+        return self._compared.compared_count
 
     @property
     def documents(self) -> list[int]:
         """Return the documents of the store that may have an edge to any of the texts."""
         return list(self._known)
 
-    def stored(self, place: int) -> list[int]:
-        """Return the documents of the store that may have an edge to a text, ascending.
+    def stored(self, place: int) -> dict[int, Verified]:
+        """Return the documents of the store that a text has an edge to, ascending, and the edges.
 
-        Its own is among them, as it stands in the store.
+        Its own is left out.
         """
-        return self._stored[self._first[place]]
-
-    def to_stored(self, place: int, document_id: int) -> Verified | None:
-        """Return the edge of a text to a document of the store; None: it has none."""
-        one = self._texts[place]
-        if document_id == one.document_id:
-            return None
-        return self._search.verified(one, self._known[document_id], self._compared)
+        first = self._first[place]
+        if first not in self._to_stored:
+            others = np.searchsorted(self._numbers, self._candidates[first])
+            held = self._compared.edges(self._rows[first], others)
+            self._to_stored[first] = {int(self._numbers[row]): one for row, one in held.items()}
+        own = self._texts[place].document_id
+        edges = self._to_stored[first]
+        return {number: edge for number, edge in edges.items() if number != own}
 
     def put(self, place: int) -> None:
         """Let a text stand, for those after it."""
@@ -80,62 +91,73 @@ class SequentialEdges:
             return
         self._put.add(place)
         one = self._texts[place]
-        self._of_text.setdefault(one.digest, []).append(place)
+        holders = self._of_text.setdefault(one.digest, [])
+        holders.append(place)
         if one.shingle_count == 0:
             return
-        for band in self._shared.get(one.digest, ()):
-            self._of_band.setdefault(band, []).append(place)
+        if len(holders) == 1 and one.digest in self._digests:
+            self._bands.stand(self._digests[one.digest])
         self._near.put(place)
 
-    def standing(self, place: int) -> set[int]:
-        """Return the places of texts that were put and may have an edge to another."""
+    def standing(self, place: int) -> dict[int, Verified]:
+        """Return the places of texts that were put and have an edge to another, and the edges."""
         one = self._texts[place]
         found = set(self._of_text.get(one.digest, ()))
         if one.shingle_count != 0:
-            for band in self._shared.get(one.digest, ()):
-                found.update(self._of_band.get(band, ()))
+            if one.digest in self._digests:
+                for row in np.unique(self._bands.met(self._digests[one.digest])).tolist():
+                    found.update(self._of_text[self._named[row]])
             found.update(self._near.find(place))
         found.discard(place)
-        return found
+        places = sorted(found)
+        rows = np.array([self._rows[self._first[other]] for other in places], np.int64)
+        held = self._compared.edges(self._rows[self._first[place]], np.unique(rows))
+        return {
+            other: held[row]
+            for other, row in zip(places, rows.tolist(), strict=True)
+            if row in held
+        }
 
-    def to_text(self, place: int, other: int) -> Verified | None:
-        """Return the edge of a text to another; None: they have none."""
-        return self._search.verified(self._texts[place], self._texts[other], self._compared)
+    def _likely(self) -> list[tuple[int, NDArray[np.int64]]]:
+        """Return texts and others that they will be compared with as far as one can tell."""
+        pairs = []
+        for place, candidates in self._candidates.items():
+            others = np.searchsorted(self._numbers, candidates)
+            same = {self._texts[place].digest}
+            # One that has a copy in the store is settled by it.
+            if len(others) and not any(
+                self._known[number].digest in same for number in candidates.tolist()
+            ):
+                pairs.append((self._rows[place], others))
+        # The first text with a band, beside all others with it.
+        groups = self._bands.groups
+        shared, firsts = np.unique(groups, return_index=True)
+        holder = dict(
+            zip(shared.tolist(), (firsts // max(groups.shape[1], 1)).tolist(), strict=True)
+        )
+        row_of = {self._texts[place].digest: row for place, row in self._rows.items()}
+        for number, of_text in enumerate(groups.tolist()):
+            before = {holder[group] for group in of_text if group >= 0} - {number}
+            if before:
+                rows = [row_of[self._named[other]] for other in sorted(before)]
+                pairs.append((row_of[self._named[number]], np.array(rows, np.int64)))
+        return pairs
 
-    def _share_bands(self) -> None:
-        """Number the bands that several texts have."""
-        sketches = {
+    def _postings(self) -> Postings:
+        """Return the postings of the bands of all texts; none of which stands yet."""
+        made = {
             one.digest: one.sketch
             for one in self._texts.values()
             if one.shingle_count != 0 and one.sketch is not None
         }
-        if len(sketches) < 2:
-            return
-        bands = self._search.candidates.bands(np.stack(list(sketches.values())))
+        bands = None
+        if len(made) > 1:
+            bands = self._search.candidates.bands(np.stack(list(made.values())))
         if bands is None:
-            return
-        groups = shared(bands)
-        digests = list(sketches)
-        for row in np.flatnonzero((groups >= 0).any(axis=1)).tolist():
-            self._shared[digests[row]] = groups[row, groups[row] >= 0].tolist()
-
-    def _likely(self) -> list[tuple[CandidateText, CandidateText]]:
-        """Return pairs that will be compared as far as one can tell, to be read at once."""
-        pairs = []
-        for place, numbers in self._stored.items():
-            one = self._texts[place]
-            for number in numbers:
-                other = self._known[number]
-                if number != one.document_id:
-                    pairs.append((one, other))
-                    if other.digest == one.digest:
-                        break
-        holders: dict[int, CandidateText] = {}
-        for place in dict.fromkeys(self._first.values()):
-            one = self._texts[place]
-            bands = self._shared.get(one.digest, ())
-            pairs += [(one, holders.setdefault(band, one)) for band in bands]
-        return pairs
+            return Postings((), np.empty(0, np.int64), 0, 0)
+        self._digests = {digest: row for row, digest in enumerate(made)}
+        self._named = list(made)
+        return Postings(bands.T, np.arange(len(made)), len(made), bands.shape[1])
 
 
 class _Near:

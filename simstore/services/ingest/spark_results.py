@@ -53,10 +53,9 @@ def import_deduped(
     summary = ingest_documents(opened, output.documents(), IngestOptions(), observer)
     if not clusters or summary.interrupted:
         return summary, None
-    layout = output.channels.layout if output.channels.minhash else None
+    layout = output.channels.layout if output.channels.has_word_sketches else None
     by_same_rule = (
-        (snapshot.channels.simhash, snapshot.channels.minhash)
-        == (output.channels.simhash, output.channels.minhash)
+        snapshot.channels.names == output.channels.names
         and (basis.bands, basis.band_rows)
         == ((layout.bands, layout.rows) if layout else (None, None))
         and output.radius == default_radius(snapshot.scheme.bits)

@@ -19,7 +19,7 @@ from simstore.services.open_store.state import State
 from simstore.sources.documents import accept
 from simstore.storage import idempotency
 from simstore.storage.engine import Connection
-from simstore.text.decoding import encode
+from simstore.text.decoding import encode, exact_text
 
 Request = WriteRequest | RemoveRequest
 Reply = WriteReply | Exception
@@ -120,14 +120,14 @@ def outcomes_of(batch: PreparedBatch, outcome: BatchOutcome) -> Iterable[Documen
             document.key,
             outcome.outcomes[place],
             outcome.found.get(place),
-            same[place].decode("utf-8", "surrogateescape") if place in same else None,
+            exact_text(same[place]) if place in same else None,
             outcome.displaced.get(place, ()),
         )
 
 
 def keys_told(keys: Iterable[bytes]) -> tuple[str, ...]:
     """Return keys as they are told, ascending."""
-    return tuple(key.decode("utf-8", "surrogateescape") for key in sorted(keys))
+    return tuple(exact_text(key) for key in sorted(keys))
 
 
 def _storing(alike: dict[int, WriteRequest], state: State) -> list[StoringPart]:

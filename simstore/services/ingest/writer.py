@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from simstore.errors import InvalidParameter, SimstoreError, StorageError
 from simstore.model import WriteReply
+from simstore.services.channels.store_part import pack_long_tails
 from simstore.services.features.prepare import is_prepared_for, prepare
-from simstore.services.generations import pack_sketches
 from simstore.services.ingest.check_insert import check_and_store
 from simstore.services.ingest.run import RUN_COUNTS
 from simstore.services.ingest.write_groups import (
@@ -163,7 +163,7 @@ class Writer:
             return False
         if not is_busy:
             self._looked_at = written
-        if not pack_sketches.pack_long_tail(self._opened, is_busy=is_busy):
+        if not pack_long_tails(self._opened, is_busy=is_busy):
             return False
         warm(self._opened)
         return True

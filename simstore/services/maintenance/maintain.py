@@ -15,14 +15,14 @@ from simstore.errors import (
     StoreExists,
     printable,
 )
-from simstore.fingerprint.channels import Channels, Sketching
+from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.model import Policy, Progress
 from simstore.search.plan import check_radius
+from simstore.services.channels import pack_fingerprints
+from simstore.services.channels.store_part import pack_bands
 from simstore.services.check import passage_index
-from simstore.services.generations import pack_fingerprints
-from simstore.services.generations.pack_sketches import pack_tail
 from simstore.services.generations.refresh import drop_retired, freeze
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
@@ -80,7 +80,7 @@ def create_store(
         InvalidParameter: The scheme needs the vocabulary or the channel that was switched off.
     """
     if channels is None:
-        channels = Channels(sketching=Sketching(scheme.normalization))
+        channels = Channels.of(normalization=scheme.normalization)
     check_channels(scheme, channels)
     if scheme.depends_on_corpus and not vocabulary_recorded:
         raise InvalidParameter(
@@ -129,7 +129,7 @@ def create_store(
 
 def check_channels(scheme: Scheme, channels: Channels) -> None:
     """Raise InvalidParameter where a scheme cannot go without the channel that is switched off."""
-    if scheme.depends_on_corpus and not channels.simhash:
+    if scheme.depends_on_corpus and not channels.has_fingerprints:
         raise InvalidParameter(
             f"scheme {scheme.label} is one for fingerprints; give it the channel simhash"
         )
@@ -140,7 +140,7 @@ def _fill(database: Database, scheme: Scheme, channels: Channels, settings: Stor
         migrate.create_tables(connection)
         generations.create_settings(connection, settings, now(), __version__)
         generations.add_scheme(connection, scheme.record(), channels.record(), "standing", now())
-        if channels.simhash and not scheme.depends_on_corpus:
+        if channels.has_fingerprints and not scheme.depends_on_corpus:
             row = freeze(OpenStore(database).snapshot(connection))
             generations.set_generation_status(connection, row.generation_id, "standing", now())
 
@@ -203,9 +203,9 @@ def compact(
     before = database.file_bytes()
     with database.read() as connection:
         state = opened.state(connection)
-    if layout is not None and not state.channels.minhash:
-        raise missing_channel(state, "minhash")
-    if not pack_tail(opened, layout, on_progress) and layout is not None:
+    if layout is not None and not state.channels.has_word_sketches:
+        raise missing_channel(state, state.channels.words.name)
+    if not pack_bands(opened, layout, on_progress) and layout is not None:
         raise Conflict("another process packs the sketches, or reindexes; try again when it has")
     drop_retired(opened)
     passage_index.compact(opened)
@@ -266,7 +266,7 @@ def pack(
     packed = 0
     if fingerprints and segment_pages.is_packable(state.scheme.bits):
         packed = pack_fingerprints.pack(opened, on_progress)
-    if bands and not pack_tail(opened, None, on_progress):
+    if bands and not pack_bands(opened, None, on_progress):
         raise Conflict("another process packs the sketches, or reindexes; try again when it has")
     return packed
 

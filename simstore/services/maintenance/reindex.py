@@ -7,23 +7,24 @@ by the same call, or given up (``abort``).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
-from simstore.fingerprint.channels import Channels, Sketching, sketch_texts
+from simstore.fingerprint.channels import Channels, recorded_choice
 from simstore.fingerprint.features import FeatureCounts
-from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import make_scheme, open_scheme
 from simstore.fingerprint.simhash import to_integers
 from simstore.model import Progress
+from simstore.model.channels import DEFAULT_CHANNELS
+from simstore.services.channels.store_part import pack_long_tails, parts_of
 from simstore.services.features import feature_counts
-from simstore.services.generations.pack_sketches import pack_long_tail
 from simstore.services.generations.refresh import drop_retired, freeze, link_batch
 from simstore.services.maintenance.maintain import check_channels
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
 from simstore.services.open_store.state import State
-from simstore.storage import deltas, documents, generations, sketches, vocabularies
+from simstore.storage import deltas, documents, generations, vocabularies
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints
 
@@ -33,7 +34,7 @@ BATCH_DOCUMENTS = 1_000
 def reindex(
     opened: OpenStore,
     scheme: Scheme | None,
-    channels: tuple[bool, bool] | None = None,
+    channels: Sequence[str] | None = None,
     *,
     resume: bool = False,
     on_progress: Progress | None = None,
@@ -43,7 +44,7 @@ def reindex(
     Args:
         opened: The store.
         scheme: The new scheme; None: the present one, computed as this installation does.
-        channels: Whether to keep fingerprints, and sketches; None: as before.
+        channels: Which to keep; None: as before.
         resume: Go on with a reindex that was interrupted, whatever its scheme.
         on_progress: Called with documents done and documents in all, twice over for a scheme
             that depends on the corpus.
@@ -55,7 +56,7 @@ def reindex(
         Conflict: ``resume`` and there is nothing to go on with.
     """
     state = _begin(opened, scheme, channels, resume=resume)
-    if state.channels.simhash and state.generation is None:
+    if state.channels.has_fingerprints and state.generation is None:
         _count(opened, state, on_progress)
         with opened.write() as connection:
             _check_building(opened.snapshot(connection, state))
@@ -68,7 +69,7 @@ def reindex(
     with opened.write() as connection:
         _switch(opened.snapshot(connection, state))
     drop_retired(opened)
-    pack_long_tail(opened)
+    pack_long_tails(opened)
     return state.scheme.label
 
 
@@ -91,7 +92,7 @@ def abort(opened: OpenStore) -> None:
 def _begin(
     opened: OpenStore,
     scheme: Scheme | None,
-    wanted: tuple[bool, bool] | None,
+    wanted: Sequence[str] | None,
     *,
     resume: bool,
 ) -> State:
@@ -133,14 +134,14 @@ def _begin(
             generation=building,
             channels=channels,
         )
-        if building is None and channels.simhash and not scheme.depends_on_corpus:
+        if building is None and channels.has_fingerprints and not scheme.depends_on_corpus:
             # It needs no count of the corpus.
             state = replace(state, generation=freeze(opened.snapshot(connection, state)))
         return state
 
 
 def _wanted(
-    connection: Connection, scheme: Scheme | None, wanted: tuple[bool, bool] | None
+    connection: Connection, scheme: Scheme | None, wanted: Sequence[str] | None
 ) -> tuple[Scheme, Channels]:
     """Return the scheme and the channels that are asked for: the standing ones, where none are."""
     standing = generations.scheme_with_status(connection, "standing")
@@ -148,25 +149,20 @@ def _wanted(
         scheme = make_scheme(standing[1])
     if scheme is None:
         raise InvalidParameter("the store has no scheme; name one with --scheme")
-    channels = Channels(sketching=Sketching(scheme.normalization))
-    if standing is not None:
-        kept = generations.channels_of(connection, standing[0])
-        channels = replace(
-            channels,
-            simhash=kept is None or kept["simhash"],
-            minhash=kept is not None and kept["minhash"],
-            layout=channels.layout if kept is None else BandLayout(*kept["bands"]),
+    if standing is None:
+        return scheme, Channels.of(
+            DEFAULT_CHANNELS if wanted is None else wanted, scheme.normalization
         )
-    if wanted is not None:
-        channels = replace(channels, simhash=wanted[0], minhash=wanted[1])
-    return scheme, channels
+    kept = generations.channels_of(connection, standing[0])
+    names, layouts = recorded_choice(kept)
+    return scheme, Channels.of(names if wanted is None else wanted, scheme.normalization, layouts)
 
 
 def _is_wanted(
     connection: Connection,
     begun: tuple[int, SchemeRecord],
     scheme: Scheme | None,
-    wanted: tuple[bool, bool] | None,
+    wanted: Sequence[str] | None,
 ) -> bool:
     """Return whether the reindex that was begun is the one that is asked for."""
     scheme, channels = _wanted(connection, scheme, wanted)
@@ -245,14 +241,14 @@ def _make_anew(opened: OpenStore, state: State, on_progress: Progress | None) ->
                 return
             if state.records_vocabulary and not state.scheme.depends_on_corpus:
                 _count_batch(building, batch)
-            elif state.channels.simhash:
+            elif state.channels.has_fingerprints:
                 link_batch(building, generation_id, batch)
             if not state.records_vocabulary:
                 texts = feature_counts.whole_texts(building, batch)
                 counts = feature_counts.count_stored(connection, state.scheme, texts)
                 _note_sizes(building, batch, counts)
-            if state.channels.minhash:
-                sketch_batch(building, batch)
+            for part in parts_of(building):
+                part.make_anew(building, batch)
         done += len(batch)
         if on_progress is not None:
             on_progress(min(done, total), total)
@@ -260,22 +256,8 @@ def _make_anew(opened: OpenStore, state: State, on_progress: Progress | None) ->
 
 def _last_made(snapshot: Snapshot) -> int:
     """Return the last document that the new scheme has done."""
-    if snapshot.generation is None:
-        return sketches.last_document(snapshot.connection, snapshot.scheme_id)
-    return fingerprints.last_linked_document(
-        snapshot.connection, snapshot.scheme.bits, snapshot.generation.generation_id
-    )
-
-
-def sketch_batch(snapshot: Snapshot, document_ids: list[int]) -> None:
-    """Make the sketches of stored documents from their texts, and store them."""
-    texts = feature_counts.whole_texts(snapshot, document_ids)
-    made = sketch_texts(snapshot.channels.sketching, list(texts.values()))
-    sketches.put_many(
-        snapshot.connection,
-        snapshot.scheme_id,
-        [(number, *sketch) for number, sketch in zip(texts, made, strict=True)],
-    )
+    # All channels of a batch are made in one transaction.
+    return parts_of(snapshot)[0].last_made(snapshot)
 
 
 def _check_building(snapshot: Snapshot) -> None:

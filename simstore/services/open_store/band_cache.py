@@ -1,4 +1,4 @@
-"""Cached bands of stored sketches, kept from query to query."""
+"""Caches of the sketches of a channel, kept from query to query."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simstore.fingerprint.minhash import BandLayout
 from simstore.search.band_index import BandHashes, BandIndex
 from simstore.search.bands import BandFilter
+from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.sketches import LayoutRow
 
 
@@ -111,6 +112,21 @@ class CachedBandPages:
                 strict=True,
             )
         }
+
+
+@dataclass(slots=True)
+class SketchCache:
+    """What is kept in memory of the sketches of one channel.
+
+    Attributes:
+        settled: Up to which sketches are known by their numbers.
+    """
+
+    settled: SettledNumbers
+    tail: CachedTail | None = None
+    bands: CachedBandFilter | None = None
+    hashes: CachedBandHashes | None = None
+    pages: CachedBandPages | None = None
 
 
 def kept_pages(layout_id: int, pages: Iterable[tuple[int, bytes]]) -> CachedBandPages | None:

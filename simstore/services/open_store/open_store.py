@@ -23,17 +23,13 @@ from simstore.storage import counter_deltas, generations, vocabularies
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection, Database
 from simstore.storage.generations import GenerationRow
+from simstore.storage.sketches import SKETCHES
 from simstore.storage.vocabularies import Frequencies
 
 if TYPE_CHECKING:
     from simstore.fingerprint.passage_recipe import PassageRecipe
     from simstore.search.sorted_tables import GrowingTables
-    from simstore.services.open_store.band_cache import (
-        CachedBandFilter,
-        CachedBandHashes,
-        CachedBandPages,
-        CachedTail,
-    )
+    from simstore.services.open_store.band_cache import SketchCache
     from simstore.services.open_store.resident_index import ResidentIndex
 
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
@@ -67,13 +63,9 @@ class OpenStore:
         self._passages: dict[int, PassageRecipe] = {}
         self._terms: dict[bytes, int] = {}
         self._terms_scheme = 0
-        # Up to which sketches are known by their numbers.
-        self.settled_sketches = SettledNumbers("sketch", "sketch_id")
-        self.kept_tail: CachedTail | None = None
+        # By the channels.
+        self._sketch_caches: dict[str, SketchCache] = {}
         self.tail_cache = TailCache()
-        self.kept_bands: CachedBandFilter | None = None
-        self.kept_hashes: CachedBandHashes | None = None
-        self.kept_pages: CachedBandPages | None = None
         self._shingles: ShingleCache | None = None
         self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
         self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
@@ -119,7 +111,8 @@ class OpenStore:
                 # Terms, fingerprints and sketches that this transaction added are not there. Pages
                 # are looked up once they stand, and were committed before.
                 self.forget_terms()
-                self.kept_tail = None
+                for cache in list(self._sketch_caches.values()):
+                    cache.tail = None
                 self.tail_cache.forget()
                 raise
 
@@ -159,7 +152,7 @@ class OpenStore:
         # A scheme that does not depend on the corpus has had one from the start.
         is_lost = (
             generation is None
-            and channels.simhash
+            and channels.has_fingerprints
             and (not scheme.depends_on_corpus or generations.stood_once(connection, scheme.bits))
         )
         self.last_state = State(
@@ -228,6 +221,16 @@ class OpenStore:
         if kept is None or kept.scheme_id != state.scheme_id:
             most = most_kept(resident=self.resident is not None)
             kept = self._shingles = ShingleCache(state.scheme_id, most)
+        return kept
+
+    def sketch_cache(self, name: str) -> SketchCache:
+        """Return what is kept in memory of the sketches of a channel."""
+        kept = self._sketch_caches.get(name)
+        if kept is None:
+            from simstore.services.open_store.band_cache import SketchCache
+
+            made = SketchCache(SettledNumbers(SKETCHES[name].sketches.name, "sketch_id"))
+            kept = self._sketch_caches.setdefault(name, made)
         return kept
 
     def tail_tables(

@@ -17,11 +17,11 @@ from simstore.fingerprint.simhash import word_count
 from simstore.search.hamming import BatchResults, distinct_results, verify
 from simstore.search.sorted_tables import GrowingTables, SortedTables
 from simstore.services.open_store.state import State
-from simstore.storage import sketches
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints
 from simstore.storage.generations import GenerationRow
+from simstore.storage.sketches import WORDS
 
 # What came since is sorted together with the others when it is more than this, and than a quarter
 # of them.
@@ -196,7 +196,7 @@ def _brought_up(
         held is None
         or held.generation_id != row.generation_id
         or held.first_edition > row.edition
-        or not state.channels.minhash
+        or not state.channels.has_word_sketches
         or row.fingerprint_count > 2 * len(held)
     ):
         return _read(connection, state, row)
@@ -217,7 +217,7 @@ def _brought_up(
 
 def _read(connection: Connection, state: State, row: GenerationRow) -> ResidentTables:
     """Return what a snapshot holds."""
-    last = sketches.last_number(connection, state.scheme_id) if state.channels.minhash else 0
+    last = WORDS.last_number(connection, state.scheme_id) if state.channels.has_word_sketches else 0
     bits = state.scheme.bits
     base = sorted_tables(connection, bits, row.generation_id)
     return ResidentTables(

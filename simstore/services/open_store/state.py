@@ -8,10 +8,14 @@ from typing import TYPE_CHECKING
 from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
+from simstore.model.channels import DEFAULT_CHANNELS, channel, kept_channels
 from simstore.storage.generations import GenerationRow, StoreSettings
 
 if TYPE_CHECKING:
     from simstore.fingerprint.passage_recipe import PassageRecipe
+
+# The channel of short samples, where the store has a passage index with terms of sentences.
+SENTENCES = "sentences"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +54,22 @@ class State:
         )
 
     @property
+    def finds_sentences(self) -> bool:
+        """Return whether a finished passage index has the terms of sentences."""
+        recipe, settings = self.passages, self.settings
+        return (
+            recipe is not None
+            and recipe.sentences
+            and settings.passages_complete
+            and settings.text_kept
+        )
+
+    @property
+    def searched_channels(self) -> tuple[str, ...]:
+        """Return the channels that a query can look by."""
+        return (*self.channels.names, *((SENTENCES,) if self.finds_sentences else ()))
+
+    @property
     def is_fresh(self) -> bool:
         """Return whether the standing generation covers the present vocabulary."""
         if not self.scheme.depends_on_corpus:
@@ -80,8 +100,15 @@ def check_generation(state: State, label: str) -> None:
 
 def missing_channel(state: State, name: str) -> InvalidParameter:
     """Return the error that a store has not a channel, with the remedy."""
+    if not channel(name).is_kept:
+        return InvalidParameter(
+            f"this store has no finished index of {name}; `simstore passages build` makes it "
+            "where the texts are kept"
+        )
     if state.settings.text_kept:
-        remedy = "`simstore reindex --channels both` makes it"
+        wanted = kept_channels({*state.channels.names, name})
+        choice = "both" if wanted == DEFAULT_CHANNELS else ",".join(wanted)
+        remedy = f"`simstore reindex --channels {choice}` makes it"
     else:
         remedy = "it keeps no texts to make it from: ingest the sources into a new store"
     return InvalidParameter(f"this store has no channel {name}; {remedy}")

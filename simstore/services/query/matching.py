@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from simstore.fingerprint.channels import Sketching
-from simstore.fingerprint.minhash import VALUES
-from simstore.fingerprint.minhash import sketches as make_sketches
-from simstore.fingerprint.shingle_sets import from_rows
+from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
 from simstore.search.resemblance import Overlap
-from simstore.services.features.prepare import scanned_words
+from simstore.services.channels.fingerprint_search import (
+    FingerprintSearch,
+    Linked,
+    SimhashNeighbours,
+)
+from simstore.services.channels.samples import ReadSample, read_samples
+from simstore.services.channels.store_part import store_part
 from simstore.services.open_store.open_store import Snapshot
-from simstore.services.open_store.state import State
-from simstore.services.query.minhash_channel import MinhashChannel
-from simstore.services.query.sentence_channel import FoundSentence, SentenceChannel
-from simstore.services.query.simhash_channel import Linked, SimhashChannel, SimhashNeighbours
-from simstore.services.query.validation import SENTENCES, check_tellable, chosen_channels
+from simstore.services.open_store.state import SENTENCES
+from simstore.services.query.validation import check_tellable, chosen_channels
 from simstore.services.query.verify import Verifier
 from simstore.storage import documents
 from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection
-from simstore.storage.sketches import StoredSketch
-from simstore.text.decoding import encode, text_digest
+from simstore.text.decoding import exact_text
+
+if TYPE_CHECKING:
+    from simstore.services.query.sentence_channel import FoundSentence
 
 
 class Matcher:
@@ -48,10 +47,10 @@ class Matcher:
         check_tellable(snapshot, options)
         chosen = chosen_channels(snapshot, options)
         self.channels = chosen
-        fingerprinted = snapshot.channels.simhash
-        self._neighbours = SimhashChannel(snapshot, options) if fingerprinted else None
-        self._sketches = MinhashChannel(snapshot) if "minhash" in chosen else None
-        self._sentences = SentenceChannel(snapshot) if SENTENCES in chosen else None
+        fingerprinted = snapshot.channels.has_fingerprints
+        self._neighbours = FingerprintSearch(snapshot, options) if fingerprinted else None
+        searches = ((name, store_part(name).search(snapshot)) for name in chosen)
+        self._searches = {name: search for name, search in searches if search is not None}
         self._verifier = Verifier(snapshot)
 
     def answer(self, samples: Sequence[Document]) -> list[SampleResult]:
@@ -59,21 +58,15 @@ class Matcher:
         if not samples:
             return []
         made, words = read_samples(
-            self._snapshot, samples, self._neighbours, sketched=self._sketches is not None
+            self._snapshot, samples, self._neighbours, channels=self.channels
         )
         if self._neighbours is not None and words is not None:
             first = self._options.first
             for sample, near in zip(made, self._neighbours.find(words, first=first), strict=True):
                 sample.near = near
-        if self._sketches is not None:
-            judged = [sample for sample in made if sample.shingle_count]
-            sketched = np.array([sample.sketch for sample in judged], np.uint16)
-            found = self._sketches.find(sketched.reshape(len(judged), VALUES))
-            for sample, agreeing in zip(judged, found, strict=True):
-                sample.agreeing = agreeing
-        if self._sentences is not None:
-            for sample in made:
-                sample.sentences = self._sentences.find(sample.document.text)
+        for name, search in self._searches.items():
+            for sample, found in zip(made, search.candidates(made), strict=True):
+                sample.found[name] = found
         known = self._known_of(made)
         found_of = [self._filtered(self._found(one, known), one.document.key) for one in made]
         self._read_ahead(made, found_of, known)
@@ -100,7 +93,7 @@ class Matcher:
             self._snapshot.connection,
             self._neighbours.linked if self._neighbours else None,
             [one.near for one in made if one.near] if "simhash" in self.channels else [],
-            {number for one in made for number in (*one.agreeing, *one.sentences)},
+            {number for one in made for number in one.candidates},
         )
 
     def _read_ahead(
@@ -139,7 +132,10 @@ class Matcher:
             probe_count=near.probe_count if near else 0,
             candidate_count=near.candidate_count if near else 0,
             seconds=time.perf_counter() - started + (near.seconds if near else 0.0),
-            band_candidate_count=len(sample.agreeing),
+            band_candidate_count=sum(
+                len(sample.found.get(recipe.name, ()))
+                for recipe in self._snapshot.channels.sketched
+            ),
             verified_count=overlaps,
         )
         return SampleResult(
@@ -164,25 +160,20 @@ class Matcher:
                 for number in known.holders.get(value, ()):
                     distances[number] = distance
                     found_by[number] = ["simhash"]
-        for number in sample.agreeing:
-            # What has no fingerprint yet is not part of what stands.
-            if number not in distances and near is not None and number in known.values:
-                distances[number] = (known.values[number] ^ near.value).bit_count()
-            elif near is None and number in known.keys:
-                distances[number] = None
-            if number in distances:
-                found_by.setdefault(number, []).append("minhash")
-        alike = {n: found for n, found in sample.sentences.items() if n in known.keys}
-        for number in alike:
-            if number not in distances:
-                has_both = near is not None and number in known.values
-                distances[number] = (
-                    (known.values[number] ^ near.value).bit_count() if near and has_both else None
-                )
-            found_by.setdefault(number, []).append(SENTENCES)
+        for name, found in sample.found.items():
+            waits = near is not None and store_part(name).waits_for_generation
+            for number in found:
+                if number not in distances:
+                    if near is not None and number in known.values:
+                        distances[number] = (known.values[number] ^ near.value).bit_count()
+                    elif number in known.keys and not waits:
+                        distances[number] = None
+                if number in distances:
+                    found_by.setdefault(number, []).append(name)
+        alike = sample.found.get(SENTENCES, {})
         matches = [
             Match(
-                key=known.keys[number].decode("utf-8", "surrogateescape"),
+                key=exact_text(known.keys[number]),
                 distance=distance,
                 document_id=number,
                 channels=tuple(found_by[number]),
@@ -246,7 +237,9 @@ class Matcher:
             m.document_id: digests[m.document_id] for m in matches if m.document_id in digests
         }
         overlaps = (
-            self._verifier.overlaps(sample.shingles, sample.sketch, wanted, sample.agreeing)
+            self._verifier.overlaps(
+                sample.shingles, sample.sketch, wanted, sample.found.get(WORD_SKETCHES, {})
+            )
             if wanted
             else {}
         )
@@ -320,93 +313,6 @@ def _with(match: Match, found: Overlap | None) -> Match:
         containment_reverse=found.containment_reverse,
         basis=found.basis,
     )
-
-
-@dataclass(slots=True)
-class ReadSample:
-    """A sample with what is made of it: shingles and sketch only when they are asked for.
-
-    Attributes:
-        document: The sample.
-        digest: That of its text.
-        feature_count: Features that occur in its text.
-        sketching: How its shingles and sketch are made.
-        shingle_count: Its shingles, where it was sketched.
-        near: What channel 1 found.
-        agreeing: What channel 2 found, by the documents.
-        sentences: Documents with a sentence of the sample, or one much like it.
-    """
-
-    document: Document
-    digest: bytes
-    feature_count: int
-    sketching: Sketching
-    shingle_count: int = 0
-    near: SimhashNeighbours | None = None
-    agreeing: Mapping[int, StoredSketch] = field(default_factory=dict)
-    sentences: Mapping[int, FoundSentence] = field(default_factory=dict)
-    known_sketch: NDArray[np.uint16] | None = None
-    known_shingles: NDArray[np.uint64] | None = None
-
-    @property
-    def shingles(self) -> NDArray[np.uint64]:
-        """The hashes of its shingles, ascending."""
-        if self.known_shingles is None:
-            self.known_shingles = self.sketching.sets([self.document.text]).row(0)
-        return self.known_shingles
-
-    @property
-    def sketch(self) -> NDArray[np.uint16]:
-        """Its sketch; zeros where it has no shingles."""
-        if self.known_sketch is None:
-            self.known_sketch = make_sketches(from_rows([self.shingles]))[0]
-        return self.known_sketch
-
-
-def read_samples(
-    state: State,
-    samples: Sequence[Document],
-    neighbours: SimhashChannel | None,
-    *,
-    sketched: bool,
-) -> tuple[list[ReadSample], NDArray[np.uint64] | None]:
-    """Return what is made of samples, and their fingerprints; None: they need none.
-
-    Args:
-        state: What stands in the snapshot in which they are looked up.
-        samples: The samples.
-        neighbours: Knows the standing generation; None: fingerprints are not looked up.
-        sketched: Make their sketches.
-    """
-    scheme, sketching = state.scheme, state.channels.sketching
-    texts = [sample.text for sample in samples]
-    metadata = [sample.metadata for sample in samples]
-    encoded = [encode(text) for text in texts]
-    scanned = scanned_words(scheme, texts, encoded)
-    words = None
-    if neighbours is not None and not scheme.depends_on_corpus:
-        words, feature_counts = scheme.fingerprinted(texts, metadata, scanned)
-    else:
-        counts = scheme.count(texts, metadata) if scanned is None else scheme.count_words(scanned)
-        feature_counts = scheme.token_counts(counts)
-        if neighbours is not None:
-            words = neighbours.fingerprints(counts)
-    made = [
-        ReadSample(
-            sample,
-            text_digest(data),
-            feature_count,
-            sketching,
-        )
-        for sample, data, feature_count in zip(
-            samples, encoded, feature_counts.tolist(), strict=True
-        )
-    ]
-    if sketched:
-        sizes, rows = sketching.sketched(texts, scanned)
-        for one, size, row in zip(made, sizes.tolist(), rows, strict=True):
-            one.shingle_count, one.known_sketch = size, row
-    return made, words
 
 
 class KnownDocuments:

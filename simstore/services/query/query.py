@@ -232,7 +232,7 @@ def _answering(
 
 def stale_reason(snapshot: Snapshot) -> str | None:
     """Return why the standing generation does not give a batch run's answer; None where it does."""
-    if not snapshot.channels.simhash:
+    if not snapshot.channels.has_fingerprints:
         return None
     if snapshot.generation is None:
         if not snapshot.settings.changes:

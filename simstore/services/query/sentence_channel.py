@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from simstore.fingerprint.sentence_terms import LEAST_CHARACTERS, LEAST_WORDS
 from simstore.search.symbols import Alphabet
+from simstore.services.channels.samples import ReadSample
+from simstore.services.channels.store_part import StorePart
 from simstore.services.check.check_index import StoredPassages
 from simstore.services.check.sentence_lookup import (
     LEAST_SIMILARITY,
@@ -40,11 +43,26 @@ class FoundSentence:
     similarity: float
 
 
+class SentencePart(StorePart):
+    """The store part of ``sentences``: the passage index keeps them, where there is one."""
+
+    # The passage index covers what it covers, whatever generation stands.
+    waits_for_generation = False
+
+    def search(self, snapshot: Snapshot) -> SentenceChannel:
+        """Return a search by sentences."""
+        return SentenceChannel(snapshot)
+
+
 class SentenceChannel:
     """Finds the documents that have a sentence of a short sample, or one much like it."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._index = StoredPassages(snapshot)
+
+    def candidates(self, samples: Sequence[ReadSample]) -> list[Mapping[int, FoundSentence]]:
+        """Return the documents that each sample finds, and the sentence of each."""
+        return [self.find(sample.document.text) for sample in samples]
 
     def find(self, text: str) -> dict[int, FoundSentence]:
         """Return the documents and the sentence of each; none where the sample is too long."""

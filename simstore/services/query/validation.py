@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.channels import CHANNELS
 from simstore.model import QueryOptions
-from simstore.services.check.check_index import finds_sentences
+from simstore.model.channels import channel
 from simstore.services.open_store.state import State, missing_channel
-
-# The channel of short samples, where the store has a passage index with terms of sentences.
-SENTENCES = "sentences"
 
 
 def check_tellable(state: State, options: QueryOptions) -> None:
@@ -20,7 +16,7 @@ def check_tellable(state: State, options: QueryOptions) -> None:
             "likeness needs the texts and the vocabulary of a store; this one was made with "
             + ("--no-vocabulary" if kept else "--no-text")
         )
-    if options.filters_by_text and not kept and not state.channels.minhash:
+    if options.filters_by_text and not kept and not state.channels.has_word_sketches:
         raise InvalidParameter(
             "resemblance and containment need the texts or the sketches of a store; this one was "
             "made with --no-text --channels simhash"
@@ -37,17 +33,9 @@ def chosen_channels(state: State, options: QueryOptions) -> tuple[str, ...]:
         InvalidParameter: There is no such channel, or this store has it not.
     """
     wanted = options.channels
-    has_sentences = finds_sentences(state)
-    names = (*state.channels.names, *((SENTENCES,) if has_sentences else ()))
+    names = state.searched_channels
     for name in wanted:
-        if name == SENTENCES and not has_sentences:
-            raise InvalidParameter(
-                "this store has no finished index of sentences; `simstore passages build` makes it "
-                "where the texts are kept"
-            )
-        if name not in (*CHANNELS, SENTENCES):
-            raise InvalidParameter(f"channel {name!r}: choose simhash, minhash or {SENTENCES}")
-        if name not in names:
+        if channel(name).name not in names:
             raise missing_channel(state, name)
     if not wanted and not options.filters_by_text:
         wanted = tuple(set(state.scheme.asked_channels) & set(state.channels.names))

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import estimates
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.model import Document
 from simstore.search.likeness import likenesses, plain_vectors, term_vectors
 from simstore.search.resemblance import Overlap, estimated_overlap, overlap
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import documents, sketches, vocabularies
+from simstore.storage import documents, vocabularies
 from simstore.storage.rows import chunks
-from simstore.storage.sketches import StoredSketch
+from simstore.storage.sketches import WORDS, StoredSketch
 
 _BATCH_DOCUMENTS = 256
 
@@ -52,7 +52,7 @@ class Verifier:
             return self._exact(shingles, digests)
         rows = dict(known)
         missing = [number for number in digests if number not in rows]
-        rows |= sketches.of_documents(self._snapshot.connection, self._snapshot.scheme_id, missing)
+        rows |= WORDS.of_documents(self._snapshot.connection, self._snapshot.scheme_id, missing)
         return self._estimated(shingles, sketch, [rows[n] for n in digests if n in rows])
 
     def _exact(

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+from simstore.services.channels.store_part import parts_of
 from simstore.services.open_store.open_store import OpenStore
-from simstore.services.query.minhash_channel import MinhashChannel
 
 
 def warm(opened: OpenStore) -> None:
-    """Read the resident index, where the store has one, and the bands of its sketches."""
+    """Read what each channel of the store is searched by."""
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
-        if opened.resident is not None and snapshot.generation is not None:
-            opened.resident.current(snapshot.connection, snapshot, snapshot.generation)
-        if snapshot.channels.minhash:
-            MinhashChannel(snapshot).warm()
+        for part in parts_of(snapshot):
+            part.warm(snapshot)

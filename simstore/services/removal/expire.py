@@ -12,6 +12,7 @@ from simstore.services.removal.run import RemovalRun, recorded
 from simstore.sources.dates import Time, duration, time_given
 from simstore.storage import duplicates, history
 from simstore.storage.rows import chunks
+from simstore.text.decoding import exact_text
 
 # Numbers of documents that are read at a time.
 _READ_NUMBERS = 100_000
@@ -113,7 +114,7 @@ def expire_documents(
         with opened.write() as connection:
             run.count(connection, 0, ends_run=True)
     refresh_live(opened, refresh_after=refresh_after, on_refresh=on_refresh)
-    keys = tuple(key.decode("utf-8", "surrogateescape") for key in sorted(orphans))
+    keys = tuple(exact_text(key) for key in sorted(orphans))
     return ExpireSummary(
         since=since, removed=removed, forgotten=forgotten, orphans=keys, unflagged=len(unflagged)
     )

@@ -17,7 +17,7 @@ from simstore.storage import duplicates as duplicate_rows
 from simstore.storage.duplicates import ReleasedDuplicates
 from simstore.storage.fingerprints import fingerprints
 from simstore.storage.rows import chunks
-from simstore.text.decoding import encode
+from simstore.text.decoding import encode, exact_text
 
 # Documents a transaction: a page of fingerprints that loses several is written once for all.
 BATCH_DOCUMENTS = 8_000
@@ -63,7 +63,7 @@ def remove_documents(
         noted = duplicate_rows.by_keys(connection, others)
     for key in others:
         if key not in noted and not missing_ok:
-            raise DocumentNotFound(key.decode("utf-8", "surrogateescape"))
+            raise DocumentNotFound(exact_text(key))
     # In the order of ingest, which is that of most tables; what was skipped has none.
     wanted = [*noted, *sorted(found, key=found.__getitem__)]
     going = set(wanted)
@@ -77,10 +77,10 @@ def remove_documents(
                 run.count(connection, gone, ends_run=done == len(wanted))
             if on_orphan is not None:
                 for orphan in sorted(let_go.orphans):
-                    on_orphan(orphan.decode("utf-8", "surrogateescape"))
+                    on_orphan(exact_text(orphan))
             if on_unflagged is not None:
                 for key in sorted(set(let_go.unflagged.values()) - going):
-                    on_unflagged(key.decode("utf-8", "surrogateescape"))
+                    on_unflagged(exact_text(key))
             if on_progress is not None:
                 on_progress(done, len(wanted))
     refresh_live(opened, refresh_after=refresh_after, on_refresh=on_refresh)
@@ -122,7 +122,7 @@ def remove_keys(
     if not missing_ok:
         for key in unstored:
             if key not in forgotten:
-                raise DocumentNotFound(key.decode("utf-8", "surrogateescape"))
+                raise DocumentNotFound(exact_text(key))
     duplicate_rows.drop_many(connection, list(forgotten))
     let_go = remove_batch(snapshot, list(numbers.values()))
     return len(numbers) + len(forgotten), let_go

@@ -8,6 +8,7 @@ from typing import Any
 from simstore.errors import DocumentNotFound
 from simstore.fingerprint.simhash import to_hex
 from simstore.model import SchemeFacts, StoredDocument, StoreStatistics, StoreVitals
+from simstore.services.channels.store_part import every_part
 from simstore.services.check.passage_index import anchor_count
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore, Snapshot
@@ -21,7 +22,6 @@ from simstore.storage import (
     passages,
     queries,
     runs,
-    sketches,
     vocabularies,
 )
 from simstore.storage.damage import corrupt
@@ -134,7 +134,7 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
     """
     database = opened.database
     with database.read() as connection:
-        state = opened.state(connection)
+        state = opened.snapshot(connection)
         count, contents, text_bytes, first_seen, last_seen = documents.totals(connection)
         distinct = packed_fingerprints = linked = 0
         if state.generation is not None:
@@ -142,10 +142,8 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
             distinct = state.generation.fingerprint_count
             packed_fingerprints = state.generation.packed_count
             linked = fingerprints.link_count(connection, state.scheme.bits, generation_id)
-        waiting = count - linked if state.channels.simhash else 0
-        packed = sketches.layout(connection, state.scheme_id)
-        sketched_count = sketches.count(connection, state.scheme_id)
-        sketched = state.channels.minhash
+        waiting = count - linked if state.channels.has_fingerprints else 0
+        kept = [part.figures(state, sizes=sizes) for part in every_part()]
         ingested, removals, removed_count = runs.run_counts(connection)
         found = duplicates.counts(connection)
         texts_in_clusters, cluster_count = cluster_names.counts(connection)
@@ -164,12 +162,10 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
             distinct_fingerprints=distinct,
             packed_fingerprints=packed_fingerprints,
             waiting=waiting,
-            sketch_count=sketched_count,
-            sketch_bytes=sum(sketches.stored_bytes(connection, state.scheme_id)) if sizes else None,
-            unpacked_sketches=sketched_count
-            if packed is None
-            else sketches.count(connection, state.scheme_id, packed.packed_to),
-            bands=str(packed.layout if packed else state.channels.layout) if sketched else "",
+            sketch_count=sum(one.count for one in kept),
+            sketch_bytes=sum(one.stored_bytes or 0 for one in kept) if sizes else None,
+            unpacked_sketches=sum(one.unpacked for one in kept),
+            bands=", ".join(one.bands for one in kept if one.bands),
             text_bytes=text_bytes,
             stored_text_bytes=documents.stored_text_bytes(connection) if sizes else None,
             file_bytes=database.file_bytes(),
@@ -213,7 +209,7 @@ def store_vitals(opened: OpenStore) -> StoreVitals:
     """Return a store's vital figures; no table is read but for counting its rows."""
     database = opened.database
     with database.read() as connection:
-        state = opened.state(connection)
+        state = opened.snapshot(connection)
         count = documents.count(connection)
         total = packed = linked = 0
         if state.generation is not None:
@@ -222,15 +218,14 @@ def store_vitals(opened: OpenStore) -> StoreVitals:
             linked = fingerprints.link_count(
                 connection, state.scheme.bits, generation.generation_id
             )
-        waiting = count - linked if state.channels.simhash else 0
-        layout = sketches.layout(connection, state.scheme_id)
-        after = layout.packed_to if layout else 0
+        waiting = count - linked if state.channels.has_fingerprints else 0
+        kept = [part.figures(state) for part in every_part()]
         return StoreVitals(
             document_count=count,
             fingerprint_count=total,
             tail_fingerprints=total - packed,
-            sketch_count=sketches.count(connection, state.scheme_id),
-            tail_sketches=sketches.count(connection, state.scheme_id, after),
+            sketch_count=sum(one.count for one in kept),
+            tail_sketches=sum(one.unpacked for one in kept),
             waiting=waiting,
             fresh=state.is_fresh and not waiting,
             follows_corpus=state.scheme.depends_on_corpus,

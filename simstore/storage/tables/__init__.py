@@ -28,13 +28,12 @@ from simstore.storage.tables.documents import (
 )
 from simstore.storage.tables.indexes import (
     FAMILIES,
+    SKETCH_TABLES,
     FingerprintTables,
     addition,
     anchor_page,
     anchor_segment,
     anchor_tail,
-    band_layout,
-    band_page,
     cluster,
     cluster_change,
     cluster_spoke,
@@ -49,7 +48,6 @@ from simstore.storage.tables.indexes import (
     passage_entry,
     passage_index,
     scheme,
-    sketch,
     store,
     vocabulary_delta,
 )
@@ -57,14 +55,13 @@ from simstore.storage.tables.views import VIEW_NAMES
 
 __all__ = [
     "FAMILIES",
+    "SKETCH_TABLES",
     "VIEW_NAMES",
     "FingerprintTables",
     "addition",
     "anchor_page",
     "anchor_segment",
     "anchor_tail",
-    "band_layout",
-    "band_page",
     "cluster",
     "cluster_change",
     "cluster_spoke",
@@ -93,7 +90,6 @@ __all__ = [
     "reject",
     "scheme",
     "seen_record",
-    "sketch",
     "snapshot",
     "source",
     "store",

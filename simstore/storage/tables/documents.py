@@ -318,7 +318,7 @@ query_match = Table(
     # None where the store has no fingerprints.
     Column("distance", Integer),
     # Which channels found it, and the verification; none in runs of before there was one.
-    Column("channels", String(20)),
+    Column("channels", Text),
     Column("resemblance", Float),
     Column("containment", Float),
     Column("containment_reverse", Float),

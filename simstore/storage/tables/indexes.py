@@ -234,54 +234,63 @@ fingerprint_page = Table(
     Column("records", LargeBinary, nullable=False),  # search.pages
 )
 
-# A document's sketch. A changed text gets a new number, so numbers only grow, and what is packed or
-# in memory up to one of them stays true.
-sketch = Table(
-    "sketch",
-    metadata,
-    Column("sketch_id", BIG, primary_key=True),
-    Column(
-        "document_id", BIG, ForeignKey("document.document_id", ondelete="CASCADE"), nullable=False
-    ),
-    Column("scheme_id", Integer, ForeignKey("scheme.scheme_id"), nullable=False),
-    # Distinct shingles.
-    Column("size", Integer, nullable=False),
-    Column("sketch", LargeBinary, nullable=False),
-    UniqueConstraint("document_id", "scheme_id"),
-    sqlite_autoincrement=True,
-)
 
-# Sketches up to a number, packed into pages by their bands; those above are the tail.
-band_layout = Table(
-    "band_layout",
-    metadata,
-    Column("layout_id", Integer, primary_key=True),
-    Column("scheme_id", Integer, ForeignKey("scheme.scheme_id"), nullable=False),
-    Column("status", String(10), nullable=False),
-    Column("bands", Integer, nullable=False),
-    Column("band_rows", Integer, nullable=False),
-    Column("key_bits", Integer, nullable=False),
-    Column("packed_to", BIG, nullable=False),
-    Column("packed_count", BIG, nullable=False),
-    Column("created_at", BIG, nullable=False),
-    CheckConstraint(STATUS, name="status"),
-    sqlite_autoincrement=True,
-)
+def _sketch_tables(prefix: str) -> tuple[Table, Table, Table]:
+    """Return the tables of a channel of sketches: sketches, their layouts, the pages of those."""
+    # A document's sketch. A changed text gets a new number, so numbers only grow, and what is
+    # packed or in memory up to one of them stays true.
+    sketches = Table(
+        f"{prefix}sketch",
+        metadata,
+        Column("sketch_id", BIG, primary_key=True),
+        Column(
+            "document_id",
+            BIG,
+            ForeignKey("document.document_id", ondelete="CASCADE"),
+            nullable=False,
+        ),
+        Column("scheme_id", Integer, ForeignKey("scheme.scheme_id"), nullable=False),
+        # Distinct shingles.
+        Column("size", Integer, nullable=False),
+        Column("sketch", LargeBinary, nullable=False),
+        UniqueConstraint("document_id", "scheme_id"),
+        sqlite_autoincrement=True,
+    )
+    # Sketches up to a number, packed into pages by their bands; those above are the tail.
+    layouts = Table(
+        f"{prefix}band_layout",
+        metadata,
+        Column("layout_id", Integer, primary_key=True),
+        Column("scheme_id", Integer, ForeignKey("scheme.scheme_id"), nullable=False),
+        Column("status", String(10), nullable=False),
+        Column("bands", Integer, nullable=False),
+        Column("band_rows", Integer, nullable=False),
+        Column("key_bits", Integer, nullable=False),
+        Column("packed_to", BIG, nullable=False),
+        Column("packed_count", BIG, nullable=False),
+        Column("created_at", BIG, nullable=False),
+        CheckConstraint(STATUS, name="status"),
+        sqlite_autoincrement=True,
+    )
+    pages = Table(
+        f"{prefix}band_page",
+        metadata,
+        Column(
+            "layout_id",
+            Integer,
+            ForeignKey(f"{prefix}band_layout.layout_id"),
+            primary_key=True,
+            autoincrement=False,
+        ),
+        Column("page", BIG, primary_key=True, autoincrement=False),
+        Column("postings", LargeBinary, nullable=False),  # search.bands.pages
+        sqlite_with_rowid=False,
+    )
+    return sketches, layouts, pages
 
-band_page = Table(
-    "band_page",
-    metadata,
-    Column(
-        "layout_id",
-        Integer,
-        ForeignKey("band_layout.layout_id"),
-        primary_key=True,
-        autoincrement=False,
-    ),
-    Column("page", BIG, primary_key=True, autoincrement=False),
-    Column("postings", LargeBinary, nullable=False),  # search.bands.pages
-    sqlite_with_rowid=False,
-)
+
+# By the channels of sketches.
+SKETCH_TABLES = {"minhash": _sketch_tables("")}
 
 # The index, where there is one: its numbers are never given out again.
 passage_index = Table(

@@ -102,10 +102,8 @@ def test_folder_in_the_place_of_a_file_is_exit_code_five(folder: Path, name: str
     assert done.stderr.startswith(f"Error: {name}: ")
 
 
-def test_older_result_is_replaced_and_kept_on_failure(folder: Path) -> None:
+def test_older_result_is_replaced(folder: Path) -> None:
     (folder / "result.txt").write_bytes(b"older")
-    assert simtool(4, 4).exit_code == 2
-    assert (folder / "result.txt").read_bytes() == b"older"
     assert simtool(3, 4).exit_code == 0
     assert (folder / "result.txt").read_bytes() == b"asked\n0:one \n2:two \n"
 
@@ -140,3 +138,21 @@ def test_usage_error_of_any_command_does_so(words: list[str]) -> None:
     done = CliRunner().invoke(simstore, words)
     assert done.exit_code == 2
     assert 200 < len(done.stderr) < 1_000
+
+
+def test_an_error_leaves_no_result_of_an_earlier_run(folder: Path) -> None:
+    assert simtool(3, 4).exit_code == 0
+    (folder / "sample.txt").unlink()
+    done = simtool(3, 4)
+    assert done.exit_code == 3
+    assert done.stderr.endswith("; result.txt of an earlier run is deleted\n")
+    assert not (folder / "result.txt").exists()
+    assert "result.txt" not in simtool(3, 4).stderr
+
+
+def test_what_is_at_the_end_of_a_link_is_left(folder: Path) -> None:
+    (folder / "mine.txt").write_text("mine")
+    (folder / "result.txt").symlink_to("mine.txt")
+    (folder / "sample.txt").unlink()
+    assert simtool(3, 4).exit_code == 3
+    assert (folder / "mine.txt").read_text() == "mine"

@@ -19,7 +19,7 @@ NOT_SERVED = {
     "vocabulary.status", "vocabulary.terms",
     "clusters.build", "clusters.drop", "clusters.once", "duplicates.of", "filters.known_count",
     "filters.known_mark", "rejects.clear", "rejects.retry", "runs.writer",
-    "maintenance.abort_reindex", "maintenance.check_options",
+    "maintenance.abort_reindex", "maintenance.check_options", "maintenance.completions",
     "maintenance.compact", "maintenance.fsck", "maintenance.import_deduped", "maintenance.pack",
     "maintenance.quick_stats", "maintenance.reindex",
     "maintenance.stats_over_time", "maintenance.unpack", "maintenance.warm",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from simstore.fingerprint.channels import Channels, Sketching, signatures
+from simstore.fingerprint.channels import Channels, signatures
 from simstore.fingerprint.scheme import KNOWN_TEXTS
 from simstore.fingerprint.web import WebScheme
 from simstore.text.normalization import Normalization
@@ -26,12 +26,11 @@ def test_signatures_are_those_of_scheme_and_sketching(bits: int, times: int) -> 
     made = signatures(scheme, channels, texts, size)
     counts = scheme.count(texts)
     assert made.words is not None
-    assert made.sketches is not None
     assert (made.words == scheme.fingerprints(counts)).all()
     assert (made.feature_counts == scheme.token_counts(counts)).all()
     sizes, sketches = channels.sketching.sketched(texts)
     assert (made.shingle_counts == sizes).all()
-    assert (made.sketches == sketches).all()
+    assert (made.sketches["minhash"] == sketches).all()
 
 
 @pytest.mark.parametrize("text", ["\ufeff", "\xad \u200d", "...", ". .", " "])
@@ -41,7 +40,7 @@ def test_a_text_without_words_has_the_same_shingles_in_any_batch(
 ) -> None:
     normalization = Normalization(**recipe)
     scheme = WebScheme(recipe=FeatureRecipe(normalization=normalization))
-    channels = Channels(sketching=Sketching(normalization))
+    channels = Channels.of(normalization=normalization)
     texts = [text, *["one two three four five six seven"] * 10_000]
     alone, _ = channels.sketching.sketched([text])
     made = signatures(scheme, channels, texts, sum(len(text.encode()) for text in texts))
@@ -51,8 +50,8 @@ def test_a_text_without_words_has_the_same_shingles_in_any_batch(
 
 def test_a_channel_that_is_not_there_is_not_made() -> None:
     scheme = WebScheme()
-    only_prints = signatures(scheme, Channels(minhash=False), TEXTS, 500)
-    assert only_prints.sketches is None
+    only_prints = signatures(scheme, Channels.of(["simhash"]), TEXTS, 500)
+    assert only_prints.sketches == {}
     both = signatures(scheme, Channels(), TEXTS, 500)
     assert np.array_equal(only_prints.shingle_counts, both.shingle_counts)
-    assert signatures(scheme, Channels(simhash=False), TEXTS, 500).words is None
+    assert signatures(scheme, Channels.of(["minhash"]), TEXTS, 500).words is None

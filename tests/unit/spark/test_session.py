@@ -57,7 +57,7 @@ def test_rules_survive_json_and_say_what_differs() -> None:
         DedupOptions(min_resemblance=0),
         DedupOptions(radius=65),
         DedupOptions(policy="best"),
-        DedupOptions(simhash=False, minhash=False),
+        DedupOptions(channels=()),
         DedupOptions(cell_rows=1),
     ],
 )

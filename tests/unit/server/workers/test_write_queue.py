@@ -22,7 +22,7 @@ from simstore.errors import (
 from simstore.model import Document, RemoveRequest, WriteRequest
 from simstore.server.workers import write_queue
 from simstore.server.workers.write_queue import WriteQueue
-from simstore.services.generations import pack_fingerprints
+from simstore.services.channels import pack_fingerprints
 from simstore.services.ingest import writer
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store

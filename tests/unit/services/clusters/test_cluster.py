@@ -14,8 +14,8 @@ from stores import SIMTOOL, WEB, create, raw
 from simstore.errors import CorruptStore, InvalidParameter, NotFound
 from simstore.model import Clustering, Document, LeastShares
 from simstore.search.set_pool import SetPool
+from simstore.services.channels.pack_sketches import pack
 from simstore.services.clusters.cluster import ClusterOptions
-from simstore.services.generations.pack_sketches import pack
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import documents
 from simstore.store import Store
@@ -216,7 +216,7 @@ def test_members_resemble_their_canonical_document_and_canonical_ones_not_each_o
 def test_answer_is_the_same_packed(tmp_path: Path) -> None:
     with filled(tmp_path, crowd()) as store:
         before = store.clusters.once()
-        assert pack(store._opened)
+        assert pack(store._opened, "minhash")
         assert store.clusters.once() == before
 
 

@@ -12,9 +12,9 @@ from stores import SIMTOOL, create, raw, rows
 from simstore.errors import DocumentNotFound, InvalidParameter, NotFound, ReadOnlyStore
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import Document
+from simstore.services.channels.pack_sketches import pack
 from simstore.services.clusters import build, repair, stored_clusters
 from simstore.services.duplicates.edges import EdgeSearch
-from simstore.services.generations.pack_sketches import pack
 from simstore.store import Store
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lnrst"]
@@ -264,9 +264,9 @@ def test_dropped_clusters_are_gone_and_their_names_stay_theirs(store: Store) -> 
 def test_other_bands_or_another_scheme_make_clusters_anew(store: Store) -> None:
     add(store, dated("a", A, 1), dated("b", B, 2), dated("other", OTHER, 3))
     before = kept(store)
-    assert pack(store._opened)
+    assert pack(store._opened, "minhash")
     assert not store.clusters.build().made_anew
-    assert pack(store._opened, BandLayout(32, 4))
+    assert pack(store._opened, "minhash", BandLayout(32, 4))
     summary = store.clusters.status()
     assert summary is not None
     assert not summary.is_current

@@ -92,9 +92,10 @@ def test_copies_duplicates_and_members_of_the_cluster_are_relatives(tmp_path: Pa
     with create(tmp_path) as store:
         visit(store, A, TEXT, 10)
         visit(store, B, TEXT, 11)
-        visit(store, C, NEAR, 12)
         store.add("flagged", NEAR, seen_at=13 * DAY, on_duplicate="flag", min_resemblance=0.3)
         store.add("skipped", NEAR, seen_at=14 * DAY, on_duplicate="skip", min_resemblance=0.3)
+        # Later than these, which would be its copies otherwise.
+        visit(store, C, NEAR, 15)
         store.add("other", "nothing of the kind is said here at all, not a single word")
         (match,) = (one for one in store.query(NEAR, radius=64) if one.key == A)
         near = (pytest.approx(match.resemblance), match.distance)

@@ -11,8 +11,9 @@ from stores import create
 
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Document, Duplicate, IngestSummary
+from simstore.search.set_pool import SetPool
+from simstore.services.channels import pack_fingerprints
 from simstore.services.features.prepare import prepare
-from simstore.services.generations import pack_fingerprints
 from simstore.services.ingest.check_insert import check_and_store
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.ingest import IngestOptions, Observer
@@ -436,3 +437,46 @@ def test_what_a_duplicate_is_goes_with_what_is_done_with_it(tmp_path: Path) -> N
     with pytest.raises(InvalidParameter, match="radius"):
         create(tmp_path / "b", SchemeChoice("web", bits=16), on_duplicate="skip", radius=17)
     assert not list((tmp_path / "b").iterdir())
+
+
+def test_a_duplicate_points_at_the_original_it_resembles_most(store: Store, tmp_path: Path) -> None:
+    # The last is like both others, and more like the second.
+    between = " ".join([f"other{place}" for place in range(7)] + WORDS[7:])
+    add(store, ("a", A), ("c", C), mode="flag")
+    assert told(store) == {}
+    add(store, ("b", between), mode="flag")
+    (found,) = store.duplicates.list()
+    assert (found.key, found.original) == ("b", "c")
+
+
+def pages_of_a_template(count: int, own_words: int) -> list[tuple[str, str]]:
+    """Return pages of 200 words, of which each page has some of its own."""
+    pages = []
+    for number in range(count):
+        drawn = random.Random(f"page {number}")
+        page = [f"shared{place}" for place in range(200)]
+        for place in drawn.sample(range(200), own_words):
+            page[place] = f"own{number} {place}"
+        pages.append((str(number), " ".join(page)))
+    return pages
+
+
+@pytest.mark.parametrize("mode", ["flag", "skip"])
+def test_pages_of_a_template_are_compared_only_where_their_sketches_may_tell(
+    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[int] = []
+    compare = SetPool.resemblances
+
+    def counted(pool: SetPool, text: int, others: Any) -> Any:
+        compared.append(len(others))
+        return compare(pool, text, others)
+
+    monkeypatch.setattr(SetPool, "resemblances", counted)
+    # Of a resemblance of about .35: they agree in bands, and in too few values.
+    pages = pages_of_a_template(200, 20)
+    with create(tmp_path) as store:
+        for start in range(0, 200, 50):
+            add(store, *pages[start : start + 50], mode=mode)
+        assert len(store) == 200
+    assert sum(compared) < 20

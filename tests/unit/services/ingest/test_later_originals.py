@@ -96,12 +96,19 @@ def test_a_link_decides_within_the_time_between_visits_as_show_says(store: Store
     assert told(store)["later"] == ("skipped", site + "new")
 
 
+# Two that are equally like the one in the middle, and not like each other.
+WORDS = [f"word{number}" for number in range(60)]
+MIDDLE = " ".join(WORDS)
+LEFT = " ".join([*(f"left{place}" for place in range(5)), *WORDS[5:]])
+RIGHT = " ".join([*WORDS[:-5], *(f"right{place}" for place in range(5))])
+
+
 @pytest.mark.parametrize("together", [False, True])
 def test_original_that_proves_to_be_older_takes_a_duplicate_from_a_later_original(
     store: Store, together: bool
 ) -> None:
-    documents = [dated("a", A, seen_at=5 * DAY), dated("b", B, seen_at=9 * DAY)]
-    documents.append(dated("c", C, seen_at=7 * DAY))
+    documents = [dated("a", LEFT, seen_at=5 * DAY), dated("b", MIDDLE, seen_at=9 * DAY)]
+    documents.append(dated("c", RIGHT, seen_at=7 * DAY))
     add_dated(store, *documents, mode="flag")
     assert told(store) == {"b": ("flagged", "a")}
     # An older record: it changes nothing of c but the time since when it is known.
@@ -114,10 +121,12 @@ def test_original_that_proves_to_be_older_takes_a_duplicate_from_a_later_origina
 def test_original_that_proves_to_be_older_takes_a_duplicate_that_is_older_than_its_original(
     store: Store,
 ) -> None:
-    add_dated(store, dated("a", A, seen_at=5 * DAY), dated("b", B, seen_at=9 * DAY), mode="flag")
+    add_dated(
+        store, dated("a", LEFT, seen_at=5 * DAY), dated("b", MIDDLE, seen_at=9 * DAY), mode="flag"
+    )
     # With `keep` nobody looks for the original anew.
     add_dated(store, dated("b", UNLIKE, seen_at=2 * DAY), mode="keep")
-    add_dated(store, dated("c", C, seen_at=4 * DAY), mode="flag")
+    add_dated(store, dated("c", RIGHT, seen_at=4 * DAY), mode="flag")
     assert told(store) == {"b": ("flagged", "a")}
     add_dated(store, dated("c", UNLIKE, seen_at=DAY), mode="flag")
     assert told(store) == {"b": ("flagged", "c")}
@@ -172,10 +181,11 @@ def test_what_was_flagged_because_of_a_reprint_is_looked_at_again(store: Store) 
     assert keys(store) == ["b", "c", "d", "a"]
 
 
-def test_a_duplicate_points_at_the_earliest_original_though_it_came_last(store: Store) -> None:
-    add_dated(store, dated("a", A, seen_at=200), dated("b", B, seen_at=300), mode="flag")
-    # c is like b, and not like a.
-    add_dated(store, dated("c", C, seen_at=100), mode="flag")
+def test_a_duplicate_points_at_the_earliest_of_equally_similar_originals_though_it_came_last(
+    store: Store,
+) -> None:
+    add_dated(store, dated("a", LEFT, seen_at=200), dated("b", MIDDLE, seen_at=300), mode="flag")
+    add_dated(store, dated("c", RIGHT, seen_at=100), mode="flag")
     assert told(store) == {"b": ("flagged", "c")}
 
 

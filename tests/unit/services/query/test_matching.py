@@ -13,8 +13,8 @@ from stores import SIMTOOL, create
 from simstore import Files
 from simstore.errors import InvalidParameter
 from simstore.model import Match, QueryOptions, SampleResult
+from simstore.services.channels.pack_sketches import pack
 from simstore.services.features import feature_counts
-from simstore.services.generations.pack_sketches import pack
 from simstore.storage import vocabularies
 from simstore.store import Store
 from simstore.text.normalization import normalize
@@ -43,7 +43,7 @@ def store(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
         made.add_many((f"{p.language} {p.name}", p.a) for p in PAIRS)
         made.add_many((f"odd {name}", text) for name, text in texts.ODD.items())
         if request.param == "packed":
-            assert pack(made._opened)
+            assert pack(made._opened, "minhash")
         yield made
 
 

@@ -6,21 +6,19 @@ follows. A killed pack leaves a layout under construction, which the next one dr
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore
-from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.model import Progress
 from simstore.search.bands import key_bits, pages
-from simstore.services.generations import pack_fingerprints
+from simstore.services.channels import pack_fingerprints
 from simstore.services.open_store.open_store import OpenStore, now
-from simstore.storage import generations, sketches
+from simstore.storage import generations
 from simstore.storage.engine import Connection
-from simstore.storage.sketches import LayoutRow
+from simstore.storage.sketches import SKETCHES, LayoutRow, SketchTables
 
 # Pages hold the numbers of sketches that are gone until they are made anew: where one in so many
 # is gone.
@@ -31,21 +29,18 @@ _DROP_PAGES = 20_000
 _HELD_HASHES = 6 << 20
 
 
-def pack_long_tail(opened: OpenStore, *, is_busy: bool = False) -> bool:
-    """Pack fingerprints, and sketches, where their tail is long; return whether one was.
+def pack_long_tail(opened: OpenStore, name: str, *, is_busy: bool = False) -> bool:
+    """Pack the sketches of a channel where their tail is long; return whether it was.
 
     Args:
         opened: The store.
-        is_busy: Much is written just now: tails may be longer, so that less is packed anew.
+        name: The channel.
+        is_busy: Much is written just now: the tail may be longer, so that less is packed anew.
     """
-    fingerprints_packed = pack_fingerprints.pack_long_tail(opened, is_busy=is_busy)
-    return _pack_long_sketch_tail(opened, is_busy=is_busy) or fingerprints_packed
-
-
-def _pack_long_sketch_tail(opened: OpenStore, *, is_busy: bool) -> bool:
+    sketches = SKETCHES[name]
     with opened.database.read() as connection:
         state = opened.state(connection)
-        if not state.channels.minhash:
+        if name not in state.channels.names:
             return False
         scheme_id = state.scheme_id
         standing = sketches.layout(connection, scheme_id)
@@ -56,17 +51,21 @@ def _pack_long_sketch_tail(opened: OpenStore, *, is_busy: bool) -> bool:
         if sketches.last_number(connection, scheme_id) - packed_to <= longest:
             return False
         tail = sketches.count(connection, scheme_id, packed_to)
-    return tail > longest and pack(opened)
+    return tail > longest and pack(opened, name)
 
 
 def pack_tail(
-    opened: OpenStore, layout: BandLayout | None = None, on_progress: Progress | None = None
+    opened: OpenStore,
+    name: str,
+    layout: BandLayout | None = None,
+    on_progress: Progress | None = None,
 ) -> bool:
     """Pack where there is a tail, the layout is another than asked for, or many sketches are gone.
 
     Returns:
         False where another process packs or has changed the scheme meanwhile.
     """
+    sketches = SKETCHES[name]
     with opened.database.read() as connection:
         state = opened.state(connection)
         standing = sketches.layout(connection, state.scheme_id)
@@ -76,13 +75,16 @@ def pack_tail(
         gone = packed_count - (sketches.count(connection, state.scheme_id) - tail)
     other = layout is not None and (standing is None or standing.layout != layout)
     many_gone = gone * _GONE_SHARE > packed_count
-    if not state.channels.minhash or not (tail or other or many_gone):
+    if name not in state.channels.names or not (tail or other or many_gone):
         return True
-    return pack(opened, layout, on_progress)
+    return pack(opened, name, layout, on_progress)
 
 
 def pack(
-    opened: OpenStore, layout: BandLayout | None = None, on_progress: Progress | None = None
+    opened: OpenStore,
+    name: str,
+    layout: BandLayout | None = None,
+    on_progress: Progress | None = None,
 ) -> bool:
     """Pack all sketches, by this layout from now on.
 
@@ -91,19 +93,21 @@ def pack(
 
     Args:
         opened: The store.
+        name: The channel.
         layout: The bands; None: those of the store.
         on_progress: Called with bands done and bands in all.
     """
+    sketches = SKETCHES[name]
     with opened.write() as connection:
         state = opened.state(connection)
-        if not state.channels.minhash:
+        if name not in state.channels.names:
             return True
         if layout is not None:
             # The new scheme would not learn of it.
             generations.refuse_during_reindex(connection)
         scheme_id = state.scheme_id
         standing = sketches.layout(connection, scheme_id)
-        chosen = layout or (standing.layout if standing else state.channels.layout)
+        chosen = layout or (standing.layout if standing else state.channels.recipe(name).layout)
         sketches.set_layout_status(connection, scheme_id, "building", "retired")
         count = sketches.count(connection, scheme_id)
         building = sketches.add_layout(
@@ -121,32 +125,35 @@ def pack(
     for first in range(0, chosen.bands, together):
         end = min(first + together, chosen.bands)
         for part in range(1 << part_bits):
-            numbers, hashes = _bands(opened, scheme_id, building, (first, end), (part, part_bits))
+            numbers, hashes = _bands(
+                opened, sketches, scheme_id, building, (first, end), (part, part_bits)
+            )
             for place in range(first, end):
                 # Before the transaction: others wait for it.
                 made = list(pages(hashes[:, place - first], numbers, place, building.key_bits))
                 with opened.write() as connection:
-                    if not _is_building(connection, scheme_id, building):
+                    if not _is_building(connection, sketches, scheme_id, building):
                         return False
                     sketches.put_pages(connection, building.layout_id, made)
                 if on_progress is not None and part == (1 << part_bits) - 1:
                     on_progress(place + 1, chosen.bands)
     with opened.write() as connection:
-        if not _is_building(connection, scheme_id, building):
+        if not _is_building(connection, sketches, scheme_id, building):
             return False
         sketches.set_layout_status(connection, scheme_id, "standing", "retired")
         sketches.set_layout_status(connection, scheme_id, "building", "standing")
-        if chosen != state.channels.layout:
+        if chosen != state.channels.recipe(name).layout:
             # Those of the scheme that was packed: it still stands.
-            record = replace(state.channels, layout=chosen).record()
+            record = state.channels.with_layout(name, chosen).record()
             generations.set_channels(connection, scheme_id, record)
             opened.forget_schemes()
-    drop_retired_pages(opened)
+    drop_retired_pages(opened, name)
     return True
 
 
 def _bands(
     opened: OpenStore,
+    sketches: SketchTables,
     scheme_id: int,
     building: LayoutRow,
     places: tuple[int, int],
@@ -156,6 +163,7 @@ def _bands(
 
     Args:
         opened: The store.
+        sketches: The tables of the channel.
         scheme_id: The scheme.
         building: The layout under construction.
         places: The first band, and that after the last.
@@ -185,7 +193,9 @@ def _bands(
     return np.concatenate(some_numbers), np.concatenate(some_hashes)
 
 
-def _is_building(connection: Connection, scheme_id: int, building: LayoutRow) -> bool:
+def _is_building(
+    connection: Connection, sketches: SketchTables, scheme_id: int, building: LayoutRow
+) -> bool:
     """Return whether the layout is still to be made, and its scheme stands."""
     found = sketches.layout(connection, scheme_id, "building")
     standing = generations.scheme_with_status(connection, "standing")
@@ -197,9 +207,9 @@ def _is_building(connection: Connection, scheme_id: int, building: LayoutRow) ->
     )
 
 
-def drop_retired_pages(opened: OpenStore) -> None:
+def drop_retired_pages(opened: OpenStore, name: str) -> None:
     """Delete the pages of retired layouts, in short transactions."""
     while True:
         with opened.write() as connection:
-            if not sketches.drop_retired_pages(connection, _DROP_PAGES):
+            if not SKETCHES[name].drop_retired_pages(connection, _DROP_PAGES):
                 return

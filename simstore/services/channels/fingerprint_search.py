@@ -14,10 +14,10 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.simhash import to_hex, to_integers, to_words
 from simstore.model import QueryOptions
 from simstore.search.methods import CLASSIC_METHODS
+from simstore.services.channels.fingerprint_index import FingerprintIndex, LookupResult, by_query
 from simstore.services.features import corpus_statistics
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import check_generation
-from simstore.services.query.fingerprint_index import FingerprintIndex, LookupResult, by_query
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints
 
@@ -69,7 +69,7 @@ class Linked:
         )
 
 
-class SimhashChannel:
+class FingerprintSearch:
     """A search in one snapshot of a store."""
 
     def __init__(self, snapshot: Snapshot, options: QueryOptions) -> None:
@@ -116,33 +116,33 @@ class SimhashChannel:
             return self._by_classic(index, values, words)
         if self._tables is not None:
             return self._by_tables(self._tables, values, words)
-        plan = index.plan(self._radius, query_count=len(set(values)), method=self._options.plan)
-        scanned = None
+        started = time.perf_counter()
+        distinct = list(dict.fromkeys(values))
+        asked = to_words(distinct, self._bits)
+        plan = index.plan(self._radius, query_count=len(distinct), method=self._options.plan)
         if plan.method == "scan":
-            distinct = list(dict.fromkeys(values))
-            near = index.scan(to_words(distinct, self._bits), self._radius)
-            scanned = dict(zip(distinct, by_query(*near, len(distinct)), strict=True))
-        results = []
-        for value, query in zip(values, words, strict=True):
-            started = time.perf_counter()
-            if scanned is not None:
-                answer = LookupResult(scanned[value], (), 0, index.count)
-            else:
-                answer = index.search(value, self._radius, plan, first=first)
-            seconds = time.perf_counter() - started
-            results.append(
-                SimhashNeighbours(
-                    value=value,
-                    query=query,
-                    method=plan.method,
-                    found=answer.found,
-                    thresholds=answer.thresholds,
-                    probe_count=answer.probe_count,
-                    candidate_count=answer.candidate_count,
-                    seconds=seconds,
-                )
+            near = by_query(*index.scan(asked, self._radius), len(distinct))
+            answers = [LookupResult(found, (), 0, index.count) for found in near]
+        elif first or self._options.plan != "auto":
+            # A plan that is asked for is told as it is followed.
+            answers = [index.search(v, self._radius, plan, first=first) for v in distinct]
+        else:
+            answers = index.search_many(asked, self._radius, plan)
+        answer_of = dict(zip(distinct, answers, strict=True))
+        each = (time.perf_counter() - started) / len(values)
+        return [
+            SimhashNeighbours(
+                value=value,
+                query=query,
+                method=plan.method,
+                found=answer_of[value].found,
+                thresholds=answer_of[value].thresholds,
+                probe_count=answer_of[value].probe_count,
+                candidate_count=answer_of[value].candidate_count,
+                seconds=each,
             )
-        return results
+            for value, query in zip(values, words, strict=True)
+        ]
 
     def hexadecimal(self, near: SimhashNeighbours) -> str:
         """Return the fingerprint of the text, zero-padded."""

@@ -1,4 +1,4 @@
-"""Check the second channel: sketches against the texts, packed bands against the sketches."""
+"""Check a channel of sketches: sketches against the texts, packed bands against the sketches."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.channels import sketch_texts, unpack_sketches
 from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
+from simstore.fingerprint.sketching import sketch_texts, unpack_sketches
 from simstore.model import Finding
 from simstore.search.bands import band_start, checks, page_numbers, unpack_page
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import sketches
 from simstore.storage.engine import Connection
-from simstore.storage.sketches import LayoutRow
+from simstore.storage.sketches import SKETCHES, LayoutRow, SketchTables
+from simstore.text.decoding import exact_text
 
 _REINDEX = "run `simstore reindex`"
 _REINGEST = "ingest the sources into a new store: without texts nothing can be made anew"
@@ -25,19 +25,21 @@ _HELD_BYTES = 256 << 20
 
 
 def check_sketches(
-    snapshot: Snapshot, batches: Iterable[tuple[list[int], Mapping[int, bytes]]]
+    snapshot: Snapshot, name: str, batches: Iterable[tuple[list[int], Mapping[int, bytes]]]
 ) -> Iterator[Finding]:
     """Yield what is wrong with the sketches of documents.
 
     Args:
         snapshot: The store in a read transaction.
+        name: The channel.
         batches: All documents, and the texts of those that keep one.
     """
+    sketches = SKETCHES[name]
     remedy = _REINDEX if snapshot.settings.text_kept else _REINGEST
     held = sketches.count(snapshot.connection, snapshot.scheme_id)
-    if not snapshot.channels.minhash:
+    if name not in snapshot.channels.names:
         if held:
-            yield Finding("sketch", f"{held} in a store without the channel minhash", remedy)
+            yield Finding("sketch", f"{held} in a store without the channel {name}", remedy)
         return
     seen = 0
     for batch, texts in batches:
@@ -45,8 +47,8 @@ def check_sketches(
         seen += len(rows)
         if len(rows) < len(batch):
             yield Finding("sketch", f"{len(batch) - len(rows)} documents have none", remedy)
-        decoded = [text.decode("utf-8", "surrogateescape") for text in texts.values()]
-        made = sketch_texts(snapshot.channels.sketching, decoded)
+        decoded = [exact_text(text) for text in texts.values()]
+        made = sketch_texts(snapshot.channels.recipe(name).sketching, decoded)
         for document_id, expected in zip(texts, made, strict=True):
             row = rows.get(document_id)
             if row is not None and (row.size, row.packed) != expected:
@@ -58,25 +60,25 @@ def check_sketches(
         yield Finding("sketch", f"{held - seen} of documents that are gone", remedy)
 
 
-def check_bands(snapshot: Snapshot) -> Iterator[Finding]:
+def check_bands(snapshot: Snapshot, name: str) -> Iterator[Finding]:
     """Yield what is wrong with the packed bands: each packed sketch is found by each of its bands.
 
     As many bands are held at a time as fit into 256 MB. Postings of sketches that are gone may be
     there: numbers are never given out again.
     """
-    connection = snapshot.connection
+    connection, sketches = snapshot.connection, SKETCHES[name]
     packed = sketches.layout(connection, snapshot.scheme_id)
-    if packed is None or not snapshot.channels.minhash:
+    if packed is None or name not in snapshot.channels.names:
         return
     remedy = _REPACK.format(packed.layout)
     wrong = strays = 0
     together = max(_HELD_BYTES // (8 * max(packed.packed_count, 1)), 1)
     for first in range(0, packed.layout.bands, together):
         end = min(first + together, packed.layout.bands)
-        numbers, hashes = _stored_bands(snapshot, packed, first, end)
+        numbers, hashes = _stored_bands(snapshot, sketches, packed, first, end)
         for place in range(first, end):
             expected = _expected(numbers, hashes[:, place - first], packed, place)
-            held, damaged = _held(connection, packed, place)
+            held, damaged = _held(connection, sketches, packed, place)
             for page, problem in damaged:
                 yield Finding("bands", f"page {page}: {problem}", remedy)
             held = _sorted(held[np.isin(held["number"], numbers)])
@@ -118,7 +120,7 @@ def _expected(
 
 
 def _held(
-    connection: Connection, packed: LayoutRow, place: int
+    connection: Connection, sketches: SketchTables, packed: LayoutRow, place: int
 ) -> tuple[NDArray[np.void], list[tuple[int, str]]]:
     """Return the postings of a band that are there, and what is wrong with which pages."""
     parts, damaged = [np.empty(0, _POSTING)], []
@@ -136,7 +138,7 @@ def _held(
 
 
 def _stored_bands(
-    snapshot: Snapshot, packed: LayoutRow, first: int, end: int
+    snapshot: Snapshot, sketches: SketchTables, packed: LayoutRow, first: int, end: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Return the numbers of the packed sketches, and their hashes of some bands."""
     part = BandLayout(end - first, packed.layout.rows)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from stores import SIMTOOL, TEXTS, create, filled, raw, rows
 
 from simstore.errors import InvalidParameter, ReindexInProgress, SchemeMismatch
-from simstore.fingerprint.channels import Channels, Sketching, parse_channels
+from simstore.fingerprint.channels import Channels
+from simstore.fingerprint.sketching import Sketching
 from simstore.model import QueryOptions
+from simstore.model.channels import CHANNELS, KEPT_CHANNELS, kept_channels, load
+from simstore.services.channels.store_part import StorePart
 from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.storage import queries
+from simstore.storage.sketches import SKETCHES
 from simstore.store import Store
 
 BOTH = ("simhash", "minhash")
@@ -145,16 +151,16 @@ def test_known_answers_are_the_same_for_ever() -> None:
 
 
 def test_record_comes_back() -> None:
-    made = Channels(minhash=True, simhash=False)
+    made = Channels.of(["minhash"])
     assert Channels.from_record(made.record(), made.sketching.normalization, "web/1") == made
     old = Channels.from_record(None, made.sketching.normalization, "web/1")
-    assert (old.simhash, old.minhash) == (True, False)
+    assert old.names == ("simhash",)
 
 
 @pytest.mark.parametrize("names", [(), ("simhush",), ("simhash", "x")])
 def test_unknown_channels_are_refused(names: tuple[str, ...]) -> None:
-    with pytest.raises(InvalidParameter, match="choose simhash, minhash"):
-        parse_channels(names)
+    with pytest.raises(InvalidParameter, match="choose some of simhash, minhash"):
+        kept_channels(names)
 
 
 def test_folded_scripts_make_one_text_of_two(tmp_path: Path) -> None:
@@ -168,3 +174,63 @@ def test_folded_scripts_make_one_text_of_two(tmp_path: Path) -> None:
     with Store.create(tmp_path / "plain.db") as store:
         store.add("a", simplified)
         assert store.query(traditional, min_resemblance=0.7) == []
+
+
+def test_a_kept_match_names_any_channels(tmp_path: Path) -> None:
+    names = ("simhash", "minhash", *(f"channel {number}" for number in range(20)))
+    with filled(tmp_path) as store:
+        run = store.query_many([("s", TEXTS["harbour"])], QueryOptions(min_features=0))
+        found = replace(run.samples[0].matches[0], channels=names)
+        asked = replace(run, samples=(replace(run.samples[0], matches=(found,)),))
+        with store._opened.write() as connection:
+            number = queries.record_run(
+                connection,
+                asked,
+                sources=[],
+                options={},
+                generation_id=None,
+                started_at=0,
+                seconds=0.0,
+            )
+        with store._opened.database.read() as connection:
+            kept = queries.load_run(connection, number)
+    assert kept is not None
+    assert kept.samples[0].matches[0].channels == names
+
+
+@pytest.mark.parametrize("name", KEPT_CHANNELS)
+def test_a_store_of_any_channel_alone_is_whole(tmp_path: Path, name: str) -> None:
+    with create(tmp_path, channels=(name,)) as store:
+        store.add_many(list(TEXTS.items()))
+        assert store.stats().channels == name
+        assert found_by(store) == {(name,)}
+        store.maintenance.pack(fingerprints=False)
+        assert found_by(store) == {(name,)}
+        assert store.maintenance.fsck() == []
+        others = tuple(other for other in KEPT_CHANNELS if other != name)
+        store.maintenance.reindex(channels=others)
+        assert store.stats().channels == " + ".join(others)
+        assert store.maintenance.fsck() == []
+
+
+def test_each_entry_of_the_registry_names_what_is_there() -> None:
+    for one in CHANNELS:
+        assert isinstance(load(one.store_part)(one.name), StorePart)
+        assert one.finds
+        if one.sketching:
+            made = load(one.sketching)()
+            assert made.comes_out(json.loads(json.dumps(made.record())))
+            assert one.name in SKETCHES
+
+
+def test_a_store_with_a_channel_of_a_newer_simstore_is_refused(tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    with raw(tmp_path) as connection:
+        ((record,),) = connection.execute("SELECT channels FROM scheme").fetchall()
+        changed = json.loads(record) | {"of tomorrow": {"sketch": {}, "bands": [1, 1]}}
+        connection.execute("UPDATE scheme SET channels = ?", (json.dumps(changed),))
+    with (
+        Store.open(tmp_path / "s.db") as store,
+        pytest.raises(SchemeMismatch, match="channel of tomorrow"),
+    ):
+        store.query("text")

@@ -12,16 +12,16 @@ import pytest
 from stores import create, raw, rows
 
 from simstore.errors import Conflict, CorruptStore, InvalidParameter
-from simstore.fingerprint.channels import unpack_sketches
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.minhash import sketches as make_sketches
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.model import QueryOptions
-from simstore.services.generations import pack_fingerprints, pack_sketches
+from simstore.services.channels import pack_fingerprints, pack_sketches, sketch_search
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.open_store import band_cache
-from simstore.services.query import minhash_channel
 from simstore.storage import sketches
 from simstore.storage.engine import Connection
+from simstore.storage.sketches import WORDS as WORD_TABLES
 from simstore.store import Store
 
 WORDS = (
@@ -53,7 +53,7 @@ def expected(store: Store, layout: BandLayout) -> list[set[str]]:
     opened = store._opened
     with opened.database.read() as connection:
         state = opened.state(connection)
-        (_, held), *rest = sketches.read_after(connection, state.scheme_id, 0)
+        (_, held), *rest = WORD_TABLES.read_after(connection, state.scheme_id, 0)
         assert not rest
     keys = [key for key, _ in DOCUMENTS]
     stored = band_values(unpack_sketches(held), layout)
@@ -94,14 +94,14 @@ def test_a_resident_store_that_is_warm_reads_no_page_of_the_file(
         store.maintenance.compact()
         expected = answers(store)
         held.maintenance.warm()
-        pages = sketches.pages
+        pages = WORD_TABLES.pages
         read: list[int] = []
 
         def reading(connection: Connection, layout_id: int, numbers: list[int]) -> dict[int, bytes]:
             read.append(layout_id)
             return pages(connection, layout_id, numbers)
 
-        monkeypatch.setattr(sketches, "pages", reading)
+        monkeypatch.setattr(WORD_TABLES, "pages", reading)
         assert answers(held) == expected
         assert read == []
         # Packed anew by another, it reads the new pages, of the file until it is told.
@@ -124,7 +124,7 @@ def test_pages_beyond_the_limit_are_not_kept(
         store.add_many(DOCUMENTS)
         store.maintenance.compact()
         held.maintenance.warm()
-        assert held._opened.kept_pages is None
+        assert held._opened.sketch_cache("minhash").pages is None
         assert answers(held) == answers(store)
 
 
@@ -196,11 +196,11 @@ def test_tail_too_long_for_memory_is_read_in_parts(
     with create(tmp_path) as store:
         store.add_many(DOCUMENTS)
         whole = answers(store)
-    monkeypatch.setattr(minhash_channel, "_KEPT_SKETCHES", 30)
+    monkeypatch.setattr(sketch_search, "_KEPT_SKETCHES", 30)
     monkeypatch.setattr(sketches, "_READ_ROWS", 25)
     with Store.open(tmp_path / "s.db") as store:
         assert answers(store) == whole
-        assert store._opened.kept_tail is None
+        assert store._opened.sketch_cache("minhash").tail is None
 
 
 # Groups of bands, a band, and parts of a band: pages of a few leading bits each.
@@ -215,7 +215,9 @@ def test_pack_in_groups_and_parts_of_bands_makes_the_same_pages(
     monkeypatch.setattr(pack_sketches, "_HELD_HASHES", held)
     told: list[tuple[int, int]] = []
     with Store.open(tmp_path / "s.db") as store:
-        assert pack_sketches.pack(store._opened, on_progress=lambda *done: told.append(done))
+        assert pack_sketches.pack(
+            store._opened, "minhash", on_progress=lambda *done: told.append(done)
+        )
     assert [done for done, _ in told] == [*range(1, told[0][1] + 1)]
     assert rows(tmp_path, "SELECT page, postings FROM band_page ORDER BY page") == at_once
     assert len(rows(tmp_path, "SELECT * FROM band_layout")) == 1
@@ -247,9 +249,9 @@ def test_pack_gives_way_to_another(tmp_path: Path) -> None:
 
         def intrude(done: int, _total: int) -> None:
             if done == 3:
-                assert pack_sketches.pack(other._opened)
+                assert pack_sketches.pack(other._opened, "minhash")
 
-        assert not pack_sketches.pack(store._opened, on_progress=intrude)
+        assert not pack_sketches.pack(store._opened, "minhash", on_progress=intrude)
         assert store.stats().unpacked_sketches == 0
         assert store.maintenance.fsck() == []
 
@@ -358,7 +360,7 @@ def test_pack_by_another_process_while_packing_by_a_layout_is_told(tmp_path: Pat
 
         def intrude(done: int, _total: int) -> None:
             if done == 1:
-                assert pack_sketches.pack(other._opened)
+                assert pack_sketches.pack(other._opened, "minhash")
 
         with pytest.raises(Conflict, match="try again"):
             store.maintenance.compact((20, 5), on_progress=intrude)
@@ -380,10 +382,10 @@ def test_packing_holds_no_more_of_a_larger_store(
     with create(tmp_path) as store:
         for first, end in ((0, 1_100), (1_100, 3_300)):
             store.add_many((f"d{number}", text_of(4 * number)) for number in range(first, end))
-            pack_sketches.pack(store._opened)
+            pack_sketches.pack(store._opened, "minhash")
             tracemalloc.start()
             try:
-                pack_sketches.pack(store._opened)
+                pack_sketches.pack(store._opened, "minhash")
                 peaks.append(tracemalloc.get_traced_memory()[1])
             finally:
                 tracemalloc.stop()

@@ -60,6 +60,8 @@ _COMPARE_COST = 0.04
 _SORT_COST = 0.25
 # Bytes of the plan's pages above which the planner asks for the lengths of others.
 _CROWDED_PAGE_BYTES = 1 << 17
+# And postings of one of many queries above which it is looked up by itself, so that they are asked.
+_CROWDED_POSTINGS = _CROWDED_PAGE_BYTES // 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +115,7 @@ class FingerprintIndex:
         self._uniform: dict[int, list[list[float]]] = {}
         self._plans: dict[int, Plan] = {}
         self._exact: set[int] = set()
+        self._sorted: SortedTables | None = None
         self._rates = PAGE_RATES if 2 * row.packed_count > row.fingerprint_count else TAIL_RATES
 
     def near_many(self, queries: NDArray[np.uint64], radius: int) -> BatchResults:
@@ -173,6 +176,49 @@ class FingerprintIndex:
             return "sorted"
         by_server = tail.can_find_near(self._snapshot.connection, self.bits)
         return "batch" if has_tail_tables or is_batch or by_server else "single"
+
+    def search_many(
+        self, queries: NDArray[np.uint64], radius: int, plan: Plan
+    ) -> list[LookupResult]:
+        """Return what :meth:`search` does of each of many; pages are read once for all of them.
+
+        What is crowded, where another plan is cheaper, is looked up by itself.
+
+        Args:
+            queries: Shape (m, ceil(M / 64)).
+            radius: Largest distance, in bits, inclusive.
+            plan: From :meth:`plan`, of segments.
+        """
+        values = to_integers(queries)
+        engine = self.engine(len(queries), plan)
+        if not (engine == "batch" and self._is_packed) and engine != "sorted":
+            return [self.search(value, radius, plan) for value in values]
+        if engine == "sorted":
+            if self._sorted is None:
+                self._sorted = self.sorted()
+            results = self._sorted.near_many(queries, radius)
+            chosen, probes, compared = self._sorted.explain_many(queries, radius)
+            thresholds, crowded = chosen.thresholds, np.zeros(len(queries), np.bool_)
+        else:
+            thresholds, probes = plan.thresholds, 0
+            compared = np.zeros(len(queries), np.int64)
+            rows, words = [np.empty(0, np.int64)], [queries[:0]]
+            for segment, threshold in enumerate(thresholds):
+                probes += probe_count(self._widths[segment], threshold)
+                for turns, found in self._in_pages(queries, radius, segment, threshold, compared):
+                    rows.append(turns)
+                    words.append(found)
+            results = _verified(queries, np.concatenate(rows), np.concatenate(words), radius)
+            crowded = compared > _CROWDED_POSTINGS
+        found_of = by_query(*results, len(queries))
+        return [
+            self.search(value, radius, plan)
+            if is_crowded
+            else LookupResult(found, thresholds, probes, count)
+            for value, found, count, is_crowded in zip(
+                values, found_of, compared.tolist(), crowded.tolist(), strict=True
+            )
+        ]
 
     def everything(self) -> Iterator[NDArray[np.uint64]]:
         """Yield all fingerprints, in no order, as arrays of shape (n, words)."""
@@ -235,9 +281,23 @@ class FingerprintIndex:
         )
 
     def _in_pages(
-        self, queries: NDArray[np.uint64], radius: int, segment: int, threshold: int
+        self,
+        queries: NDArray[np.uint64],
+        radius: int,
+        segment: int,
+        threshold: int,
+        compared: NDArray[np.int64] | None = None,
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
-        """Yield rows of queries, and what is near them in the pages of one segment."""
+        """Yield rows of queries, and what is near them in the pages of one segment.
+
+        Args:
+            queries: Shape (m, ceil(M / 64)).
+            radius: Largest distance, in bits, inclusive.
+            segment: Which.
+            threshold: Bits of it that are flipped; -1: it is not looked at.
+            compared: How many postings each query was compared with, to be added to; what is
+                crowded is left out then.
+        """
         if threshold < 0:
             return
         turned = pages.rotated(queries, segment)
@@ -253,6 +313,10 @@ class FingerprintIndex:
                 held_leads = pages.leading_values(held)
                 begins = np.searchsorted(held_leads, wanted, "left")
                 ends = np.searchsorted(held_leads, wanted, "right")
+                if compared is not None:
+                    # Each query has one value of a mask.
+                    compared[order[start:end]] += ends - begins
+                    ends = np.where(compared[order[start:end]] > _CROWDED_POSTINGS, begins, ends)
                 for turns, places in expanded(begins, ends - begins):
                     asked = order[start + turns]
                     near, _ = verify(held[places], turned[asked], radius)

@@ -1,4 +1,4 @@
-"""Channel 2: from sketches to the stored documents whose sketches agree with them in a band.
+"""Search by a channel of sketches: the stored documents whose sketches agree in a band.
 
 Packed sketches are looked up by their pages; those of the tail are held in memory and compared.
 """
@@ -6,16 +6,16 @@ Packed sketches are looked up by their pages; those of the tail are held in memo
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import CorruptStore
-from simstore.fingerprint.channels import unpack_sketches
-from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.fingerprint.channels import WORD_SKETCHES
+from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
 from simstore.fingerprint.shingle_sets import distinct
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.band_index import BandHashes, BandIndex
 from simstore.search.band_index import is_affordable as is_affordable_hashes
 from simstore.search.bands import (
@@ -27,6 +27,7 @@ from simstore.search.bands import (
     matching_postings,
     page_numbers,
 )
+from simstore.services.channels.samples import ReadSample
 from simstore.services.open_store.band_cache import (
     CachedBandFilter,
     CachedBandHashes,
@@ -34,8 +35,7 @@ from simstore.services.open_store.band_cache import (
     kept_pages,
 )
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import sketches
-from simstore.storage.sketches import LayoutRow, StoredSketch
+from simstore.storage.sketches import SKETCHES, LayoutRow, StoredSketch
 
 # Sketches of a tail that are kept in memory from query to query: 12 bytes a band of each.
 _KEPT_SKETCHES = 1_000_000
@@ -52,11 +52,12 @@ Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
-class MinhashChannel:
+class SketchSearch:
     """A search by sketches in one snapshot of a store.
 
     Args:
         snapshot: The store in a transaction.
+        name: The channel.
         least_resemblance: Resemblance from which on pairs are looked for, at most 1; the fewer of
             the bands are looked at. 0: all bands.
 
@@ -67,14 +68,32 @@ class MinhashChannel:
     def __init__(
         self,
         snapshot: Snapshot,
+        name: str = WORD_SKETCHES,
         least_resemblance: float = 0.0,
     ) -> None:
         self._snapshot = snapshot
-        self._packed = sketches.layout(snapshot.connection, snapshot.scheme_id)
-        self._whole = self._packed.layout if self._packed else snapshot.channels.layout
+        self._name = name
+        self._tables = SKETCHES[name]
+        self._cache = snapshot.store.sketch_cache(name)
+        self._packed = self._tables.layout(snapshot.connection, snapshot.scheme_id)
+        standing = self._packed.layout if self._packed else None
+        self._whole = standing or snapshot.channels.recipe(name).layout
         self.layout: BandLayout = (
             self._whole.enough_for(least_resemblance) if least_resemblance else self._whole
         )
+
+    def candidates(self, samples: Sequence[ReadSample]) -> list[Mapping[int, StoredSketch]]:
+        """Return the stored sketches that agree with each sample in a band, by their documents.
+
+        Args:
+            samples: With their sketches; what has no shingle finds nothing.
+        """
+        rows = [row for row, sample in enumerate(samples) if sample.sizes[self._name]]
+        sketched = np.array([samples[row].sketches[self._name] for row in rows], np.uint16)
+        found: list[Mapping[int, StoredSketch]] = [{}] * len(samples)
+        for row, some in zip(rows, self.find(sketched.reshape(len(rows), VALUES)), strict=True):
+            found[row] = some
+        return found
 
     def find(self, wanted: NDArray[np.uint16]) -> list[dict[int, StoredSketch]]:
         """Return the stored sketches that agree with each in a band, by their documents.
@@ -117,12 +136,8 @@ class MinhashChannel:
             pass
 
     def _warm(self, packed: LayoutRow) -> None:
-        opened, scheme_id, changes = (
-            self._snapshot.store,
-            self._snapshot.scheme_id,
-            self._snapshot.settings.changes,
-        )
-        kept = opened.kept_hashes  # one read: another thread may put another in its place
+        scheme_id, changes = self._snapshot.scheme_id, self._snapshot.settings.changes
+        kept = self._cache.hashes  # one read: another thread may put another in its place
         if kept is not None and kept.serves(scheme_id, packed, changes):
             return
         count = packed.packed_count
@@ -137,21 +152,21 @@ class MinhashChannel:
             hashes = BandHashes(packed.layout.bands, count)
             kept = CachedBandHashes(scheme_id, packed.layout, 0, changes, hashes)
         # Who looks something up meanwhile finds what was there, and perhaps more.
-        for _, some in sketches.read_after(
+        for _, some in self._tables.read_after(
             self._snapshot.connection, scheme_id, kept.last_number, packed.packed_to
         ):
             kept.hashes.add(band_values(self._unpacked(some), packed.layout))
-        opened.kept_hashes = replace(kept, last_number=packed.packed_to)
+        self._cache.hashes = replace(kept, last_number=packed.packed_to)
 
     def _keep_pages(self, packed: LayoutRow) -> None:
-        kept = self._snapshot.store.kept_pages
+        kept = self._cache.pages
         if kept is not None and kept.layout_id == packed.layout_id:
             return
         end = band_start(packed.layout.bands)
-        every = sketches.pages_between(self._snapshot.connection, packed.layout_id, 0, end)
+        every = self._tables.pages_between(self._snapshot.connection, packed.layout_id, 0, end)
         # Those of the layout before are not needed beside these.
-        self._snapshot.store.kept_pages = None
-        self._snapshot.store.kept_pages = kept_pages(packed.layout_id, every)
+        self._cache.pages = None
+        self._cache.pages = kept_pages(packed.layout_id, every)
 
     def _agreeing(
         self, wanted: NDArray[np.uint16], among: Among | None
@@ -165,7 +180,7 @@ class MinhashChannel:
             part = slice(start, start + _BLOCK_SKETCHES)
             rows, numbers = self._candidates(queries[part], [table[part] for table in tails])
             held = distinct(numbers)
-            known = sketches.by_numbers(
+            known = self._tables.by_numbers(
                 self._snapshot.connection, self._snapshot.scheme_id, held.tolist()
             )
             stored = sorted(
@@ -214,26 +229,24 @@ class MinhashChannel:
             return
         wanted = page_numbers(queries, self._packed.key_bits)
         asks = np.ones(wanted.shape, np.bool_)
-        before = (
-            self._snapshot.store.kept_bands
-        )  # one read: another thread may put another in its place
+        before = self._cache.bands  # one read: another thread may put another in its place
         kept = self._kept_bands(self._packed, before)
         hashes = self._hashes(self._packed)
         if hashes is not None:
             asks = hashes.may_hold(queries)
         elif kept.filter is not None:
             asks = kept.filter.may_hold(wanted, checks(queries))
-        held = self._snapshot.store.kept_pages
+        held = self._cache.pages
         if held is not None and held.layout_id == self._packed.layout_id:
             found = held.of(distinct(wanted[asks]))
         else:
             started = time.perf_counter()
-            found = sketches.pages(
+            found = self._tables.pages(
                 self._snapshot.connection, self._packed.layout_id, distinct(wanted[asks]).tolist()
             )
             seconds = kept.seconds + time.perf_counter() - started
-            if self._snapshot.store.kept_bands is before:
-                self._snapshot.store.kept_bands = replace(kept, seconds=seconds)
+            if self._cache.bands is before:
+                self._cache.bands = replace(kept, seconds=seconds)
         if not found:
             return
         known = np.array(sorted(found), np.int64)
@@ -252,7 +265,7 @@ class MinhashChannel:
 
     def _hashes(self, packed: LayoutRow) -> BandHashes | None:
         """Return the bands of what is packed, where they were read."""
-        kept = self._snapshot.store.kept_hashes
+        kept = self._cache.hashes
         changes = self._snapshot.settings.changes
         serves = kept is not None and kept.serves(self._snapshot.scheme_id, packed, changes)
         return kept.hashes if kept is not None and serves else None
@@ -263,7 +276,7 @@ class MinhashChannel:
         Before that it would take longer than it has saved. Where pages are read from a disk it is
         worth while sooner than where they are in memory. Pages of a layout never change.
         """
-        opened, bands = self._snapshot.store, packed.layout.bands
+        bands = packed.layout.bands
         if kept is None or kept.layout_id != packed.layout_id:
             kept = CachedBandFilter(packed.layout_id, 0.0, None)
         if self._hashes(packed) is not None:
@@ -277,7 +290,7 @@ class MinhashChannel:
             made = made or BandFilter(bands, packed.key_bits)
             try:
                 for band in range(held, self.layout.bands):
-                    every = sketches.pages_between(
+                    every = self._tables.pages_between(
                         self._snapshot.connection,
                         packed.layout_id,
                         band_start(band),
@@ -285,19 +298,19 @@ class MinhashChannel:
                     )
                     made.add(band, every)
             except ValueError as error:
-                raise CorruptStore(opened.database.label, str(error)) from error
+                raise self._snapshot.corrupt(str(error)) from error
             kept = CachedBandFilter(packed.layout_id, 0.0, made)
         return kept
 
     def _tail(self) -> Iterator[BandIndex | BandTable]:
         """Yield the bands of the sketches that are not packed."""
-        opened, state = self._snapshot.store, self._snapshot
+        state = self._snapshot
         layout_id = self._packed.layout_id if self._packed else 0
         after = self._packed.packed_to if self._packed else 0
-        kept = opened.kept_tail  # one read: another thread may put another in its place
+        kept = self._cache.tail  # one read: another thread may put another in its place
         index = BandIndex(self._whole.bands)
         # Where writers work beside each other, later numbers may be read before smaller ones come.
-        settled = opened.settled_sketches.up_to(self._snapshot.connection)
+        settled = self._cache.settled.up_to(self._snapshot.connection)
         if kept and (kept.scheme_id, kept.layout_id) == (state.scheme_id, layout_id):
             if kept.changes == state.settings.changes and settled is None:
                 yield kept.index
@@ -305,7 +318,7 @@ class MinhashChannel:
             if kept.changes < state.settings.changes or settled is not None:
                 index = kept.index
                 after = max(after, index.last_number)
-        read = sketches.read_after(self._snapshot.connection, state.scheme_id, after)
+        read = self._tables.read_after(self._snapshot.connection, state.scheme_id, after)
         for numbers, packed in read:
             bands = band_values(self._unpacked(packed), self._whole)
             if settled is not None and numbers[-1] > settled:
@@ -321,7 +334,7 @@ class MinhashChannel:
                 return
             index = index.extended(bands, numbers)
         if kept is None or kept.changes <= state.settings.changes:
-            opened.kept_tail = CachedTail(state.scheme_id, layout_id, state.settings.changes, index)
+            self._cache.tail = CachedTail(state.scheme_id, layout_id, state.settings.changes, index)
         yield index
 
     def _unpacked(self, packed: Sequence[bytes]) -> NDArray[np.uint16]:

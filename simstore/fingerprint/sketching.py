@@ -1,0 +1,183 @@
+"""The recipe of sketches: from texts to shingle sets and their MinHash sketches.
+
+It is part of the scheme's contract: sketches are comparable only with sketches of the same recipe,
+which the store keeps with known answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
+
+from simstore import compiled
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.minhash import (
+    DEFAULT_LAYOUT,
+    VALUES,
+    BandLayout,
+    scanned_sets,
+    scanned_sketches,
+    sketches,
+)
+from simstore.fingerprint.scheme import KNOWN_TEXTS
+from simstore.fingerprint.shingle_sets import SHINGLE_TOKENS, ShingleSets, shingle_sets
+from simstore.text.normalization import DEFAULT, Normalization
+from simstore.text.scanning import Scanned
+from simstore.text.shingles import scan_tokens, token_pieces
+
+# What sets and sketches take without a compiler, for a guess whether it pays.
+_SECONDS_A_CHARACTER = 3e-8
+_SKETCH_SECONDS_A_CHARACTER = 3e-8
+
+
+@dataclass(frozen=True, slots=True)
+class Sketching:
+    """How texts become sets of runs of words, and sketches of those.
+
+    The recipe of the channel ``minhash``, and of verification. That of another channel of sketches
+    is a subclass which makes its sets otherwise (:meth:`sets`, :meth:`sketched`).
+
+    >>> from simstore.fingerprint.sketching import Sketching
+    >>> sizes, sketches = Sketching().sketched(["one two three four", ""])
+    >>> sizes.tolist(), sketches.shape
+    ([2, 0], (2, 128))
+
+    Attributes:
+        normalization: The scheme's; both channels see the same text.
+        shingle: Tokens a shingle.
+    """
+
+    VERSION: ClassVar[int] = 1
+
+    normalization: Normalization = DEFAULT
+    shingle: int = SHINGLE_TOKENS
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.shingle <= 64:
+            raise InvalidParameter(f"shingles of {self.shingle} tokens: from 1 to 64")
+
+    def sets(self, texts: Iterable[str]) -> ShingleSets:
+        """Return the shingle set of each text."""
+        texts = list(texts)
+        if compiled.pays(_SECONDS_A_CHARACTER * sum(map(len, texts))):
+            return scanned_sets(self._scanned(texts), self.shingle)
+        return self._plain_sets(texts)
+
+    def sketched(
+        self, texts: Sequence[str], scanned: Scanned | None = None
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+        """Return the size of each text's shingle set, and its sketch.
+
+        Args:
+            texts: The texts.
+            scanned: Their tokens, where they are known.
+
+        Returns:
+            Shapes (texts,) and (texts, 128); what :func:`~.minhash.sketches` makes of the sets.
+        """
+        if scanned is not None:
+            return scanned_sketches(scanned, self.shingle)
+        size = sum(map(len, texts))
+        if compiled.pays((_SECONDS_A_CHARACTER + _SKETCH_SECONDS_A_CHARACTER) * size):
+            return scanned_sketches(self._scanned(texts), self.shingle)
+        sets = self._plain_sets(texts)
+        return sets.sizes(), sketches(sets)
+
+    def _plain_sets(self, texts: Sequence[str]) -> ShingleSets:
+        apply = self.normalization.apply
+        return shingle_sets((token_pieces(apply(text)) for text in texts), self.shingle)
+
+    def _scanned(self, texts: Sequence[str]) -> Scanned:
+        return scan_tokens(texts, self.normalization)
+
+    def record(self) -> dict[str, Any]:
+        """Return the recipe as a store keeps it, JSON values, with known answers."""
+        return {
+            "version": self.VERSION,
+            "shingle": self.shingle,
+            "values": VALUES,
+            "bits": 16,
+            "known_answers": self.known_answers(),
+        }
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any], normalization: Normalization) -> Self:
+        """Return the recipe that a store keeps; :meth:`comes_out` says whether it is the same."""
+        return cls(normalization, record["shingle"])
+
+    def comes_out(self, record: Mapping[str, Any]) -> bool:
+        """Return whether sketches come out here as where the record was made."""
+        known = {"version": self.VERSION, "known_answers": self.known_answers()}
+        return all(record[name] == value for name, value in known.items())
+
+    def known_answers(self) -> list[str]:
+        """Return a digest of the sketch of each of :data:`~.scheme.KNOWN_TEXTS`, hexadecimal."""
+        made = sketches(self.sets(KNOWN_TEXTS)).astype("<u2")
+        return [xxhash.xxh3_64_hexdigest(sketch.tobytes()) for sketch in made]
+
+
+DEFAULT_SKETCHING = Sketching()
+
+
+@dataclass(frozen=True, slots=True)
+class SketchRecipe:
+    """What a channel of sketches makes of texts, and how it finds them again.
+
+    >>> import numpy as np
+    >>> from simstore.fingerprint.sketching import SketchRecipe
+    >>> missed = 1 - SketchRecipe("minhash").layout.probability(np.array([0.5, 0.8]))
+    >>> [f"{share:.6f}" for share in missed]
+    ['0.003664', '0.000000']
+
+    Attributes:
+        name: The channel.
+        sketching: How texts become sketches.
+        layout: The bands that sketches are packed by; it says how probable a miss is.
+    """
+
+    name: str
+    sketching: Sketching = DEFAULT_SKETCHING
+    layout: BandLayout = DEFAULT_LAYOUT
+
+    def record(self) -> dict[str, Any]:
+        """Return the recipe as a store keeps it, JSON values."""
+        return {
+            "sketch": self.sketching.record(),
+            "bands": [self.layout.bands, self.layout.rows],
+        }
+
+
+def sketch_texts(
+    sketching: Sketching, texts: Sequence[str], scanned: Scanned | None = None
+) -> list[tuple[int, bytes]]:
+    """Return the size of each text's shingle set and its packed sketch: 256 bytes, or none.
+
+    Args:
+        sketching: How.
+        texts: The texts.
+        scanned: Their tokens, where they are known.
+    """
+    sizes, made = sketching.sketched(texts, scanned)
+    packed = made.astype("<u2", copy=False).tobytes()
+    width = 2 * VALUES
+    return [
+        (size, packed[place : place + width] if size else b"")
+        for size, place in zip(sizes.tolist(), range(0, len(packed), width), strict=True)
+    ]
+
+
+def unpack_sketches(packed: Sequence[bytes]) -> NDArray[np.uint16]:
+    """Return sketches as a matrix, shape (n, 128).
+
+    Raises:
+        ValueError: One is damaged.
+    """
+    joined = b"".join(packed)
+    if len(joined) != 2 * VALUES * len(packed):
+        raise ValueError("damaged sketch")
+    return np.frombuffer(joined, "<u2").astype(np.uint16).reshape(-1, VALUES)

@@ -1,0 +1,123 @@
+"""The registry of channels: the ways to find documents, each with its recipe and its store part.
+
+An entry holds names, not code: who needs a recipe or a store part loads it by its address. So the
+command line reads names and help from here without NumPy, Spark loads recipes without a database,
+and a query loads the store parts of the channels that it looks by and no others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from simstore.errors import InvalidParameter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """A way to find documents.
+
+    >>> from simstore.model.channels import channel
+    >>> channel("minhash").is_default
+    True
+
+    Attributes:
+        name: By which users choose it, and results name it.
+        finds: What it finds, for help and documentation; no full stop.
+        sketching: Address ``module:class`` of the recipe of its sketches, in ``fingerprint/``;
+            None: its recipe is the store's scheme, or that of the passage index.
+        store_part: Address of its store part, in ``services/``.
+        is_kept: It is chosen when a store is made or reindexed; else an index apart makes it.
+        is_default: A new store has it unless others are chosen.
+    """
+
+    name: str
+    finds: str
+    sketching: str | None = None
+    store_part: str
+    is_kept: bool = True
+    is_default: bool = True
+
+
+CHANNELS = (
+    Channel(
+        name="simhash",
+        finds="fingerprints, all within a radius is found",
+        store_part="simstore.services.channels.fingerprint_part:FingerprintPart",
+    ),
+    Channel(
+        name="minhash",
+        finds="sketches, what resembles is found with high probability",
+        sketching="simstore.fingerprint.sketching:Sketching",
+        store_part="simstore.services.channels.sketch_part:SketchPart",
+    ),
+    Channel(
+        name="sentences",
+        finds="the sentence that a short sample is, though words were changed, where there is a "
+        "passage index",
+        store_part="simstore.services.query.sentence_channel:SentencePart",
+        is_kept=False,
+        is_default=False,
+    ),
+)
+NAMES = tuple(one.name for one in CHANNELS)
+KEPT_CHANNELS = tuple(one.name for one in CHANNELS if one.is_kept)
+DEFAULT_CHANNELS = tuple(one.name for one in CHANNELS if one.is_kept and one.is_default)
+
+
+def channel(name: str) -> Channel:
+    """Return the channel with a name.
+
+    >>> from simstore.model.channels import channel
+    >>> channel("simhash").finds
+    'fingerprints, all within a radius is found'
+
+    Raises:
+        InvalidParameter: There is none.
+    """
+    for one in CHANNELS:
+        if one.name == name:
+            return one
+    raise InvalidParameter(f"channel {name!r}: choose {choices(NAMES)}")
+
+
+def kept_channels(names: Iterable[str]) -> tuple[str, ...]:
+    """Return channels that a store is to have, in the order of the registry, each once.
+
+    >>> from simstore.model.channels import kept_channels
+    >>> kept_channels(["minhash", "simhash"])
+    ('simhash', 'minhash')
+
+    Raises:
+        InvalidParameter: One is none that can be chosen, or there is none.
+    """
+    chosen = tuple(names)
+    unknown = [name for name in chosen if name not in KEPT_CHANNELS]
+    if unknown or not chosen:
+        shown = ", ".join(unknown) or "none"
+        raise InvalidParameter(f"channels {shown}: choose some of {', '.join(KEPT_CHANNELS)}")
+    return tuple(name for name in KEPT_CHANNELS if name in chosen)
+
+
+def load(address: str) -> Any:
+    """Return what an address ``module:name`` of the registry names.
+
+    >>> from simstore.model.channels import channel, load
+    >>> load(channel("minhash").sketching).__name__
+    'Sketching'
+    """
+    module, _, name = address.partition(":")
+    return getattr(import_module(module), name)
+
+
+def choices(names: Iterable[str]) -> str:
+    """Return names as a message offers them.
+
+    >>> from simstore.model.channels import choices
+    >>> choices(["simhash", "minhash", "sentences"])
+    'simhash, minhash or sentences'
+    """
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last

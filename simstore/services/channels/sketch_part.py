@@ -1,0 +1,122 @@
+"""The store part of channels of sketches: ``minhash``, and others with tables of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from simstore.fingerprint.sketching import sketch_texts
+from simstore.model import Progress
+from simstore.services.channels.store_part import (
+    AddedTexts,
+    KeptFigures,
+    StorePart,
+)
+from simstore.services.features import feature_counts
+from simstore.services.open_store.open_store import OpenStore, Snapshot
+from simstore.storage.engine import Connection
+from simstore.storage.sketches import SKETCHES
+
+if TYPE_CHECKING:
+    from simstore.fingerprint.minhash import BandLayout
+    from simstore.model import Finding
+    from simstore.services.channels.sketch_search import SketchSearch
+
+
+class SketchPart(StorePart):
+    """Sketches, a row a document, packed by their bands.
+
+    Args:
+        name: The channel; its tables are :data:`simstore.storage.sketches.SKETCHES`.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._tables = SKETCHES[name]
+
+    def search(self, snapshot: Snapshot) -> SketchSearch:
+        """Return a search by bands."""
+        from simstore.services.channels.sketch_search import SketchSearch
+
+        return SketchSearch(snapshot, self.name)
+
+    def warm(self, snapshot: Snapshot) -> None:
+        """Read the bands of all sketches."""
+        from simstore.services.channels.sketch_search import SketchSearch
+
+        SketchSearch(snapshot, self.name).warm()
+
+    def put(self, snapshot: Snapshot, added: AddedTexts) -> None:
+        """Write the sketches of texts."""
+        held = added.batch.sketches[self.name]
+        made = [(number, *held[place]) for number, place in added.places.items()]
+        self._tables.put_many(snapshot.connection, snapshot.scheme_id, made)
+
+    def make_anew(self, snapshot: Snapshot, document_ids: Sequence[int]) -> None:
+        """Make the sketches of stored documents from their texts, and write them."""
+        texts = feature_counts.whole_texts(snapshot, document_ids)
+        recipe = snapshot.channels.recipe(self.name)
+        made = sketch_texts(recipe.sketching, list(texts.values()))
+        rows = [(number, *sketch) for number, sketch in zip(texts, made, strict=True)]
+        self._tables.put_many(snapshot.connection, snapshot.scheme_id, rows)
+
+    def last_made(self, snapshot: Snapshot) -> int:
+        """Return the largest number of a document with a sketch, or 0."""
+        return self._tables.last_document(snapshot.connection, snapshot.scheme_id)
+
+    def drop(self, connection: Connection, document_ids: Sequence[int]) -> None:
+        """Delete the sketches of documents."""
+        self._tables.drop_many(connection, document_ids)
+
+    def pack_long_tail(self, opened: OpenStore, *, is_busy: bool = False) -> bool:
+        """Pack all sketches where many are not packed."""
+        from simstore.services.channels import pack_sketches
+
+        return pack_sketches.pack_long_tail(opened, self.name, is_busy=is_busy)
+
+    def pack_bands(
+        self,
+        opened: OpenStore,
+        layout: BandLayout | None = None,
+        on_progress: Progress | None = None,
+    ) -> bool:
+        """Pack where there is a tail, other bands are asked for, or many sketches are gone."""
+        from simstore.services.channels import pack_sketches
+
+        return pack_sketches.pack_tail(opened, self.name, layout, on_progress)
+
+    def drop_scheme_rows(self, connection: Connection, scheme_id: int, limit: int) -> bool:
+        """Delete up to ``limit`` sketches of a retired scheme."""
+        return self._tables.drop_scheme_rows(connection, scheme_id, limit)
+
+    def drop_retired_pages(self, opened: OpenStore) -> None:
+        """Delete the pages of retired layouts."""
+        from simstore.services.channels import pack_sketches
+
+        pack_sketches.drop_retired_pages(opened, self.name)
+
+    def findings(
+        self,
+        snapshot: Snapshot,
+        batches: Iterable[tuple[list[int], Mapping[int, bytes]]],
+    ) -> Iterator[Finding]:
+        """Yield what is wrong with sketches and their bands."""
+        from simstore.services.channels import sketch_checks
+
+        yield from sketch_checks.check_sketches(snapshot, self.name, batches)
+        yield from sketch_checks.check_bands(snapshot, self.name)
+
+    def figures(self, snapshot: Snapshot, *, sizes: bool = False) -> KeptFigures:
+        """Return how many sketches there are."""
+        connection, scheme_id, tables = snapshot.connection, snapshot.scheme_id, self._tables
+        count = tables.count(connection, scheme_id)
+        packed = tables.layout(connection, scheme_id)
+        bands = ""
+        if self.name in snapshot.channels.names:
+            bands = str(packed.layout if packed else snapshot.channels.recipe(self.name).layout)
+        return KeptFigures(
+            count=count,
+            unpacked=tables.count(connection, scheme_id, packed.packed_to) if packed else count,
+            stored_bytes=sum(tables.stored_bytes(connection, scheme_id)) if sizes else None,
+            bands=bands,
+        )

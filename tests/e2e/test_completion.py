@@ -1,0 +1,126 @@
+"""Completion in real shells: commands, options, files, and what the store has."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from forked import PATIENCE_SECONDS
+
+from simstore import Document, Store
+
+from .processes import REPOSITORY
+
+# What each shell runs: it reads the script as a user's start-up file does, then completes a line.
+BASH = """
+eval "$(simstore completion bash)"
+compopt() { printf '%s\\n' "$@"; }
+COMP_LINE=$1 COMP_POINT=${#1}
+$(complete -p simstore | sed 's/.*-F \\([^ ]*\\).*/\\1/') simstore
+printf '%s\\n' "${COMPREPLY[@]}"
+"""
+ZSH = """
+compdef() { complete_function=$1 }
+eval "$(simstore completion zsh)"
+compadd() { print -l -- $completions }
+_describe() { print -l -- ${completions_with_descriptions%%:*} }
+_path_files() { print -- "$1" }
+words=(${(z)1}) CURRENT=$#words
+[[ $1 == *' ' ]] && { words+=('') CURRENT=$#words }
+$complete_function
+"""
+FISH = """
+simstore completion fish | source
+complete -C "$argv[1]"
+"""
+SHELLS = {"bash": [BASH, "bash"], "zsh": [ZSH, "zsh"], "fish": [FISH]}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a store, files, and the program under its own name."""
+    tmp_path = tmp_path_factory.mktemp("completed")
+    with Store.create(tmp_path / "simstore.db") as store:
+        store.add_many(
+            [
+                Document("page-17", "The harbour was quiet at dawn.", collection="news"),
+                Document("page-18", "Boil the bones for a day.", collection="notes"),
+                Document("https://example.org/a", "Bake it hot."),
+                Document("海港", "海港在黎明时很安静"),
+                Document("two words", "Some other text."),
+            ]
+        )
+        sample = [("s", "The harbour was quiet at dawn.")]
+        store.query_many(sample, record=True)
+        store.tokens.add("crawler")
+    (tmp_path / "bad.jsonl").write_text("{\n")
+    program = tmp_path / "bin" / "simstore"
+    program.parent.mkdir()
+    words = json.dumps([sys.executable, str(REPOSITORY / "cli.py")])[1:-1].replace(",", "")
+    program.write_text(f'#!/bin/sh\nexec {words} "$@"\n')
+    program.chmod(0o755)
+    subprocess.run([program, "ingest", "bad.jsonl"], cwd=tmp_path, check=False, capture_output=True)
+    return tmp_path
+
+
+def completed(shell: str, folder: Path, line: str) -> list[str]:
+    """Return what a shell completes a line by."""
+    if shutil.which(shell) is None:
+        pytest.skip(f"{shell} is not installed")
+    environment = {name: value for name, value in os.environ.items() if name != "SIMSTORE_DB"}
+    environment["PATH"] = f"{folder / 'bin'}:{environment['PATH']}"
+    environment["LC_ALL"] = "C.UTF-8"
+    environment["HOME"] = str(folder)
+    script, *name = SHELLS[shell]
+    done = subprocess.run(
+        [shell, "-c", script, *name, line],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=False,
+    )
+    assert "Traceback" not in done.stderr
+    # fish shows descriptions behind a tab.
+    return [word.split("\t")[0] for word in done.stdout.splitlines() if word]
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("simstore ing", {"ingest"}),
+        ("simstore passages b", {"build"}),
+        ("simstore query --min-res", {"--min-resemblance"}),
+        ("simstore list --format js", {"json", "jsonl"}),
+        ("simstore show page-1", {"page-17", "page-18"}),
+        ("simstore seen page-17 page-18", {"page-18"}),
+        ("simstore show 海", {"海港"}),
+        ("simstore list --collection n", {"news", "notes"}),
+        ("simstore report ", {"1"}),
+        ("simstore rejects show ", {"1"}),
+        ("simstore token revoke ", {"crawler"}),
+        ("simstore compare page-18", {"page-18"}),
+        ("simstore --db none-such.db show p", set()),
+    ],
+)
+def test_words_are_completed(shell: str, folder: Path, line: str, words: set[str]) -> None:
+    assert set(completed(shell, folder, line)) == words
+
+
+@pytest.mark.parametrize("line", ["ingest ba", "query --first ba", "list --db ba", "compare ba"])
+@pytest.mark.parametrize("shell", SHELLS)
+def test_files_are_completed(shell: str, folder: Path, line: str) -> None:
+    asked = {"bash": ["-o", "default"], "zsh": ["-f"], "fish": ["bad.jsonl"]}
+    assert completed(shell, folder, f"simstore {line}")[: len(asked[shell])] == asked[shell]
+
+
+def test_bash_gets_words_with_colons_and_blanks_as_it_takes_them(folder: Path) -> None:
+    assert completed("bash", folder, "simstore show https:") == ["//example.org/a"]
+    assert completed("bash", folder, "simstore show two") == [r"two\ words"]

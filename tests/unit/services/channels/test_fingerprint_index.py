@@ -1,0 +1,98 @@
+"""Many fingerprints are looked up together, and found as one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from simstore.fingerprint.simhash import to_integers
+from simstore.services.channels import fingerprint_index
+from simstore.services.channels.fingerprint_index import FingerprintIndex
+from simstore.storage.fingerprints.postings import Postings
+from simstore.store import Store
+
+RADIUS = 3
+
+
+def values_of(count: int) -> NDArray[np.uint64]:
+    return np.random.default_rng(160).integers(0, 1 << 64, count, dtype=np.uint64)
+
+
+def queries_of(stored: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return 256 queries: stored ones with 0 to 4 bits changed, and others."""
+    draw = np.random.default_rng(161)
+    near = stored[:200].copy()
+    for row, value in enumerate(near.tolist()):
+        for bit in draw.choice(64, row % 5, replace=False).tolist():
+            value ^= 1 << bit
+        near[row] = value
+    far = draw.integers(0, 1 << 64, 56, dtype=np.uint64)
+    return np.concatenate((near, far)).reshape(-1, 1)
+
+
+@contextmanager
+def index_of(path: Path, stored: NDArray[np.uint64], *, packed: bool) -> Iterator[FingerprintIndex]:
+    with Store.create(path, fingerprints_only=True, bits=64) as store:
+        store.fingerprints.add(stored)
+        (store.maintenance.pack if packed else store.maintenance.unpack)()
+        opened = store._opened
+        with opened.database.read() as connection:
+            snapshot = opened.snapshot(connection)
+            assert snapshot.generation is not None
+            yield FingerprintIndex(snapshot, snapshot.generation)
+
+
+@pytest.mark.parametrize(("count", "packed"), [(60_000, True), (60_000, False), (4_000, True)])
+def test_many_are_found_as_one_by_one(tmp_path: Path, count: int, packed: bool) -> None:
+    stored = values_of(count)
+    queries = queries_of(stored)
+    with index_of(tmp_path / "s.db", stored, packed=packed) as index:
+        plan = index.plan(RADIUS, query_count=len(queries), method="segments")
+        many = index.search_many(queries, RADIUS, plan)
+        alone = [index.search(value, RADIUS, plan) for value in to_integers(queries)]
+    assert [one.found for one in many] == [one.found for one in alone]
+    assert sum(bool(one.found) for one in many) == 160
+    if count == 60_000:
+        assert many == alone
+
+
+def test_pages_are_read_once_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored = values_of(60_000)
+    queries = queries_of(stored)
+    with index_of(tmp_path / "s.db", stored, packed=True) as index:
+        plan = index.plan(RADIUS, query_count=len(queries), method="segments")
+
+        def pages(_self: Postings, _numbers: object) -> object:
+            raise AssertionError("a page was read for one query")
+
+        monkeypatch.setattr(Postings, "pages", pages)
+        index.search_many(queries, RADIUS, plan)
+
+
+def test_a_crowded_query_is_looked_up_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stored = values_of(60_000)
+    # These begin alike.
+    stored[:3_000] = stored[:3_000] >> np.uint64(16) | np.uint64(0xABCD << 48)
+    queries = queries_of(stored[2_900:])
+    monkeypatch.setattr(fingerprint_index, "_CROWDED_POSTINGS", 1_000)
+    with index_of(tmp_path / "s.db", stored, packed=True) as index:
+        plan = index.plan(RADIUS, query_count=len(queries), method="segments")
+        alone = [index.search(value, RADIUS, plan) for value in to_integers(queries)]
+        asked: list[int] = []
+        search = index.search
+
+        def counting(value: int, *rest: object) -> object:
+            asked.append(value)
+            return search(value, *rest)  # type: ignore[arg-type]
+
+        monkeypatch.setattr(index, "search", counting)
+        many = index.search_many(queries, RADIUS, plan)
+    assert many == alone
+    assert 0 < len(asked) <= 100
