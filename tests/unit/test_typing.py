@@ -46,8 +46,8 @@ def basedpyright(program: str) -> set[int]:
     package = pytest.importorskip("basedpyright")
     assert package is not None
     done = subprocess.run(
-        [sys.executable, "-m", "basedpyright", "--level", "error", "--outputjson", "--pythonpath", sys.executable,
-         str(PROGRAMS / program)],
+        [sys.executable, "-m", "basedpyright", "--level", "error", "--outputjson",
+         "--pythonpath", sys.executable, str(PROGRAMS / program)],
         capture_output=True, text=True, cwd=PROGRAMS, check=False,
     )  # fmt: skip
     told = json.loads(done.stdout)["generalDiagnostics"]
