@@ -2,6 +2,9 @@
 
 Counts what makes a code base hard to carry on (circles of imports, names with two meanings, calls
 whose arguments nobody can read) and prints a table beside the figures at the first measurement.
+Two rows come from a trace of calls: the files of `services` of which a function runs while one
+batch is checked and stored, and the functions that are given a document's text, or what holds it,
+on its way from an HTTP request to its row.
 """
 
 from __future__ import annotations
@@ -37,8 +40,70 @@ BEFORE = {
     "public members of Store": 74,
     "usage examples in docstrings": 1,
     "modules that a query of one text imports": 232,
+    "files of services on the way of a batch": None,
+    "functions on the way of a document by HTTP": None,
+    "functions that digest a text": 5,
+    "functions that only decode with surrogate escapes": 8,
+    "checks of the bounds of a resemblance": 4,
+    "aliases of the callback of progress": 6,
 }
 _VARIADIC = {"Table", "execute", "group", "info", "select"}
+# Prints the files of `services` of which a function runs while a batch is checked and stored.
+_BATCH = """
+import sys
+from simstore import Store
+lines = ["one lamp stands on the table by the window %d" % number for number in range(20)]
+with Store.create(sys.argv[1], on_duplicate="flag") as store:
+    store.add_many((str(number), line) for number, line in enumerate(lines[:10]))
+    found = set()
+    def called(frame, event, _argument):
+        if event == "call":
+            found.add(str(frame.f_globals.get("__name__")))
+    sys.setprofile(called)
+    store.add_many(((str(number), line) for number, line in enumerate(lines)), threads=1)
+    sys.setprofile(None)
+print(sum(name.startswith("simstore.services.") for name in found))
+"""
+# Prints how many functions are given a text, or what holds it, on its way from a request.
+_REQUEST = """
+import asyncio, sys, threading
+import httpx
+from simstore import Store
+from simstore.server.app import create_app
+MARK = "a lamp that no other text has"
+Store.create(sys.argv[1]).close()
+found = set()
+def holds(value):
+    if isinstance(value, str | bytes | bytearray | memoryview):
+        plain = value if isinstance(value, str) else bytes(value).decode("utf-8", "ignore")
+        return MARK in plain
+    if isinstance(value, list | tuple) and len(value) < 5:
+        return any(map(holds, value))
+    text = getattr(value, "text", None)
+    return isinstance(text, str) and MARK in text
+def called(frame, event, _argument):
+    if event == "call" and str(frame.f_globals.get("__name__")).startswith("simstore"):
+        code = frame.f_code
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        if any(holds(frame.f_locals.get(name)) for name in names):
+            found.add((code.co_filename, code.co_firstlineno))
+async def post():
+    app = create_app(sys.argv[1])
+    transport = httpx.ASGITransport(app)
+    base = "http://127.0.0.1:8765"
+    async with app.router.lifespan_context(app):
+        async with httpx.AsyncClient(transport=transport, base_url=base) as client:
+            for key in "ab":  # the first warms up
+                found.clear()
+                reply = await client.post("/v1/documents", json={"key": key, "text": MARK + key})
+                assert reply.is_success, reply.text
+threading.setprofile(called)
+sys.setprofile(called)
+asyncio.run(post())
+sys.setprofile(None)
+threading.setprofile(None)
+print(sum(not name.startswith("<") for name, _ in found))
+"""
 _QUERY = """
 import sys
 from simstore.cli import main
@@ -191,6 +256,45 @@ def modules_of_a_query() -> int:
     return int(done.stdout.splitlines()[-1])
 
 
+def traced(program: str) -> int:
+    """Return the figure that a program prints, which is given the place of a new store."""
+    with tempfile.TemporaryDirectory() as folder:
+        words = [sys.executable, "-c", program, str(Path(folder) / "s.db")]
+        done = subprocess.run(words, check=True, cwd=ROOT, capture_output=True, text=True)
+    return int(done.stdout.splitlines()[-1])
+
+
+def copies(every: dict[str, Module]) -> dict[str, int]:
+    """Return how often is written down what should be written once."""
+    nodes = [node for module in every.values() for node in ast.walk(module.tree)]
+    sources = [ast.unparse(one) for one in functions(every) if len(one.body) < 8]
+    return {
+        "functions that digest a text": sum(
+            "hashlib.blake2b(" in source and "digest_size=DIGEST_BYTES" in source
+            for source in sources
+        ),
+        "functions that only decode with surrogate escapes": sum(
+            re.fullmatch(
+                r"return (\w+\()?\w+\.decode\('utf-8', 'surrogateescape'\)\)?",
+                ast.unparse(one.body[-1]),
+            )
+            is not None
+            and len(one.body) <= 2
+            for one in functions(every)
+        ),
+        "checks of the bounds of a resemblance": sum(
+            re.fullmatch(r"0 < (\w+\.)?min_resemblance <= 1", ast.unparse(node)) is not None
+            for node in nodes
+            if isinstance(node, ast.Compare)
+        ),
+        "aliases of the callback of progress": sum(
+            ast.unparse(node.value) == "Callable[[int, int], None]"
+            for node in nodes
+            if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        ),
+    }
+
+
 def measure() -> dict[str, int]:
     """Return the figures of the code as it is."""
     from simstore import Store
@@ -224,6 +328,9 @@ def measure() -> dict[str, int]:
             if isinstance(one, ast.Module | ast.ClassDef | ast.FunctionDef)
         ),
         "modules that a query of one text imports": modules_of_a_query(),
+        "files of services on the way of a batch": traced(_BATCH),
+        "functions on the way of a document by HTTP": traced(_REQUEST),
+        **copies(every),
     }
 
 

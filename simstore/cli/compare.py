@@ -23,7 +23,7 @@ from simstore.cli.scheme_options import HASHES
 from simstore.cli.source_options import (
     encoding_for,
     encoding_option,
-    warn_of_decodings,
+    tell_reading,
 )
 from simstore.cli.tables import print_table
 from simstore.errors import (
@@ -67,7 +67,9 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
     flag("--keep-case", "Upper and lower case differ."),
     flag("--keep-width", "Full- and half-width forms differ."),
     flag("--strip-accents", "é is e, ё is е."),
-    flag("--fold-han", "Traditional Chinese characters are simplified."),
+    flag("--keep-disguises", "What hides words from a program and not from a reader counts."),
+    flag("--keep-han", "Traditional and simplified Chinese characters differ."),
+    flag("--fold-han", "Chinese scripts are folded by phrases (OpenCC)."),
     flag("--fold-han-words", "And words of Taiwan those of the mainland."),
     flag("--no-normalize", "Keep case, width, composition and white space."),
 )
@@ -158,7 +160,10 @@ def _chosen(options: dict[str, Any]) -> CompareOptions:
 def _normalization(options: dict[str, Any]) -> Normalization | None:
     from simstore.text.normalization import Normalization
 
-    names = ("keep_case", "keep_width", "strip_accents", "fold_han", "fold_han_words")
+    names = (
+        "keep_case", "keep_width", "strip_accents", "keep_disguises", "keep_han", "fold_han",
+        "fold_han_words",
+    )  # fmt: skip
     if options["no_normalize"]:
         for name in names:
             if options[name]:
@@ -173,7 +178,10 @@ def _normalization(options: dict[str, Any]) -> Normalization | None:
         if options["fold_han_words"]
         else "simplified"
         if options["fold_han"]
-        else "keep",
+        else "keep"
+        if options["keep_han"]
+        else "characters",
+        disguises="keep" if options["keep_disguises"] else "fold",
     )
 
 
@@ -222,7 +230,7 @@ def _read(one: _File, read: ReadOptions) -> Document:
     from simstore.services.compare.compare import read_document
 
     document = read_document(one.path, read)
-    warn_of_decodings([(document.key, document.decoding)])
+    tell_reading(document.key, document.metadata)
     return document
 
 

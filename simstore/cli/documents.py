@@ -20,6 +20,7 @@ from simstore.cli.results import (
     print_summary,
     write_blocks,
 )
+from simstore.cli.source_options import tell_reading
 from simstore.errors import printable
 from simstore.reports.lines import to_json
 from simstore.text.decoding import encode
@@ -69,7 +70,7 @@ def _row(document: StoredDocument) -> tuple[Any, ...]:
 
 @command()
 @click.argument("key", shell_complete=completed("key"))
-@flag("--text with_text", "Print the kept text, and nothing else.")
+@flag("--text with_text", "Print the kept text; how it was read is told on standard error.")
 @option(
     "--original",
     "Which of those that are alike is the original: first-seen, linked or prefer:REGEX.",
@@ -86,7 +87,7 @@ def show(key: str, with_text: bool, original: str, output_format: str) -> None:
 
     Examples:
       simstore show https://example.org/a
-      simstore show page-17 --text  the kept text, and nothing else
+      simstore show page-17 --text  the kept text
       simstore show page-17 --original prefer:example  who is the original?
 
     Which is the original: first-seen: the one that was surely there first; within the interval at
@@ -107,6 +108,7 @@ def show(key: str, with_text: bool, original: str, output_format: str) -> None:
     if document is not None and story is None:
         if document.text is None:
             raise click.ClickException("this store keeps no texts (it was made with --no-text)")
+        tell_reading(document.key, document.metadata)
         write_blocks([encode(document.text)])
     elif story is not None:
         _show(document, story, output_format)

@@ -58,7 +58,18 @@ _WEB_OPTIONS = (
     _flag("--keep-case", "case", "keep", "web: upper and lower case differ."),
     _flag("--keep-width", "width", "keep", "web: full- and half-width forms differ."),
     _flag("--strip-accents", "accents", "strip", "web: é is e, ё is е."),
-    _flag("--fold-han", "han", "simplified", "web: traditional Chinese characters are simplified."),
+    _flag(
+        "--keep-disguises",
+        "disguises",
+        "keep",
+        "web: what hides words from a program and not from a reader is not folded.",
+    ),
+    _flag(
+        "--keep-han", "han", "keep", "web: traditional and simplified Chinese characters differ."
+    ),
+    _flag(
+        "--fold-han", "han", "simplified", "web: Chinese scripts are folded by phrases (OpenCC)."
+    ),
     _flag(
         "--fold-han-words",
         "han",
@@ -72,9 +83,9 @@ scheme_options = group(
         "Scheme",
         choice(
             "--scheme name",
-            ("web", "simtool"),
-            "web: any language, no corpus needed. simtool: the course tool's, words of "
-            "ASCII letters ranked over the whole store.",
+            ("web", "web/1", "web/2", "simtool"),
+            "web: any language, no corpus needed (the newest, web/2). simtool: the course "
+            "tool's, words of ASCII letters ranked over the whole store.",
         ),
         option("--bits -M", "Fingerprint length.  [default: 64]", type=int, metavar="M"),
         option(

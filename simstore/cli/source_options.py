@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -45,6 +45,14 @@ def hint_at_text(names: Sequence[str], command: str) -> Iterator[None]:
 
 def _looks_like_text(name: str) -> bool:
     return " " in name.strip() or "\n" in name or any(ord(letter) > _LAST_LATIN for letter in name)
+
+
+def tell_reading(key: str, metadata: Mapping[str, Any]) -> None:
+    """Tell how a text was read, where that was not simply as UTF-8."""
+    from simstore.model.ingest import reading_of
+
+    if told := reading_of(metadata):
+        log.warning(DECODED, printable(key), told)
 
 
 def log_ignored(part: Ignored) -> None:

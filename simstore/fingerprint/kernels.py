@@ -122,11 +122,83 @@ def _key_ones(keys: Any, sums: Any) -> None:
             sums[bit] += np.int64(hashed[place] >> np.uint64(bit) & _U1)
 
 
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_KEY_SHIFT = np.uint64(32)
+
+
+def _repeated(keys: Any, least: Any, slots: Any, found: Any, counts: Any) -> Any:
+    """Find the keys that occur at least so often; return how many there are.
+
+    Args:
+        keys: The keys.
+        least: The count.
+        slots: Zeros, longer than twice the keys; zeros again afterwards.
+        found: Gets the keys.
+        counts: Gets how often each occurs; as long as the keys.
+    """
+    size = np.int64(2)
+    while size < 2 * len(keys):
+        size *= 2
+    mask = np.uint64(size - 1)
+    distinct = 0
+    for key in keys:
+        slot = np.int64(((key * _FACTOR) >> _KEY_SHIFT) & mask)
+        while slots[slot] != 0 and found[slots[slot] - 1] != key:
+            slot = (slot + 1) & np.int64(mask)
+        if slots[slot] == 0:
+            found[distinct] = key
+            counts[distinct] = 0
+            distinct += 1
+            slots[slot] = distinct
+        counts[slots[slot] - 1] += 1
+    slots[:size] = 0
+    many = 0
+    for entry in range(distinct):
+        if counts[entry] >= least:
+            found[many] = found[entry]
+            counts[many] = counts[entry]
+            many += 1
+    return many
+
+
+def _damp(keys: Any, unit: Any, damped: Any, sums: Any, slots: Any, found: Any, counts: Any) -> Any:
+    """Take from sums what keys that occur often weigh too much; return how much that is.
+
+    Each key was added with the weight ``unit`` for each time it occurs. For ``slots``, ``found``
+    and ``counts`` see :func:`_repeated`.
+    """
+    least = 1
+    while least < len(damped) and damped[least] == unit * least:
+        least += 1
+    if len(keys) < least:
+        return np.int64(0)
+    surplus = np.int64(0)
+    for entry in range(_repeated(keys, least, slots, found, counts)):
+        key = found[entry]
+        length = 1
+        for shorter in range(8, 64, 8):
+            length += 1 if key >> np.uint64(shorter) else 0
+        hashed = xxh3_short(key, length)
+        count = counts[entry]
+        too_much = unit * count - damped[min(count, len(damped) - 1)]
+        surplus += too_much
+        for bit in range(64):
+            sums[bit] -= too_much & -np.int64(hashed >> np.uint64(bit) & _U1)
+    return surplus
+
+
 def _sums_of_places(
-    numbers: Any, places: Any, hashes: Any, linear: Any, weight_of: Any,
+    numbers: Any, places: Any, hashes: Any, linear: Any, weight_of: Any, damped: Any,
     key_offsets: Any, keys: Any, unit: Any, bits: Any, tie: Any, result: Any,
 ) -> None:  # fmt: skip
     """Make fingerprints of 64 bits at most from terms and keys at their places."""
+    most_keys = 0
+    if len(damped):
+        for text in range(len(places) - 1):
+            most_keys = max(most_keys, key_offsets[text + 1] - key_offsets[text])
+    slots = np.zeros(4 * most_keys + 2, np.int32)
+    key_found = np.empty(most_keys, np.uint64)
+    key_counts = np.empty(most_keys, np.int64)
     sums = np.zeros(64, np.int64)
     ones = np.zeros(64, np.int64)
     spare = np.uint64(64 - bits)
@@ -146,15 +218,26 @@ def _sums_of_places(
             number = seen[entry]
             count = occurrences[number]
             occurrences[number] = 0
-            weights[entry] = unit * count if linear[number] else weight_of[min(count, most)]
+            if not linear[number]:
+                weights[entry] = weight_of[min(count, most)]
+            elif len(damped):
+                weights[entry] = damped[min(count, len(damped) - 1)]
+            else:
+                weights[entry] = unit * count
         first_key, end_key = key_offsets[text], key_offsets[text + 1]
         _key_ones(keys[first_key:end_key], ones)
         total = _lanes(seen[:distinct], weights[:distinct], hashes, 0, sums)
         total += unit * (end_key - first_key)
+        for bit in range(64):
+            sums[bit] += unit * ones[bit]
+        if len(damped):
+            total -= _damp(
+                keys[first_key:end_key], unit, damped, sums, slots, key_found, key_counts
+            )
         least = total if tie else total + 1
         value = _U0
         for bit in range(64):
-            if 2 * (sums[bit] + unit * ones[bit]) >= least:
+            if 2 * sums[bit] >= least:
                 value |= _U1 << np.uint64(bit)
         result[text, 0] = value >> spare
 
@@ -222,9 +305,9 @@ SUMS_OF_PLACES = Kernel(
     _sums_of_places,
     [
         "void(int32[::1], int64[::1], uint64[:, ::1], boolean[::1], int64[::1], int64[::1], "
-        "uint64[::1], int64, int64, boolean, uint64[:, ::1])"
+        "int64[::1], uint64[::1], int64, int64, boolean, uint64[:, ::1])"
     ],
-    parts=[_lanes, xxh3_short, _key_ones],
+    parts=[_lanes, xxh3_short, _key_ones, _repeated, _damp],
 )
 COUNT_ROWS = Kernel(
     _count_rows,

@@ -22,7 +22,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, SchemeMismatch
-from simstore.fingerprint.scheme import KNOWN_TEXTS
+from simstore.fingerprint.scheme import known_texts
 from simstore.fingerprint.sentence_terms import chosen_terms
 from simstore.fingerprint.shingle_sets import runs
 from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, HASH_BITS, Winnowing, anchors
@@ -86,8 +86,9 @@ def segment_hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 Cut = Literal["sentences", "window"]
-# Of recipes without terms of sentences, and with them.
-_VERSION, _VERSION_OF_SENTENCES = 1, 2
+# Of recipes without terms of sentences, and with them; of those that fold disguises, which say
+# whether they have such terms.
+_VERSION, _VERSION_OF_SENTENCES, _VERSION_OF_DISGUISES = 1, 2, 3
 # Longer anchors are given as so long: a gram of words with much between them.
 MOST_LENGTH = (1 << 16) - 1
 
@@ -193,8 +194,11 @@ class PassageRecipe:
 
     def record(self) -> dict[str, Any]:
         """Return the recipe as a store keeps it, JSON values."""
+        version: dict[str, Any] = {"version": _VERSION_OF_SENTENCES if self.sentences else _VERSION}
+        if self.normalization.version > 1:
+            version = {"version": _VERSION_OF_DISGUISES, "sentences": self.sentences}
         return {
-            "version": _VERSION_OF_SENTENCES if self.sentences else _VERSION,
+            **version,
             "cut": self.cut,
             "window": self.window,
             "winnowing": asdict(self.winnowing),
@@ -217,7 +221,7 @@ class PassageRecipe:
             Winnowing(**record["winnowing"]),
             Normalization.from_parameters(record["normalization"]),
             record["fingerprints"],
-            record["version"] >= _VERSION_OF_SENTENCES,
+            record.get("sentences", record["version"] >= _VERSION_OF_SENTENCES),
         )
         if recipe.record() != dict(record):
             raise SchemeMismatch("passages", "its anchors come out otherwise here")
@@ -226,9 +230,9 @@ class PassageRecipe:
 
 @cache
 def _known_answer(recipe: PassageRecipe) -> str:
-    """Return a digest of what becomes of :data:`~.scheme.KNOWN_TEXTS`."""
+    """Return a digest of what becomes of the known texts."""
     digest = xxhash.xxh3_64()
-    for text in KNOWN_TEXTS:
+    for text in known_texts(recipe.normalization):
         made = recipe.index(text)
         for array in (made.spans, made.hashes, made.starts, made.lengths, made.words):
             digest.update(array.astype("<u8").tobytes())

@@ -19,6 +19,7 @@ from simstore.fingerprint.features import FeatureCounts, count_scanned
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.fingerprint.vocabulary import rank_array, rank_features
 from simstore.fingerprint.weights import idf_weights
+from simstore.text.disguises import KNOWN_DISGUISES
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.scanning import Scanned
 
@@ -33,6 +34,11 @@ KNOWN_TEXTS = (
     "one two two three three three four four four four " * 40,
     "\udcff\udcfe raw bytes \x00 and \U0001f600 \U0001f600",
 )
+
+
+def known_texts(normalization: Normalization) -> tuple[str, ...]:
+    """Return the texts that show whether texts come into the same form."""
+    return KNOWN_TEXTS if normalization.version == 1 else (*KNOWN_TEXTS, *KNOWN_DISGUISES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ first, so that the words read as one M-bit number whose top bit is bit 0 of the 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -143,12 +144,28 @@ def fingerprints_of_hashes(
     return result
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScannedWeights:
+    """What the terms and keys of scanned texts weigh.
+
+    Attributes:
+        linear: Whether a term weighs ``unit`` for each time it occurs, as a key does.
+        of_counts: The weight of the others by their count; counts beyond weigh the last.
+        damped: The weight of a key, and of a term that is linear, by its count, where it is not
+            ``unit`` for each time; empty: it is.
+        unit: A weight.
+    """
+
+    linear: NDArray[np.bool_]
+    of_counts: NDArray[np.int64]
+    damped: NDArray[np.int64]
+    unit: int
+
+
 def fingerprints_of_scanned(
     scanned: Scanned,
     hashes: NDArray[np.uint64],
-    linear: NDArray[np.bool_],
-    weight_of: NDArray[np.int64],
-    unit: int,
+    weights: ScannedWeights,
     bits: int,
     tie: int = 0,
 ) -> NDArray[np.uint64]:
@@ -157,9 +174,7 @@ def fingerprints_of_scanned(
     Args:
         scanned: Terms and keys. A key is hashed by XXH3.
         hashes: Of each term, shape (terms, 1).
-        linear: Whether a term weighs ``unit`` for each time it occurs, as a key does.
-        weight_of: The weight of the others by their count; counts beyond weigh the last.
-        unit: A weight.
+        weights: What they weigh.
         bits: Fingerprint length M, at most 64.
         tie: Bit that a zero sum gives.
 
@@ -170,9 +185,9 @@ def fingerprints_of_scanned(
 
     result = np.empty((len(scanned.offsets) - 1, 1), np.uint64)
     kernels.SUMS_OF_PLACES(
-        numbers=scanned.numbers, places=scanned.offsets, hashes=hashes, linear=linear,
-        weight_of=weight_of, key_offsets=scanned.key_offsets, keys=scanned.keys,
-        unit=unit, bits=bits, tie=bool(tie), result=result,
+        numbers=scanned.numbers, places=scanned.offsets, hashes=hashes, linear=weights.linear,
+        weight_of=weights.of_counts, damped=weights.damped, key_offsets=scanned.key_offsets,
+        keys=scanned.keys, unit=weights.unit, bits=bits, tie=bool(tie), result=result,
     )  # fmt: skip
     return result
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 import numpy as np
 import xxhash
@@ -24,7 +24,7 @@ from simstore.fingerprint.minhash import (
     scanned_sketches,
     sketches,
 )
-from simstore.fingerprint.scheme import KNOWN_TEXTS
+from simstore.fingerprint.scheme import known_texts
 from simstore.fingerprint.shingle_sets import SHINGLE_TOKENS, ShingleSets, shingle_sets
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.scanning import Scanned
@@ -51,8 +51,6 @@ class Sketching:
         normalization: The scheme's; both channels see the same text.
         shingle: Tokens a shingle.
     """
-
-    VERSION: ClassVar[int] = 1
 
     normalization: Normalization = DEFAULT
     shingle: int = SHINGLE_TOKENS
@@ -98,7 +96,7 @@ class Sketching:
     def record(self) -> dict[str, Any]:
         """Return the recipe as a store keeps it, JSON values, with known answers."""
         return {
-            "version": self.VERSION,
+            "version": self.normalization.version,
             "shingle": self.shingle,
             "values": VALUES,
             "bits": 16,
@@ -112,12 +110,13 @@ class Sketching:
 
     def comes_out(self, record: Mapping[str, Any]) -> bool:
         """Return whether sketches come out here as where the record was made."""
-        known = {"version": self.VERSION, "known_answers": self.known_answers()}
+        version = self.normalization.version
+        known = {"version": version, "known_answers": self.known_answers()}
         return all(record[name] == value for name, value in known.items())
 
     def known_answers(self) -> list[str]:
-        """Return a digest of the sketch of each of :data:`~.scheme.KNOWN_TEXTS`, hexadecimal."""
-        made = sketches(self.sets(KNOWN_TEXTS)).astype("<u2")
+        """Return a digest of the sketch of each of the known texts, hexadecimal."""
+        made = sketches(self.sets(known_texts(self.normalization))).astype("<u2")
         return [xxhash.xxh3_64_hexdigest(sketch.tobytes()) for sketch in made]
 
 

@@ -17,6 +17,7 @@ from simstore.fingerprint.features import FeatureCounts, count_features, count_s
 from simstore.fingerprint.packed_terms import PackedTerms, first_code_points
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.simhash import (
+    ScannedWeights,
     check_bits,
     fingerprints_of_hashes,
     fingerprints_of_scanned,
@@ -25,11 +26,13 @@ from simstore.fingerprint.weights import (
     COUNT_PART,
     SCALE,
     WEIGHTINGS,
+    damped_weights,
     integer_weights,
     logarithmic_weights,
 )
 from simstore.text.characters import CHARACTER, class_table
 from simstore.text.folding import HAN_RUN
+from simstore.text.normalization import FOLDED
 from simstore.text.recipes import FeatureRecipe, scan_terms, scan_words
 from simstore.text.scanning import Scanned
 
@@ -124,7 +127,6 @@ class EnumeratedField:
         return {self.term(value): place * ones & mask for place, value in enumerate(self.values)}
 
 
-_DEFAULT = FeatureRecipe()
 # What counting takes without a compiler, for a guess whether it pays.
 _SECONDS_A_CALL = 1e-3
 _SECONDS_A_CHARACTER = 4e-8
@@ -133,7 +135,7 @@ _ADDED_UP_BITS = 64
 
 
 class WebScheme(Scheme):
-    """Features of normalized texts, hashed and weighted.
+    """Features of normalized texts, hashed and weighted: ``web/1``, of stores that have it.
 
     Args:
         bits: Fingerprint length M, 1 to 128.
@@ -145,11 +147,18 @@ class WebScheme(Scheme):
         feature_hash: One of :data:`~simstore.fingerprint.feature_hash.FEATURE_HASHES`.
         recipe: How a text becomes features; default words and character 2-grams, normalized.
         fields: Metadata fields whose values are features too.
+
+    Attributes:
+        default_recipe: The recipe where none is given.
+        damps_characters: Whether features of characters weigh less than their counts, from 5 on,
+            where words weigh the logarithm of theirs.
     """
 
     name = "web"
     version = 1
     least_features = 8
+    default_recipe = FeatureRecipe()
+    damps_characters = False
 
     def __init__(
         self,
@@ -159,13 +168,14 @@ class WebScheme(Scheme):
         stopwords: frozenset[bytes] = frozenset(),
         tie: str = "zero",
         feature_hash: str = "xxh3",
-        recipe: FeatureRecipe = _DEFAULT,
+        recipe: FeatureRecipe | None = None,
         fields: Sequence[EnumeratedField] = (),
     ) -> None:
         check_bits(bits)
         _check_choice("weights", weights, WEIGHTINGS)
         _check_choice("tie", tie, ("zero", "one"))
         _check_choice("feature hash", feature_hash, FEATURE_HASHES)
+        recipe = self.default_recipe if recipe is None else recipe
         if stopwords and recipe.units == "characters":
             raise InvalidParameter("stop words need the units words, not characters")
         self.bits = bits
@@ -187,8 +197,8 @@ class WebScheme(Scheme):
         }
 
     @classmethod
-    def from_record(cls, record: SchemeRecord) -> WebScheme:
-        """Return the scheme that a store keeps; absent options are the defaults."""
+    def from_record(cls, record: SchemeRecord) -> Self:
+        """Return the scheme that a store keeps; absent options are the version's own."""
         parameters = record.parameters
         return cls(
             record.bits,
@@ -196,7 +206,7 @@ class WebScheme(Scheme):
             stopwords=frozenset(record.stopwords.split(b"\n")) - {b""},
             tie=parameters["tie"],
             feature_hash=parameters.get("feature_hash", "xxh3"),
-            recipe=FeatureRecipe.from_parameters(parameters),
+            recipe=FeatureRecipe.from_parameters(parameters, cls.default_recipe.normalization),
             fields=[EnumeratedField.parse(field) for field in parameters.get("fields", ())],
         )
 
@@ -294,17 +304,19 @@ class WebScheme(Scheme):
             scanned = scan_terms(texts, self.recipe, apart=True)
         terms = PackedTerms.of_scanned(scanned)
         sizes = np.diff(scanned.offsets)
+        damped = np.empty(0, np.int64)
         if self.weights == "tf":
-            linear, weight_of = np.ones(len(terms), bool), np.ones(1, np.int64)
+            linear, of_counts = np.ones(len(terms), bool), np.ones(1, np.int64)
         else:
             linear = self._weigh_their_counts(terms)
-            weight_of = logarithmic_weights(int(sizes.max(initial=1)))
+            of_counts = logarithmic_weights(int(sizes.max(initial=1)))
+            if self.damps_characters:
+                most = int(np.diff(scanned.key_offsets).max(initial=1))
+                damped = damped_weights(max(most, int(sizes.max(initial=1))))
         made = fingerprints_of_scanned(
             scanned,
             feature_hashes(terms, self.bits),
-            linear,
-            weight_of,
-            self._unit,
+            ScannedWeights(linear=linear, of_counts=of_counts, damped=damped, unit=self._unit),
             self.bits,
             1 if self.tie == "one" else 0,
         )
@@ -322,7 +334,11 @@ class WebScheme(Scheme):
         weights = integer_weights(counts.counts, of_counts)
         if of_counts == "log-tf":
             linear = self._weigh_their_counts(counts.terms)
-            weights = np.where(linear[counts.columns], counts.counts * SCALE, weights)
+            of_characters = counts.counts * SCALE
+            if self.damps_characters:
+                damped = damped_weights(int(counts.counts.max(initial=1)))
+                of_characters = damped[np.minimum(counts.counts, len(damped) - 1)]
+            weights = np.where(linear[counts.columns], of_characters, weights)
         if self.corpus == "none":
             return weights
         if standing is None:
@@ -353,7 +369,7 @@ class WebScheme(Scheme):
             "weights": self.weights,
             "tie": self.tie,
             "feature_hash": self.feature_hash,
-            **self.recipe.parameters(),
+            **self.recipe.parameters(self.default_recipe.normalization),
         }
         if self.fields:
             found["fields"] = [str(field) for field in self.fields]
@@ -362,6 +378,28 @@ class WebScheme(Scheme):
     def stopword_lines(self) -> bytes:
         """Return the stop words, sorted, one a line."""
         return b"\n".join(sorted(self.stopwords))
+
+
+class Web2Scheme(WebScheme):
+    r"""``web/2``: disguises are folded, Chinese scripts meet, repetition is damped in all scripts.
+
+    The options are those of :class:`WebScheme`.
+
+    Example:
+        >>> scheme = Web2Scheme()
+        >>> counts = scheme.count(["cheap boats", "che\u200bap b\u043eats"])
+        >>> plain, hidden = scheme.fingerprints(counts)
+        >>> bool((plain == hidden).all())
+        True
+    """
+
+    version = 2
+    default_recipe = FeatureRecipe(FOLDED)
+    damps_characters = True
+
+    def known_documents(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
+        """Return those of ``web/1``, and one that shows how repetition is damped."""
+        return [*super().known_documents(), ("ทะเล字典" * 40 + "ประโยค", {})]
 
 
 def _check_choice(option: str, value: str, values: Sequence[str] | Mapping[str, Any]) -> None:

@@ -92,6 +92,24 @@ class Document:
         return Decoding(str(self.metadata.get(ENCODING, "utf-8")), is_detected, count)
 
 
+def reading_of(metadata: Mapping[str, Any]) -> str:
+    """Return how a text was read, as the metadata of its document tell; empty: simply as UTF-8.
+
+    Example:
+        >>> reading_of({"encoding": "gb18030", "encoding_detected": True, "extractor": "blocks 1"})
+        'decoded as GB18030 by detection; cut out of the page by blocks 1'
+    """
+    told = []
+    if ENCODING in metadata or metadata.get(REPLACED):
+        name = str(metadata.get(ENCODING, "utf-8")).upper()
+        told.append(f"decoded as {name}" + (" by detection" if metadata.get(DETECTED) else ""))
+    if metadata.get(REPLACED):
+        told.append(f"{metadata[REPLACED]} bytes could not be read")
+    if EXTRACTOR in metadata:
+        told.append(f"cut out of the page by {metadata[EXTRACTOR]}")
+    return "; ".join(told)
+
+
 @dataclass(frozen=True, slots=True)
 class SqlRows:
     """The rows of a query to another database, which is only read; each becomes a document.

@@ -51,10 +51,10 @@ def run_report(
         InvalidParameter: There is no such language.
         MissingExtra: Jinja is not installed.
     """
-    told = run_contents(
+    contents = run_contents(
         run, text_of, lang=lang, generated_at=generated_at, high=high, moderate=moderate
     )
-    return render(told)
+    return render(contents)
 
 
 def run_contents(

@@ -230,9 +230,9 @@ def _places_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return which of the keys are there, and where."""
     places = np.searchsorted(ordered, keys)
-    there = np.flatnonzero(places < len(ordered))
-    there = there[ordered[places[there]] == keys[there]]
-    return there, places[there]
+    inside = np.flatnonzero(places < len(ordered))
+    inside = inside[ordered[places[inside]] == keys[inside]]
+    return inside, places[inside]
 
 
 def _places_by_interpolation(
@@ -264,8 +264,8 @@ def _places_by_interpolation(
         done = (met == key) | (low[left] >= high[left])
         left = left[~done]
         halve = not halve
-    there = np.flatnonzero(low < high)
-    return there, low[there]
+    open_rows = np.flatnonzero(low < high)
+    return open_rows, low[open_rows]
 
 
 @cache

@@ -216,14 +216,14 @@ class _Walk:
         """Return pairs that will most likely be compared, without letting any text stand."""
         first, second = [], []
         stood = []
-        told = 0
+        pair_count = 0
         for turn in range(start, stop):
             text = int(self._order[turn])
             others = self._candidates(text)
-            if len(others) and told < _TOLD_PAIRS:
+            if len(others) and pair_count < _TOLD_PAIRS:
                 first.append(np.full(len(others), text, np.int64))
                 second.append(others)
-                told += len(others)
+                pair_count += len(others)
             if not len(others) or self._equal(text, others).max() < self._signatures.likely_equal:
                 self.stand(text)
                 stood.append(text)
@@ -299,8 +299,8 @@ class _CompiledWalk(_Walk):
 
     def likely(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         pairs = np.empty((2, _TOLD_PAIRS), np.int64)
-        told = _LIKELY(self._order[start:stop], pairs, *self._arrays)
-        return pairs[0, :told], pairs[1, :told]
+        pair_count = _LIKELY(self._order[start:stop], pairs, *self._arrays)
+        return pairs[0, :pair_count], pairs[1, :pair_count]
 
     def next(self, start: int, stop: int) -> tuple[int, NDArray[np.int64]]:
         turn, count = _NEXT(self._order[start:stop], *self._arrays)

@@ -248,7 +248,7 @@ def _near_values(
     used = ~((np.uint64(1) << unused) - np.uint64(1))
     aligned = np.uint64(query) << unused
     count = 0
-    looked = 0
+    candidate_count = 0
     for part in range(parts.shape[0]):
         table, start, length = parts[part, 0], parts[part, 1], parts[part, 2]
         by, back = np.uint64(start), np.uint64(used_bits - start)
@@ -259,8 +259,8 @@ def _near_values(
         for number in range(parts[part, 3], parts[part, 4]):
             prefix = (wanted ^ masks[number]) >> np.uint64(64 - length)
             begin, end = _bounds(words, offsets[table], prefix, length)
-            looked += end - begin
-            if looked > limit:
+            candidate_count += end - begin
+            if candidate_count > limit:
                 return -1
             if _count_near(words, begin, end, wanted, radius) == 0:
                 continue
@@ -282,12 +282,12 @@ def _near_places(
     rows = np.empty(_FIRST_ROOM, np.int64)
     places = np.empty(_FIRST_ROOM, np.int64)
     count = 0
-    looked = 0
+    candidate_count = 0
     for row in order:
         wanted = queries[row]
         for mask in masks:
             begin, end = _bounds(words, offsets, (wanted ^ mask) >> np.uint64(64 - length), length)
-            looked += end - begin
+            candidate_count += end - begin
             hits = _count_near(words, begin, end, wanted, radius)
             if hits == 0:
                 continue
@@ -298,7 +298,7 @@ def _near_places(
                     rows[count] = row
                     places[count] = place
                     count += 1
-    return rows[:count], places[:count], looked
+    return rows[:count], places[:count], candidate_count
 
 
 def _paired_places(

@@ -75,10 +75,10 @@ def idempotency_of(request: Request, name: str | None, body: bytes) -> Idempoten
         return None
     if _NAME.fullmatch(name) is None:
         raise MalformedRequest("header.Idempotency-Key", "1 to 255 visible ASCII characters")
-    asked = hashlib.blake2b(digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
     scope = request.scope
     for part in (scope["method"].encode(), scope["raw_path"], scope["query_string"], body):
-        asked.update(len(part).to_bytes(8, "little"))
-        asked.update(part)
+        digest.update(len(part).to_bytes(8, "little"))
+        digest.update(part)
     principal: Principal = request.state.principal
-    return Idempotency(principal.owner, name, asked.digest())
+    return Idempotency(principal.owner, name, digest.digest())

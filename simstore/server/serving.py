@@ -58,10 +58,10 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
     gc.set_threshold(*_COLLECTED_AFTER)
     # Before there are threads: they would not be in it, and their locks would.
     writer = WriterProcess(place) if settings.writer_process else None
-    beside: list[StoreProcess] = [writer] if writer is not None else []
+    processes: list[StoreProcess] = [writer] if writer is not None else []
     readers: list[ReaderProcess] = []
     for _ in range(settings.query_processes):
-        readers.append(ReaderProcess(place, siblings=[*beside, *readers]))
+        readers.append(ReaderProcess(place, siblings=[*processes, *readers]))
     app = create_app(place, settings, writer, readers)
     service: Service = app.state.service
     try:
@@ -85,7 +85,7 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
             _Server(config, service, line).run([listening])
     finally:
         ended = service.close()
-        for process in (*beside, *readers):
+        for process in (*processes, *readers):
             process.close()
     faulthandler.cancel_dump_traceback_later()
     log.info("stopped; what was acknowledged is stored")

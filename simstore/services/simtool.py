@@ -87,11 +87,13 @@ def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
         samples = _scanned(folder / "sample.txt", threads)
         _, ids = _united(samples, words)
         unranked = np.full(len(words) - len(ranks), -1, np.int32)
-        asked = _fingerprints(samples, ids, np.concatenate((ranks, unranked)), rows, threads)
+        sample_fingerprints = _fingerprints(
+            samples, ids, np.concatenate((ranks, unranked)), rows, threads
+        )
         names = [exact_text(key) for part in samples for key in part.keys]
 
         def result(number: int) -> SampleResult:
-            return _result(names[number], asked[number], known, keys, bits)
+            return _result(names[number], sample_fingerprints[number], known, keys, bits)
 
         return tuple(threads.map(result, range(len(names))))
 

@@ -12,7 +12,7 @@ from simstore.fingerprint.channels import WORD_SKETCHES, Channels
 from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import open_scheme, scheme_json
-from simstore.fingerprint.web import WebScheme
+from simstore.fingerprint.web import Web2Scheme
 from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.resemblance import EdgeRule, check_share
@@ -66,7 +66,7 @@ class DedupOptions:
         Raises:
             InvalidParameter: One is out of its range, or the scheme needs a corpus.
         """
-        scheme = WebScheme() if self.scheme is None else self.scheme
+        scheme = Web2Scheme() if self.scheme is None else self.scheme
         if scheme.depends_on_corpus:
             raise InvalidParameter(
                 f"the fingerprints of {scheme.label} depend on all documents with "

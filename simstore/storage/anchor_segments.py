@@ -277,17 +277,17 @@ def among(values: NDArray[np.uint64], wanted: NDArray[np.uint64]) -> NDArray[np.
 
 def stray_pages(connection: Connection) -> int:
     """Return how many pages are of no segment."""
-    asked = (
+    statement = (
         "SELECT count(*) FROM anchor_page WHERE NOT EXISTS (SELECT 1 FROM anchor_segment "
         "WHERE segment_id = page / ?)"
     )
-    return int(fetch(connection, asked, 1 << PAGE_BITS)[0][0])
+    return int(fetch(connection, statement, 1 << PAGE_BITS)[0][0])
 
 
 def page_bytes(connection: Connection) -> int:
     """Return the bytes of all pages, without the table's own."""
-    asked = "SELECT coalesce(sum(length(postings)), 0) FROM anchor_page"
-    return int(fetch(connection, asked)[0][0])
+    statement = "SELECT coalesce(sum(length(postings)), 0) FROM anchor_page"
+    return int(fetch(connection, statement)[0][0])
 
 
 def _unpacked(

@@ -85,11 +85,11 @@ def broken_columns(connection: Connection) -> Iterator[str]:
             if count:
                 yield f"{table.name}.{name}: {count:,} are {problem}"
     for table_name, name, of_table, of_name in _REFERENCES:
-        asked = (
+        statement = (
             f"SELECT count(*) FROM {table_name} t WHERE t.{name} IS NOT NULL AND NOT EXISTS "  # noqa: S608
             f"(SELECT 1 FROM {of_table} o WHERE o.{of_name} = t.{name})"
         )
-        ((count,),) = fetch(connection, asked)
+        ((count,),) = fetch(connection, statement)
         if count:
             yield f"{table_name}.{name}: {count:,} name nothing in {of_table}"
 
@@ -97,8 +97,8 @@ def broken_columns(connection: Connection) -> Iterator[str]:
 def broken_digests(connection: Connection) -> Iterator[str]:
     """Yield which tables hold digests of texts that are none."""
     for name in sorted(_TABLES_OF_DIGESTS):
-        asked = f"SELECT count(*) FROM {name} WHERE length(digest) <> {_DIGEST_BYTES}"  # noqa: S608
-        ((count,),) = fetch(connection, asked)
+        statement = f"SELECT count(*) FROM {name} WHERE length(digest) <> {_DIGEST_BYTES}"  # noqa: S608
+        ((count,),) = fetch(connection, statement)
         if count:
             yield f"{name}.digest: {count:,} are not of {_DIGEST_BYTES} bytes"
 
@@ -108,8 +108,8 @@ def broken_names_of_sources(connection: Connection) -> Iterator[str]:
     dialect = dialect_of(connection)
     for name in ("ingest_run", "query_run"):
         sources = dialect.plain(metadata.tables[name].c.sources)
-        for number, told in fetch(connection, f"SELECT run_id, {sources} FROM {name}"):  # noqa: S608
-            if not all(isinstance(one, str) for one in json.loads(told)):
+        for number, names in fetch(connection, f"SELECT run_id, {sources} FROM {name}"):  # noqa: S608
+            if not all(isinstance(one, str) for one in json.loads(names)):
                 yield f"{name}.sources: of run {number} not all are names"
 
 

@@ -346,7 +346,7 @@ def broken_names(connection: Connection) -> Iterator[str]:
         "c.major > t.major OR c.major = t.major AND (c.first_seen > t.first_seen OR "
         "c.first_seen = t.first_seen AND c.document_id >= t.document_id)"
     )
-    for told, statement in (
+    for problem, statement in (
         (
             "canonical texts are without a name",
             f"{texts} NOT {has_spokes} AND NOT {has_name}",
@@ -372,7 +372,7 @@ def broken_names(connection: Connection) -> Iterator[str]:
     ):
         count = int(fetch(connection, statement)[0][0])
         if count:
-            yield f"{count} {told}"
+            yield f"{count} {problem}"
 
 
 def text_pages(connection: Connection, limit: int) -> Iterator[list[TextRow]]:

@@ -120,8 +120,8 @@ def digests_of(connection: Connection, document_ids: Sequence[int]) -> list[byte
     """Return the distinct digests of documents."""
     found: set[bytes] = set()
     for part in chunks(document_ids, _INTEGERS):
-        asked = f"SELECT digest FROM document WHERE document_id IN ({integers(part)})"  # noqa: S608 - integers
-        found.update(row[0] for row in fetch(connection, asked))
+        statement = f"SELECT digest FROM document WHERE document_id IN ({integers(part)})"  # noqa: S608 - integers
+        found.update(row[0] for row in fetch(connection, statement))
     return list(found)
 
 

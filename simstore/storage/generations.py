@@ -352,8 +352,8 @@ def note_fingerprints(
 
 def packed_count(connection: Connection, generation_id: int) -> int:
     """Return how many fingerprints of a generation are in pages."""
-    asked = "SELECT packed_count FROM generation WHERE generation_id = ?"
-    found = fetch(connection, asked, generation_id)
+    statement = "SELECT packed_count FROM generation WHERE generation_id = ?"
+    found = fetch(connection, statement, generation_id)
     return int(found[0][0]) if found else 0
 
 

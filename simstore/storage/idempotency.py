@@ -42,8 +42,8 @@ def recorded(
         since: Replies of before this time are forgotten, whether they were deleted or not;
             None: as long as they are there.
     """
-    asked = "SELECT digest, reply, created_at FROM idempotency WHERE owner = ? AND key = ?"
-    for digest, reply, created_at in fetch(connection, asked, owner, key):
+    statement = "SELECT digest, reply, created_at FROM idempotency WHERE owner = ? AND key = ?"
+    for digest, reply, created_at in fetch(connection, statement, owner, key):
         if since is None or created_at >= since:
             return RecordedReply(bytes(digest), bytes(reply), created_at)
     return None
@@ -75,7 +75,7 @@ def count(connection: Connection) -> int:
 
 def empty(connection: Connection) -> list[tuple[str, str]]:
     """Return owner and key of replies that hold nothing, or tell of no request."""
-    asked = (
+    statement = (
         "SELECT owner, key AS named FROM idempotency WHERE length(reply) = 0 OR length(digest) = 0"
     )
-    return [(owner, key) for owner, key in fetch(connection, asked)]
+    return [(owner, key) for owner, key in fetch(connection, statement)]

@@ -170,9 +170,9 @@ def postings(
         wanted = wanted[_counts(connection, wanted, parts, crowded) <= most]
         parts = [part[anchor_segments.among(part["hash"], wanted)] for part in parts]
     for segment, own in crowded:
-        asked = np.intersect1d(own, wanted)
-        if len(asked):
-            parts.append(anchor_segments.crowded_postings(connection, segment, asked))
+        searched = np.intersect1d(own, wanted)
+        if len(searched):
+            parts.append(anchor_segments.crowded_postings(connection, segment, searched))
     both = np.concatenate(parts)
     document_ids = anchor_segments.documents_of(connection, both["entry"])
     both, document_ids = both[document_ids >= 0], document_ids[document_ids >= 0]
@@ -398,5 +398,5 @@ def _stored_bytes(connection: Connection) -> int:
 
 def count_of(connection: Connection, what: str, where: str) -> int:
     """Return a sum or count of ours over rows of ours, 0 where there are none."""
-    asked = f"SELECT coalesce({what}, 0) FROM {where}"  # noqa: S608 - our own words
-    return int(fetch(connection, asked)[0][0])
+    statement = f"SELECT coalesce({what}, 0) FROM {where}"  # noqa: S608 - our own words
+    return int(fetch(connection, statement)[0][0])

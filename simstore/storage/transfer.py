@@ -96,9 +96,9 @@ def write_own_references(source: Connection, target: Connection, table: Table) -
     for name in _own_references(table):
         keys = [column.name for column in _keys(table)]
         named = ", ".join((*keys, name))
-        asked = f"SELECT {named} FROM {table.name} WHERE {name} IS NOT NULL"  # noqa: S608 - ours
+        statement = f"SELECT {named} FROM {table.name} WHERE {name} IS NOT NULL"  # noqa: S608 - ours
         condition = " AND ".join(f"{key} = ?" for key in keys)
-        for *key, value in fetch(source, asked):
+        for *key, value in fetch(source, statement):
             execute(
                 target,
                 f"UPDATE {table.name} SET {name} = ? WHERE {condition}",  # noqa: S608 - ours
@@ -160,8 +160,8 @@ def under_way(connection: Connection) -> str | None:
 
 def check_names_free(connection: Connection, label: str) -> None:
     """Raise Conflict where another program has tables that are called as ours."""
-    there = set(sqlalchemy.inspect(connection).get_table_names())
-    taken = sorted(there.intersection(table.name for table in tables()))
+    existing = set(sqlalchemy.inspect(connection).get_table_names())
+    taken = sorted(existing.intersection(table.name for table in tables()))
     if taken:
         raise Conflict(
             f"{label} has a table {taken[0]} that is no store's; name another database, or "

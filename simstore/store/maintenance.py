@@ -180,7 +180,7 @@ class Maintenance(Namespace):
 
         >>> from simstore import SchemeChoice
         >>> store.maintenance.reindex(SchemeChoice("web", bits=128))
-        'web/1'
+        'web/2'
 
         Args:
             scheme: The new scheme; None: the present one, as this installation computes it.
@@ -215,7 +215,7 @@ class Maintenance(Namespace):
 
         >>> found = store.maintenance.scheme()
         >>> found.label, found.bits
-        ('web/1', 64)
+        ('web/2', 64)
         """
         from simstore.services.statistics import show
 

@@ -1,4 +1,4 @@
-"""Traditional Chinese characters to simplified ones, by OpenCC (extra ``han``)."""
+"""Traditional Chinese characters to simplified ones: by a table, or by OpenCC (extra ``han``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,11 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
+import numpy as np
+from numpy.typing import NDArray
+
 from simstore.errors import MissingExtra
+from simstore.text.characters import code_points
 
 if TYPE_CHECKING:
     from opencc import OpenCC
@@ -16,6 +20,29 @@ if TYPE_CHECKING:
 HAN_RUN = re.compile(
     "[\u3005\u3007\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0002fa1f\U00030000-\U0003134a]+"
 )
+
+
+def simplify_characters(text: str) -> str:
+    """Return text with each traditional Chinese character replaced by its simplified one.
+
+    By the table that OpenCC gave for each character alone: the result depends on no package, on no
+    neighbour, and has as many characters. Simplified text stays as it is, but for characters that
+    are themselves traditional forms of others (``乾`` and ``幹`` are ``干``).
+    """
+    if text.isascii() or HAN_RUN.search(text) is None:
+        return text
+    return simplified_points()[code_points(text)].tobytes().decode("utf-32-le", "surrogatepass")
+
+
+@cache
+def simplified_points() -> NDArray[np.uint32]:
+    """Return what each code point becomes by the table; little endian, shape (0x110000,)."""
+    from simstore.text.han_table import SIMPLIFIED, TRADITIONAL
+
+    table = np.arange(0x110000, dtype="<u4")
+    table[code_points(TRADITIONAL)] = code_points(SIMPLIFIED)
+    table.flags.writeable = False
+    return table
 
 
 def simplify(text: str, *, words: bool = False) -> str:

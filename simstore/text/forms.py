@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.text.characters import CHANGES, class_table, unknown_table
-from simstore.text.normalization import INVISIBLE, Normalization
+from simstore.text.folding import simplified_points
+from simstore.text.normalization import Normalization
 
 DROPPED, DEPENDS = -1, -2
 _FIRST_EXPANSION = -3
@@ -20,7 +21,7 @@ _FIRST_EXPANSION = -3
 # Code points that may change or depend on their neighbours. The others are control characters, Han
 # and Yi, Hangul syllables, surrogates and private ones, and planes where nothing changes.
 _BLOCKS = ((0x20, 0x3400), (0xA490, 0xAC00), (0xF900, 0x20000), (0x2F800, 0x2FA20),
-           (0xE0000, 0xE0200))  # fmt: skip
+           (0xE0000, 0xE1000))  # fmt: skip
 _ASCII_BLOCKS = ((0x20, 0x7F),)
 _BETWEEN = "\n"
 
@@ -63,7 +64,7 @@ NO_TABLES = _frozen(np.zeros((2, 1), np.uint8), *(np.zeros(1, np.int32) for _ in
 
 @lru_cache(8)
 def form_tables(normalization: Normalization, *, of_ascii: bool = False) -> FormTables:
-    """Return what each code point becomes, but that Chinese scripts are not folded.
+    """Return what each code point becomes, but that no phrases of Chinese scripts are folded.
 
     Args:
         normalization: The form.
@@ -81,7 +82,7 @@ def form_tables(normalization: Normalization, *, of_ascii: bool = False) -> Form
     characters = list(map(chr, points.tolist()))
     # All in one call each: a line break is composed with nothing.
     step = _BETWEEN.join(characters)
-    invisible = set("".join(INVISIBLE.findall(step)))
+    invisible = set("".join(normalization.invisible.findall(step)))
     depends = _joins(step)
     for formed in normalization.steps(step):
         depends |= _joins(formed)
@@ -105,6 +106,10 @@ def form_tables(normalization: Normalization, *, of_ascii: bool = False) -> Form
             forms[ord(character)] = ord(form)
     offsets = np.cumsum([0, *map(len, expansions)], dtype=np.int32)
     made = np.array([ord(c) for form in expansions for c in form], np.int32)
+    if normalization.han == "characters" and not of_ascii:
+        simplified = simplified_points().astype(np.int32)
+        forms = np.where(forms >= 0, simplified[np.maximum(forms, 0)], forms)
+        made = simplified[made]
     stays = forms == np.arange(count)
     classes = class_table()[:count]
     kinds = np.stack([classes, np.where(stays, classes, np.uint8(CHANGES))])

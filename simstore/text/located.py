@@ -67,7 +67,10 @@ def located_units(text: str, normalization: Normalization = DEFAULT) -> LocatedU
     Raises:
         MissingExtra: Chinese scripts are to be folded, and OpenCC is not installed.
     """
-    formed = _formed(text, normalization)
+    folded = normalization.unmask(text)
+    formed = _formed(folded.text, normalization)
+    if folded.starts is not None and folded.ends is not None and len(formed.points):
+        formed = _Formed(formed.points, folded.starts[formed.starts], folded.ends[formed.ends - 1])
     kinds = class_table()[formed.points]
     starts, ends, spaced = _cut(kinds)
     if not len(starts):
@@ -120,16 +123,16 @@ def _mixed_points(points: NDArray[np.uint32]) -> NDArray[np.uint64]:
 
 
 def _formed(text: str, normalization: Normalization) -> _Formed:
-    """Return the normalized text, with the places of which each of its code points was made."""
+    """Return the form of a text without disguises, and where each of its code points is from."""
     if text.isascii():
         points = np.frombuffer(text.encode(), np.uint8).astype(np.uint32)
         if normalization.case == "fold":
             points = points + 32 * ((points >= ord("A")) & (points <= ord("Z"))).astype(np.uint32)
         places = np.arange(len(points), dtype=np.int32)
         return _Formed(points, places, places + np.int32(1))
+    if not normalization.folds_phrases:
+        return _unfolded(text, normalization)
     formed = _unfolded(text, replace(normalization, han="keep"))
-    if normalization.han == "keep":
-        return formed
     return _simplified(formed, words=normalization.han == "simplified-words")
 
 
@@ -167,7 +170,7 @@ def _unfolded(text: str, normalization: Normalization) -> _Formed:
             data = given[first : last + 1].astype("<u4").tobytes()
             source = data.decode("utf-32-le", "surrogatepass")
             if source not in known:
-                known[source] = code_points(normalization.apply(source))
+                known[source] = code_points(normalization.form(source))
             points = known[source]
         counts[piece] = len(points)
         made.append(points)

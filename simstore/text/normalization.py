@@ -15,24 +15,31 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter
 from simstore.text import folding
 from simstore.text.characters import code_points, mark_table, unknown_table
+from simstore.text.disguises import IGNORABLE, NOTHING, FoldedText, fold_disguises
 
 Case = Literal["fold", "keep"]
 Width = Literal["fold", "keep"]
 Accents = Literal["keep", "strip"]
-Han = Literal["keep", "simplified", "simplified-words"]
+Han = Literal["keep", "characters", "simplified", "simplified-words"]
+Disguises = Literal["keep", "fold"]
 
 _VALUES: dict[str, tuple[str, ...]] = {
     "case": get_args(Case),
     "width": get_args(Width),
     "accents": get_args(Accents),
     "han": get_args(Han),
+    "disguises": get_args(Disguises),
 }
+# Folded by OpenCC; the others need no package.
+_BY_OPENCC = ("simplified", "simplified-words")
 
 _LONGEST_MARKS = 30
 
-# Characters that show nothing and may stand inside a word: soft hyphen, joiners, direction marks,
-# word joiner, byte order mark, variation selectors.
-INVISIBLE = re.compile("[\u00ad\u034f\u200c-\u200f\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+")
+# Characters that show nothing and may stand inside a word, as web/1 knows them: soft hyphen,
+# joiners, direction marks, word joiner, byte order mark, variation selectors.
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u200c-\u200f\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+"
+)
 
 # The blocks of combining marks that Unicode 14.0 knows for Latin, Greek and Cyrillic. The vowel
 # signs of Hebrew, Arabic, Thai or Devanagari and the voicing marks of kana are in other blocks.
@@ -50,9 +57,13 @@ class Normalization:
         accents: ``strip``: combining marks of Latin, Greek and Cyrillic letters are dropped, so
             ``é`` is ``e`` and ``й`` is ``и``; letters that are no base with a mark (``ø``, ``ß``)
             and the marks of other scripts stay. ``keep``: they count.
-        han: ``simplified``: traditional Chinese characters become simplified ones;
-            ``simplified-words``: and words of Taiwan those of the mainland; ``keep``: they
-            differ. Folding needs the extra ``han``.
+        han: ``characters``: each traditional Chinese character becomes its simplified one, by a
+            table; ``simplified``: by OpenCC's phrases, then by character; ``simplified-words``: and
+            words of Taiwan become those of the mainland; ``keep``: they differ. OpenCC is the
+            extra ``han``.
+        disguises: ``fold``: what hides words from a program and not from a reader is folded first;
+            see :mod:`simstore.text.disguises`. ``keep``: only a few characters that show nothing
+            are dropped.
 
     Raises:
         InvalidParameter: A value is none of those.
@@ -62,6 +73,7 @@ class Normalization:
     width: Width = "fold"
     accents: Accents = "keep"
     han: Han = "keep"
+    disguises: Disguises = "keep"
 
     def __post_init__(self) -> None:
         for name, values in _VALUES.items():
@@ -81,12 +93,47 @@ class Normalization:
             MissingExtra: OpenCC is needed and not installed.
         """
         found: dict[str, Any] = asdict(self)
-        if self.han != "keep":
+        if self.disguises == "keep":
+            # Records of before there was a choice have no such name.
+            del found["disguises"]
+        if self.han in _BY_OPENCC:
             found["opencc"] = folding.version()
         return found
 
+    @property
+    def version(self) -> int:
+        """Return 1 for a form that ``web/1`` knows, 2 for one of ``web/2``.
+
+        Recipes of sketches and of passages have the same version.
+        """
+        return 1 if self.disguises == "keep" and self.han != "characters" else 2
+
+    @property
+    def invisible(self) -> re.Pattern[str]:
+        """Return what matches runs of the characters that are dropped."""
+        return IGNORABLE if self.disguises == "fold" else _INVISIBLE
+
+    @property
+    def folds_phrases(self) -> bool:
+        """Return whether Chinese scripts are folded by OpenCC, which looks at neighbours."""
+        return self.han in _BY_OPENCC
+
+    def unmask(self, text: str) -> FoldedText:
+        """Return a text without its disguises, where they are folded; else as it is."""
+        if self.disguises == "keep":
+            return FoldedText(text, NOTHING)
+        return fold_disguises(text)
+
     def apply(self, text: str) -> str:
-        """Return text in this form, without invisible characters.
+        """Return text in this form, without disguises and invisible characters.
+
+        Raises:
+            MissingExtra: OpenCC is needed and not installed.
+        """
+        return self.form(self.unmask(text).text)
+
+    def form(self, text: str) -> str:
+        """Return a text whose disguises are folded, where they are to be, in this form.
 
         The result does not depend on the version of Python: code points that Unicode 14.0 does
         not know are left as they are and never take part in a composition. (Normalization and
@@ -98,7 +145,7 @@ class Normalization:
         """
         if text.isascii():
             return text.lower() if self.case == "fold" else text
-        text = INVISIBLE.sub("", text)
+        text = self.invisible.sub("", text)
         points = code_points(text)
         unknown = np.flatnonzero(unknown_table()[points])
         marks = mark_table()[points]
@@ -115,6 +162,8 @@ class Normalization:
             )
         if self.han == "keep":
             return formed
+        if self.han == "characters":
+            return folding.simplify_characters(formed)
         return folding.simplify(formed, words=self.han == "simplified-words")
 
     def steps(self, text: str) -> Iterator[str]:
@@ -141,11 +190,13 @@ class Normalization:
         return text
 
 
+# The forms of the schemes web/1 and web/2.
 DEFAULT = Normalization()
+FOLDED = Normalization(han="characters", disguises="fold")
 
 
 def normalize(text: str) -> str:
-    """Return text in NFKC, case-folded, without invisible characters: the default form."""
+    """Return text in NFKC, case-folded, without invisible characters: the form of web/1."""
     return DEFAULT.apply(text)
 
 

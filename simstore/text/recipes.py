@@ -11,6 +11,7 @@ import numpy as np
 
 from simstore.errors import InvalidParameter
 from simstore.text import segmentation
+from simstore.text.disguises import KNOWN_DISGUISES
 from simstore.text.folding import HAN_RUN
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.scanning import Cut, Scanned, scan_texts, with_terms
@@ -65,20 +66,32 @@ class FeatureRecipe:
             stemming.stemmer(self.stem)
 
     @classmethod
-    def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
-        """Return the recipe with these parameters; absent ones are the defaults."""
+    def from_parameters(
+        cls, parameters: Mapping[str, Any], normalization: Normalization = DEFAULT
+    ) -> Self:
+        """Return the recipe with these parameters; absent ones are the defaults.
+
+        Args:
+            parameters: What :meth:`parameters` returned.
+            normalization: The form where they name none.
+        """
+        named = parameters.get("normalization")
         return cls(
-            Normalization.from_parameters(parameters.get("normalization", {})),
+            normalization if named is None else Normalization.from_parameters(named),
             parameters.get("units", "words"),
             parameters.get("segmenter", "chars"),
             parameters.get("shingle", 1),
             parameters.get("stem", "none"),
         )
 
-    def parameters(self) -> dict[str, Any]:
-        """Return the options that are not the defaults, with the versions of packages they use."""
+    def parameters(self, normalization: Normalization = DEFAULT) -> dict[str, Any]:
+        """Return the options that are not the defaults, with the versions of packages they use.
+
+        Args:
+            normalization: The form that is not named.
+        """
         found: dict[str, Any] = {}
-        if self.normalization != DEFAULT:
+        if self.normalization != normalization:
             found["normalization"] = self.normalization.parameters()
         if self.units != "words":
             found["units"] = self.units
@@ -106,10 +119,12 @@ class FeatureRecipe:
 
     @property
     def known_texts(self) -> tuple[str, ...]:
-        """Return texts whose features show the versions of the packages that take part."""
+        """Return texts whose features show which tables and packages take part."""
         found: tuple[str, ...] = ()
-        if self.normalization.han != "keep":
+        if self.normalization.folds_phrases:
             found += (_HAN_TEXT,)
+        if self.normalization.disguises == "fold":
+            found += KNOWN_DISGUISES
         if self.segmenter != "chars":
             found += (_WORDS_TEXT,)
         if self.stem != "none":

@@ -13,9 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.text.characters import class_table
+from simstore.text.disguises import fold_disguises, kind_table
 from simstore.text.forms import NO_TABLES, FormTables, form_tables
 from simstore.text.normalization import Normalization
-from simstore.text.scan_kernels import DEPENDS, IS_INDEXED, SCAN, STATE_SIZE, TERMS, USED_CHUNKS
+from simstore.text.scan_kernels import (
+    DEPENDS,
+    IS_INDEXED,
+    MAY_FOLD,
+    SCAN,
+    STATE_SIZE,
+    TERMS,
+    USED_CHUNKS,
+)
 
 # Bytes after the last text that the scanner may read.
 PADDING = 16
@@ -174,20 +184,47 @@ def scan_texts(texts: Sequence[str], normalization: Normalization, cut: Cut) -> 
     """
     cut = Cut(cut.digits, normalization.case == "fold", True, cut.pairs, cut.apart)
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    together = joined(encoded)
+    if normalization.disguises == "fold":
+        chosen = texts_to_fold(*together)
+        if len(chosen):
+            texts = list(texts)
+            for place in chosen.tolist():
+                texts[place] = fold_disguises(texts[place]).text
+                encoded[place] = texts[place].encode("utf-8", "surrogatepass")
+            together = joined(encoded)
     formed = np.array([not text.isascii() for text in texts], bool)
-    # Chinese scripts are folded by phrases: such texts are brought into their form before.
+    # Folded by phrases, such texts are brought into their form before.
     tables = form_tables(
-        normalization if normalization.han == "keep" else replace(normalization, han="keep"),
+        replace(normalization, han="keep") if normalization.folds_phrases else normalization,
         of_ascii=not formed.any(),
     )
-    if normalization.han == "keep" and formed.any():
-        formed &= depends_on_neighbours(*joined(encoded), tables.forms)
-    for place in np.flatnonzero(formed).tolist():
-        encoded[place] = normalization.apply(texts[place]).encode("utf-8", "surrogatepass")
+    if formed.any() and not normalization.folds_phrases:
+        formed &= depends_on_neighbours(*together, tables.forms)
+    odd = np.flatnonzero(formed).tolist()
+    for place in odd:
+        encoded[place] = normalization.form(texts[place]).encode("utf-8", "surrogatepass")
+    if odd:
+        together = joined(encoded)
     wide = (
         (sum(map(len, encoded)) - sum(map(len, texts))) // 2 if cut.pairs and not cut.apart else 0
     )
-    return scan(*joined(encoded), formed, tables, cut, wide)
+    return scan(*together, formed, tables, cut, wide)
+
+
+def texts_to_fold(
+    data: NDArray[np.uint8], starts: NDArray[np.int64], ends: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the places of texts in which disguises may be folded; in the others there are none.
+
+    Args:
+        data: What :func:`joined` made of the texts, as for ``starts`` and ``ends``.
+        starts: The first byte of each.
+        ends: The byte after each.
+    """
+    may = MAY_FOLD(windows_of(data), starts, ends, kind_table(), class_table())
+    found: NDArray[np.int64] = np.flatnonzero(may)
+    return found
 
 
 def scan_letters(texts: Sequence[bytes]) -> Scanned:

@@ -67,9 +67,10 @@ def terms(
         cut: Cuts a run of characters; default into overlapping 2-grams.
     """
     found: list[str] = []
-    for piece in _lines(text):
+    folded = normalization.unmask(text).text
+    for piece in _lines(folded):
         found += _terms(piece, normalization, cut)
-    return found or normalization.apply(text).split() or text.split()
+    return found or normalization.form(folded).split() or text.split()
 
 
 def spaced(text: str, normalization: Normalization = DEFAULT) -> str:
@@ -78,9 +79,10 @@ def spaced(text: str, normalization: Normalization = DEFAULT) -> str:
     Where a text has no letters, marks or digits, its other visible characters stay.
     """
     found: list[str] = []
-    for piece in _lines(text):
+    folded = normalization.unmask(text).text
+    for piece in _lines(folded):
         found += _terms(piece, normalization, None)
-    return " ".join(found or normalization.apply(text).split() or text.split())
+    return " ".join(found or normalization.form(folded).split() or text.split())
 
 
 def _lines(text: str) -> Iterator[str]:
@@ -101,10 +103,13 @@ def _lines(text: str) -> Iterator[str]:
 def _terms(
     text: str, normalization: Normalization, cut: Callable[[str], list[str]] | None
 ) -> list[str]:
-    """Return the terms of a piece of text; without ``cut``, runs of words and characters alike."""
+    """Return the terms of a piece of text without disguises.
+
+    Without ``cut``, runs of words and of characters alike.
+    """
     if text.isascii():
         return text.translate(_ASCII_WORDS[normalization.case]).split()
-    text = normalization.apply(text)
+    text = normalization.form(text)
     if not text:
         return []
     classes = class_table()[code_points(text)]

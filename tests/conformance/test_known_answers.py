@@ -6,9 +6,14 @@ import hashlib
 
 import pytest
 
+from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.scheme import KNOWN_TEXTS, Scheme
 from simstore.fingerprint.simtool import SimtoolScheme
-from simstore.fingerprint.web import WebScheme
+from simstore.fingerprint.sketching import Sketching
+from simstore.fingerprint.web import Web2Scheme, WebScheme
+from simstore.text.disguises import KNOWN_DISGUISES
+from simstore.text.normalization import DEFAULT, FOLDED, Normalization
+from simstore.text.recipes import FeatureRecipe
 
 # A value here changes only together with the version of its scheme.
 KNOWN_ANSWERS: dict[str, tuple[Scheme, str, tuple[str, ...]]] = {
@@ -64,6 +69,57 @@ KNOWN_ANSWERS: dict[str, tuple[Scheme, str, tuple[str, ...]]] = {
             "d11945fca8b2bc7e",
         ),
     ),
+    "web/2, 64 bits": (
+        Web2Scheme(64),
+        "web/2",
+        (
+            "0000000000000000",
+            "8318868398d2b0e7",
+            "800a6bb412855471",
+            "07d17928087a0691",
+            "331885959f909d91",
+            "ed05717ec3ab898b",
+            "d11945fca8b2bc7e",
+            "c6c681e35d79843d",
+            "c2da46f8ae801c1d",
+            "e994a463044de1aa",
+            "d0de638954dca8d1",
+        ),
+    ),
+    "web/2, 128 bits": (
+        Web2Scheme(128),
+        "web/2",
+        (
+            "00000000000000000000000000000000",
+            "f8c1a0049bb52a61891a8fe31cbb90ff",
+            "f0affe9a62e362a810134ba1f2dc526e",
+            "a1cb9e511321014b6e000d4440e55b8c",
+            "5245efcc0a0cd5655a4c614ed86cc7c0",
+            "35f5ea94986e57e9ac8d40bf49bb988b",
+            "91f65c15147c83cc993945c820b29e3e",
+            "39ad0b88ded1f9955624a562d9752538",
+            "0d0e74529230eaa18291026482a6141d",
+            "6bb54975c23264c50e57b010922a5a87",
+            "08ac4eff2825ce3357c4b15c9d65426b",
+        ),
+    ),
+    "web/2, scripts of Chinese apart": (
+        Web2Scheme(64, recipe=FeatureRecipe(Normalization(disguises="fold"))),
+        "web/2",
+        (
+            "0000000000000000",
+            "8318868398d2b0e7",
+            "800a6bb412855471",
+            "17d979200a7a0780",
+            "331885959f909d91",
+            "ed05717ec3ab898b",
+            "d11945fca8b2bc7e",
+            "c6c681e35d79843d",
+            "c2da46f8ae801c1d",
+            "a0d9a006d0ddfbdf",
+            "d0de638954dca8d1",
+        ),
+    ),
     "simtool/1, 64 bits": (
         SimtoolScheme(1000, 64),
         "simtool/1",
@@ -98,7 +154,7 @@ def test_scheme_gives_its_known_answers(name: str) -> None:
     scheme, label, answers = KNOWN_ANSWERS[name]
     assert scheme.label == label
     assert scheme.known_answers() == answers
-    assert len(answers) == len(KNOWN_TEXTS)
+    assert len(answers) == len(scheme.known_documents()) >= len(KNOWN_TEXTS)
 
 
 def test_shorter_fingerprints_are_the_first_bits_of_longer_ones_of_the_same_hash() -> None:
@@ -112,3 +168,47 @@ def test_known_texts_are_the_texts_that_the_answers_were_made_of() -> None:
     together = "\x00".join(KNOWN_TEXTS).encode("utf-8", "surrogateescape")
     digest = hashlib.blake2b(together, digest_size=16).hexdigest()
     assert digest == "a519c5a46337f59efea82ddb68a6a8ea"
+
+
+def test_known_disguises_are_the_texts_that_the_answers_were_made_of() -> None:
+    together = "\x00".join(KNOWN_DISGUISES).encode()
+    digest = hashlib.blake2b(together, digest_size=16).hexdigest()
+    assert digest == "ae0ef9aec06fb17833651838c06ced40"
+
+
+SKETCHES = {
+    DEFAULT: (
+        "a68dfbb1d75c6e8d", "8bf804683d522442", "fe93e35a627b6cd5", "3d2368090c02ce62",
+        "2d3ca628a6878218", "8e4c93f4df3b10ee", "8f46c90121423ba1",
+    ),
+    FOLDED: (
+        "a68dfbb1d75c6e8d", "8bf804683d522442", "fe93e35a627b6cd5", "98fc4ed601442dd9",
+        "2d3ca628a6878218", "8e4c93f4df3b10ee", "8f46c90121423ba1", "800b8c6b3dac9f8e",
+        "8acff4cc0897595c", "f41c5917bc5d657d",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("normalization", "answers"), SKETCHES.items(), ids=["1", "2"])
+def test_sketches_of_each_version_are_their_known_answers(
+    normalization: Normalization, answers: tuple[str, ...]
+) -> None:
+    assert tuple(Sketching(normalization).known_answers()) == answers
+
+
+@pytest.mark.parametrize(
+    ("normalization", "sentences", "version", "answer"),
+    [
+        (DEFAULT, False, 1, "b2c1923b21aa1171"),
+        (DEFAULT, True, 2, "ea76b1342d1cc48b"),
+        (FOLDED, False, 3, "604349b754fa3754"),
+        (FOLDED, True, 3, "2d384039b90524a8"),
+    ],
+)
+def test_passages_of_each_version_are_their_known_answer(
+    normalization: Normalization, sentences: bool, version: int, answer: str
+) -> None:
+    recipe = PassageRecipe(normalization=normalization, sentences=sentences)
+    record = recipe.record()
+    assert (record["version"], record["known_answer"]) == (version, answer)
+    assert PassageRecipe.from_record(record) == recipe

@@ -33,6 +33,21 @@ def test_ingest_counts_what_was_detected_and_names_it_on_request(shell: Shell) -
     told = shell("show", "a.txt").text
     assert "encoding_detected" in told
     assert "gb18030" in told
+    shown = shell("show", "a.txt", "--text")
+    assert (shown.text, TOLD in shown.errors) == (TEXT, True)
+    assert shell("ingest", "utf8.txt").code == 0
+    assert shell("show", "utf8.txt", "--text").errors == ""
+
+
+def test_show_tells_what_cut_a_page(shell: Shell) -> None:
+    paragraph = "The ferries run again from Monday, the harbour master said, after weeks of storms."
+    page = f"<!DOCTYPE html><div><a href=/>Home</a></div><div>{paragraph}</div>"
+    (shell.folder / "a.html").write_text(f"{page}<div>{paragraph} And on time.{paragraph}</div>")
+    shell("ingest", "a.html")
+    shown = shell("show", "a.html", "--text")
+    assert shown.text.startswith("The ferries run again")
+    assert "a.html: cut out of the page by blocks 1" in shown.errors
+    assert TOLD in shell("compare", "key:a.html", "a.txt").errors
 
 
 def test_what_is_rejected_is_told_with_the_remedy_which_helps(shell: Shell) -> None:

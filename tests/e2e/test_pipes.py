@@ -195,7 +195,7 @@ GROUPS = b"key\tgroup\nharbour\ta\nharbour-2\ta\nbread\tb\n"
         (("evaluate", "--pairs"), PAIRS, "3 documents, 1 labelled pairs"),
         (("evaluate", "--clusters"), GROUPS, "3 documents, 1 labelled pairs"),
         (("compare", "bread.txt"), PAGES[2][1].encode(), "resemblance"),
-        (("init", "--db", "n.db", "--stopwords"), b"the of\n", "made n.db: scheme web/1"),
+        (("init", "--db", "n.db", "--stopwords"), b"the of\n", "made n.db: scheme web/2"),
         (
             ("init", "--db", "n.db", "--scheme", "simtool", "-N", "2", "-M", "4", "--hash-table"),
             b"0101\n1100\n",

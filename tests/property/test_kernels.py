@@ -19,12 +19,13 @@ from simstore.fingerprint.packed_terms import PackedTerms, first_code_points, pa
 from simstore.fingerprint.simhash import fingerprints, fingerprints_of_hashes, to_integers
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.sketching import Sketching
-from simstore.fingerprint.web import WebScheme
+from simstore.fingerprint.web import Web2Scheme, WebScheme
 from simstore.text import forms, scanning
 from simstore.text.characters import CHARACTER, class_table
-from simstore.text.normalization import Normalization
+from simstore.text.disguises import fold_disguises
+from simstore.text.normalization import FOLDED, Normalization
 from simstore.text.recipes import FeatureRecipe
-from simstore.text.scanning import Cut, scan_letters, scan_texts
+from simstore.text.scanning import Cut, joined, scan_letters, scan_texts, texts_to_fold
 from simstore.text.shingles import tokens
 from simstore.text.words import letter_words, terms
 
@@ -37,13 +38,23 @@ mixed_text = st.text(
     "abzXYZ019 ,.-\n\x00éÉßİıſﬁ①㍿漢字カナｶﾞｱ한글각ᄀ\u0301\u00ad\u200b\u200d😀𠀀ﷺα´¨ไท軟體",
     max_size=60,
 )
+# Disguises of all kinds, and what they are not.
+disguised_text = st.lists(
+    st.sampled_from(
+        [*"abe &;.7字体軟ไé\n", "zp", "  ", "   ", "-\n", "\u00ad\n", "&amp;", "&#233;",
+         *"\u200b\u3164\u2062\U000e0041\u202e\u0435\u043e\u043f\u03bf\u03c0\u0336\u0301\u0309"]
+    ),
+    max_size=40,
+).map("".join)  # fmt: skip
 word_text = st.text("abcdefgHIJKL01 é", max_size=80)
-kernel_texts = st.lists(st.one_of(any_text, mixed_text, word_text), max_size=5)
+kernel_texts = st.lists(st.one_of(any_text, mixed_text, word_text, disguised_text), max_size=5)
 normalizations = st.builds(
     Normalization,
     st.sampled_from(["fold", "keep"]),
     st.sampled_from(["fold", "keep"]),
     st.sampled_from(["keep", "strip"]),
+    st.sampled_from(["keep", "characters"]),
+    st.sampled_from(["keep", "fold"]),
 )
 
 
@@ -184,13 +195,17 @@ def test_schemes_give_the_same_compiled_or_not(
     normalizations,
     st.sampled_from(["log-tf", "tf", "uniform"]),
     st.sampled_from(["zero", "one"]),
+    st.sampled_from([WebScheme, Web2Scheme]),
 )
 @example(["㍿" * 300 + " ab漢" * 20, "", "。", "漢", "漢字 漢字", "ab ab", "𠀀𠀁", "!?"], 64,
-         Normalization(), "log-tf", "zero")  # fmt: skip
+         Normalization(), "log-tf", "zero", Web2Scheme)  # fmt: skip
+@example(["字典" * n + " 一" * n + "ab" for n in range(9)], 64, FOLDED, "log-tf", "zero",
+         Web2Scheme)  # fmt: skip
 def test_fingerprints_without_counts_are_those_of_counts(
-    texts: list[str], bits: int, normalization: Normalization, weights: str, tie: str
-) -> None:
-    scheme = WebScheme(bits, recipe=FeatureRecipe(normalization), weights=weights, tie=tie)
+    texts: list[str], bits: int, normalization: Normalization, weights: str, tie: str,
+    kind: type[WebScheme],
+) -> None:  # fmt: skip
+    scheme = kind(bits, recipe=FeatureRecipe(normalization), weights=weights, tie=tie)
     compiled.disable()
     counts = scheme.count(texts)
     expected = (
@@ -205,10 +220,13 @@ def test_fingerprints_without_counts_are_those_of_counts(
 
 @needs_numba
 @pytest.mark.parametrize("weights", ["log-tf", "tf"])
-def test_counts_beyond_the_cap_weigh_the_same_compiled_or_not(weights: str) -> None:
+@pytest.mark.parametrize("kind", [WebScheme, Web2Scheme])
+def test_counts_beyond_the_cap_weigh_the_same_compiled_or_not(
+    weights: str, kind: type[WebScheme]
+) -> None:
     # The second word outweighs the first where counts are not capped.
     text = "ab " * 65_530 + "cd " * 65_545 + "漢字" * 40_000
-    scheme = WebScheme(64, weights=weights)
+    scheme = kind(64, weights=weights)
     plain, fast = both(lambda: [array.tolist() for array in scheme.fingerprinted([text, "cd"])])
     assert plain == fast
 
@@ -272,6 +290,16 @@ def test_scanner_cuts_as_the_plain_functions_do_where_there_are_letters(
 
 
 @needs_numba
+@given(kernel_texts)
+def test_texts_that_are_not_to_be_folded_have_no_disguises(texts: list[str]) -> None:
+    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
+    chosen = set(texts_to_fold(*joined(encoded)).tolist())
+    for place, text in enumerate(texts):
+        if place not in chosen:
+            assert fold_disguises(text).text == text
+
+
+@needs_numba
 @given(st.lists(st.one_of(st.binary(max_size=60), word_text.map(str.encode)), max_size=5))
 def test_scanner_cuts_letters_as_the_plain_function_does(texts: list[bytes]) -> None:
     plain = [[word for part in letter_words(text) for word in part] for text in texts]
@@ -290,8 +318,8 @@ def test_scanner_numbers_more_terms_than_its_first_tables_hold(seed: int, letter
 @needs_numba
 @pytest.mark.parametrize(
     "normalization",
-    [Normalization(), Normalization("keep", "keep"), Normalization(accents="strip")],
-    ids=["fold", "keep", "strip"],
+    [Normalization(), Normalization("keep", "keep"), Normalization(accents="strip"), FOLDED],
+    ids=["fold", "keep", "strip", "web/2"],
 )
 @pytest.mark.parametrize("around", ["a{}b", "é{}한", "각{}か"])
 def test_form_tables_tell_what_each_character_becomes_beside_others(
@@ -314,8 +342,8 @@ def test_form_tables_tell_what_each_character_becomes_beside_others(
         if form != forms.DEPENDS and chr(point) != "\n"
     ]
     assert len(judged) > 0x110000 - 1500
-    made = normalization.apply("\n".join(around.format(c) for c, _ in judged)).split("\n")
-    first, last = (normalization.apply(part) for part in around.split("{}"))
+    made = normalization.form("\n".join(around.format(c) for c, _ in judged)).split("\n")
+    first, last = (normalization.form(part) for part in around.split("{}"))
     assert made == [first + form + last for _, form in judged]
 
 

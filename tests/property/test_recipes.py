@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from simstore.fingerprint.feature_hash import FEATURE_HASHES
 from simstore.fingerprint.schemes import open_scheme
-from simstore.fingerprint.web import EnumeratedField, WebScheme
+from simstore.fingerprint.web import EnumeratedField, Web2Scheme, WebScheme
 from simstore.text.normalization import Normalization
 from simstore.text.recipes import FeatureRecipe
 from simstore.text.segmentation import SEGMENTERS
@@ -22,7 +22,8 @@ normalizations = st.builds(
     st.sampled_from(["fold", "keep"]),
     st.sampled_from(["fold", "keep"]),
     st.sampled_from(["keep", "strip"]),
-    st.sampled_from(["keep", "simplified", "simplified-words"]),
+    st.sampled_from(["keep", "characters", "simplified", "simplified-words"]),
+    st.sampled_from(["keep", "fold"]),
 )
 recipes = st.one_of(
     st.builds(
@@ -75,7 +76,8 @@ def test_fingerprint_is_the_same_alone_and_beside_others_and_after_a_restart(
     weights: str,
     documents: list[tuple[str, str]],
 ) -> None:
-    scheme = WebScheme(
+    kind = WebScheme if recipe.normalization.version == 1 else Web2Scheme
+    scheme = kind(
         width,
         recipe=recipe,
         feature_hash=feature_hash,

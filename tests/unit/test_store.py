@@ -150,14 +150,14 @@ def test_statistics_are_those_of_the_documents(store: Store) -> None:
     found = store.stats()
     assert (found.document_count, found.distinct_contents, found.distinct_fingerprints) == (3, 2, 2)
     assert (found.text_bytes, found.waiting, found.fresh) == (15, 0, True)
-    assert found.scheme == "web/1"
+    assert found.scheme == "web/2"
     assert found.revision == migrate.HEAD
     assert found.file_bytes > 0
 
 
 def test_scheme_tells_its_options(tmp_path: Path, store: Store) -> None:
     assert store.maintenance.scheme().record() == {
-        "scheme": "web/1",
+        "scheme": "web/2",
         "bits": 64,
         "weights": "log-tf",
         "tie": "zero",

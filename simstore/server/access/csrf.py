@@ -82,11 +82,11 @@ def foreign(method: str, headers: Mapping[str, str], *, must_tell: bool) -> str 
 def _is_own(origin: str, host: str) -> bool:
     """Return whether an origin is that of the host that was asked, by either scheme."""
     try:
-        told, asked = urlsplit(origin), urlsplit(f"//{host}")
-        port = told.port or _PORTS.get(told.scheme)
-        wanted = asked.port or _PORTS.get(told.scheme)
+        sender, own = urlsplit(origin), urlsplit(f"//{host}")
+        port = sender.port or _PORTS.get(sender.scheme)
+        wanted = own.port or _PORTS.get(sender.scheme)
     except ValueError:
         return False
-    if told.scheme not in _PORTS or told.hostname is None:
+    if sender.scheme not in _PORTS or sender.hostname is None:
         return False
-    return (told.hostname, port) == (asked.hostname, wanted)
+    return (sender.hostname, port) == (own.hostname, wanted)

@@ -86,8 +86,8 @@ def problem_page(request: Request, error: SimstoreError) -> Response:
         place = "/login"
         if request.method in ("GET", "HEAD"):
             query = request.scope["query_string"].decode("latin-1")
-            there = quote(request.scope["path"], safe="/") + (f"?{query}" if query else "")
-            place += f"?next={quote(there, safe='')}"
+            address = quote(request.scope["path"], safe="/") + (f"?{query}" if query else "")
+            place += f"?next={quote(address, safe='')}"
         return RedirectResponse(place, 303, {"Cache-Control": "no-store"})
     template, shown = getattr(request.state, "filled_form", ("problem.html", {}))
     problem = problem_words(error, page_words(language_of(request)))

@@ -204,10 +204,12 @@ class DocumentStream(Response):
             await self._movement()
 
     async def _submit(self, documents: tuple[Document, ...]) -> asyncio.Future[WriteReply]:
-        asked = WriteRequest(documents, self._on_duplicate, self._least, radius=self._radius)
+        write_request = WriteRequest(
+            documents, self._on_duplicate, self._least, radius=self._radius
+        )
         while True:
             try:
-                return self._service.submit(asked)
+                return self._service.submit(write_request)
             except Overloaded:
                 # Who sends lines waits, and the network with it.
                 await asyncio.sleep(_RETRY_SECONDS)

@@ -68,15 +68,15 @@ class QueryBatcher:
             Overloaded: Too many wait.
             Stopping: It is closed.
         """
-        asked = _Asked(sample, options, Future())
+        question = _Asked(sample, options, Future())
         with self._changed:
             if self._is_closed:
                 raise Stopping
             if len(self._waiting) >= self._most_waiting:
                 raise Overloaded(_RETRY_SECONDS)
-            self._waiting.append(asked)
+            self._waiting.append(question)
             self._changed.notify()
-        return asked.future
+        return question.future
 
     def close(self, seconds: float | None = None) -> bool:
         """Answer what waits, and end.

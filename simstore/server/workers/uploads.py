@@ -164,8 +164,8 @@ def _answer(folder: Path, name: str, job: bytes, limits: UploadLimits) -> bytes:
     try:
         process = bounded.start(upload_process.__name__, environment=environment, folder=folder)
     except OSError as error:
-        told = error.strerror or type(error).__name__
-        raise UnreadableSource(name, f"no process to read it can be started ({told})") from error
+        reason = error.strerror or type(error).__name__
+        raise UnreadableSource(name, f"no process to read it can be started ({reason})") from error
     timer = Timer(limits.seconds, _kill, (process,))
     timer.daemon = True
     timer.start()
@@ -214,10 +214,10 @@ def _kill(process: subprocess.Popen[bytes]) -> None:
 def _upload(name: str, answer: bytes, limits: UploadLimits) -> Upload:
     """Return what an answer says, which is believed no more than the file itself."""
     try:
-        told = from_wire(dict[str, Any], decoded(answer))
-        error = _error(name, told, limits) if "kind" in told else None
-        documents = from_wire(list[Document], told.get("documents", []))
-        rejections = from_wire(list[Rejection], told.get("rejections", []))
+        content = from_wire(dict[str, Any], decoded(answer))
+        error = _error(name, content, limits) if "kind" in content else None
+        documents = from_wire(list[Document], content.get("documents", []))
+        rejections = from_wire(list[Rejection], content.get("rejections", []))
     except InvalidParameter as wrong:
         raise UnreadableSource(name, "the process that reads it gave no answer") from wrong
     if error is not None:

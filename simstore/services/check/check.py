@@ -113,7 +113,7 @@ class PaperChecker:
         options, index = self._options, self._index
         self._on_step()
         made = paper_units(paper.text, index.normalization, index.winnowing)
-        asked = FindOptions(
+        find_options = FindOptions(
             options.moderate,
             self._weights(made),
             lambda numbers: self._chosen(numbers, paper.key, excluded=True),
@@ -123,16 +123,18 @@ class PaperChecker:
         )
         near, spans = self._near(paper.text)
         if index.text_kept:
-            copies = CopyFinder(made, index, asked).find()
+            copies = CopyFinder(made, index, find_options).find()
             if self._looks_by_sentences:
-                copies = with_others(copies, self._edited(made, asked))
+                copies = with_others(copies, self._edited(made, find_options))
             if near is not None:
-                copies = with_others(copies, aligned_passages(made, index, near, spans, asked))
+                copies = with_others(
+                    copies, aligned_passages(made, index, near, spans, find_options)
+                )
             found = [self._told(made, copy) for copy in _merged(copies)]
         else:
-            placed = copies_by_place(made, index, asked)
+            placed = copies_by_place(made, index, find_options)
             if near is not None:
-                placed += named_passages(near, spans, asked)
+                placed += named_passages(near, spans, find_options)
             found = [self._named(each) for each in placed]
         titles = index.titles(sorted({each.copy.source_document_id for each in found}))
         judged = judge(paper.text, made.units, found, titles, options)
@@ -274,13 +276,15 @@ class PaperChecker:
             # The first and the last anchor of a run may leave out w - 1 = t - k units at its ends.
             words += 2 * (words - winnowing.gram_words)
             characters += 2 * (characters - winnowing.gram_characters)
-        told = (
+        guarantee = (
             f"Of every run of at least {words} words, or {characters} characters of scripts "
             "without blanks, that is the same in a stored document, at least one source is named."
         )
         if options.exclude or not options.include_self:
-            told += " Documents that are excluded, or have the paper's own key, are no sources."
-        return told
+            guarantee += (
+                " Documents that are excluded, or have the paper's own key, are no sources."
+            )
+        return guarantee
 
 
 def check_papers(

@@ -58,8 +58,8 @@ def near_passages(
             "this store keeps no fingerprints of passages; "
             "`simstore passages drop` and `simstore passages build --simhash` make them"
         )
-    asked = recipe.spans(text) if spans is None else spans
-    words = passage_fingerprints(located_units(text, recipe.normalization), asked)
+    paper_spans = recipe.spans(text) if spans is None else spans
+    words = passage_fingerprints(located_units(text, recipe.normalization), paper_spans)
     found = passages.postings(snapshot.connection, segment_hashes(words).ravel())
     document_ids = np.unique(found.document_ids)
     held = passages.passages_of(snapshot.connection, document_ids.tolist())

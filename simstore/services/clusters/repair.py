@@ -127,8 +127,8 @@ class StoredGraph:
 
     def absent(self, texts: Collection[int]) -> set[int]:
         """Return those of the texts that no document has any more."""
-        asked = [text for text in texts if text not in self._put_in]
-        return clusters.without_documents(self._snapshot.connection, asked)
+        missing = [text for text in texts if text not in self._put_in]
+        return clusters.without_documents(self._snapshot.connection, missing)
 
     def edges(self, texts: Collection[int], *, canonical_only: bool) -> dict[int, Spokes]:
         """Return the edges of texts to others that are there after the change."""
@@ -254,8 +254,8 @@ def _write_names(
     ended_at: int,
 ) -> None:
     """Name the new stars: pass on the names of those that were lost, or give new ones."""
-    asked = {centre for spokes in made.after.values() for centre in spokes}
-    places = graph.places(asked)
+    centres = {centre for spokes in made.after.values() for centre in spokes}
+    places = graph.places(centres)
 
     def centre_of(text: int) -> int:
         return joined_centre(text, made.after[text], places)

@@ -107,9 +107,9 @@ def kept_summary(opened: OpenStore, *, largest: bool = False) -> ClustersStatus 
 def drop_clusters(opened: OpenStore) -> bool:
     """Forget the kept clusters and their names; return whether there were any."""
     with opened.write() as connection:
-        there = clusters.are_kept(connection)
+        existed = clusters.are_kept(connection)
         clusters.drop_all(connection)
-    return there
+    return existed
 
 
 def _refuse_others(

@@ -15,11 +15,11 @@ from simstore.fingerprint import counting_bloom, imatch
 from simstore.fingerprint.features import FeatureCounts, count_features
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.shingle_sets import ShingleSets, shingle_sets
-from simstore.fingerprint.web import WebScheme
+from simstore.fingerprint.web import Web2Scheme, WebScheme
 from simstore.model.arguments import check_fields
 from simstore.search.resemblance import Overlap, overlap
 from simstore.text.decoding import encode
-from simstore.text.normalization import DEFAULT, Normalization
+from simstore.text.normalization import FOLDED, Normalization
 from simstore.text.recipes import FeatureRecipe
 from simstore.text.units import characters, words
 
@@ -64,7 +64,7 @@ class CompareOptions:
 
     units: Units = "characters"
     shingle: int = 5
-    normalization: Normalization | None = DEFAULT
+    normalization: Normalization | None = FOLDED
     segmenter: str = "chars"
     features: Features = "terms"
     weights: str = "log-tf"
@@ -115,8 +115,10 @@ class CompareOptions:
 
     def scheme(self, bits: int = 64) -> WebScheme:
         """Return the recipe of terms and fingerprints."""
-        recipe = FeatureRecipe(self.form_of_words, segmenter=self.segmenter)
-        return WebScheme(bits, weights=self.weights, feature_hash=self.feature_hash, recipe=recipe)
+        form = self.form_of_words
+        recipe = FeatureRecipe(form, segmenter=self.segmenter)
+        kind = WebScheme if form.version == 1 else Web2Scheme
+        return kind(bits, weights=self.weights, feature_hash=self.feature_hash, recipe=recipe)
 
 
 class CompareKeywords(TypedDict, total=False):

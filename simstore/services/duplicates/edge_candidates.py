@@ -116,8 +116,8 @@ class EdgeCandidates:
         places_of: dict[int, list[int]] = {}
         for place, value in zip(places, to_integers(np.stack(words)), strict=True):
             places_of.setdefault(value, []).append(place)
-        asked = list(places_of)
-        turns, values = self.fingerprints_near(to_words(asked, bits))
+        document_ids = list(places_of)
+        turns, values = self.fingerprints_near(to_words(document_ids, bits))
         linked: dict[int, list[int]] = {}
         for value, document_id in fingerprints.holders_of(
             self._snapshot.connection, bits, row.generation_id, list(dict.fromkeys(values))
@@ -127,7 +127,7 @@ class EdgeCandidates:
             (place, document_id)
             for turn, value in zip(turns, values, strict=True)
             for document_id in linked.get(value, ())
-            for place in places_of[asked[turn]]
+            for place in places_of[document_ids[turn]]
         ]
 
     def fingerprints_near(self, queries: NDArray[np.uint64]) -> tuple[list[int], list[int]]:

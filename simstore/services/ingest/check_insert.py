@@ -81,8 +81,8 @@ def check_and_store(
         displaced.update((place + start, some) for place, some in part.displaced.items())
         if part.retold:
             done = enumerate(batch.keys[:end])
-            told = {p: part.retold[key] for p, key in done if p in found and key in part.retold}
-            found.update(told)
+            retold = {p: part.retold[key] for p, key in done if p in found and key in part.retold}
+            found.update(retold)
         lets_go |= part.lets_go
         # The rest is looked for again: one that displaces others is seldom alone, so less is
         # looked for at once for a while.

@@ -197,13 +197,15 @@ class DuplicateChecker:
             if (key not in stored or self.stored_ids[place] in leaving)
             and not self._stays_skipped(place, leaving)
         ]
-        asked = {*places, *moving}
-        self._earliest_date = min((self._arriving[place].first_seen for place in asked), default=0)
+        searched = {*places, *moving}
+        self._earliest_date = min(
+            (self._arriving[place].first_seen for place in searched), default=0
+        )
         # Of those after each place, the position of the first.
-        turns = sorted(asked)
+        turns = sorted(searched)
         self._first_after = _first_after([self._arriving[place].position for place in turns])
         self._turn = {place: turn for turn, place in enumerate(turns)}
-        if asked:
+        if searched:
             search = EdgeSearch(snapshot, min_resemblance=options.least, within=options.radius)
             words = _words(snapshot, batch)
             made = zip(places, CandidateText.of_batch(batch, words, places), strict=True)

@@ -181,8 +181,8 @@ class _Settling:
         fresh = [n for n, now in self._now.items() if now is not None and self._before[n] is None]
         rows: dict[int, DuplicateRow] = {}
         numbers = sorted(self._now)
-        asked = sorted({*numbers, *(now[0] for now in self._now.values() if now is not None)})
-        sizes = document_rows.sizes_of(self._snapshot.connection, asked)
+        involved = sorted({*numbers, *(now[0] for now in self._now.values() if now is not None)})
+        sizes = document_rows.sizes_of(self._snapshot.connection, involved)
         digests = {number: digest for number, (digest, _) in sizes.items()}
         staying = {number for number in fresh if not self._skips or self._holds(number, digests)}
         times = history.times_of(self._snapshot.connection, numbers)

@@ -135,10 +135,10 @@ class Contenders:
         )[0]
 
     def _links_of(self, some: Sequence[Contender]) -> dict[bytes, frozenset[bytes]]:
-        asked = {
+        stored_ids = {
             one.document_id for one in some if one.links is None and one.document_id is not None
         }
-        missing = sorted(asked - self._links.keys())
+        missing = sorted(stored_ids - self._links.keys())
         found = history.links_of(self._connection, missing)
         self._links.update((number, frozenset(found.get(number, ()))) for number in missing)
         return {

@@ -209,14 +209,14 @@ def packed_reply(reply: WriteReply) -> bytes:
          one.same_text_as, [asdict(other) for other in one.displaced]]
         for one in reply.outcomes
     ]  # fmt: skip
-    told = [reply.removed, outcomes, reply.orphans, reply.unflagged]
-    return json.dumps(told).encode("ascii")
+    fields = [reply.removed, outcomes, reply.orphans, reply.unflagged]
+    return json.dumps(fields).encode("ascii")
 
 
 def unpacked_reply(data: bytes) -> WriteReply:
     """Return a reply that was kept, as one that comes again."""
     removed, outcomes, orphans, unflagged = json.loads(data)
-    told = tuple(
+    fields = tuple(
         DocumentOutcome(
             key,
             outcome,
@@ -227,4 +227,4 @@ def unpacked_reply(data: bytes) -> WriteReply:
         )
         for key, outcome, found, same, *displaced in outcomes
     )
-    return WriteReply(told, removed, True, tuple(orphans), tuple(unflagged))
+    return WriteReply(fields, removed, True, tuple(orphans), tuple(unflagged))

@@ -12,15 +12,20 @@ from simstore.fingerprint.simhash import check_bits
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.vocabulary import check_features
-from simstore.fingerprint.web import EnumeratedField, WebScheme
+from simstore.fingerprint.web import EnumeratedField, Web2Scheme, WebScheme
 from simstore.model.arguments import check_fields
 from simstore.sources.course import read_hash_table, read_stopwords
 from simstore.sources.streams import is_read_once, is_special
 from simstore.text.decoding import decode, encode
-from simstore.text.normalization import Normalization
 from simstore.text.recipes import FeatureRecipe
 
-SCHEMES = ("web", "simtool")
+SCHEMES = ("web", "web/1", "web/2", "simtool")
+# The versions of the scheme web; without a number it is the newest.
+_WEB_VERSIONS: dict[str, type[WebScheme]] = {
+    "web": Web2Scheme,
+    "web/1": WebScheme,
+    "web/2": Web2Scheme,
+}
 BUILTIN = "builtin"
 NONE = "none"
 HASH_TABLE_FILE = "hashvalue.txt"
@@ -32,7 +37,7 @@ class SchemeChoice:
     """A scheme by name, with its options; None leaves an option at the scheme's default.
 
     Attributes:
-        name: ``web`` or ``simtool``.
+        name: ``web`` (its newest version, ``web/2``), ``web/1``, ``web/2`` or ``simtool``.
         bits: Fingerprint length M, 1 to 128; default 64.
         features: Size N of the feature vector (``simtool``); default 1000.
         hash_table: File with the hash table (``simtool``), or ``builtin``, the default.
@@ -43,7 +48,7 @@ class SchemeChoice:
         units: See :class:`~simstore.text.recipes.FeatureRecipe`, as for ``segmenter``,
             ``shingle`` and ``stem``.
         case: See :class:`~simstore.text.normalization.Normalization`, as for ``width``,
-            ``accents`` and ``han``.
+            ``accents``, ``han`` and ``disguises``; what is not given is as in the scheme's form.
     """
 
     name: str = "web"
@@ -62,6 +67,7 @@ class SchemeChoice:
     width: str | None = None
     accents: str | None = None
     han: str | None = None
+    disguises: str | None = None
     fields: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -75,7 +81,7 @@ class SchemeChoice:
 
 _SIMTOOL = ("features", "hash_table")
 _BOTH = ("name", "bits", "stopwords")
-_FORMS = ("case", "width", "accents", "han")
+_FORMS = ("case", "width", "accents", "han", "disguises")
 _OPTIONS = tuple(f.name for f in fields(SchemeChoice) if f.name != "name")
 _WEB = tuple(f.name for f in fields(SchemeChoice) if f.name not in (*_SIMTOOL, *_BOTH))
 
@@ -91,7 +97,7 @@ def make_scheme(choice: SchemeChoice) -> Scheme:
     if choice.name == "simtool":
         _refuse(choice, *_WEB)
         return _simtool(choice)
-    if choice.name == "web":
+    if choice.name in _WEB_VERSIONS:
         _refuse(choice, *_SIMTOOL)
         return _web(choice)
     raise InvalidParameter(f"scheme {choice.name!r}: choose one of {', '.join(SCHEMES)}")
@@ -128,29 +134,35 @@ def choice_for_folder(
     """
     choice = given or SchemeChoice()
     table, stopwords = folder / HASH_TABLE_FILE, folder / STOPWORDS_FILE
-    there = [path for path in (table, stopwords) if path.is_file()]
+    existing = [path for path in (table, stopwords) if path.is_file()]
     if not is_named:
-        choice = replace(choice, name="simtool" if len(there) == 2 else "web")
+        choice = replace(choice, name="simtool" if len(existing) == 2 else "web")
     used = []
-    if choice.name == "simtool" and choice.hash_table is None and table in there:
+    if choice.name == "simtool" and choice.hash_table is None and table in existing:
         choice = replace(choice, hash_table=str(table))
         used.append(table.name)
-    if choice.name == "simtool" and choice.stopwords is None and stopwords in there:
+    if choice.name == "simtool" and choice.stopwords is None and stopwords in existing:
         choice = replace(choice, stopwords=str(stopwords))
         used.append(stopwords.name)
     taken = {
         Path(name).absolute() for name in (choice.hash_table, choice.stopwords) if name is not None
     }
-    unused = (path.name for path in there if path.absolute() not in taken)
+    unused = (path.name for path in existing if path.absolute() not in taken)
     return FolderChoice(choice, tuple(used), tuple(unused))
 
 
 def _web(choice: SchemeChoice) -> WebScheme:
+    kind = _WEB_VERSIONS[choice.name]
+    if kind.version == 1 and (choice.disguises == "fold" or choice.han == "characters"):
+        raise InvalidParameter(
+            "scheme web/1 folds no disguises, and Chinese scripts by OpenCC alone; "
+            "choose the scheme web/2"
+        )
     recipe = FeatureRecipe(
-        Normalization(**choice.given("case", "width", "accents", "han")),
+        replace(kind.default_recipe.normalization, **choice.given(*_FORMS)),
         **choice.given("units", "segmenter", "shingle", "stem"),
     )
-    return WebScheme(
+    return kind(
         64 if choice.bits is None else choice.bits,
         stopwords=_as_counted(_stopwords(choice.stopwords, frozenset()), recipe),
         recipe=recipe,
@@ -226,8 +238,13 @@ def differences(choice: SchemeChoice, scheme: Scheme) -> list[str]:
     standing = _options(scheme)
     if not standing:
         return ["it holds fingerprints alone"]
-    if choice.name != scheme.name:
-        return [f"--scheme is {scheme.name}"]
+    if choice.name not in (scheme.name, scheme.label):
+        shown = (
+            scheme.label if choice.name in _WEB_VERSIONS and scheme.name == "web" else scheme.name
+        )
+        return [f"--scheme is {shown}"]
+    # Of the store's own version, whatever the newest is.
+    choice = replace(choice, name=scheme.label if scheme.name == "web" else choice.name)
     given = choice.given(*_OPTIONS)
     # A table and stop words are read as the other options say.
     chosen = make_scheme(replace(choice, **{**standing, **given}))
@@ -243,8 +260,9 @@ def differences(choice: SchemeChoice, scheme: Scheme) -> list[str]:
                 found.append("--stopwords are others")
         elif options[option] == standing[option]:
             continue
-        elif option == "han" and options[option] == "simplified-words":
-            found.append("--fold-han-words was not given")
+        elif option == "han":
+            flag = _HAN_FLAGS.get(options[option], "--fold-han-characters")
+            found.append(f"{flag} was not given")
         elif option in _FORMS:
             found.append(f"{_flag(option)} was not given")
         else:
@@ -275,23 +293,29 @@ def _hash_table(scheme: Scheme) -> bytes | None:
     return scheme.packed_hash_table() if isinstance(scheme, SimtoolScheme) else None
 
 
+_HAN_FLAGS = {
+    "simplified": "--fold-han",
+    "simplified-words": "--fold-han-words",
+    "keep": "--keep-han",
+}
 # Options whose names on the command line say what they do.
 _FLAGS = {
     "case": "keep-case",
     "width": "keep-width",
     "accents": "strip-accents",
-    "han": "fold-han",
+    "disguises": "keep-disguises",
     "fields": "field",
 }
 
 
 def _refuse(choice: SchemeChoice, *options: str) -> None:
     for option in options:
-        if getattr(choice, option) is not None:
-            other = "simtool" if choice.name == "web" else "web"
+        value = getattr(choice, option)
+        if value is not None:
+            shown = _HAN_FLAGS.get(value, "--han") if option == "han" else _flag(option)
+            other = "web" if choice.name == "simtool" else "simtool"
             raise InvalidParameter(
-                f"{_flag(option)} is an option of the scheme {other}; "
-                f"add --scheme {other}, or leave it out"
+                f"{shown} is an option of the scheme {other}; add --scheme {other}, or leave it out"
             )
 
 

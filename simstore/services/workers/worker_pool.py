@@ -231,14 +231,14 @@ class _Shared(Generic[Item, Result]):
                     return
             while (slot := self._taken()) is not None:
                 try:
-                    is_done, told = worker.ask(slot.item)
+                    is_done, result = worker.ask(slot.item)
                 except Exception:
                     # What cannot be sent, too, is done here.
                     with self._changed:
                         self._waiting.appendleft(slot)
                         self._changed.notify_all()
                     raise
-                slot.result, slot.error = (told, None) if is_done else (None, told)
+                slot.result, slot.error = (result, None) if is_done else (None, result)
                 with self._changed:
                     slot.is_done = True
                     self._changed.notify_all()
@@ -323,8 +323,8 @@ class Worker:
             OSError: It has ended.
         """
         self._line.send((item,))
-        is_done, told = self._line.recv()
-        return is_done, told
+        is_done, result = self._line.recv()
+        return is_done, result
 
     def ended(self) -> str:
         """Return how it has ended."""

@@ -56,36 +56,36 @@ def answer(line: Connection[Any, Any]) -> None:
 
 
 def _serve(line: Connection[Any, Any], work: Callable[[Any], Any]) -> None:
-    asked: SimpleQueue[Any] = SimpleQueue()
-    threading.Thread(target=_listen, args=(line, asked), daemon=True).start()
+    requests: SimpleQueue[Any] = SimpleQueue()
+    threading.Thread(target=_listen, args=(line, requests), daemon=True).start()
     while True:
-        (item,) = asked.get()
+        (item,) = requests.get()
         try:
-            told, is_done = work(item), True
+            result, is_done = work(item), True
         except Exception as error:
-            told, is_done = error, False
+            result, is_done = error, False
         try:
-            line.send((is_done, told))
+            line.send((is_done, result))
         except OSError:
             os._exit(1)
         except Exception:
             # An error of a library, with something in it that is no value.
-            line.send((False, _plain(told)))
+            line.send((False, _plain(result)))
 
 
-def _listen(line: Connection[Any, Any], asked: SimpleQueue[Any]) -> None:
+def _listen(line: Connection[Any, Any], requests: SimpleQueue[Any]) -> None:
     """Take what comes; end this process when nobody is there any more."""
     while True:
         try:
-            asked.put(line.recv())
+            requests.put(line.recv())
         except (EOFError, OSError):
             os._exit(0)
 
 
-def _plain(told: Any) -> Exception:
-    if isinstance(told, SimstoreError):
-        return SimstoreError(str(told))
-    return RuntimeError(f"{type(told).__name__}: {told}")
+def _plain(error: Any) -> Exception:
+    if isinstance(error, SimstoreError):
+        return SimstoreError(str(error))
+    return RuntimeError(f"{type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":

@@ -119,36 +119,36 @@ class PostgresDialect:
         self, connection: Connection, table: str, column: str, count: int
     ) -> list[int]:
         """Return numbers of the sequence of a column; others may take some in between."""
-        asked = f"SELECT nextval(pg_get_serial_sequence('{table}', '{column}')) "
-        rows = self.run(connection, asked + "FROM generate_series(1, ?)", (count,)).fetchall()
+        statement = f"SELECT nextval(pg_get_serial_sequence('{table}', '{column}')) "
+        rows = self.run(connection, statement + "FROM generate_series(1, ?)", (count,)).fetchall()
         return sorted(row[0] for row in rows)
 
     def largest_number(
         self, connection: Connection, table: str, column: str
     ) -> LargestNumber | None:
         """Return it, of one snapshot with the transactions that were under way."""
-        asked = (
+        statement = (
             f"SELECT coalesce((SELECT max({column}) FROM {table}), 0), "  # noqa: S608 - ours
             "coalesce((SELECT min(xid::text::bigint) "
             "FROM pg_snapshot_xip(pg_current_snapshot()) AS xid), "
             "pg_snapshot_xmax(pg_current_snapshot())::text::bigint), "
             "pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
         )
-        return LargestNumber(*self.run(connection, asked, ()).fetchone())
+        return LargestNumber(*self.run(connection, statement, ()).fetchone())
 
     def last_number(self, connection: Connection, table: str, column: str) -> int:
         """Return what the sequence of a column has given out."""
-        asked = f"SELECT pg_sequence_last_value(pg_get_serial_sequence('{table}', '{column}'))"
-        return int(self.run(connection, asked, ()).fetchone()[0] or 0)
+        statement = f"SELECT pg_sequence_last_value(pg_get_serial_sequence('{table}', '{column}'))"
+        return int(self.run(connection, statement, ()).fetchone()[0] or 0)
 
     def go_on_after(self, connection: Connection, table: str, column: str, last: int) -> None:
         """Let the sequence of a column go on."""
-        asked = (
+        statement = (
             f"SELECT setval(sequence, greatest(?, (SELECT max({column}) FROM {table}))) "  # noqa: S608
             f"FROM pg_get_serial_sequence('{table}', '{column}') AS sequence "
             f"WHERE sequence IS NOT NULL AND (? > 0 OR EXISTS (SELECT 1 FROM {table}))"
         )
-        self.run(connection, asked, (max(last, 1), last))
+        self.run(connection, statement, (max(last, 1), last))
 
     def plain(self, column: Column[Any]) -> str:
         """Return it with a cast."""
@@ -179,14 +179,14 @@ class PostgresDialect:
 
         References to nothing cannot be: the server holds to them.
         """
-        asked = (
+        statement = (
             "SELECT 'index ' || indexrelid::regclass FROM pg_index WHERE NOT indisvalid "
             "AND indrelid IN (SELECT oid FROM pg_class "
             "WHERE relnamespace = current_schema()::regnamespace) UNION ALL "
             "SELECT 'constraint ' || conname FROM pg_constraint WHERE NOT convalidated "
             "AND connamespace = current_schema()::regnamespace"
         )
-        for (problem,) in self.run(connection, asked, ()).fetchmany(20):
+        for (problem,) in self.run(connection, statement, ()).fetchmany(20):
             yield f"{problem} is not valid"
 
 

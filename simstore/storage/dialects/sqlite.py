@@ -99,8 +99,8 @@ class SqliteDialect:
 
     def last_number(self, connection: Connection, table: str, column: str) -> int:  # noqa: ARG002
         """Return what SQLite keeps beside a table that gives no number twice."""
-        asked = "SELECT seq FROM sqlite_sequence WHERE name = ?"
-        found = self.run(connection, asked, (table,)).fetchall()
+        statement = "SELECT seq FROM sqlite_sequence WHERE name = ?"
+        found = self.run(connection, statement, (table,)).fetchall()
         return int(found[0][0]) if found else 0
 
     def go_on_after(self, connection: Connection, table: str, column: str, last: int) -> None:

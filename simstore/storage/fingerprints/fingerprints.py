@@ -375,8 +375,8 @@ def lost_generations(connection: Connection) -> list[int]:
 def stray_links(connection: Connection, bits: int) -> int:
     """Return how many links name a document that is gone, in any generation."""
     links = fingerprint_tables(bits).links
-    there = select(document.c.document_id).where(document.c.document_id == links.c.document_id)
-    return count_rows(connection, links, ~there.exists())
+    owner = select(document.c.document_id).where(document.c.document_id == links.c.document_id)
+    return count_rows(connection, links, ~owner.exists())
 
 
 def tail_rows(

@@ -123,7 +123,7 @@ def test_reindex_changes_the_scheme_and_keeps_documents(shell: Shell) -> None:
         "asked\n0:harbour copy \n"
     )
     assert shell("reindex").text == "scheme simtool/1 stands\n"
-    assert shell("reindex", "--scheme", "web", "--bits", "128").text == "scheme web/1 stands\n"
+    assert shell("reindex", "--scheme", "web", "--bits", "128").text == "scheme web/2 stands\n"
     assert_sound(shell.folder / "simstore.db")
 
 

@@ -23,7 +23,7 @@ def test_samples_are_answered_in_their_order(ask: httpx.Client) -> None:
     matches = [[match["key"] for match in one["matches"]] for one in found["samples"]]
     assert matches == [["b"], ["a"]]
     assert (found["radius"], found["bits"], found["scheme"], found["stale"]) == (
-        10, 64, "web/1", None,
+        10, 64, "web/2", None,
     )  # fmt: skip
 
 

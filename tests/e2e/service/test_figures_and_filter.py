@@ -18,7 +18,7 @@ def test_the_store_in_numbers(ask: httpx.Client) -> None:
     add(ask, ("a", TEXT), ("b", TEXT))
     found = ask.get("/v1/stats").json()
     assert (found["document_count"], found["distinct_contents"]) == (2, 1)
-    assert ask.get("/v1/scheme").json()["scheme"] == "web/1"
+    assert ask.get("/v1/scheme").json()["scheme"] == "web/2"
     assert ask.get("/v1/rejects").json() == {"rejects": [], "more": False, "next": None}
     assert ask.get("/v1/runs", params={"limit": 1}).json()["runs"][0]["state"] == "running"
     assert ask.get("/v1/query-runs").json() == {"runs": []}

@@ -81,7 +81,7 @@ VALUES: dict[str, Any] = {
     "slots": 7,
     "reason": "a reason",
     "remedy": "a remedy",
-    "scheme": "web/1",
+    "scheme": "web/2",
     "revision": "0001",
     "expected": "0002",
     "detail": "a detail",

@@ -28,9 +28,9 @@ def test_record_with_other_known_answers_is_refused(scheme: WebScheme) -> None:
         open_scheme(replace(record, known_answers=record.known_answers[:-1]))
 
 
-@pytest.mark.parametrize("change", [{"version": 2}, {"name": "other"}])
+@pytest.mark.parametrize("change", [{"version": 3}, {"name": "other"}])
 def test_unknown_scheme_is_refused(change: dict[str, object]) -> None:
-    with pytest.raises(SchemeMismatch, match="known here: given/1, simtool/1, web/1"):
+    with pytest.raises(SchemeMismatch, match="known here: given/1, simtool/1, web/1, web/2"):
         make_scheme(replace(WebScheme().record(), **change))  # type: ignore[arg-type]
 
 

@@ -152,8 +152,8 @@ def test_known_answers_are_the_same_for_ever() -> None:
 
 def test_record_comes_back() -> None:
     made = Channels.of(["minhash"])
-    assert Channels.from_record(made.record(), made.sketching.normalization, "web/1") == made
-    old = Channels.from_record(None, made.sketching.normalization, "web/1")
+    assert Channels.from_record(made.record(), made.sketching.normalization, "web/2") == made
+    old = Channels.from_record(None, made.sketching.normalization, "web/2")
     assert old.names == ("simhash",)
 
 
@@ -166,14 +166,16 @@ def test_unknown_channels_are_refused(names: tuple[str, ...]) -> None:
 def test_folded_scripts_make_one_text_of_two(tmp_path: Path) -> None:
     simplified = "图书馆在旧仓库里开了门，读者可以借书、听讲座，也可以带孩子来玩。"
     traditional = "圖書館在舊倉庫裡開了門，讀者可以借書、聽講座，也可以帶孩子來玩。"
-    with create(tmp_path, SchemeChoice("web", han="simplified")) as store:
+    with create(tmp_path, SchemeChoice("web")) as store:
         store.add("a", simplified)
         (match,) = store.query(traditional)
         assert (match.distance, match.resemblance, match.containment) == (0, 1.0, 1.0)
         assert match.channels == BOTH
-    with Store.create(tmp_path / "plain.db") as store:
-        store.add("a", simplified)
-        assert store.query(traditional, min_resemblance=0.7) == []
+    apart = (SchemeChoice("web", han="keep"), SchemeChoice("web/1"))
+    for number, choice in enumerate(apart):
+        with Store.create(tmp_path / f"apart-{number}.db", scheme=choice) as store:
+            store.add("a", simplified)
+            assert store.query(traditional, min_resemblance=0.7) == []
 
 
 def test_a_kept_match_names_any_channels(tmp_path: Path) -> None:

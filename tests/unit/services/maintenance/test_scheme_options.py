@@ -77,7 +77,7 @@ def test_reindex_reads_the_stored_metadata(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("choice", "first", "second"),
     [
-        (SchemeChoice("web", han="simplified"), "圖書館裡的鐘", "图书馆里的钟"),
+        (SchemeChoice("web/1", han="simplified"), "圖書館裡的鐘", "图书馆里的钟"),
         (SchemeChoice("web", accents="strip"), "Café à Noël", "cafe a noel"),
         (SchemeChoice("web", stem="english"), "boats were running", "boat were runs"),
         (SchemeChoice("web", stopwords="builtin:de"), "der Hafen und die Boote", "Hafen Boote"),
@@ -87,13 +87,40 @@ def test_reindex_reads_the_stored_metadata(tmp_path: Path) -> None:
 def test_option_makes_one_of_two_texts(
     tmp_path: Path, choice: SchemeChoice, first: str, second: str
 ) -> None:
-    for number, scheme in enumerate((SchemeChoice("web"), choice)):
+    for number, scheme in enumerate((SchemeChoice(choice.name), choice)):
         (tmp_path / str(number)).mkdir()
         with create(tmp_path / str(number), scheme) as store:
             store.add_many([("first", first), ("second", second)], threads=1)
             same = fingerprint(store, "first") == fingerprint(store, "second")
             assert same == (scheme is choice)
             assert store.maintenance.fsck() == []
+
+
+def test_versions_of_the_scheme_fold_what_they_know(tmp_path: Path) -> None:
+    plain, hidden = "cheap boats in the harbour", "che\u200bap b\u043eats in the harbour"
+    same = {}
+    for name in ("web", "web/1", "web/2"):
+        (tmp_path / name.replace("/", "-")).mkdir()
+        with create(tmp_path / name.replace("/", "-"), SchemeChoice(name)) as store:
+            store.add_many([("first", plain), ("second", hidden)], threads=1)
+            same[name] = fingerprint(store, "first") == fingerprint(store, "second")
+            assert store.get("second").text == hidden
+            assert store.maintenance.check_options(SchemeChoice("web")) is None
+    assert same == {"web": True, "web/1": False, "web/2": True}
+    with pytest.raises(InvalidParameter, match="choose the scheme web/2"):
+        create(tmp_path, SchemeChoice("web/1", disguises="fold"))
+
+
+def test_reindex_moves_a_store_of_the_first_version_to_the_second(tmp_path: Path) -> None:
+    with create(tmp_path, SchemeChoice("web/1")) as store:
+        store.add_many([("cn", "图书馆里的钟停了"), ("tw", "圖書館裡的鐘停了")], threads=1)
+        assert fingerprint(store, "cn") != fingerprint(store, "tw")
+        assert store.maintenance.reindex(None) == "web/1"
+        assert store.maintenance.reindex(SchemeChoice("web")) == "web/2"
+        assert fingerprint(store, "cn") == fingerprint(store, "tw")
+        (found, other) = store.query("圖書館裡的鐘停了")
+        assert (found.resemblance, other.resemblance) == (1.0, 1.0)
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,214 @@
+"""What hides words from a program and not from a reader is folded, counted and located."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from simstore.text.disguises import IGNORABLE, KNOWN_DISGUISES, fold_disguises
+from simstore.text.located import located_units
+from simstore.text.normalization import DEFAULT, FOLDED
+from simstore.text.scanning import joined, texts_to_fold
+from simstore.text.shingles import tokens
+from simstore.text.words import terms
+
+CYRILLIC_E, CYRILLIC_A = "\u0435", "\u0430"
+
+
+def counts(text: str) -> dict[str, int]:
+    return fold_disguises(text).counts.counts()
+
+
+@pytest.mark.parametrize(
+    "point",
+    [0x200B, 0x3164, 0x115F, 0x1160, 0xFFA0, 0x180E, *range(0x2061, 0x2065),
+     *range(0x202A, 0x202F), *range(0x2066, 0x206A), 0xE0001, 0xE0020, 0xE007F, 0xAD, 0x200D],
+)  # fmt: skip
+def test_character_that_shows_nothing_is_dropped_within_a_word(point: int) -> None:
+    text = f"the wor{chr(point)}d goes on"
+    assert fold_disguises(text).text == "the word goes on"
+    assert terms(text, FOLDED) == ["the", "word", "goes", "on"]
+    assert IGNORABLE.fullmatch(chr(point))
+
+
+def test_hidden_characters_are_told_where_honest_texts_have_none() -> None:
+    assert counts("wo\u200brd") == {"hidden_characters": 1}
+    assert counts("w\u2060o\u202erd") == {"hidden_characters": 2}
+    # Soft hyphens, joiners, a mark of order, selectors of emoji, blanks of no width in Thai.
+    assert counts("co\u00adop क्\u200dष می\u200cخواهم \ufeffx ❤\ufe0f ภาษา\u200bไทย") == {}
+    assert counts("word \u200b word") == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        (f"ch{CYRILLIC_E}{CYRILLIC_A}p", "cheap"),
+        ("Всё пpивeт мир", "Всё привет мир"),
+        ("ὁ λoγoς", "ὁ λογος"),
+        ("fla\u0261ship", "flagship"),
+        ("это с ней", "это с ней"),
+        ("использовать diff и patch", "использовать diff и patch"),
+        ("μm αβγ Δx", "μm αβγ Δx"),
+        ("SMSка", "SMSка".replace("S", "\u0405").replace("M", "\u041c")),
+    ],
+)
+def test_words_of_mixed_scripts_get_the_letters_of_one(text: str, folded: str) -> None:
+    assert fold_disguises(text).text == folded
+    assert bool(counts(text)) == (text != folded)
+
+
+def test_single_letters_between_words_of_another_script_are_folded_and_not_told() -> None:
+    assert fold_disguises(f"the {CYRILLIC_A} dog").text == "the a dog"
+    assert counts(f"the {CYRILLIC_A} dog") == {}
+    assert counts("the \u0430\u0441\u0435 of it") == {"mixed_scripts": 1}
+
+
+def test_words_of_letters_of_several_other_scripts_are_folded() -> None:
+    # Cyrillic o, Armenian n and u, Cyrillic s, Greek o, Armenian n.
+    word = "\u043e\u0578\u057d\u0455\u03bf\u0578"
+    assert fold_disguises(f"the {word} of it").text == "the onuson of it"
+
+
+def test_words_that_could_be_of_both_scripts_go_with_their_neighbours() -> None:
+    # с, о, р, е: each of them is a letter that looks like a Latin one.
+    assert fold_disguises("the c\u043e\u0440\u0435 of it").text == "the cope of it"
+    assert fold_disguises("не в c\u043e\u0440\u0435 дело").text == "не в соре дело"
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("fish &amp; chips", "fish & chips"),
+        ("caf&eacute; &#99;&#x61;t", "café cat"),
+        ("&amp;eacute;", "&eacute;"),
+        ("a & b; R&D; &nosuchname;", "a & b; R&D; &nosuchname;"),
+        ("exam-\nple of a co\u00ad\n  operation", "example of a cooperation"),
+        ("exam\u2010\r\n   ple", "example"),
+        ("the Anglo-\nSaxon, pages 3-\n4, x-\nray", "the Anglo-\nSaxon, pages 3-\n4, x-\nray"),
+    ],
+)
+def test_entities_and_broken_words_are_made_whole(text: str, folded: str) -> None:
+    assert fold_disguises(text).text == folded
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("z\u0301\u0302\u0303\u0304a\u0300\u0301\u0302\u0303lgo", "zalgo"),
+        ("s\u0336t\u0336r\u0336u\u0336c\u0336k", "struck"),
+        ("t\u0309o\u0312w\u0313n", "town"),
+        ("Việt Nam, Cafe\u0301, ᾄδω, naïve", "Việt Nam, Cafe\u0301, ᾄδω, naïve"),
+        ("हिन्दी עִבְרִית العَرَبِيَّة ภาษาที่", "हिन्दी עִבְרִית العَرَبِيَّة ภาษาที่"),
+    ],
+)
+def test_marks_beyond_those_of_an_orthography_are_dropped(text: str, folded: str) -> None:
+    assert fold_disguises(text).text == folded
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("h e l l o ,   w o r l d !", "hello,   world!"),
+        ("see T H E  E N D now", "see THE  END now"),
+        ("h\u2009e\u2009l\u2009l\u2009o w\u2009o\u2009r\u2009l\u2009d", "hello world"),
+        ("搜 索 引 擎 判 断", "搜索引擎判断"),
+        ("a b c d e f g", "a b c d e f g"),
+        ("1 0  1 1  0 1  1 0", "1 0  1 1  0 1  1 0"),
+        ("x y\nz w\nu v", "x y\nz w\nu v"),
+        ("plan A or B", "plan A or B"),
+    ],
+)
+def test_spaced_letters_are_joined_where_words_keep_wider_gaps(text: str, folded: str) -> None:
+    assert fold_disguises(text).text == folded
+
+
+def test_plain_text_is_the_same_object() -> None:
+    for text in ("Plain words. R&D costs 3 - 4.", "Слова и words — 字典", ""):
+        folded = fold_disguises(text)
+        assert folded.text is text
+        assert folded.starts is None
+        assert not folded.counts.counts()
+
+
+@pytest.mark.parametrize("text", KNOWN_DISGUISES)
+def test_each_place_of_the_folded_text_is_known_in_the_given_one(text: str) -> None:
+    folded = fold_disguises(text)
+    if folded.starts is None or folded.ends is None:
+        return
+    assert len(folded.starts) == len(folded.ends) == len(folded.text) <= len(text)
+    assert (np.diff(folded.starts) >= 0).all()
+    assert (folded.ends > folded.starts).all()
+    assert int(folded.ends[-1]) <= len(text)
+
+
+def test_units_of_a_disguised_text_have_their_places_in_it() -> None:
+    text = f"Buy ch{CYRILLIC_E}\u200b{CYRILLIC_A}p bo-\nats &amp; 軟體"
+    units = located_units(text, FOLDED)
+    spans = zip(units.starts.tolist(), units.ends.tolist(), strict=True)
+    shown = [text[start:end] for start, end in spans]
+    assert shown == ["Buy", f"ch{CYRILLIC_E}\u200b{CYRILLIC_A}p", "bo-\nats", "軟", "體"]
+    plain = located_units("buy cheap boats 软体", DEFAULT)
+    assert units.hashes.tolist() == plain.hashes.tolist()
+
+
+def test_text_of_nothing_but_hidden_characters_keeps_its_term() -> None:
+    assert terms("\u200b\u2060", FOLDED) == ["\u200b\u2060"]
+    assert tokens(FOLDED.apply("\u200b")) == []
+
+
+def test_of_many_texts_those_with_something_to_fold_are_found() -> None:
+    texts = [
+        "plain & R&D - é-",
+        "a &amp; b",
+        "x",
+        "br-\noken",
+        "l e t   t e r",
+        "more – words",
+        "x y",
+        "",
+    ]
+    found = texts_to_fold(*joined([text.encode() for text in texts]))
+    assert found.tolist() == [1, 3, 4]
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["\u0301", "\u0336", "\U000e0041", "\u200b", "a ", "a  ", "b c   ", "&amp;", "&", "a-\n",
+     "ab-\ncd", f"a{CYRILLIC_E}", f"{CYRILLIC_A} ", f"z{CYRILLIC_A}b ", "\u00ad\n", "-",
+     "e\u0301\u0327", "字 ", "\n", "α\u0301", " \u2009"],
+)  # fmt: skip
+def test_steps_of_folding_grow_with_the_text_and_no_faster(unit: str) -> None:
+    """Folding twice the text takes twice the steps: calls and lines run, not seconds."""
+    steps = [steps_of(unit * count) for count in (2_000, 4_000)]
+    assert steps[1] <= 2.2 * steps[0] + 500
+
+
+def steps_of(text: str) -> int:
+    """Return how many lines of this module's functions run while a text is folded."""
+    import sys
+    from types import FrameType
+    from typing import Any
+
+    count = 0
+
+    def tracer(frame: FrameType, event: str, _: Any) -> Any:
+        nonlocal count
+        if "disguises" not in frame.f_code.co_filename:
+            return None
+        count += event == "line"
+        return tracer
+
+    fold_disguises("é &amp; x")  # the tables are made before
+    before = sys.gettrace()
+    sys.settrace(tracer)
+    try:
+        fold_disguises(text)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize("unit", ["\u0301", "\U000e0041", "a ", "b c   ", "&amp;", "ab-\ncd", " "])
+def test_megabytes_of_one_thing_are_folded(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit))
+    assert len(fold_disguises(text).text) <= len(text)
