@@ -221,7 +221,7 @@ def _judge_errors(answers: Answers, right: Answers) -> None:
             raise AssertionError(f"{question}: {answer[1][-1500:]}")
         if answer[0] == "error" and answer != right.get(question):
             _, kind, message = answer
-            if kind == "CorruptStore" and ("s.db" not in message or "simstore" not in message):
+            if kind == "CorruptStore" and ("s.db" not in message or "fsck" not in message):
                 raise AssertionError(f"{question}: {kind} names no place and no remedy: {message}")
             if not message.strip():
                 raise AssertionError(f"{question}: {kind} without a message")
