@@ -1,14 +1,40 @@
-"""simstore: a near-duplicate store for text, in one SQLite file that remembers.
+"""Near-duplicates of texts: one SQLite file that remembers them, and finds what is like them.
+
+A store has documents, each a text with a key. Ask it what is near a text, and how near:
 
 >>> from simstore import Store
->>> with Store.open("crawl.db", create=True) as store:
-...     store.add("a", "the text of a page")
-...     [match.key for match in store.query("the text of a page")]
+>>> with Store("crawl.db") as store:
+...     store.add("ferry", "The ferry to the island leaves at nine every morning.")
+...     store.add("bread", "Mix flour, water and salt, and let the dough rest for a day.")
+...     for match in store.query("The ferry to the island leaves at ten every morning."):
+...         print(match.key, round(match.resemblance, 1))
 'added'
-['a']
+'added'
+ferry 0.5
 
-All that callers pass or get is here: :class:`Store`, :class:`Client`, options, results, errors.
-Each is imported when it is first used, so that ``import simstore`` is cheap (PEP 562).
+Drop the near-duplicates of a list; the store of ``:memory:`` is gone at the end:
+
+>>> texts = ["Tickets are sold at the pier.", "Oats do not rise.", "Tickets are sold at the pier."]
+>>> with Store(":memory:") as store:
+...     summary = store.add_many(enumerate(texts), on_duplicate="skip")
+...     [texts[int(document.key)] for document in store.list()]
+['Tickets are sold at the pier.', 'Oats do not rise.']
+
+Where to go on::
+
+    Store(path)                     open a store, or make one; help(Store)
+    store.ingest("folder")          files, folders, patterns, archives, web crawls
+    store.add_many(documents)       pairs, records, DataFrames, data sets
+    store.query(text, limit=10)     what is near a text; query_many for many
+    store.check(paper)              which passages of a paper are in stored documents
+    store.clusters.build()          clusters; store.clusters.list().to_frame() reads them
+    store.expire("90d")             remove what was not seen for so long
+    store.export("corpus.jsonl")    write documents; part="unique" leaves duplicates out
+    Client(url)                     the same methods, asked of a server
+
+Options are keywords, or objects such as :class:`QueryOptions`. Results show themselves, and have
+``to_frame()``. Errors are :class:`SimstoreError`, and name the remedy. Everything that callers pass
+or get is here, and is imported when it is first used (PEP 562): ``import simstore`` is cheap.
 """
 
 from __future__ import annotations

@@ -89,11 +89,11 @@ def _converted(name: str, convert: Converter, value: Any) -> Any:
         shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
         # Of a choice the type need not be told.
         kind = "" if isinstance(value, str) and "one of" in str(error) else _kind_of(value)
-        raise InvalidParameter(f"{name} must be {error}, not {kind}{shown}") from None
+        raise InvalidParameter(f"{name} must be {error}, not {shown}{kind}") from None
 
 
 def _kind_of(value: Any) -> str:
-    return "" if value is None else f"{_article(type(value).__name__)}, "
+    return "" if value is None else f" ({_article(type(value).__name__)})"
 
 
 def _article(word: str) -> str:
@@ -168,6 +168,8 @@ def _words_of(kind: type) -> str:
     words: dict[type, str] = {Mapping: "a mapping", Iterable: "a list", Sequence: "a list"}
     if kind in words:
         return words[kind]
+    if kind.__name__ == "timedelta":
+        return "a timedelta, as '90d'"
     return "a path" if kind.__name__ == "PathLike" else _article(kind.__name__)
 
 

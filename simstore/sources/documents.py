@@ -181,7 +181,9 @@ def _of_record(given: Mapping[str, Any]) -> Document:
         )
     # What is empty, of any type, is as if it were not there.
     fields: dict[str, Any] = {
-        name: given[name] for name in _OTHER_FIELDS if given.get(name) not in (None, "", (), [], {})
+        name: given[name]
+        for name in _OTHER_FIELDS
+        if given.get(name) is not None and (given[name] or name not in ("metadata", "links"))
     }
     rest = {name: given[name] for name in given if name not in (key, text, *_OTHER_FIELDS)}
     if rest and isinstance(fields.get("metadata", {}), Mapping):

@@ -67,17 +67,42 @@ class Store(Changes, Queries, Documents):
     others; ``help(Store.clusters)`` tells of one.
     """
 
-    clusters: Part[Clusters] = Part("Clusters")
-    duplicates: Part[Duplicates] = Part("Duplicates")
-    evaluate: Part[Evaluate] = Part("Evaluate")
-    filters: Part[Filters] = Part("Filters")
-    fingerprints: Part[Fingerprints] = Part("Fingerprints")
-    maintenance: Part[Maintenance] = Part("Maintenance")
-    passages: Part[Passages] = Part("Passages")
-    rejects: Part[Rejects] = Part("Rejects")
-    runs: Part[Runs] = Part("Runs")
-    tokens: Part[Tokens] = Part("Tokens")
-    vocabulary: Part[Vocabulary] = Part("Vocabulary")
+    if TYPE_CHECKING:
+        # Checkers of types see what an attribute is, not how it is made.
+        @property
+        def clusters(self) -> Clusters: ...  # noqa: D102
+        @property
+        def duplicates(self) -> Duplicates: ...  # noqa: D102
+        @property
+        def evaluate(self) -> Evaluate: ...  # noqa: D102
+        @property
+        def filters(self) -> Filters: ...  # noqa: D102
+        @property
+        def fingerprints(self) -> Fingerprints: ...  # noqa: D102
+        @property
+        def maintenance(self) -> Maintenance: ...  # noqa: D102
+        @property
+        def passages(self) -> Passages: ...  # noqa: D102
+        @property
+        def rejects(self) -> Rejects: ...  # noqa: D102
+        @property
+        def runs(self) -> Runs: ...  # noqa: D102
+        @property
+        def tokens(self) -> Tokens: ...  # noqa: D102
+        @property
+        def vocabulary(self) -> Vocabulary: ...  # noqa: D102
+    else:
+        clusters = Part("Clusters")
+        duplicates = Part("Duplicates")
+        evaluate = Part("Evaluate")
+        filters = Part("Filters")
+        fingerprints = Part("Fingerprints")
+        maintenance = Part("Maintenance")
+        passages = Part("Passages")
+        rejects = Part("Rejects")
+        runs = Part("Runs")
+        tokens = Part("Tokens")
+        vocabulary = Part("Vocabulary")
 
     def __init__(
         self,

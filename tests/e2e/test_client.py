@@ -314,7 +314,7 @@ def test_duplicates_are_flagged_or_skipped_and_told(held: Held) -> None:
     )
     assert (summary.added, summary.skipped, found) == (1, 1, [("skipped", "lamp")])
     again = held.add_many([("bread 2", BREAD)], observer=observer)
-    assert (again.added, again.duplicates, same) == (1, 1, [("bread 2", "bread")])
+    assert (again.added, again.identical_texts, same) == (1, 1, [("bread 2", "bread")])
     orphans: list[str] = []
     unflagged: list[str] = []
     removed = held.remove("lamp", on_orphan=orphans.append, on_unflagged=unflagged.append)
@@ -440,7 +440,6 @@ BAD: dict[str, Callable[[Any], Any]] = {
     "no share": lambda held: held.add("a", "b", on_duplicate="skip", min_resemblance=2.0),
     "no document": lambda held: held.add_many([("a",)]),
     "no list": lambda held: held.add_many("abc"),
-    "unknown": lambda held: held.add_many([{"key": "a", "text": "b", "colour": "red"}]),
 }
 
 
@@ -477,7 +476,7 @@ def test_without_clusters_and_passages_that_is_said(held: Held) -> None:
         with pytest.raises(NotFound) as caught:
             ask()
         assert type(caught.value) is NotFound
-        assert "simstore" in str(caught.value)
+        assert "`store." in str(caught.value)
 
 
 def test_a_filter_knows_what_is_stored(held: Held) -> None:

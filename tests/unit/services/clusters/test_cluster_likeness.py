@@ -125,7 +125,7 @@ def test_store_that_cannot_tell_likeness(tmp_path: Path, options: dict[str, Any]
         store.add_many(notices().items(), threads=1)
         found = store.clusters.once()
         assert found.least == LeastShares(0.5)
-        name = "--no-text" if "text" in options else "--no-vocabulary"
+        name = "text=False" if "text" in options else "vocabulary=False"
         with pytest.raises(InvalidParameter, match=name):
             store.clusters.once(ClusterOptions(min_likeness=0.5))
 

@@ -439,7 +439,7 @@ def test_fsck_finds_damage(store: Store, tmp_path: Path, statement: str, told: s
     with Store.open(tmp_path / "s.db") as damaged:
         findings = [one for one in damaged.maintenance.fsck() if one.invariant == "clusters"]
         assert any(told in one.detail for one in findings), findings
-        assert {one.remedy for one in findings} == {"`simstore clusters --rebuild`"}
+        assert {one.remedy for one in findings} == {"`store.clusters.build(rebuild=True)`"}
         damaged.clusters.build(rebuild=True)
         assert damaged.maintenance.fsck() == []
 

@@ -1,0 +1,51 @@
+"""Programs as users write them; type checkers find nothing wrong with them."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from simstore import (
+    ClustersStatus,
+    Document,
+    Files,
+    IngestSummary,
+    Match,
+    QueryOptions,
+    QueryRun,
+    Results,
+    Store,
+    StoreProtocol,
+)
+
+
+def keys_near(held: StoreProtocol, text: str) -> list[str]:
+    """Work on a store and on a client of a server."""
+    return [match.key for match in held.query(text, radius=3, limit=10)]
+
+
+def ingest(store: StoreProtocol, folder: Path) -> int:
+    summary: IngestSummary = store.ingest(folder, collection="news", progress=True)
+    summary = store.add_many([("a", "text"), {"id": "b", "text": "b"}, Document("c", "text")])
+    summary = store.add_many({"a": "text"}, on_duplicate="skip")
+    summary = store.add_many(enumerate(["one", "two"]))
+    return summary.added
+
+
+def ask(store: StoreProtocol) -> Results[Match]:
+    run: QueryRun = store.query_many(["one text", "another"], min_resemblance=0.5)
+    for result in run:
+        for match in result:
+            print(match.key.upper(), match.distance)
+    run = store.query_many(Files("a.txt"), QueryOptions(radius=3))
+    return store.query("text", QueryOptions(radius=3), limit=1)
+
+
+def look_after(store: Store) -> ClustersStatus:
+    store.expire("90d")
+    store.expire(older_than=timedelta(days=90))
+    store.expire(not_seen_since=datetime(2026, 5, 1))
+    print(store.export("a.parquet", part="unique", format="auto").document_count)
+    print(store.maintenance.compact().bytes_after, store.runs.ingest()[0].added)
+    print(store.clusters.list().to_frame(), store.maintenance.scheme().bits)
+    return store.clusters.build(min_resemblance=0.5)

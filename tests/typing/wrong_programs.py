@@ -1,0 +1,27 @@
+"""Programs that are wrong, line by line; a type checker says so of each line that is marked."""
+
+from __future__ import annotations
+
+from simstore import Client, Store, StoreProtocol
+
+
+def wrong(store: Store, client: Client, held: StoreProtocol) -> None:
+    store.query("text", radius="3")  # wrong
+    store.query("text", radus=3)  # wrong
+    store.query(b"text")  # wrong
+    store.expire(90)  # wrong
+    store.add("key")  # wrong
+    store.add("key", "text", on_duplicate="drop")  # wrong
+    store.export("a.jsonl", format="xlsx")  # wrong
+    store.clusters.build(min_resemblance="high")  # wrong
+    store.ingest(5)  # wrong
+    store.querry("text")  # wrong
+    client.querry("text")  # wrong
+    client.query("text", radius="3")  # wrong
+    held.query("text", limit="all")  # wrong
+    held.clusters.listing()  # wrong
+    client.add_many([("a", "b")], threads="many")  # wrong
+
+
+def wrong_protocol(names: list[str]) -> StoreProtocol:
+    return names  # wrong
