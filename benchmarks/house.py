@@ -47,7 +47,7 @@ BEFORE = {
     "checks of the bounds of a resemblance": 4,
     "aliases of the callback of progress": 6,
 }
-_VARIADIC = {"Table", "execute", "group", "info", "select"}
+_VARIADIC = {"Table", "_words", "execute", "group", "info", "section", "select"}
 # Prints the files of `services` of which a function runs while a batch is checked and stored.
 _BATCH = """
 import sys
@@ -231,7 +231,8 @@ def classes_with_two_meanings(every: dict[str, Module]) -> list[str]:
 def long_calls(every: dict[str, Module]) -> list[ast.Call]:
     """Return the calls with eight positional arguments and more.
 
-    Calls that take a list by their nature do not count: columns, values of a statement or message.
+    Calls that take a list by their nature do not count: columns, options, words, values of a
+    statement or message.
     """
     return [
         node

@@ -1,4 +1,4 @@
-"""What a store does, and a server does not do for others."""
+"""Methods of a store that a server does not serve: each raises NotServed by its name."""
 
 from __future__ import annotations
 

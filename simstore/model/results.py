@@ -1,4 +1,4 @@
-"""How results show themselves, and the lists and streams they come in."""
+"""Results as text, as tables in a notebook, as DataFrames; the lists and streams they come in."""
 
 from __future__ import annotations
 

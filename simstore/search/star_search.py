@@ -32,7 +32,7 @@ _SECONDS_A_TEXT = 2e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
+class ComparedEdges:
     """What came of comparing a text with others.
 
     Attributes:
@@ -52,11 +52,11 @@ class Comparer(Protocol):
     def expect(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
         """Read what pairs are compared by that will be asked for next, most of them."""
 
-    def compare(self, text: int, others: NDArray[np.int64]) -> Compared:
+    def compare(self, text: int, others: NDArray[np.int64]) -> ComparedEdges:
         """Return which others a text has an edge to."""
 
 
-class Postings:
+class ColumnPostings:
     """Which rows that stand have a value of a column in common with another.
 
     Args:
@@ -122,7 +122,7 @@ class Postings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Signatures:
+class StarSignatures:
     """What tells which texts may have an edge.
 
     Attributes:
@@ -139,10 +139,10 @@ class Signatures:
         likely_equal: From so many equal values on an edge is likely: a matter of speed alone.
     """
 
-    bands: Postings
+    bands: ColumnPostings
     sketches: NDArray[np.uint16]
     sizes: NDArray[np.int64]
-    prints: Postings
+    prints: ColumnPostings
     print_bounds: NDArray[np.int64]
     print_texts: NDArray[np.int64]
     words: NDArray[np.uint64]
@@ -153,7 +153,7 @@ class Signatures:
 
 
 def search_stars(
-    signatures: Signatures,
+    signatures: StarSignatures,
     order: NDArray[np.int64],
     comparer: Comparer,
     on_progress: Progress | None = None,
@@ -208,7 +208,7 @@ def search_stars(
 class _Walk:
     """Takes texts in their order; whoever has no candidate stands at once."""
 
-    def __init__(self, signatures: Signatures, order: NDArray[np.int64]) -> None:
+    def __init__(self, signatures: StarSignatures, order: NDArray[np.int64]) -> None:
         self._signatures = signatures
         self._order = order
 
@@ -280,7 +280,7 @@ class _Walk:
 class _CompiledWalk(_Walk):
     """The same, compiled."""
 
-    def __init__(self, signatures: Signatures, order: NDArray[np.int64]) -> None:
+    def __init__(self, signatures: StarSignatures, order: NDArray[np.int64]) -> None:
         super().__init__(signatures, order)
         count = len(signatures.sizes)
         self._met = np.zeros(count, np.int64)
@@ -328,10 +328,9 @@ def _may_hold(text: Any, other: Any, sketch: Any, limits: Any, least_ratio: Any)
     return equal if equal >= limits[1] else _int(-1)
 
 
-def _meet(
-    text: Any, bands: Any, prints: Any, rows: Any, sketch: Any, state: Any, limits: Any, ratio: Any
-) -> Any:
+def _meet(text: Any, bands: Any, prints: Any, rows: Any, sketch: Any, state: Any, cut: Any) -> Any:
     """Find the candidates of a text; return how many, and the most equal values of one."""
+    limits, ratio = cut
     met, found, stamp = state
     stamp[0] += 1
     now = stamp[0]
@@ -402,7 +401,7 @@ def _next(
 ) -> Any:
     for turn in range(len(order)):
         text = order[turn]
-        count, _ = _meet(text, bands, prints, rows, sketch, state, limits, ratio)
+        count, _ = _meet(text, bands, prints, rows, sketch, state, (limits, ratio))
         if count:
             return turn, count
         _post(text, bands)
@@ -426,7 +425,7 @@ def _likely(
     stood = np.zeros(len(order), np.bool_)
     for turn in range(len(order)):
         text = order[turn]
-        count, most = _meet(text, bands, prints, rows, sketch, state, limits, ratio)
+        count, most = _meet(text, bands, prints, rows, sketch, state, (limits, ratio))
         for place in range(min(count, pairs.shape[1] - told)):
             pairs[0, told] = text
             pairs[1, told] = state[1][place]

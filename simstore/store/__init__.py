@@ -19,7 +19,7 @@ from simstore.storage import migrate
 from simstore.storage.engine import Database, Synchronous
 from simstore.store.changes import Changes
 from simstore.store.documents import Documents
-from simstore.store.opened import Opened, Part
+from simstore.store.opened import NamespaceAttribute, Opened
 from simstore.store.queries import Queries
 
 # How SQLite and SQLAlchemy write a database in memory.
@@ -92,17 +92,17 @@ class Store(Changes, Queries, Documents):
         @property
         def vocabulary(self) -> Vocabulary: ...  # noqa: D102
     else:
-        clusters = Part("Clusters")
-        duplicates = Part("Duplicates")
-        evaluate = Part("Evaluate")
-        filters = Part("Filters")
-        fingerprints = Part("Fingerprints")
-        maintenance = Part("Maintenance")
-        passages = Part("Passages")
-        rejects = Part("Rejects")
-        runs = Part("Runs")
-        tokens = Part("Tokens")
-        vocabulary = Part("Vocabulary")
+        clusters = NamespaceAttribute("Clusters")
+        duplicates = NamespaceAttribute("Duplicates")
+        evaluate = NamespaceAttribute("Evaluate")
+        filters = NamespaceAttribute("Filters")
+        fingerprints = NamespaceAttribute("Fingerprints")
+        maintenance = NamespaceAttribute("Maintenance")
+        passages = NamespaceAttribute("Passages")
+        rejects = NamespaceAttribute("Rejects")
+        runs = NamespaceAttribute("Runs")
+        tokens = NamespaceAttribute("Tokens")
+        vocabulary = NamespaceAttribute("Vocabulary")
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ class Opened(CheckedArguments):
 N = TypeVar("N", bound="Namespace")
 
 
-class Part(Generic[N]):
+class NamespaceAttribute(Generic[N]):
     """A namespace of a store, as an attribute. Of the class it is the namespace's class.
 
     Its module is imported when it is first used.

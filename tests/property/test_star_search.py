@@ -18,7 +18,7 @@ from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.search import star_search
 from simstore.search.resemblance import overlap
 from simstore.search.set_pool import SetPool
-from simstore.search.star_search import Compared, Postings, Signatures, search_stars
+from simstore.search.star_search import ColumnPostings, ComparedEdges, StarSignatures, search_stars
 from simstore.search.stars import FoundSpokes, spokes_among
 
 needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="Numba is not installed")
@@ -91,25 +91,25 @@ class Shares:
     def expect(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
         assert (first != second).all()
 
-    def compare(self, text: int, others: NDArray[np.int64]) -> Compared:
+    def compare(self, text: int, others: NDArray[np.int64]) -> ComparedEdges:
         pairs = {frozenset((text, other)) for other in others.tolist()}
         assert len(pairs) == len(others)
         assert not pairs & self.asked
         self.asked |= pairs
         shares = np.array([share(text, other, self.salt) for other in others.tolist()])
-        return Compared(shares >= 0.5, shares)
+        return ComparedEdges(shares >= 0.5, shares)
 
 
-def signatures(case: Case) -> Signatures:
+def signatures(case: Case) -> StarSignatures:
     count = len(case.sizes)
     texts = np.flatnonzero(case.sizes)
-    bands = Postings(
+    bands = ColumnPostings(
         (case.sketches[texts, place].astype(np.uint64) for place in range(3)), texts, count, 3
     )
     # Without any bits as a key, all fingerprints meet; the radius decides.
     columns = (np.zeros(len(case.words), np.uint64) for _ in range(1))
-    prints = Postings(columns, np.arange(len(case.words)), len(case.words), 1)
-    return Signatures(
+    prints = ColumnPostings(columns, np.arange(len(case.words)), len(case.words), 1)
+    return StarSignatures(
         bands=bands,
         sketches=case.sketches,
         sizes=case.sizes,

@@ -23,7 +23,7 @@ from simstore.search import table_lookup
 from simstore.search.set_pool import SetPool
 from simstore.search.sorted_tables import SortedTables
 from simstore.services.duplicates import edges
-from simstore.services.duplicates.comparison import Comparison
+from simstore.services.duplicates.comparison import CandidateComparison
 from simstore.storage.dialects.sqlite_file import SqliteFile
 from simstore.store import Store
 
@@ -239,13 +239,13 @@ def test_copies_of_what_is_stored_are_settled_by_their_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[int] = []
-    made = Comparison.edges
+    made = CandidateComparison.edges
 
-    def counting(comparison: Comparison, one: int, others: Any) -> Any:
+    def counting(comparison: CandidateComparison, one: int, others: Any) -> Any:
         compared.append(len(others))
         return made(comparison, one, others)
 
-    monkeypatch.setattr(Comparison, "edges", counting)
+    monkeypatch.setattr(CandidateComparison, "edges", counting)
     pages = [(f"{n}", "one page of many, word for word the same") for n in range(200)]
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(pages)

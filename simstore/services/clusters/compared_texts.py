@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from simstore.fingerprint.shingle_sets import ShingleSets
 from simstore.search.resemblance import EdgeRule, size_ratios
 from simstore.search.set_pool import SetPool
-from simstore.search.star_search import Compared
+from simstore.search.star_search import ComparedEdges
 from simstore.services.clusters.distinct_texts import Contents, read_shingles
 from simstore.services.open_store.open_store import Snapshot
 
@@ -42,7 +42,7 @@ class ByTexts:
         for start in range(0, len(texts), _READ_TEXTS):
             self._pool.hold(texts[start : start + _READ_TEXTS])
 
-    def compare(self, text: int, others: NDArray[np.int64]) -> Compared:
+    def compare(self, text: int, others: NDArray[np.int64]) -> ComparedEdges:
         """Return which others a text has an edge to."""
         parts = []
         for start in range(0, len(others), _READ_TEXTS):
@@ -53,7 +53,7 @@ class ByTexts:
         ratios = size_ratios(self._pool.sizes(others), self._pool.sizes(np.array([text])))
         features = self._held.feature_counts
         fewest = np.minimum(features[others], features[text])
-        return Compared(self._rule.holds(shares, ratios, fewest), shares)
+        return ComparedEdges(self._rule.holds(shares, ratios, fewest), shares)
 
     def _read(self, texts: NDArray[np.int64]) -> ShingleSets:
         numbers = self._held.document_ids[self._held.firsts[texts]].tolist()

@@ -16,7 +16,13 @@ from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.block_keys import BlockKeys, block_keys
 from simstore.search.likeness import TermVectors, alike_pairs, likenesses
 from simstore.search.resemblance import EdgeRule, size_ratios
-from simstore.search.star_search import Compared, Comparer, Postings, Signatures, search_stars
+from simstore.search.star_search import (
+    ColumnPostings,
+    ComparedEdges,
+    Comparer,
+    StarSignatures,
+    search_stars,
+)
 from simstore.search.stars import FoundSpokes
 from simstore.services.clusters.compared_texts import ByTexts
 from simstore.services.clusters.distinct_texts import Contents, read_shingles
@@ -129,27 +135,27 @@ class EdgeFinder:
             return ByTexts(self._snapshot, self._held, self._rule)
         return _BySketches(self._held, self._rule)
 
-    def _signatures(self, radius: int | None) -> Signatures:
+    def _signatures(self, radius: int | None) -> StarSignatures:
         """Return what tells which texts may have an edge."""
         held, count = self._held, len(self._held.firsts)
         sketched = self._snapshot.channels.has_word_sketches
         texts = np.flatnonzero(held.shingle_counts) if sketched else np.empty(0, np.int64)
-        bands = Postings((), texts, count, 0)
+        bands = ColumnPostings((), texts, count, 0)
         if sketched:
             packed = WORDS.layout(self._snapshot.connection, self._snapshot.scheme_id)
             layout = packed.layout if packed else self._snapshot.channels.layout
             if self._least.resemblance is not None and self._least.likeness is None:
                 layout = layout.enough_for(self._least.resemblance)
-            bands = Postings(_bands(held.sketches, texts, layout), texts, count, layout.bands)
+            bands = ColumnPostings(_bands(held.sketches, texts, layout), texts, count, layout.bands)
         owners, words = self._fingerprints() if radius is not None else self._no_fingerprints()
         keys = block_keys(self._snapshot.scheme.bits, radius or 0, len(owners))
         masks = _mask_words(keys, words.shape[1])
         rows = np.arange(len(owners))
-        prints = Postings(_keys(words, masks), rows, len(owners), len(masks))
+        prints = ColumnPostings(_keys(words, masks), rows, len(owners), len(masks))
         # Nothing but the vectors themselves tells what likeness two texts have.
         told = sketched and self._least.likeness is None
         fewest = self._rule.fewest_equal if told else 0
-        return Signatures(
+        return StarSignatures(
             bands=bands,
             sketches=held.sketches,
             sizes=held.shingle_counts,
@@ -296,13 +302,13 @@ class _BySketches:
     def expect(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
         """Do nothing: all sketches are there."""
 
-    def compare(self, text: int, others: NDArray[np.int64]) -> Compared:
+    def compare(self, text: int, others: NDArray[np.int64]) -> ComparedEdges:
         """Return what the estimates say."""
         held = self._held
         shares = estimates(held.sketches[others], held.sketches[text])
         ratios = size_ratios(held.shingle_counts[others], held.shingle_counts[[text]])
         fewest = np.minimum(held.feature_counts[others], held.feature_counts[text])
-        return Compared(self._rule.holds(shares, ratios, fewest), shares)
+        return ComparedEdges(self._rule.holds(shares, ratios, fewest), shares)
 
 
 class _ByLikeness:
@@ -324,14 +330,14 @@ class _ByLikeness:
         self._done, self._edges = set(), {}
         self._compare(pair_codes(first, second, self._total))
 
-    def compare(self, text: int, others: NDArray[np.int64]) -> Compared:
+    def compare(self, text: int, others: NDArray[np.int64]) -> ComparedEdges:
         """Return what is known of the pairs; those that are not are compared."""
         codes = [int(code) for code in _codes(text, others, self._total)]
         self._compare(np.array([code for code in codes if code not in self._done], np.int64))
         holds = np.array([code in self._edges for code in codes], np.bool_)
         found = [self._edges.get(code, (0.0, 0.0)) for code in codes]
         shares = np.array(found, np.float64).reshape(-1, 2)
-        return Compared(holds, shares[:, 0], shares[:, 1])
+        return ComparedEdges(holds, shares[:, 0], shares[:, 1])
 
     def _compare(self, codes: NDArray[np.int64]) -> None:
         if not len(codes):

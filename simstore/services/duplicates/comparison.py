@@ -60,7 +60,7 @@ class EdgeConditions:
     tells_resemblance: bool
 
 
-class Comparison:
+class CandidateComparison:
     """Decides of pairs of some texts, named by their places, whether they have an edge.
 
     Args:

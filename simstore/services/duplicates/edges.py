@@ -17,7 +17,12 @@ from simstore.fingerprint.shingle_sets import distinct
 from simstore.search.plan import check_radius
 from simstore.search.resemblance import EdgeRule, check_share
 from simstore.services.duplicates.candidate_text import CandidateText
-from simstore.services.duplicates.comparison import Basis, Comparison, EdgeConditions, Verified
+from simstore.services.duplicates.comparison import (
+    Basis,
+    CandidateComparison,
+    EdgeConditions,
+    Verified,
+)
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import Snapshot
@@ -156,9 +161,9 @@ class EdgeSearch:
         kept = [numbers[np.isin(numbers, there, assume_unique=True)] for numbers in found]
         return kept, of_number
 
-    def comparison(self, texts: Sequence[CandidateText]) -> Comparison:
+    def comparison(self, texts: Sequence[CandidateText]) -> CandidateComparison:
         """Return what decides of pairs of these texts."""
-        return Comparison(texts, self._conditions, self._sets)
+        return CandidateComparison(texts, self._conditions, self._sets)
 
     def _sets(self, texts: Mapping[bytes, CandidateText]) -> dict[bytes, NDArray[np.uint64]]:
         """Return shingle sets by digests."""

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.star_search import Postings
+from simstore.search.star_search import ColumnPostings
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.comparison import Verified
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
@@ -143,7 +143,7 @@ class SequentialEdges:
                 pairs.append((row_of[self._named[number]], np.array(rows, np.int64)))
         return pairs
 
-    def _postings(self) -> Postings:
+    def _postings(self) -> ColumnPostings:
         """Return the postings of the bands of all texts; none of which stands yet."""
         made = {
             one.digest: one.sketch
@@ -154,10 +154,10 @@ class SequentialEdges:
         if len(made) > 1:
             bands = self._search.candidates.bands(np.stack(list(made.values())))
         if bands is None:
-            return Postings((), np.empty(0, np.int64), 0, 0)
+            return ColumnPostings((), np.empty(0, np.int64), 0, 0)
         self._digests = {digest: row for row, digest in enumerate(made)}
         self._named = list(made)
-        return Postings(bands.T, np.arange(len(made)), len(made), bands.shape[1])
+        return ColumnPostings(bands.T, np.arange(len(made)), len(made), bands.shape[1])
 
 
 class _Near:
