@@ -26,6 +26,8 @@ Where to go on::
     store.ingest("folder")          files, folders, patterns, archives, web crawls
     store.add_many(documents)       pairs, records, DataFrames, data sets
     store.query(text, limit=10)     what is near a text; query_many for many
+    store.query(text, min_resemblance=0.8)    only what shares so much with it
+    store.get(match.key).text       the text of a match
     store.check(paper)              which passages of a paper are in stored documents
     store.clusters.build()          clusters; store.clusters.list().to_frame() reads them
     store.expire("90d")             remove what was not seen for so long

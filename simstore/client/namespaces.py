@@ -24,7 +24,7 @@ from simstore.model import (
     Story,
     Stream,
 )
-from simstore.model.arguments import CheckedArguments
+from simstore.model.arguments import Methods
 
 if TYPE_CHECKING:
     from simstore.client.connection import Connection
@@ -37,7 +37,7 @@ _MOST_DUPLICATES = 1_000
 _MOST_REJECTS = 10_000
 
 
-class RemoteNamespace(CheckedArguments):
+class RemoteNamespace(Methods):
     """Methods of a store, asked of a server."""
 
     def __init__(self, client: Connection) -> None:

@@ -15,7 +15,7 @@ from functools import cache, wraps
 from inspect import Parameter, signature
 from operator import index
 from types import FunctionType, NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, Unpack, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, Union, Unpack, get_args, get_origin
 
 from simstore.errors import InvalidParameter
 from simstore.errors.printing import printable
@@ -42,6 +42,19 @@ class CheckedArguments:
                 setattr(cls, name, classmethod(checked(member.__func__)))
             elif isinstance(member, FunctionType):
                 setattr(cls, name, checked(member))
+
+
+class Methods(CheckedArguments):
+    """A namespace: an attribute that holds methods, and says which when it is called itself."""
+
+    if not TYPE_CHECKING:
+
+        def __call__(self, *_args: Any, **_keywords: Any) -> Never:
+            """Raise TypeError: a namespace is no method."""
+            names = ", ".join(f"{name}()" for name in dir(self) if not name.startswith("_"))
+            raise TypeError(
+                f"{type(self).__name__} is a namespace; call one of its methods: {names}"
+            )
 
 
 def checked(function: F) -> F:

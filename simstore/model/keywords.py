@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
@@ -35,9 +35,47 @@ def check_names(verb: str, known: set[str], keywords: Mapping[str, Any]) -> None
     """Raise TypeError where a keyword is none that is known, as Python does."""
     for name in keywords:
         if name not in known:
-            from difflib import get_close_matches
-
-            near = get_close_matches(name, known, 1)
             names = ", ".join(sorted(known))
-            hint = f"did you mean {near[0]!r}?" if near else f"it takes {names}"
+            near = nearest(name, known)
+            hint = f"did you mean {near!r}? It takes {names}" if near else f"it takes {names}"
             raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}; {hint}")
+
+
+# Names that other packages have for ours, the most likely first.
+_OTHER_NAMES = {
+    "cluster": ("cluster_id",),
+    "clusters": ("cluster_count",),
+    "distance": ("radius",),
+    "documents": ("document_count",),
+    "duplicate_of": ("original",),
+    "duplicates": ("identical_texts", "duplicate_count"),
+    "force": ("replace",),
+    "id": ("cluster_id", "run_id", "document_id", "key"),
+    "k": ("limit", "radius"),
+    "max_distance": ("radius",),
+    "members": ("document_count",),
+    "n": ("limit",),
+    "num_perm": (),
+    "overwrite": ("replace",),
+    "score": ("resemblance",),
+    "similarity": ("min_resemblance", "resemblance"),
+    "size": ("member_count", "members"),
+    "threshold": ("min_resemblance",),
+    "top_k": ("limit",),
+}
+
+
+def nearest(name: str, known: Collection[str]) -> str | None:
+    """Return the known name that a caller most likely means, or None.
+
+    >>> from simstore.model.keywords import nearest
+    >>> nearest("threshold", {"threads", "min_resemblance"}), nearest("limits", {"limit"})
+    ('min_resemblance', 'limit')
+    """
+    for other in _OTHER_NAMES.get(name, ()):
+        if other in known:
+            return other
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 1, 0.75)
+    return near[0] if near else None

@@ -45,6 +45,21 @@ class Shown:
             parts.append(part)
         return f"{type(self).__name__}({', '.join(parts)})"
 
+    if not TYPE_CHECKING:
+        # Type checkers go by the fields.
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            from simstore.model.keywords import nearest
+
+            known = [one for one in dir(type(self)) if not one.startswith("_")]
+            near = nearest(name, known)
+            meant = f"did you mean {near!r}? " if near else ""
+            kind = type(self).__name__
+            raise AttributeError(
+                f"{kind} has no attribute {name!r}; {meant}It has {', '.join(known)}"
+            )
+
     def _repr_html_(self) -> str:
         rows = [(name, brief(value)) for name, value in told_fields(self)]
         return html_table(type(self).__name__, ("", ""), rows)

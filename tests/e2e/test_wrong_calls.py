@@ -160,3 +160,21 @@ def test_what_may_as_well_be_written_is_taken(held: StoreProtocol) -> None:
     assert [match.key for match in held.query(TEXT, channels="simhash")] == wanted  # type: ignore[arg-type]
     assert not held.query(TEXT, where={"lang": "en"})
     assert [one.key for one in held.seen(digest=held.get("ferry").digest)] == ["ferry"]
+
+
+def test_names_that_other_packages_have_are_answered_by_ours(held: StoreProtocol) -> None:
+    loose: Any = held
+    with pytest.raises(TypeError, match=r"did you mean 'min_resemblance'\? It takes "):
+        loose.query(TEXT, threshold=0.8)
+    with pytest.raises(TypeError, match=r"did you mean 'min_resemblance'"):
+        loose.add_many([("a", TEXT)], threshold=0.8)
+    with pytest.raises(AttributeError, match=r"did you mean 'document_count'\? It has "):
+        _ = loose.stats().documents
+    with pytest.raises(AttributeError, match=r"no attribute 'text'; It has |It has .*\bkey\b"):
+        _ = loose.query(TEXT)[0].text
+
+
+def test_a_namespace_that_is_called_names_its_methods(held: StoreProtocol) -> None:
+    loose: Any = held
+    with pytest.raises(TypeError, match=r"is a namespace; .*\blist\(\)"):
+        loose.duplicates()
