@@ -216,12 +216,14 @@ def format_option(*others: str, default: str = "table", text: str | None = None)
     """Return the option ``--format``.
 
     Args:
-        others: Formats of this command besides those that all have.
+        others: Formats of this command; those that all have need not be among them.
         default: The format where none is asked for.
         text: The help; None: the usual one.
     """
     text = text or "How to write the result: for people, as one JSON value, an object a line, CSV."
-    return choice("--format output_format", (*FORMATS, *others), text, default=default)
+    return choice(
+        "--format output_format", tuple(dict.fromkeys((*FORMATS, *others))), text, default=default
+    )
 
 
 # The option of what asks before it is done.

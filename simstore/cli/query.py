@@ -93,7 +93,7 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 )
 @section(
     "Answer",
-    format_option("simtool"),
+    format_option(*RENDERERS),
     option(
         "--verify/--no-verify",
         "Tell resemblance and containment, from the texts or else from the sketches.",

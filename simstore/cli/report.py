@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.messages import log
-from simstore.cli.options import common_options, format_option, open_store
+from simstore.cli.options import FORMATS, common_options, format_option, open_store
 from simstore.cli.output import check_output, time_text
 from simstore.cli.parameters import choice, command, completed, flag, option
 from simstore.cli.results import limited, print_items
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.argument(
     "run_id", required=False, type=int, metavar="[RUN]", shell_complete=completed("run")
 )
-@format_option("simtool", "html", default="simtool")
+@format_option(*RENDERERS, "html", default="simtool")
 @option(
     "-o --output",
     "Where to write; - is standard output.  [default: result.txt; with --format html: result.html; "
@@ -88,7 +88,7 @@ def report(
 def _print_list(runs: Iterable[dict[str, Any]], output_format: str) -> None:
     print_items(
         limited(runs, _LISTED, "runs"),
-        "table" if output_format in ("simtool", "html") else output_format,
+        output_format if output_format in FORMATS else "table",
         columns=("run", "started", "sources", "radius", "samples", "matches"),
         row=lambda run: (
             run["run_id"],

@@ -38,7 +38,7 @@ class Channel:
     sketching: str | None = None
     store_part: str
     is_kept: bool = True
-    is_default: bool = True
+    is_default: bool = False
 
 
 CHANNELS = (
@@ -46,12 +46,14 @@ CHANNELS = (
         name="simhash",
         finds="fingerprints, all within a radius is found",
         store_part="simstore.services.channels.fingerprint_part:FingerprintPart",
+        is_default=True,
     ),
     Channel(
         name="minhash",
         finds="sketches, what resembles is found with high probability",
         sketching="simstore.fingerprint.sketching:Sketching",
         store_part="simstore.services.channels.sketch_part:SketchPart",
+        is_default=True,
     ),
     Channel(
         name="sentences",
@@ -59,7 +61,6 @@ CHANNELS = (
         "passage index",
         store_part="simstore.services.query.sentence_channel:SentencePart",
         is_kept=False,
-        is_default=False,
     ),
 )
 NAMES = tuple(one.name for one in CHANNELS)

@@ -148,3 +148,15 @@ def test_csv_has_a_header_and_whole_rows(shell: Shell, name: str) -> None:
     header, *rows = csv.reader(io.StringIO(text))
     assert all(" " not in field for field in header)
     assert all(len(row) == len(header) for row in rows)
+
+
+def test_query_and_report_offer_each_format_that_renders_results() -> None:
+    from simstore.reports.formats import RENDERERS
+
+    for name in ("query", "report"):
+        context = click.Context(main)
+        found = main.get_command(context, name)
+        assert found is not None
+        (option,) = [one for one in found.params if one.name == "output_format"]
+        assert isinstance(option.type, click.Choice)
+        assert set(RENDERERS) <= set(option.type.choices), name
