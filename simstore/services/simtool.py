@@ -1,4 +1,4 @@
-"""The course tool: two files of pages to ``result.txt``, without a store.
+"""The course tool: find near-duplicate pages of two files for ``result.txt``, without a store.
 
 Whole files are read and their words numbered by array operations, a part a thread; ranks, rows of
 the hash table and verification are a store's.

@@ -1,4 +1,4 @@
-"""The fingerprints of a generation within a radius of others: one by one, or many at once.
+"""Look up fingerprints within a radius in one generation, for one query or many at once.
 
 Whatever engine finds candidates (postings in pages or in the tail, sorted tables, a scan), the
 answer is the same: those whose distance is at most the radius, each once.

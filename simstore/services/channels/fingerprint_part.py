@@ -1,4 +1,4 @@
-"""The store part of ``simhash``: fingerprints of the generation that stands."""
+"""Storage of the ``simhash`` channel: write, delete and pack the fingerprints of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Channel 1: from texts to the stored fingerprints within the radius."""
+"""SimHash search: find the stored fingerprints within the radius of each query text."""
 
 from __future__ import annotations
 

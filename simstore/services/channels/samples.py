@@ -1,4 +1,4 @@
-"""Samples with what is made of them: fingerprints, shingles and sketches."""
+"""Query samples with the fingerprints, shingles and sketches computed from their texts."""
 
 from __future__ import annotations
 

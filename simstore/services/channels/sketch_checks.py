@@ -1,4 +1,4 @@
-"""Check a channel of sketches: sketches against the texts, packed bands against the sketches."""
+"""Check a sketch (MinHash) channel: sketches against texts, packed bands against sketches."""
 
 from __future__ import annotations
 

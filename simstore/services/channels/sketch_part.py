@@ -1,4 +1,4 @@
-"""The store part of channels of sketches: ``minhash``, and others with tables of their own."""
+"""Storage of a sketch channel such as ``minhash``: write, delete, pack and check sketches."""
 
 from __future__ import annotations
 

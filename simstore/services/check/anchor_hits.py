@@ -1,4 +1,4 @@
-"""Hits of a paper's grams in sources, and the texts around them."""
+"""Locate a submitted paper's n-grams in source documents, and cut out the text around each hit."""
 
 from __future__ import annotations
 

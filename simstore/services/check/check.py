@@ -1,4 +1,4 @@
-"""Check papers: which of their passages are in stored documents, and where there."""
+"""Check submitted papers for passages that also occur in stored documents (text reuse)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the passage index for a check: candidates, postings, texts."""
+"""Read access to the passage index for a paper check: anchor postings, passages and texts."""
 
 from __future__ import annotations
 

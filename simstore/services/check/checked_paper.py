@@ -1,4 +1,4 @@
-"""From the copies in a paper to its passages, its sources and its totals."""
+"""Build the result of a paper check from the copies found: passages, sources and totals."""
 
 from __future__ import annotations
 

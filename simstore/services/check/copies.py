@@ -1,4 +1,4 @@
-"""Find the copies in a paper: from the anchors that it shares with sources to aligned stretches.
+"""Find copied text in a paper: align it with the sources that share n-grams (anchors) with it.
 
 Three steps. First the grams that are not everywhere are looked up, and what they hit is gathered
 into regions. Sources with a region of several hits are aligned in full; of those with single hits,

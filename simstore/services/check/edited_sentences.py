@@ -1,4 +1,4 @@
-"""Copies of single sentences in which words or characters were changed."""
+"""Find single sentences of a paper that were copied with some words or characters changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Units and symbols of a paper and of its sources, as they are compared."""
+"""Tokens ("units") of a submitted paper and its sources, encoded as symbols for comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The passage index: made from the kept texts, dropped, brought into one segment, told of."""
+"""Build, drop, compact and describe the passage index of a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences of stored documents that are like those of a text, though words in them were changed.
+"""Find stored sentences similar to those of a text, even where words in them were changed.
 
 The least common terms of the text's sentences are looked up. A stored sentence is a candidate where
 it has two terms in common with one of the text, or a rare one and a unit beside it. The texts

@@ -1,4 +1,4 @@
-"""Cluster: stars of verified edges to a canonical document.
+"""Cluster a store's documents: stars of verified edges to a canonical document.
 
 Nothing is stored: the clusters are those of the moment.
 """

@@ -1,4 +1,4 @@
-"""The documents of a store as clustering needs them: each distinct text once."""
+"""Read the documents of a store for clustering, with each distinct text once."""
 
 from __future__ import annotations
 

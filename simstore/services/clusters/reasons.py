@@ -1,4 +1,4 @@
-"""Why a document is in its cluster, in words."""
+"""Explain in words why a document is in its cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keep the clusters of a store: make them, bring them up to date, forget them."""
+"""Create, update and drop the clusters that a store keeps."""
 
 from __future__ import annotations
 

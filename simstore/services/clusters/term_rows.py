@@ -1,4 +1,4 @@
-"""The terms of stored documents: counts of many pages as one, and weighted vectors."""
+"""Term counts of stored documents, merged across batches, and their weighted term vectors."""
 
 from __future__ import annotations
 

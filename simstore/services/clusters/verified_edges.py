@@ -1,4 +1,4 @@
-"""Verified edges: which distinct texts of a store are alike enough."""
+"""Find verified edges: the pairs of distinct texts in a store that are similar enough."""
 
 from __future__ import annotations
 

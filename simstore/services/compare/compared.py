@@ -1,4 +1,4 @@
-"""Options of a comparison, and two texts as the algorithms see them."""
+"""Options of a comparison, and two texts prepared for the similarity measures."""
 
 from __future__ import annotations
 

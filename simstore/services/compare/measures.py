@@ -1,4 +1,4 @@
-"""Measures of a comparison: what each algorithm computes of two texts."""
+"""The similarity measures of a comparison, from digests and SimHash to cosine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text as edges are looked for from it: what the channels and the verification need of it."""
+"""A text whose verified edges are sought, with its digest, fingerprint and sketch."""
 
 from __future__ import annotations
 

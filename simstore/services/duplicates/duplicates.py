@@ -1,4 +1,4 @@
-"""Duplicates that a check before the insert found: those that lose their original, and all."""
+"""List recorded duplicates, and release those whose original is removed or changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Candidates for edges: fingerprints within a radius, sketches that agree in a band, one text."""
+"""Find candidate edges: fingerprints within the radius, a shared band, or the same text."""
 
 from __future__ import annotations
 

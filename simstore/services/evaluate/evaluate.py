@@ -1,4 +1,4 @@
-"""Evaluation of a store against labelled pairs, and its exact join."""
+"""Evaluate a store's matches against labelled pairs, and find its similar pairs exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents of a store as evaluation needs them, and their pairs scored by every method."""
+"""Read a store's documents for an evaluation, and score their pairs by every method."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels by the rows of a store's documents, in a tuning part and a test part."""
+"""Map evaluation labels to a store's documents, and split these into tuning and test parts."""
 
 from __future__ import annotations
 

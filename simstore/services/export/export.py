@@ -1,4 +1,4 @@
-"""Export: the documents of a store, or one a cluster, or the rest, to a file."""
+"""Export the documents of a store to a file: all, one for each cluster, or the others."""
 
 from __future__ import annotations
 

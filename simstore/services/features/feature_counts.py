@@ -1,4 +1,4 @@
-"""Feature counts of stored documents and their part in the vocabulary."""
+"""Feature counts of stored documents, and the changes that they make to the vocabulary."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stores of fingerprints alone: add them, remove them."""
+"""Add and remove the fingerprints of a store without documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check what is recorded beside the documents: history, duplicates, clusters, tokens, replies."""
+"""Check records beside the documents: history, duplicates, clusters, access tokens, replies."""
 
 from __future__ import annotations
 

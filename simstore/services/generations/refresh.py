@@ -1,4 +1,4 @@
-"""Generations: a new vocabulary frozen, all fingerprints made anew beside the old, one switch.
+"""Refresh: rebuild all fingerprints with the present vocabulary, as a new generation.
 
 Several processes may refresh at once: each takes the next documents that have no fingerprint in
 the generation under construction, in a transaction of its own, until none is left. A process that

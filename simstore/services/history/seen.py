@@ -1,4 +1,4 @@
-"""Tell whether a key or a content was seen, and what became of it."""
+"""Look up whether a key or a text was seen before, and whether it was stored or skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Update times, versions and links of the documents of a batch.
+"""Compute the visit times, versions and links that a batch of documents adds to the history.
 
 Told record by record in their order, so that the size of a batch changes nothing.
 

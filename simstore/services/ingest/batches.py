@@ -1,4 +1,4 @@
-"""One batch of documents into the store, in one transaction."""
+"""Store one batch of documents in one transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check and insert: the documents of a batch, each looked for before it is stored."""
+"""Check the documents of a batch for near-duplicates, and insert or skip each one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide of each document of a batch: added, updated, unchanged, or a duplicate.
+"""Decide for each document of a batch: added, updated, unchanged or duplicate.
 
 Decided in the order of the documents, as if each were stored before the next is looked at, so that
 the size of a batch never changes the outcome.

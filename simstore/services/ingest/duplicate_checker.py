@@ -1,4 +1,4 @@
-"""Check before the insert: is a document a duplicate of one that is stored?
+"""Check new documents for stored near-duplicates before they are inserted.
 
 Decided in the order of the documents, as if each were stored before the next is looked at. A
 duplicate points at an *original* that it has a verified edge to: a document that is not flagged

@@ -1,4 +1,4 @@
-"""Write what a batch tells of duplicates: those found, those stored after all, and orphans."""
+"""Update the duplicate records after a batch: those found, those stored after all, orphans."""
 
 from __future__ import annotations
 

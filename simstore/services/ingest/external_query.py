@@ -1,4 +1,4 @@
-"""The rows of a query to another database, as a source."""
+"""A source that reads the rows of an SQL query on another database as records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ingest: sources to documents, in batches that commit with their place in the source.
+"""Ingest sources: read, prepare and commit their documents in batches, resumable after a stop.
 
 A reader cuts sources into batches; threads prepare them (decode, count, fingerprint, compress);
 one writer commits them in the order of the sources, several to a transaction while they come fast.

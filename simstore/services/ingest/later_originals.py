@@ -1,4 +1,4 @@
-"""Settle the documents of which an earlier original comes later.
+"""Reassign duplicates when a document stored later turns out to be their original.
 
 A document that is stored, or was there before it was known to be, may come before originals that it
 is like, by the rule of :mod:`simstore.services.history.originals`. Those are its duplicates from

@@ -1,4 +1,4 @@
-"""Options of an ingest, and the progress that it reports."""
+"""Options of an ingest, and the callbacks that report its progress."""
 
 from __future__ import annotations
 

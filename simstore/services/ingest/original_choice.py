@@ -1,4 +1,4 @@
-"""Choose the original of a new document among stored ones that are alike.
+"""Choose the original of a new document among similar stored documents.
 
 Where links decide, the rule is that of `show` (:mod:`simstore.services.history.originals`). Else a
 document that comes before all that it is like is an original, and any other is a duplicate of the

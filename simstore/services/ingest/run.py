@@ -1,4 +1,4 @@
-"""A run of an ingest: what it has counted, and how its batches are committed."""
+"""An ingest run: its counts so far, and the commit of its batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sources cut into batches of records, with the place in each source that a batch reaches."""
+"""Cut sources into batches of records, each with the position reached in its sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests that are written together: prepared before their transaction, told of after it.
+"""Prepare groups of write requests, and record their replies by idempotency key.
 
 A request may have a name, its idempotency key: it is done once, and answered as often as it comes.
 """

@@ -1,4 +1,4 @@
-"""Copy a store into another database, of whatever kind: in steps that a kill cannot undo."""
+"""Copy a store into another database of any kind, in steps that survive a kill."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Caches of the sketches of a channel, kept from query to query."""
+"""In-memory caches of the sketches and bands of a channel, kept between queries."""
 
 from __future__ import annotations
 

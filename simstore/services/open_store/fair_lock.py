@@ -1,4 +1,4 @@
-"""Turns of threads that want the same: in the order in which they came, or for a while each."""
+"""Locks for threads: a fair (FIFO) lock, and one that a thread may retake for a while."""
 
 from __future__ import annotations
 

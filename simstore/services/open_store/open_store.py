@@ -1,4 +1,4 @@
-"""A store that is open: its database, its scheme, and what a writer remembers between batches."""
+"""An open store: its database, its schemes, and its caches in this process."""
 
 from __future__ import annotations
 

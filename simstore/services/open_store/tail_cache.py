@@ -1,4 +1,4 @@
-"""The fingerprints of a tail in memory, for a writer that looks up what it adds."""
+"""An in-memory cache of the tail (fingerprints not yet packed), for a writer's look-ups."""
 
 from __future__ import annotations
 

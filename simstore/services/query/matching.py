@@ -1,4 +1,4 @@
-"""From samples to matches: all channels, filters, verification, order."""
+"""Match samples with stored documents: combine all channels, then filter, verify and sort."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Query: samples to fingerprints, fingerprints to candidates, candidates to verified matches."""
+"""Run a query: find the stored documents near each sample (query text)."""
 
 from __future__ import annotations
 

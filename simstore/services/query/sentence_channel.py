@@ -1,4 +1,4 @@
-"""The channel of sentences: documents with a sentence like the one that a short sample is."""
+"""The sentence channel: find documents that contain a sentence similar to a short sample."""
 
 from __future__ import annotations
 

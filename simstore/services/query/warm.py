@@ -1,4 +1,4 @@
-"""Read into memory what queries go by, before they are asked."""
+"""Load the query indexes of a store into memory before the first query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remove documents and everything that stands for them."""
+"""Remove documents and all that is derived from them, such as fingerprints and sketches."""
 
 from __future__ import annotations
 

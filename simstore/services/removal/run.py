@@ -1,4 +1,4 @@
-"""Removals are recorded as runs, as ingests are."""
+"""Record each removal of documents as a run, as each ingest is."""
 
 from __future__ import annotations
 

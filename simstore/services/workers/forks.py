@@ -1,4 +1,4 @@
-"""Processes forked from this one, where that is safe: they have all that it has imported.
+"""Fork worker processes from this one, where that is safe; a fork shares its imported modules.
 
 A fork takes milliseconds where a new process takes a second to import what it needs. It is safe
 in a program that has one thread, and nothing open that does not survive a fork, as connections to

@@ -1,4 +1,4 @@
-"""Worker processes: work on many items, done by this process and others, in the order of the items.
+"""A pool of worker processes that share many items and return results in the items' order.
 
 Python computes in one thread at a time, so what computes in Python needs processes to use several
 processors. A worker opens the store for itself, reads the same snapshot, and answers item by item.
