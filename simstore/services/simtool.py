@@ -59,7 +59,7 @@ class _Part:
 
 
 def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
-    """Return the result of each page of ``sample.txt`` among those of ``article.txt``.
+    """Return the matches of each page of ``sample.txt`` among the pages of ``article.txt``.
 
     Args:
         folder: Holds ``stopwords.txt``, ``hashvalue.txt``, ``article.txt`` and ``sample.txt``.

@@ -46,7 +46,7 @@ def pack_long_tail(opened: OpenStore, *, is_busy: bool = False) -> bool:
 
 
 def longest_tail(packed_count: int, *, is_busy: bool = False) -> int:
-    """Return how long a tail may be beside so much that is packed.
+    """Return the longest tail allowed beside a number of packed fingerprints.
 
     Args:
         packed_count: Fingerprints, or sketches, that are packed.

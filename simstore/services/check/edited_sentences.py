@@ -44,7 +44,7 @@ def edited_sentences(paper: PaperUnits, found: Iterable[LikeSentence]) -> list[F
 
 
 def surroundings(alike: Iterable[LikeSentence]) -> int:
-    """Return in how many different surroundings sentences stand.
+    """Count the different surroundings (text before and after) in which sentences stand.
 
     Two are in one where the same text is before them, or behind them.
     """

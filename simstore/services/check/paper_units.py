@@ -22,7 +22,7 @@ _TOGETHER = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Runs of t units of the paper, of one kind; every one that there is.
+    """All runs of t units of the paper, each of one kind (words or characters).
 
     A source that has the same run has chosen, as its anchor, a gram with the least hash of the
     run's grams: robust winnowing chooses among equals, and nothing else.

@@ -23,7 +23,7 @@ from simstore.storage.fingerprints import fingerprints
 
 
 class EdgeCandidates:
-    """Finds what may have an edge to a text, by the channels of a store.
+    """Finds the documents that may have an edge to a text, by the channels of a store.
 
     Args:
         snapshot: The store in a transaction.

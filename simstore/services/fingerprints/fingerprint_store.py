@@ -43,7 +43,7 @@ def add_fingerprints(
     *,
     apart: int | None = None,
 ) -> int:
-    """Add fingerprints; return how many were not there.
+    """Add fingerprints; return how many were new.
 
     Many at once go straight into pages, at any size of the store.
 

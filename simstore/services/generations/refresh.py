@@ -101,7 +101,7 @@ def _begin(snapshot: Snapshot) -> GenerationRow:
 
 
 def freeze(snapshot: Snapshot) -> GenerationRow:
-    """Begin a generation with the vocabulary as it is now."""
+    """Begin a generation, and freeze the ranks or frequencies of the present vocabulary for it."""
     connection = snapshot.connection
     deltas.merge(connection, snapshot.scheme_id)
     generation_id = generations.add_generation(

@@ -19,7 +19,7 @@ from simstore.storage.history import Times
 def let_go(
     connection: Connection, batch: PreparedBatch, decisions: Decisions
 ) -> ReleasedDuplicates:
-    """Forget what keys were that have another text now, and what duplicated their old one.
+    """Drop the duplicate records of keys that get another text, and release their duplicates.
 
     To be called before the documents of a batch are written, and before those that left go.
     """

@@ -82,7 +82,7 @@ def commit(
     *,
     ends_run: bool,
 ) -> None:
-    """Write batches, their rejections and their places in the sources in one transaction.
+    """Write batches, their rejections and their source positions in one transaction.
 
     Other processes write beside it where the database lets them and they decide of other things.
     """

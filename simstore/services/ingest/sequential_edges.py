@@ -86,7 +86,7 @@ class SequentialEdges:
         return {number: edge for number, edge in edges.items() if number != own}
 
     def put(self, place: int) -> None:
-        """Let a text stand, for those after it."""
+        """Add a text to those that later texts are compared with."""
         if place in self._put:
             return
         self._put.add(place)
@@ -161,7 +161,7 @@ class SequentialEdges:
 
 
 class _Near:
-    """Which of some texts have fingerprints within the radius, asked of those that were put.
+    """A look-up of fingerprints within the radius, among the texts that were put.
 
     Args:
         candidates: Says which are near.

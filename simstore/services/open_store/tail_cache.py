@@ -49,7 +49,7 @@ class TailCache:
         self.kept: CachedNearTail | None = None
 
     def forget(self) -> None:
-        """Forget the tail: what was added to it is not there."""
+        """Drop the cached tail: fingerprints added to it were rolled back."""
         self.kept = None
 
     def current(self, row: GenerationRow) -> GrowingTables | None:

@@ -30,7 +30,7 @@ _MOST_CHARACTERS = 1_024
 
 @dataclass(frozen=True, slots=True)
 class FoundSentence:
-    """The sentence of a document that is most like one of the sample.
+    """The sentence of a document that is most similar to one of the sample.
 
     Attributes:
         start: Its first character in the document's text.
@@ -55,7 +55,7 @@ class SentencePart(StorePart):
 
 
 class SentenceChannel:
-    """Finds the documents that have a sentence of a short sample, or one much like it."""
+    """Finds the documents that have a sentence of a short sample, or a similar one."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._index = StoredPassages(snapshot)

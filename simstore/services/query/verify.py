@@ -67,7 +67,7 @@ class Verifier:
         return {number: found[digest] for number, digest in digests.items() if digest in found}
 
     def read_ahead(self, document_of: Mapping[bytes, int]) -> None:
-        """Read texts that will be compared with samples, all at once.
+        """Read the texts that will be compared with samples, all at once.
 
         Args:
             document_of: Their digests, and a document that has each.

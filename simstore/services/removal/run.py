@@ -16,7 +16,7 @@ from simstore.version import __version__
 
 @dataclass(slots=True, kw_only=True)
 class RemovalRun:
-    """A removal under way: what it goes by, and how much it has removed.
+    """A removal under way: its conditions, and how much it has removed.
 
     Attributes:
         not_seen_since: The time that an expiry goes by.
