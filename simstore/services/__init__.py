@@ -1,1 +1,1 @@
-"""Use cases and the boundary of transactions: a folder a subject, a file a verb."""
+"""The service layer: use cases and their transactions, one package for each subject."""

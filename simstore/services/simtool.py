@@ -1,4 +1,4 @@
-"""The course tool: two files of pages to ``result.txt``, without a store.
+"""The course tool: find near-duplicate pages of two files for ``result.txt``, without a store.
 
 Whole files are read and their words numbered by array operations, a part a thread; ranks, rows of
 the hash table and verification are a store's.
@@ -59,7 +59,7 @@ class _Part:
 
 
 def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
-    """Return the result of each page of ``sample.txt`` among those of ``article.txt``.
+    """Return the matches of each page of ``sample.txt`` among the pages of ``article.txt``.
 
     Args:
         folder: Holds ``stopwords.txt``, ``hashvalue.txt``, ``article.txt`` and ``sample.txt``.

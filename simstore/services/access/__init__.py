@@ -1,1 +1,1 @@
-"""Tokens of those who use a served store."""
+"""Access tokens for the clients of a served store."""

@@ -1,4 +1,4 @@
-"""Make, list, revoke and recognise tokens.
+"""Create, list, revoke and verify the access tokens of a served store.
 
 A secret has 256 random bits, so its SHA-256 needs no salt and no slow hash: there is nothing to
 guess. What is compared is digests, all of them and each in a time that does not depend on it.
@@ -31,7 +31,7 @@ _LONGEST = 200
 def add_token(
     opened: OpenStore, name: str, scope: Scope = "read", expires_at: int | None = None
 ) -> str:
-    """Make a token; return its secret, which is kept nowhere.
+    """Create a token; return its secret, which is stored nowhere.
 
     Raises:
         InvalidParameter: The name, scope or time is none, or the time has passed.
@@ -87,7 +87,7 @@ def digest_of(secret: str) -> bytes:
 
 
 class TokenBook:
-    """The tokens of a store, read anew when what is known of them is older than half a second.
+    """A cache of a store's access tokens, read again when older than half a second.
 
     Threads may share it.
 
@@ -102,7 +102,7 @@ class TokenBook:
         self._read_at: float | None = None
 
     def is_fresh(self) -> bool:
-        """Return whether a question is answered without asking the store."""
+        """Return whether the cached tokens are recent enough to need no read of the store."""
         return self._read_at is not None and time.monotonic() - self._read_at < FRESH_SECONDS
 
     def read(self) -> None:

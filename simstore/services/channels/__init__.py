@@ -1,1 +1,1 @@
-"""Channels: what a store keeps for each, how it is packed, searched and checked."""
+"""Search channels (such as SimHash and MinHash): stored data, packing, search and checks."""

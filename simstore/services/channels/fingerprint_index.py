@@ -1,4 +1,4 @@
-"""The fingerprints of a generation within a radius of others: one by one, or many at once.
+"""Look up fingerprints within a radius in one generation, for one query or many at once.
 
 Whatever engine finds candidates (postings in pages or in the tail, sorted tables, a scan), the
 answer is the same: those whose distance is at most the radius, each once.
@@ -66,7 +66,7 @@ _CROWDED_POSTINGS = _CROWDED_PAGE_BYTES // 8
 
 @dataclass(frozen=True, slots=True)
 class LookupResult:
-    """The fingerprints within the radius of one, and how they were found.
+    """The fingerprints within the radius of a query, and how they were found.
 
     Attributes:
         found: Fingerprints and their distances, ascending by distance, then fingerprint.
@@ -119,7 +119,7 @@ class FingerprintIndex:
         self._rates = PAGE_RATES if 2 * row.packed_count > row.fingerprint_count else TAIL_RATES
 
     def near_many(self, queries: NDArray[np.uint64], radius: int) -> BatchResults:
-        """Return the fingerprints within a radius of each of many.
+        """Return the fingerprints within a radius of each of many queries.
 
         Args:
             queries: Shape (m, ceil(M / 64)).
@@ -153,7 +153,7 @@ class FingerprintIndex:
     def engine(
         self, query_count: int, plan: Plan, *, has_tail_tables: bool = False
     ) -> Literal["scan", "sorted", "batch", "single"]:
-        """Return what answers many queries soonest.
+        """Return the fastest way to answer many queries.
 
         Args:
             query_count: How many.
@@ -180,7 +180,7 @@ class FingerprintIndex:
     def search_many(
         self, queries: NDArray[np.uint64], radius: int, plan: Plan
     ) -> list[LookupResult]:
-        """Return what :meth:`search` does of each of many; pages are read once for all of them.
+        """Return the result of :meth:`search` for each of many; pages are read once for all.
 
         What is crowded, where another plan is cheaper, is looked up by itself.
 
@@ -232,7 +232,7 @@ class FingerprintIndex:
         return SortedTables(np.concatenate([empty, *self.everything()]), self.bits)
 
     def scan(self, queries: NDArray[np.uint64], radius: int) -> BatchResults:
-        """Return what :meth:`near_many` does, by comparing all fingerprints."""
+        """Return the result of :meth:`near_many`, by comparing all fingerprints."""
         rows = [np.empty(0, np.int64)]
         words = [np.empty((0, word_count(self.bits)), np.uint64)]
         for part in self.everything():
@@ -323,7 +323,7 @@ class FingerprintIndex:
                     yield asked[near], pages.restored(held[places[near]], segment)
 
     def plan(self, radius: int, *, query_count: int = 1, method: str = "auto") -> Plan:
-        """Return how to look, whatever the fingerprint."""
+        """Return a plan of the look-up that does not depend on the query's value."""
         return choose_plan(
             self._costs(radius),
             radius,

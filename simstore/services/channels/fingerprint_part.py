@@ -1,4 +1,4 @@
-"""The store part of ``simhash``: fingerprints of the generation that stands."""
+"""Storage of the ``simhash`` channel: write, delete and pack the fingerprints of documents."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from simstore.storage.fingerprints import fingerprints
 
 
 class FingerprintPart(StorePart):
-    """Fingerprints and the documents that have them.
+    """The store part of ``simhash``: fingerprints and the documents that have them.
 
     Queries look them up first (:mod:`simstore.services.channels.fingerprint_search`), as every
     match tells its distance; what fsck checks of them is their generation's.
@@ -50,7 +50,7 @@ class FingerprintPart(StorePart):
         )
 
     def drop(self, connection: Connection, document_ids: Sequence[int]) -> None:
-        """Part documents from their fingerprints."""
+        """Unlink documents from their fingerprints."""
         fingerprints.unlink_many(connection, document_ids)
 
     def pack_long_tail(self, opened: OpenStore, *, is_busy: bool = False) -> bool:

@@ -1,4 +1,4 @@
-"""Channel 1: from texts to the stored fingerprints within the radius."""
+"""SimHash search: find the stored fingerprints within the radius of each query text."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class SimhashNeighbours:
 
 @dataclass(frozen=True, slots=True)
 class Linked:
-    """Which documents have which fingerprints in a snapshot."""
+    """Links between fingerprints and documents in a snapshot."""
 
     connection: Connection
     bits: int
@@ -70,7 +70,7 @@ class Linked:
 
 
 class FingerprintSearch:
-    """A search in one snapshot of a store."""
+    """SimHash search in one snapshot of a store."""
 
     def __init__(self, snapshot: Snapshot, options: QueryOptions) -> None:
         self._snapshot = snapshot
@@ -88,7 +88,7 @@ class FingerprintSearch:
             self._tables = snapshot.store.resident.current(snapshot.connection, snapshot, row)
 
     def find(self, words: NDArray[np.uint64], *, first: bool = False) -> list[SimhashNeighbours]:
-        """Return the fingerprints within the radius of each of some.
+        """Return the stored fingerprints within the radius of each given one.
 
         Args:
             words: Fingerprints, shape (n, ceil(M / 64)).

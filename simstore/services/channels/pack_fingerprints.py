@@ -1,4 +1,4 @@
-"""Pack: fingerprints of the tail into segment pages, and back.
+"""Pack fingerprints: move them from the tail (unpacked rows) into segment pages, or back.
 
 Each batch is one transaction after which every fingerprint is in the tail or in pages, so a killed
 pack is gone on with by the next one, and answers are the same before, meanwhile and after.
@@ -46,7 +46,7 @@ def pack_long_tail(opened: OpenStore, *, is_busy: bool = False) -> bool:
 
 
 def longest_tail(packed_count: int, *, is_busy: bool = False) -> int:
-    """Return how long a tail may be beside so much that is packed.
+    """Return the longest tail allowed beside a number of packed fingerprints.
 
     Args:
         packed_count: Fingerprints, or sketches, that are packed.

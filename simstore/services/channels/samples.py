@@ -1,4 +1,4 @@
-"""Samples with what is made of them: fingerprints, shingles and sketches."""
+"""Query samples with the fingerprints, shingles and sketches computed from their texts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from simstore.text.decoding import encode, text_digest
 
 @dataclass(slots=True)
 class ReadSample:
-    """A sample with what is made of it: shingles and sketch only when they are asked for.
+    """A sample with its derived data; shingles and sketch are computed on demand.
 
     Attributes:
         document: The sample.
@@ -72,7 +72,7 @@ def read_samples(
     *,
     channels: Collection[str],
 ) -> tuple[list[ReadSample], NDArray[np.uint64] | None]:
-    """Return what is made of samples, and their fingerprints; None: they need none.
+    """Return samples with their derived data, and their fingerprints; None: they need none.
 
     Args:
         state: What stands in the snapshot in which they are looked up.

@@ -1,4 +1,4 @@
-"""Check a channel of sketches: sketches against the texts, packed bands against the sketches."""
+"""Check a sketch (MinHash) channel: sketches against texts, packed bands against sketches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _HELD_BYTES = 256 << 20
 def check_sketches(
     snapshot: Snapshot, name: str, batches: Iterable[tuple[list[int], Mapping[int, bytes]]]
 ) -> Iterator[Finding]:
-    """Yield what is wrong with the sketches of documents.
+    """Yield the errors in the sketches of documents.
 
     Args:
         snapshot: The store in a read transaction.
@@ -61,7 +61,7 @@ def check_sketches(
 
 
 def check_bands(snapshot: Snapshot, name: str) -> Iterator[Finding]:
-    """Yield what is wrong with the packed bands: each packed sketch is found by each of its bands.
+    """Yield the errors in the packed bands: each packed sketch must be found by each of its bands.
 
     As many bands are held at a time as fit into 256 MB. Postings of sketches that are gone may be
     there: numbers are never given out again.

@@ -1,4 +1,4 @@
-"""The store part of channels of sketches: ``minhash``, and others with tables of their own."""
+"""Storage of a sketch channel such as ``minhash``: write, delete, pack and check sketches."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class SketchPart(StorePart):
-    """Sketches, a row a document, packed by their bands.
+    """The store part of a sketch channel: one row for each document, packed by bands.
 
     Args:
         name: The channel; its tables are :data:`simstore.storage.sketches.SKETCHES`.
@@ -100,7 +100,7 @@ class SketchPart(StorePart):
         snapshot: Snapshot,
         batches: Iterable[tuple[list[int], Mapping[int, bytes]]],
     ) -> Iterator[Finding]:
-        """Yield what is wrong with sketches and their bands."""
+        """Yield the errors in sketches and their bands."""
         from simstore.services.channels import sketch_checks
 
         yield from sketch_checks.check_sketches(snapshot, self.name, batches)

@@ -1,4 +1,4 @@
-"""Search by a channel of sketches: the stored documents whose sketches agree in a band.
+"""Sketch (MinHash) search: find stored documents whose sketches share a band with the query.
 
 Packed sketches are looked up by their pages; those of the tail are held in memory and compared.
 """

@@ -1,4 +1,4 @@
-"""Store parts: what a store does for one of its channels, whichever that is.
+"""The base class of channel storage: how a store writes, searches and packs a channel's data.
 
 Ingest, query, packing, reindex, fsck and statistics go through the store parts of a store's
 channels and know none of them by name. A part is loaded when it is first asked for, by the address
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 class ChannelSearch(Protocol):
-    """Looks by one channel, in one snapshot of a store."""
+    """A search by one channel, in one snapshot of a store."""
 
     def candidates(self, samples: Sequence[ReadSample]) -> list[Mapping[int, Any]]:
-        """Return the documents that each sample finds, and what of them was found."""
+        """Return the candidate documents of each sample, each with the channel's finding."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,7 +55,7 @@ class AddedTexts:
 
 @dataclass(frozen=True, slots=True)
 class KeptFigures:
-    """What a store keeps for a channel beside the fingerprints, which their generation counts.
+    """Counts and sizes of a channel's data, but for fingerprints: their generation counts them.
 
     Attributes:
         count: Entries.
@@ -71,7 +71,7 @@ class KeptFigures:
 
 
 class StorePart:
-    """What a store does for a channel; a subclass says what differs from nothing.
+    """Storage operations of a channel, which do nothing until a subclass overrides them.
 
     Args:
         name: The channel.
@@ -88,13 +88,13 @@ class StorePart:
         return None
 
     def warm(self, snapshot: Snapshot) -> None:
-        """Read into memory what queries go by."""
+        """Load the query indexes into memory."""
 
     def put(self, snapshot: Snapshot, added: AddedTexts) -> None:
-        """Write what is kept of texts, in the writer's transaction."""
+        """Write the channel's data for texts, in the writer's transaction."""
 
     def make_anew(self, snapshot: Snapshot, document_ids: Sequence[int]) -> None:
-        """Make and write what is kept of documents from their texts, for a reindex.
+        """Make the channel's data for documents from their texts and write it, for a reindex.
 
         Fingerprints are made with the generation that they are of.
         """
@@ -104,7 +104,7 @@ class StorePart:
         return 0
 
     def drop(self, connection: Connection, document_ids: Sequence[int]) -> None:
-        """Delete what is kept of documents, by every scheme."""
+        """Delete the channel's data for documents, of every scheme."""
 
     def pack_long_tail(self, opened: OpenStore, *, is_busy: bool = False) -> bool:  # noqa: ARG002
         """Pack where much is unpacked; return whether it was.
@@ -121,7 +121,7 @@ class StorePart:
         layout: BandLayout | None = None,  # noqa: ARG002
         on_progress: Progress | None = None,  # noqa: ARG002
     ) -> bool:
-        """Pack what is found by bands, where there is something to do.
+        """Pack the data that is found by bands, where there is something to do.
 
         Args:
             opened: The store.
@@ -145,7 +145,7 @@ class StorePart:
         snapshot: Snapshot,  # noqa: ARG002
         batches: Iterable[tuple[list[int], Mapping[int, bytes]]],  # noqa: ARG002
     ) -> Iterator[Finding]:
-        """Yield what is wrong with what is kept.
+        """Yield the errors in the channel's stored data.
 
         Args:
             snapshot: The store in a read transaction.
@@ -154,7 +154,7 @@ class StorePart:
         return iter(())
 
     def figures(self, snapshot: Snapshot, *, sizes: bool = False) -> KeptFigures:  # noqa: ARG002
-        """Return how much is kept.
+        """Return the counts and sizes of the channel's stored data.
 
         Args:
             snapshot: The store in a read transaction.
@@ -181,7 +181,7 @@ def every_part() -> list[StorePart]:
 
 
 def pack_long_tails(opened: OpenStore, *, is_busy: bool = False) -> bool:
-    """Pack what is kept for the channels where much is unpacked; return whether something was.
+    """Pack the data of the channels where much is unpacked; return whether something was packed.
 
     Args:
         opened: The store.

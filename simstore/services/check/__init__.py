@@ -1,1 +1,1 @@
-"""Check papers: the passage index, and the passages of a paper that stored documents have."""
+"""Check submitted papers for text reuse: the passage index, and the search for copied passages."""

@@ -1,4 +1,4 @@
-"""Hits of a paper's grams in sources, and the texts around them."""
+"""Locate a submitted paper's n-grams in source documents, and cut out the text around each hit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MARGIN = 16
 
 @dataclass(frozen=True, slots=True)
 class HitContext:
-    """What surrounds hits in their sources, one part after another, with a stranger between.
+    """The tokens around hits in their sources: parts in one array, with separators between.
 
     Attributes:
         rows: The hit of each part; int64, shape (parts,).

@@ -1,4 +1,4 @@
-"""Check papers: which of their passages are in stored documents, and where there."""
+"""Check submitted papers for passages that also occur in stored documents (text reuse)."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ class PaperChecker:
         self._roles: dict[int, tuple[bytes, bool]] = {}
 
     def check(self, paper: Document) -> CheckedPaper:
-        """Return what was found in a paper."""
+        """Return the result of checking a paper."""
         options, index = self._options, self._index
         self._on_step()
         made = paper_units(paper.text, index.normalization, index.winnowing)
@@ -297,7 +297,7 @@ def check_papers(
     threads: int | None = 1,
     expected_characters: int = 0,
 ) -> Iterator[CheckedPaper | Rejection]:
-    """Yield what was found in each paper, in their order; what could not be read passes through.
+    """Yield the result for each paper, in order; rejections of unreadable papers pass through.
 
     All papers are checked in one snapshot.
 
@@ -346,7 +346,7 @@ def check_papers(
 def _checks(
     snapshot: Snapshot, options: CheckOptions, on_step: Step
 ) -> Callable[[Document | Rejection], CheckedPaper | Rejection]:
-    """Return what checks a paper in a snapshot."""
+    """Return the function that checks a paper in a snapshot."""
     index = StoredPassages(snapshot)
     checker = PaperChecker(index, options, on_step)
     return lambda paper: paper if isinstance(paper, Rejection) else checker.check(paper)
@@ -356,7 +356,7 @@ def _checks(
 def _checking(
     place: str, snapshot: str | None, options: CheckOptions
 ) -> Iterator[Callable[[Document | Rejection], CheckedPaper | Rejection]]:
-    """Yield what checks papers in a worker process."""
+    """Yield the function that checks papers in a worker process."""
     with (
         closing(Database(place, read_only=True)) as database,
         database.read(snapshot) as connection,

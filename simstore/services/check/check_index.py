@@ -1,4 +1,4 @@
-"""Read the passage index for a check: candidates, postings, texts."""
+"""Read access to the passage index for a paper check: anchor postings, passages and texts."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class AnchorPostings:
         return len(self.hashes)
 
     def of(self, chosen: NDArray[np.bool_]) -> AnchorPostings:
-        """Return some of them, by a mask."""
+        """Return the postings that a mask selects."""
         return AnchorPostings(
             self.hashes[chosen],
             self.documents[chosen],
@@ -56,11 +56,11 @@ class PassageIndex(Protocol):
 
     @property
     def winnowing(self) -> Winnowing:
-        """How long grams and runs are."""
+        """The lengths of n-grams and of the runs that are sure to be found."""
 
     @property
     def text_kept(self) -> bool:
-        """Whether the store has the texts."""
+        """Return whether the store keeps the texts."""
 
     def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
         """Return the anchors with these hashes; those with more than ``most`` are left out."""

@@ -1,4 +1,4 @@
-"""From the copies in a paper to its passages, its sources and its totals."""
+"""Build the result of a paper check from the copies found: passages, sources and totals."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class UnitCopy:
 
 @dataclass(frozen=True, slots=True)
 class JudgedCopy:
-    """What a report tells of a paper: see :class:`simstore.model.CheckedPaper`."""
+    """The judged parts of a report; see :class:`simstore.model.CheckedPaper`."""
 
     passages: tuple[CheckedPassage, ...]
     copies: tuple[Copy, ...]
@@ -61,7 +61,7 @@ def judge(
     titles: Mapping[int, str | None],
     options: CheckOptions,
 ) -> JudgedCopy:
-    """Return what is told of a paper.
+    """Return the passages, copies, sources and totals that a report gives for a paper.
 
     Args:
         text: The paper.
@@ -116,7 +116,7 @@ def judge(
 def flagged(
     text: str, passages: Sequence[CheckedPassage]
 ) -> tuple[tuple[str, ...], tuple[CheckedPassage, ...]]:
-    """Return what hides words of a paper, and its passages with what hides words in each.
+    """Return the word-hiding tricks in a paper, and its passages with those in each.
 
     Args:
         text: The paper.

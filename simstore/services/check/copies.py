@@ -1,4 +1,4 @@
-"""Find the copies in a paper: from the anchors that it shares with sources to aligned stretches.
+"""Find copied text in a paper: align it with the sources that share n-grams (anchors) with it.
 
 Three steps. First the grams that are not everywhere are looked up, and what they hit is gathered
 into regions. Sources with a region of several hits are aligned in full; of those with single hits,
@@ -37,12 +37,12 @@ Step = Callable[[], None]
 
 
 def no_step() -> None:
-    """Let the work go on."""
+    """Do nothing: the default step callback."""
 
 
 @dataclass(frozen=True, slots=True)
 class FoundCopy:
-    """A stretch of a source, and where its units are.
+    """An aligned stretch of the paper and a source, with the source's units.
 
     Attributes:
         source: The source, or a part of it.
@@ -55,7 +55,7 @@ class FoundCopy:
 
 @dataclass(frozen=True, slots=True)
 class FindOptions:
-    """How to find copies.
+    """Options of the search for copies.
 
     Attributes:
         moderate: Least similarity of a copy, but for runs that are the same.
@@ -226,7 +226,7 @@ class CopyFinder:
         return self._explaining[document_id]
 
     def _is_enough(self, blocks: Sequence[Block]) -> bool:
-        """Return whether the units that are the same are as many as are told of."""
+        """Return whether enough units are equal for the copy to be reported."""
         weight = sum(self._sums[place + size] - self._sums[place] for place, _, size in blocks)
         return bool(weight > 1 - 1e-9)
 

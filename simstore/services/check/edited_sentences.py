@@ -1,4 +1,4 @@
-"""Copies of single sentences in which words or characters were changed."""
+"""Find single sentences of a paper that were copied with some words or characters changed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def edited_sentences(paper: PaperUnits, found: Iterable[LikeSentence]) -> list[F
 
 
 def surroundings(alike: Iterable[LikeSentence]) -> int:
-    """Return in how many different surroundings sentences stand.
+    """Count the different surroundings (text before and after) in which sentences stand.
 
     Two are in one where the same text is before them, or behind them.
     """

@@ -1,4 +1,4 @@
-"""Copies that the fingerprints of passages find: the optional channel."""
+"""Find copies in a paper by the fingerprints of its passages (an optional SimHash look-up)."""
 
 from __future__ import annotations
 

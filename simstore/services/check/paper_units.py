@@ -1,4 +1,4 @@
-"""Units and symbols of a paper and of its sources, as they are compared."""
+"""Tokens ("units") of a submitted paper and its sources, encoded as symbols for comparison."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TOGETHER = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """Runs of t units of the paper, of one kind; every one that there is.
+    """All runs of t units of the paper, each of one kind (words or characters).
 
     A source that has the same run has chosen, as its anchor, a gram with the least hash of the
     run's grams: robust winnowing chooses among equals, and nothing else.

@@ -1,4 +1,4 @@
-"""The passage index: made from the kept texts, dropped, brought into one segment, told of."""
+"""Build, drop, compact and describe the passage index of a store."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def compact(opened: OpenStore) -> None:
 
 
 def status(opened: OpenStore, *, sizes: bool = True) -> PassageStatus | None:
-    """Return what the index holds, with its bytes where asked; None where there is none."""
+    """Return the figures of the index, with its bytes on request; None where there is none."""
     with opened.database.read() as connection:
         state = opened.state(connection)
         recipe = state.passages
@@ -177,7 +177,7 @@ def anchor_count(recipe: PassageRecipe, held: IndexSize) -> int:
 
 
 def described(recipe: PassageRecipe) -> str:
-    """Return in words how a recipe cuts."""
+    """Describe in words how a recipe cuts texts into passages."""
     cut = "sentences" if recipe.cut == "sentences" else f"windows of {recipe.window} characters"
     fingerprints = "with" if recipe.fingerprints else "without"
     return f"{cut}, {fingerprints} fingerprints, {'with' if recipe.sentences else 'without'} terms"

@@ -1,4 +1,4 @@
-"""Near passages by their fingerprints: the optional channel of a passage index."""
+"""Look up stored passages by their fingerprints (an optional part of the passage index)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Copies where the store keeps no texts: what the places of common anchors tell."""
+"""Find copied passages by the offsets of shared anchors, for stores that keep no texts."""
 
 from __future__ import annotations
 

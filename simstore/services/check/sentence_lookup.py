@@ -1,4 +1,4 @@
-"""Sentences of stored documents that are like those of a text, though words in them were changed.
+"""Find stored sentences similar to those of a text, even where words in them were changed.
 
 The least common terms of the text's sentences are looked up. A stored sentence is a candidate where
 it has two terms in common with one of the text, or a rare one and a unit beside it. The texts
@@ -69,7 +69,7 @@ class LikeSentence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedSentences:
-    """The sentences of a text, and what is asked of stored ones.
+    """The sentences of a text, and the conditions that similar stored sentences must meet.
 
     Attributes:
         units: The units of the text.
@@ -96,7 +96,7 @@ class AskedSentences:
 
 
 def unit_weights(units: LocatedUnits, words: int, characters: int) -> NDArray[np.float64]:
-    """Return what each unit counts where so many words, or characters, count 1 together."""
+    """Return the weight of each unit: 1 / ``words`` where spaced, else 1 / ``characters``."""
     return np.where(units.spaced, 1 / words, 1 / characters)
 
 

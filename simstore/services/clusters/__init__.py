@@ -1,1 +1,1 @@
-"""Clusters: stars of verified edges, made once or kept up to date."""
+"""Clusters of near-duplicates: stars of verified edges, computed once or kept up to date."""

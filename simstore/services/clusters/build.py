@@ -1,4 +1,4 @@
-"""Make the clusters of a store from the first, to be kept up from then on."""
+"""Build the kept clusters of a store from scratch; later changes only update them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Cluster: stars of verified edges to a canonical document.
+"""Cluster a store's documents: stars of verified edges to a canonical document.
 
-Nothing is stored: the clusters are those of the moment.
+Nothing is stored: the clusters are computed anew for each call.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RESEMBLANCE_ALONE = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterOptions:
-    """How to cluster.
+    """Options of clustering.
 
     A member has to reach one of the two thresholds that are given. Where none is, that is a
     resemblance of 0.65, or a likeness of 0.58 with a cosine of 0.68; in a store without texts or
@@ -163,7 +163,7 @@ def _radius(state: State, options: ClusterOptions) -> int | None:
 
 
 def _least(state: State, options: ClusterOptions) -> LeastShares:
-    """Return what a member has to reach."""
+    """Return the least values that a member has to reach."""
     tells_likeness = state.settings.text_kept and state.records_vocabulary
     if options.min_likeness is not None:
         if not tells_likeness:
@@ -182,7 +182,7 @@ def _least(state: State, options: ClusterOptions) -> LeastShares:
 
 
 def cluster_basis(state: State, *, exact_join: bool) -> Literal["text", "sketch"]:
-    """Return by what the edges are verified.
+    """Return the basis on which edges are verified.
 
     Args:
         state: The store.

@@ -1,4 +1,4 @@
-"""Compare texts by their shingle sets, for stars that are made from the first."""
+"""Compare texts by their exact shingle sets while clusters are built from scratch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documents of a store as clustering needs them: each distinct text once."""
+"""Read the documents of a store for clustering, with each distinct text once."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def read_shingles(
 
 
 def pages(connection: Connection, collection: str | None = None) -> Iterator[list[Any]]:
-    """Yield the rows of all documents, or of a collection, in order of ingest, some at a time."""
+    """Yield the rows of all documents, or of a collection, in order of ingest, in batches."""
     after = 0
     while rows := list(
         documents.full_rows(connection, after=after, limit=_PAGE_DOCUMENTS, collection=collection)

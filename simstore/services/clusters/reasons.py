@@ -1,4 +1,4 @@
-"""Why a document is in its cluster, in words."""
+"""Explain in words why a document is in its cluster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simstore.text.patterns import Expression
 
 @dataclass(frozen=True, slots=True)
 class ClusterRule:
-    """By what documents came to stand together.
+    """The rule by which documents were clustered.
 
     Attributes:
         policy: ``first``, ``longest`` or ``prefer:REGEX``.

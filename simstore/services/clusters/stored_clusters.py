@@ -1,4 +1,4 @@
-"""Keep the clusters of a store: make them, bring them up to date, forget them."""
+"""Create, update and drop the clusters that a store keeps."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def keep_clusters(
 
 
 def kept_summary(opened: OpenStore, *, largest: bool = False) -> ClustersStatus | None:
-    """Return what there is of kept clusters; None where none are kept.
+    """Return a summary of the kept clusters; None where none are kept.
 
     Args:
         opened: The store.
@@ -127,7 +127,7 @@ def _refuse_others(
 
 
 def basis_of(snapshot: Snapshot) -> Basis:
-    """Return what edges are found by in a snapshot."""
+    """Return the basis on which edges are found in a snapshot."""
     layout = None
     if snapshot.channels.has_word_sketches:
         packed = WORDS.layout(snapshot.connection, snapshot.scheme_id)

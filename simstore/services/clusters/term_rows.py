@@ -1,4 +1,4 @@
-"""The terms of stored documents: counts of many pages as one, and weighted vectors."""
+"""Term counts of stored documents, merged across batches, and their weighted term vectors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PAGE_DOCUMENTS = 400
 
 
 class CountsOfPages:
-    """Joins the feature counts of pages of documents to one, with one number a term."""
+    """Merges the feature counts of batches of documents, with one number for each term."""
 
     def __init__(self) -> None:
         self._numbers: defaultdict[bytes, int] = defaultdict(count().__next__)

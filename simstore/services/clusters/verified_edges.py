@@ -1,4 +1,4 @@
-"""Verified edges: which distinct texts of a store are alike enough."""
+"""Find verified edges: the pairs of distinct texts in a store that are similar enough."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Edges:
 
 @dataclass(frozen=True, slots=True)
 class ReadTexts:
-    """What some texts are compared by.
+    """The shingle sets and term vectors by which some texts are compared.
 
     Attributes:
         texts: Which they are, ascending, int64, shape (texts,).
@@ -136,7 +136,7 @@ class EdgeFinder:
         return _BySketches(self._held, self._rule)
 
     def _signatures(self, radius: int | None) -> StarSignatures:
-        """Return what tells which texts may have an edge."""
+        """Return the bands, sketches and fingerprints that tell which texts may have an edge."""
         held, count = self._held, len(self._held.firsts)
         sketched = self._snapshot.channels.has_word_sketches
         texts = np.flatnonzero(held.shingle_counts) if sketched else np.empty(0, np.int64)
@@ -303,7 +303,7 @@ class _BySketches:
         """Do nothing: all sketches are there."""
 
     def compare(self, text: int, others: NDArray[np.int64]) -> ComparedEdges:
-        """Return what the estimates say."""
+        """Return the edges by the estimates."""
         held = self._held
         shares = estimates(held.sketches[others], held.sketches[text])
         ratios = size_ratios(held.shingle_counts[others], held.shingle_counts[[text]])
@@ -331,7 +331,7 @@ class _ByLikeness:
         self._compare(pair_codes(first, second, self._total))
 
     def compare(self, text: int, others: NDArray[np.int64]) -> ComparedEdges:
-        """Return what is known of the pairs; those that are not are compared."""
+        """Return the known results of the pairs; others are compared first."""
         codes = [int(code) for code in _codes(text, others, self._total)]
         self._compare(np.array([code for code in codes if code not in self._done], np.int64))
         holds = np.array([code in self._edges for code in codes], np.bool_)

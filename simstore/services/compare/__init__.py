@@ -1,1 +1,1 @@
-"""Compare two texts by every algorithm of the field."""
+"""Compare two texts by every similarity measure: digests, SimHash, MinHash, cosine and others."""

@@ -1,4 +1,4 @@
-"""Compare two texts, or stored documents, by every algorithm of the field, with its time."""
+"""Compare two texts, or stored documents, by every similarity measure, and time each one."""
 
 from __future__ import annotations
 

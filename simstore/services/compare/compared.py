@@ -1,4 +1,4 @@
-"""Options of a comparison, and two texts as the algorithms see them."""
+"""Options of a comparison, and two texts prepared for the similarity measures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _AS_IT_IS = Normalization(case="keep", width="keep")
 
 @dataclass(frozen=True, slots=True)
 class CompareOptions:
-    """How to compare.
+    """Options of a comparison.
 
     Attributes:
         units: What a shingle is made of: ``characters`` or ``words``.
@@ -142,7 +142,7 @@ class CompareKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class CollectionCounts:
-    """What a store knows of the features of two texts.
+    """A store's document counts for the features of two texts.
 
     Attributes:
         label: Name of the store.
@@ -163,7 +163,7 @@ class CollectionCounts:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Two texts, and what several algorithms use of them.
+    """Two texts, with the shingles and feature counts that several algorithms share.
 
     Attributes:
         data: The texts in UTF-8.
@@ -184,7 +184,7 @@ class Prepared:
     feature_seconds: float
 
     def overlap(self) -> Overlap:
-        """Return how much of the two shingle sets is the same."""
+        """Return the overlap of the two shingle sets."""
         return overlap(self.sets.row(0), self.sets.row(1))
 
 

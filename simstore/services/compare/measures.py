@@ -1,4 +1,4 @@
-"""Measures of a comparison: what each algorithm computes of two texts."""
+"""The similarity measures of a comparison, from digests and SimHash to cosine."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def resemblance(made: Prepared, options: CompareOptions) -> Answer:
 
 
 def containment(made: Prepared) -> Answer:
-    """Return which part of each text's shingles the other has; None for a text without any."""
+    """Return the share of each text's shingles that the other has; None for a text without any."""
     found = made.overlap()
     sizes = made.sets.sizes()
     values = {

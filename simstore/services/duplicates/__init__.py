@@ -1,1 +1,1 @@
-"""Duplicates: verified edges from a text to stored documents, and the duplicates on record."""
+"""Near-duplicates: verified edges from a text to stored documents, and recorded duplicates."""

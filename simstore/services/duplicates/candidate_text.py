@@ -1,4 +1,4 @@
-"""A text as edges are looked for from it: what the channels and the verification need of it."""
+"""A text whose verified edges are sought, with its digest, fingerprint and sketch."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from simstore.storage.sketches import WORDS
 
 @dataclass(frozen=True, slots=True)
 class CandidateText:
-    """A text whose edges are asked for.
+    """A text whose edges are sought.
 
     Attributes:
         digest: BLAKE2b-128 of the text.
@@ -47,7 +47,7 @@ class CandidateText:
         words: NDArray[np.uint64] | None,
         places: Iterable[int] | None = None,
     ) -> list[CandidateText]:
-        """Return documents of a batch.
+        """Make candidate texts of documents of a batch.
 
         Args:
             batch: The batch.
@@ -73,7 +73,7 @@ class CandidateText:
 
     @classmethod
     def of_documents(cls, snapshot: Snapshot, document_ids: Sequence[int]) -> list[CandidateText]:
-        """Return stored documents that are there, in the order given."""
+        """Make candidate texts of stored documents, in the order given, without missing ones."""
         connection = snapshot.connection
         facts = documents.sizes_of(connection, document_ids)
         values: dict[int, int] = {}

@@ -1,4 +1,4 @@
-"""Compare one text with many others at once: what stands in an edge's way is looked at first.
+"""Compare one text with many others at once, cheapest conditions first.
 
 Distances, sizes and sketches of all pairs are compared in arrays; the shingle sets of what is left
 by one loop (:class:`~simstore.search.set_pool.SetPool`). So a text that may be like thousands of
@@ -29,7 +29,7 @@ _HELD_TEXTS = 4_096
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """How much two texts with an edge resemble each other.
+    """The resemblance and distance of two texts with an edge.
 
     Attributes:
         resemblance: Of the two texts, 0 to 1; None where nothing tells it.
@@ -45,7 +45,7 @@ class Verified:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EdgeConditions:
-    """What an edge asks for.
+    """The conditions that an edge must meet.
 
     Attributes:
         rule: Of the resemblance; without a least one, any is enough.
@@ -61,7 +61,7 @@ class EdgeConditions:
 
 
 class CandidateComparison:
-    """Decides of pairs of some texts, named by their places, whether they have an edge.
+    """Decides which pairs of some texts, given by their places, have an edge.
 
     Args:
         texts: The texts.

@@ -1,4 +1,4 @@
-"""Duplicates that a check before the insert found: those that lose their original, and all."""
+"""List recorded duplicates, and release those whose original is removed or changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PAGE = 1_000
 
 
 def orphan(connection: Connection, document_ids: Sequence[int]) -> ReleasedDuplicates:
-    """Let go of what duplicates documents that leave, or get other content.
+    """Release the duplicates of documents that are removed or get other content.
 
     To be called in the transaction that changes them, before they are deleted. What is flagged
     because of them is so no more, and an original from now on; keys that were skipped because of
@@ -67,7 +67,7 @@ def iterate_duplicates(
 
 
 def duplicate_of_key(opened: OpenStore, key: str) -> Duplicate | None:
-    """Return what a key duplicates; None where no check before the insert found it to."""
+    """Return the duplicate record of a key; None where no check before the insert made one."""
     wanted = encode(key)
     with opened.database.read() as connection:
         row = duplicates.by_keys(connection, [wanted]).get(wanted)
@@ -75,7 +75,7 @@ def duplicate_of_key(opened: OpenStore, key: str) -> Duplicate | None:
 
 
 def as_duplicate(row: DuplicateRow) -> Duplicate:
-    """Return a row as callers see it."""
+    """Convert a row to the public duplicate record."""
     return Duplicate(
         key=exact_text(row.key),
         digest=row.digest.hex(),

@@ -1,4 +1,4 @@
-"""Candidates for edges: fingerprints within a radius, sketches that agree in a band, one text."""
+"""Find candidate edges: fingerprints within the radius, a shared band, or the same text."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from simstore.storage.fingerprints import fingerprints
 
 
 class EdgeCandidates:
-    """Finds what may have an edge to a text, by the channels of a store.
+    """Finds the documents that may have an edge to a text, by the channels of a store.
 
     Args:
         snapshot: The store in a transaction.

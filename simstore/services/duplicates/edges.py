@@ -1,4 +1,4 @@
-"""Verified edges from a few texts to the documents of a store.
+"""Find verified edges (similar pairs) from a few texts to the documents of a store.
 
 An edge is a function of two texts: they resemble each other enough, and where one of them is too
 short to tell, one wholly contains the other. Which pairs are looked at, the channels say.
@@ -141,7 +141,7 @@ class EdgeSearch:
     def candidates_of(
         self, texts: Sequence[CandidateText], among: Among | None = None
     ) -> tuple[list[NDArray[np.int64]], dict[int, CandidateText]]:
-        """Return the documents that may have an edge to each text, and what is known of them.
+        """Return the candidate documents for an edge to each text, and what is known of them.
 
         Args:
             texts: The texts.
@@ -162,7 +162,7 @@ class EdgeSearch:
         return kept, of_number
 
     def comparison(self, texts: Sequence[CandidateText]) -> CandidateComparison:
-        """Return what decides of pairs of these texts."""
+        """Return the comparison that decides which pairs of these texts have an edge."""
         return CandidateComparison(texts, self._conditions, self._sets)
 
     def _sets(self, texts: Mapping[bytes, CandidateText]) -> dict[bytes, NDArray[np.uint64]]:
@@ -186,7 +186,7 @@ class EdgeSearch:
 
 
 def check_verifiable(state: State, min_resemblance: float | None, within: int | None) -> None:
-    """Raise an error where edges cannot be told in a store; as :class:`EdgeSearch` does."""
+    """Raise an error where a store cannot verify edges; as :class:`EdgeSearch` does."""
     check_share("min resemblance", min_resemblance)
     if within is not None:
         if not state.channels.has_fingerprints:

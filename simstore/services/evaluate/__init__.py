@@ -1,1 +1,1 @@
-"""Evaluate what a store finds against labelled pairs."""
+"""Evaluate a store's near-duplicate search against labelled pairs."""

@@ -1,4 +1,4 @@
-"""Evaluation of a store against labelled pairs, and its exact join."""
+"""Evaluate a store's matches against labelled pairs, and find its similar pairs exactly."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ TRUTHS = (0.8, RESEMBLANCE)
 
 @dataclass(frozen=True, slots=True)
 class EvaluateOptions:
-    """How to evaluate.
+    """Options of an evaluation.
 
     Attributes:
         radii: First and last radius of the curve of ``simhash``, bits, inclusive; None: 0 to 12,
@@ -98,7 +98,7 @@ def evaluate_store(
     options: EvaluateOptions,
     on_progress: Progress | None = None,
 ) -> Evaluation:
-    """Compare what each method finds in a store, at each threshold, with what is labelled.
+    """Compare the pairs that each method finds, at each threshold, with the labelled pairs.
 
     Args:
         opened: The store.

@@ -1,4 +1,4 @@
-"""The documents of a store as evaluation needs them, and their pairs scored by every method."""
+"""Read a store's documents for an evaluation, and score their pairs by every method."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class StoredDocuments:
 
 @dataclass(slots=True)
 class _Reading:
-    """What was read so far."""
+    """The documents read so far."""
 
     keys: list[str] = field(default_factory=list)
     fields: dict[str, list[str | None]] = field(default_factory=dict)
@@ -151,7 +151,7 @@ def check_texts(state: State) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which pairs are scored.
+    """The scope of scoring: which pairs are scored.
 
     Attributes:
         set_of: Number of each document's set; -1: its pairs are not judged.
@@ -256,7 +256,7 @@ _LEAST_DOCUMENTS = 2
 
 @dataclass(frozen=True, slots=True)
 class OlderMethods:
-    """How to apply them; the defaults are those of ``compare``.
+    """Options of I-Match and counting Bloom filters; the defaults are those of ``compare``.
 
     Attributes:
         lexicons: Random lexicons of I-Match.

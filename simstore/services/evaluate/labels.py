@@ -1,4 +1,4 @@
-"""Labels by the rows of a store's documents, in a tuning part and a test part."""
+"""Map evaluation labels to a store's documents, and split these into tuning and test parts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Part = Literal["none", "tuning", "test"]
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """What is near-duplicate of what; one of the three.
+    """The labels of an evaluation, in one of three forms.
 
     Attributes:
         pairs: Labelled pairs. Where one of them is labelled distinct, only labelled pairs are

@@ -1,4 +1,4 @@
-"""Export: the documents of a store, or one a cluster, or the rest, to a file."""
+"""Export the documents of a store to a file: all, one for each cluster, or the others."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Sink = Callable[[Sequence[ExportedDocument]], None]
 
 @dataclass(frozen=True, slots=True)
 class ExportOptions:
-    """What to export, and how.
+    """Options of an export.
 
     Attributes:
         part: ``all`` documents; ``unique``: one a cluster, the canonical one, and what is in none;
@@ -91,7 +91,7 @@ class ExportKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportSummary:
-    """What was exported, or would be.
+    """Counts of an export, or of a dry run.
 
     Attributes:
         document_count: Documents written, without keys that were skipped.
@@ -152,7 +152,7 @@ def export_documents(
 
 
 def format_of(target: str | os.PathLike[str]) -> Format:
-    """Return the format that the name of a file stands for.
+    """Return the export format that a file name implies.
 
     Raises:
         InvalidParameter: It stands for one that is not written.

@@ -17,7 +17,7 @@ from simstore.text.decoding import exact_text
 
 
 class Judge(Protocol):
-    """Says of documents why they are left out."""
+    """Decides which documents an export leaves out, and why."""
 
     def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
         """Return of each row of the table ``document`` why it is left out; None: it is not."""
@@ -25,7 +25,7 @@ class Judge(Protocol):
 
 
 class KeepAll:
-    """Leaves no document out."""
+    """A judge that leaves no document out."""
 
     def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
         """Return None for each."""
@@ -33,7 +33,7 @@ class KeepAll:
 
 
 class StoredClusterJudge:
-    """Goes by the clusters that are kept, in one snapshot; a text that is in none stays."""
+    """A judge by the kept clusters, in one snapshot; a text that is in none stays."""
 
     def __init__(self, snapshot: Snapshot, rule: ClusterRule) -> None:
         """Judge by a rule, that of the clusters.
@@ -103,7 +103,7 @@ class StoredClusterJudge:
 
 
 class ComputedClusterJudge:
-    """Goes by clusters of the moment, which have no names."""
+    """A judge by clusters computed for this export, which have no names."""
 
     def __init__(self, found: Clustering, rule: ClusterRule) -> None:
         self._dropped: dict[int, ExclusionReason] = {}

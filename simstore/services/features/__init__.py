@@ -1,1 +1,1 @@
-"""Feature counts of documents, and what a corpus tells of features."""
+"""Feature counts of documents, and corpus statistics of features (ranks, frequencies)."""

@@ -24,7 +24,7 @@ Standing = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 
 
 def of_generation(snapshot: Snapshot, generation_id: int) -> Standing:
-    """Return what a generation says of features.
+    """Return the statistics of features in a generation.
 
     Raises:
         CorruptStore: Its document frequencies are damaged.
@@ -37,7 +37,7 @@ def of_generation(snapshot: Snapshot, generation_id: int) -> Standing:
 
 
 def of_frequencies(frequencies: Frequencies) -> Standing:
-    """Return the weight of features by how many documents have them; unknown ones: none has."""
+    """Return a function of idf weights by document counts; unknown features count 0 documents."""
     numbers, counts = frequencies
 
     def weigh(feature_ids: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -65,7 +65,7 @@ def of_terms(
     generation_id: int | None,
     terms: Sequence[bytes],
 ) -> NDArray[np.int64]:
-    """Return what a generation says of terms, of which the vocabulary may not know some."""
+    """Return the statistics of terms in a generation; the vocabulary may lack some of them."""
     if snapshot.scheme.corpus == "ranks":
         rank_of = snapshot.store.rank_of_terms(snapshot.connection, generation_id)
         return np.array([rank_of.get(term, -1) for term in terms], np.int64)

@@ -1,4 +1,4 @@
-"""Feature counts of stored documents and their part in the vocabulary."""
+"""Feature counts of stored documents, and the changes that they make to the vocabulary."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def change_vocabulary(
     added: FeatureCounts | None = None,
     removed: Sequence[int] = (),
 ) -> NDArray[np.int64]:
-    """Append what documents that come and go change in the vocabulary.
+    """Append the vocabulary changes of added and removed documents.
 
     Args:
         snapshot: The store in the writer's transaction.
@@ -145,7 +145,7 @@ def change_vocabulary(
 
 
 def pack_change(counts: FeatureCounts, *, sign: int = 1) -> bytes:
-    """Pack what documents that come (``sign`` 1) or go (-1) change in a vocabulary by terms."""
+    """Pack the changes of added (``sign`` 1) or removed (-1) documents to a vocabulary by terms."""
     documents_of, totals = feature_sums(counts)
     return codecs.pack_named_delta(*packed_terms(counts.terms), sign * documents_of, sign * totals)
 

@@ -82,7 +82,7 @@ class PreparedBatch:
 
 
 def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
-    """Compute what needs no database: digests, counts, fingerprints, sketches, packed texts."""
+    """Compute digests, counts, fingerprints, sketches and packed texts, without the database."""
     scheme, channels = state.scheme, state.channels
     for document in batch:
         if not document.key:

@@ -1,1 +1,1 @@
-"""Stores of fingerprints alone: add, remove, read."""
+"""Fingerprints as data: stores without documents, and a reader for repeated look-ups."""

@@ -1,4 +1,4 @@
-"""Stores of fingerprints alone: add them, remove them."""
+"""Add and remove the fingerprints of a store without documents."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add_fingerprints(
     *,
     apart: int | None = None,
 ) -> int:
-    """Add fingerprints; return how many were not there.
+    """Add fingerprints; return how many were new.
 
     Many at once go straight into pages, at any size of the store.
 

@@ -1,4 +1,4 @@
-"""A reader: one snapshot of a store, asked for fingerprints as often as one likes."""
+"""A reader for repeated fingerprint look-ups in one snapshot of a store."""
 
 from __future__ import annotations
 

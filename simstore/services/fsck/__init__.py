@@ -1,1 +1,1 @@
-"""Check every invariant of a store."""
+"""Check every invariant of a store (fsck)."""

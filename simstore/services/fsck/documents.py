@@ -1,4 +1,4 @@
-"""Check documents against themselves: texts, features, fingerprints, vocabulary, ranks."""
+"""Check the consistency of documents: texts, features, fingerprints, vocabulary and ranks."""
 
 from __future__ import annotations
 

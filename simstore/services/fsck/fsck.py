@@ -1,4 +1,4 @@
-"""Check every invariant of a store that can be stated; nothing is changed."""
+"""Check every invariant of a store that can be stated, without changing anything."""
 
 from __future__ import annotations
 

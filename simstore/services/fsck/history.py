@@ -1,4 +1,4 @@
-"""Check what is recorded beside the documents: history, duplicates, clusters, tokens, replies."""
+"""Check records beside the documents: history, duplicates, clusters, access tokens, replies."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 def check_history(connection: Connection, most: int) -> Iterator[Finding]:
-    """Yield what contradicts itself in times, visits and earlier versions of documents.
+    """Yield contradictions in the times, visits and earlier versions of documents.
 
     Args:
         connection: A snapshot.
@@ -89,7 +89,7 @@ def duplicate_problems(connection: Connection) -> Iterator[str]:
 
 
 def check_clusters(snapshot: Snapshot) -> Iterator[Finding]:
-    """Yield what is wrong with kept clusters.
+    """Yield the errors in kept clusters.
 
     Texts that wait to be dealt with are left out, and with them what touches them. Where clusters
     are to be made anew only their names are looked at. That two canonical texts have no edge is

@@ -1,4 +1,4 @@
-"""Check the indexes: pages of fingerprints, and the passage index.
+"""Check the indexes: the pages of packed fingerprints, and the passage index.
 
 The pages of every segment hold the same fingerprints, in order, counted. Each document's entry in
 the passage index is that of its text.
@@ -36,7 +36,7 @@ _DROP = "simstore pack --drop-columns"
 
 @dataclass(frozen=True, slots=True)
 class _Digest:
-    """A set of fingerprints, told by its size and two sums that no order changes."""
+    """A checksum of a set of fingerprints: its size and two sums that no order changes."""
 
     size: int = 0
     total: int = 0
@@ -54,7 +54,7 @@ class _Digest:
 def check_pages(
     connection: Connection, bits: int, row: GenerationRow, remedy: str
 ) -> Iterator[Finding]:
-    """Yield what is wrong with the pages of the standing generation, and with its counts.
+    """Yield the errors in the pages of the standing generation, and in its counts.
 
     Args:
         connection: A snapshot.
@@ -152,7 +152,7 @@ _REINGEST = "run `simstore passages drop`, and ingest the sources into a new sto
 def check_passages(
     snapshot: Snapshot, batches: Iterable[tuple[list[int], Mapping[int, bytes]]]
 ) -> Iterator[Finding]:
-    """Yield what is wrong with the passage index.
+    """Yield the errors in the passage index.
 
     Postings of texts that are gone may be there: their numbers are never given out again.
 

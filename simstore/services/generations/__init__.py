@@ -1,1 +1,1 @@
-"""Generations of fingerprints: refreshed, packed, compared with the vocabulary."""
+"""Generations of fingerprints: rebuild them, and measure the drift of the vocabulary."""

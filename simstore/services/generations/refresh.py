@@ -1,4 +1,4 @@
-"""Generations: a new vocabulary frozen, all fingerprints made anew beside the old, one switch.
+"""Refresh: rebuild all fingerprints with the present vocabulary, as a new generation.
 
 Several processes may refresh at once: each takes the next documents that have no fingerprint in
 the generation under construction, in a transaction of its own, until none is left. A process that
@@ -101,7 +101,7 @@ def _begin(snapshot: Snapshot) -> GenerationRow:
 
 
 def freeze(snapshot: Snapshot) -> GenerationRow:
-    """Begin a generation with the vocabulary as it is now."""
+    """Begin a generation, and freeze the ranks or frequencies of the present vocabulary for it."""
     connection = snapshot.connection
     deltas.merge(connection, snapshot.scheme_id)
     generation_id = generations.add_generation(

@@ -1,4 +1,4 @@
-"""The crawler's filter of what a store knows."""
+"""Build a cuckoo filter of the keys and texts that a store knows, for use by a crawler."""
 
 from __future__ import annotations
 

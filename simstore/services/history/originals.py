@@ -45,7 +45,7 @@ class OriginalCandidate:
 
     @property
     def earliest(self) -> float:
-        """Return since when it may have been there."""
+        """Return the earliest time at which it may have existed."""
         doubt = self.revisit_seconds if self.basis in ("crawl", "skipped") else None
         return self.first_seen - (doubt or 0.0)
 

@@ -1,4 +1,4 @@
-"""Tell whether a key or a content was seen, and what became of it."""
+"""Look up whether a key or a text was seen before, and whether it was stored or skipped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simstore.text.decoding import encode, exact_text, text_digest
 
 
 def look_up_keys(opened: OpenStore, keys: Sequence[str]) -> list[Seen | None]:
-    """Return what became of each key, None where it was never seen."""
+    """Return the present state of each key; None where it was never seen."""
     wanted = [encode(key) for key in keys]
     distinct = sorted(set(wanted))
     with opened.database.read() as connection:
@@ -25,7 +25,7 @@ def look_up_keys(opened: OpenStore, keys: Sequence[str]) -> list[Seen | None]:
 
 
 def look_up_content(opened: OpenStore, digest: bytes) -> list[Seen]:
-    """Return the keys under which a content was seen, the first seen in front.
+    """Return the keys under which a text was seen, the first seen in front.
 
     Args:
         opened: The store.
@@ -41,7 +41,7 @@ def look_up_content(opened: OpenStore, digest: bytes) -> list[Seen]:
 
 
 def digest_of(text: str) -> bytes:
-    """Return the digest by which a text is known."""
+    """Return the digest that identifies a text."""
     return text_digest(encode(text))
 
 

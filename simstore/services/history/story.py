@@ -1,4 +1,4 @@
-"""The story of a key: when it was seen, what is like it, and which of them is the original."""
+"""The history of a key: when it was seen, its near-duplicates, and the original among them."""
 
 from __future__ import annotations
 

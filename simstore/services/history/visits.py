@@ -1,4 +1,4 @@
-"""Intervals between visits, of a page and of a site."""
+"""Compute the intervals between crawl visits, for one page or for a site."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Ingest: documents into a store, in batches, each checked for duplicates if asked to."""
+"""Ingest documents into a store in batches, with an optional check for duplicates."""

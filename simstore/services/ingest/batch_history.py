@@ -1,6 +1,6 @@
-"""Update times, versions and links of the documents of a batch.
+"""Compute the visit times, versions and links that a batch of documents adds to the history.
 
-Told record by record in their order, so that the size of a batch changes nothing.
+Computed record by record in their order, so that the size of a batch changes nothing.
 
 A *visit* is one time that somebody went to a page. A record without a date of its own that stands
 where it stood before is the same record, read again: nobody went to the page. A record whose date
@@ -25,7 +25,7 @@ from simstore.text.decoding import encode
 
 @dataclass(slots=True)
 class KeyHistory:
-    """What is known of a key after the records of a batch.
+    """The visit times, versions and links of a key after the records of a batch.
 
     Attributes:
         digest: Of its present text.
@@ -83,7 +83,7 @@ class KeyHistory:
 
 
 def known_duplicates(connection: Connection, decisions: Decisions) -> Mapping[bytes, DuplicateRow]:
-    """Return what is stored of keys as duplicates, of all that get a text at least.
+    """Return the stored duplicate records of keys: at least of all that get a text.
 
     To be called before what they duplicated is forgotten.
 
@@ -99,14 +99,14 @@ def known_duplicates(connection: Connection, decisions: Decisions) -> Mapping[by
 
 
 def first_sights(known: Mapping[bytes, DuplicateRow]) -> dict[bytes, int]:
-    """Return since when keys are known that were not stored, but skipped as duplicates."""
+    """Return the first-seen times of keys that were skipped as duplicates, not stored."""
     return {key: row.first_seen for key, row in known.items() if row.state != "flagged"}
 
 
 def tell(
     batch: PreparedBatch, decisions: Decisions, now: int, first_seen: Mapping[bytes, int]
 ) -> dict[bytes, KeyHistory]:
-    """Return what is known of each key of a batch after its records.
+    """Return the history of each key of a batch after its records.
 
     Args:
         batch: The documents.

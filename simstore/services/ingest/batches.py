@@ -1,4 +1,4 @@
-"""One batch of documents into the store, in one transaction."""
+"""Store one batch of documents in one transaction."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from simstore.text.decoding import encode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOutcome:
-    """What became of the documents of a batch.
+    """The outcome of a batch for each of its documents.
 
     Attributes:
         outcomes: One a document, in their order.

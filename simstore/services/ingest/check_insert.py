@@ -1,4 +1,4 @@
-"""Check and insert: the documents of a batch, each looked for before it is stored."""
+"""Check the documents of a batch for near-duplicates, and insert or skip each one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def check_and_store(
     seen_at: int,
     source_ids: Mapping[int, int],
 ) -> BatchOutcome:
-    """Look for what each document duplicates, then store it, or leave it.
+    """Look for the original of each document, then store or skip it.
 
     As if one after the other: the batch is cut where a key occurs again, so that what is looked
     at together is decided by texts and dates alone, and where a document makes duplicates of

@@ -1,4 +1,4 @@
-"""Claims of a batch, so that several processes may write at a time.
+"""Claims (locks on keys, texts, segments and bands) that let several processes write at once.
 
 Two processes that decide of the same must take turns: of one key, of one text, of two texts that a
 channel may find from each other. Fingerprints within the radius share a segment, where the radius
@@ -37,7 +37,7 @@ Prepared = Sequence[tuple[PreparedBatch, State]]
 
 
 class NeedsExclusiveWriter(SimstoreError):
-    """What was claimed does not cover what is to be done."""
+    """The claims of a writer do not cover its changes: it must be the only writer."""
 
 
 def claims(
@@ -47,7 +47,7 @@ def claims(
     seen: Iterable[str],
     check: DuplicateRule | None,
 ) -> list[int] | None:
-    """Return what batches claim; None: their writer has to be the only one.
+    """Return the claims of batches; None: their writer has to be the only one.
 
     Args:
         opened: The store.
@@ -83,7 +83,7 @@ def verify(
     works: Prepared,
     check: DuplicateRule | None,
 ) -> None:
-    """Raise MustBeAlone where what was claimed is not enough; nothing was changed yet.
+    """Raise NeedsExclusiveWriter where the claims are too few; nothing was changed yet.
 
     Args:
         snapshot: The store in the writer's transaction.
@@ -156,7 +156,7 @@ def _signed(numbers: NDArray[np.uint64]) -> list[int]:
 
 
 def _layout(opened: OpenStore, state: State, check: DuplicateRule) -> BandLayout | None:
-    """Return the bands that the check will look at, as far as is known before it."""
+    """Return the band layout that the check will use, as far as is known before it."""
     if not _looks_by_bands(state, check):
         return None
     with opened.database.read() as connection:

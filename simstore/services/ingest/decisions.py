@@ -1,4 +1,4 @@
-"""Decide of each document of a batch: added, updated, unchanged, or a duplicate.
+"""Decide for each document of a batch: added, updated, unchanged or duplicate.
 
 Decided in the order of the documents, as if each were stored before the next is looked at, so that
 the size of a batch never changes the outcome.
@@ -25,7 +25,7 @@ _NEW = 1 << 62
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalDocument:
-    """A document as it is at the end of the batch.
+    """The final state of a document at the end of a batch.
 
     Attributes:
         stored: Its row before the batch; None: it is new.
@@ -44,13 +44,13 @@ class FinalDocument:
 
     @property
     def content_changed(self) -> bool:
-        """Return whether its text is another than before the batch."""
+        """Return whether its text differs from that before the batch."""
         return self.stored is None or self.stored.digest != self.digest
 
 
 @dataclass(slots=True)
 class Decisions:
-    """What is to be written, gathered document by document.
+    """The changes to be written for a batch, gathered document by document.
 
     Attributes:
         seen: Origin to (key, digest) of records that are not what their document was taken from:
@@ -80,7 +80,7 @@ def decide(
     *,
     now: int,
 ) -> Decisions:
-    """Go through the documents in order and say what becomes of each.
+    """Go through the documents in order and decide the outcome of each.
 
     A dated record is no update of a document that was seen later: sources may be read in any
     order. A record that differs in its place alone (:data:`~simstore.model.ingest.PLACE_FIELDS`)

@@ -1,4 +1,4 @@
-"""Check before the insert: is a document a duplicate of one that is stored?
+"""Check new documents for stored near-duplicates before they are inserted.
 
 Decided in the order of the documents, as if each were stored before the next is looked at. A
 duplicate points at an *original* that it has a verified edge to: a document that is not flagged
@@ -45,7 +45,7 @@ LEAST_RESEMBLANCE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class DuplicateRule:
-    """What is done with duplicates, and what is one.
+    """The rule for duplicates: the resemblance or distance that makes one, and the action taken.
 
     Attributes:
         on_duplicate: ``flag`` stores them too; ``skip`` remembers only what they duplicate.
@@ -82,7 +82,7 @@ def check_in(
     min_resemblance: float | None,
     radius: int | None,
 ) -> DuplicateRule | None:
-    """Return what is looked for before a document is stored in a store; None: nothing.
+    """Return the duplicate rule for documents to be stored; None: no check is made.
 
     What is not given is as the store was made.
 
@@ -104,7 +104,7 @@ def check_in(
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """What a document duplicates.
+    """The original that a document duplicates, and how alike they are.
 
     Attributes:
         document_id: A document as it was stored before the batch; None: one of the batch.
@@ -120,7 +120,7 @@ class Original:
 
 
 class DuplicateChecker:
-    """Decides of the documents of a batch, to be asked once for each that is new, in their order.
+    """Finds the originals of a batch's documents; asked once for each new one, in order.
 
     Args:
         snapshot: The store in the writer's transaction.
@@ -232,7 +232,7 @@ class DuplicateChecker:
             )
 
     def original_of(self, place: int) -> Original | None:
-        """Return what a document duplicates, None where it is an original; and note it.
+        """Return and note the original that a document duplicates; None where it is one itself.
 
         To be asked of a document that is new, or whose text is another than before.
         """
@@ -342,7 +342,7 @@ class DuplicateChecker:
         return seen_at is not None and seen_at < row.last_seen
 
     def _like(self, place: int) -> list[tuple[Contender, Verified]]:
-        """Return what a document has an edge to, by their dates, and the edges."""
+        """Return the documents that a document has an edge to, by their dates, and the edges."""
         edges = self._edges
         if edges is None or place not in edges:
             return []

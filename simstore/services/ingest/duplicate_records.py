@@ -1,4 +1,4 @@
-"""Write what a batch tells of duplicates: those found, those stored after all, and orphans."""
+"""Update the duplicate records after a batch: those found, those stored after all, orphans."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simstore.storage.history import Times
 def let_go(
     connection: Connection, batch: PreparedBatch, decisions: Decisions
 ) -> ReleasedDuplicates:
-    """Forget what keys were that have another text now, and what duplicated their old one.
+    """Drop the duplicate records of keys that get another text, and release their duplicates.
 
     To be called before the documents of a batch are written, and before those that left go.
     """

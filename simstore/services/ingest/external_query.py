@@ -1,4 +1,4 @@
-"""The rows of a query to another database, as a source."""
+"""A source that reads the rows of an SQL query on another database as records."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class RowsSource(PlainSource):
         )
 
     def state(self) -> SourceState:
-        """Return what is known of it: how it is read."""
+        """Return the state of the source, which holds only how it is read."""
         return SourceState(
             size=None, modified_ns=None, head_digest=b"", reader=reader_label("sql", self._options)
         )

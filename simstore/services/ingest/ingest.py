@@ -1,4 +1,4 @@
-"""Ingest: sources to documents, in batches that commit with their place in the source.
+"""Ingest sources: read, prepare and commit their documents in batches, resumable after a stop.
 
 A reader cuts sources into batches; threads prepare them (decode, count, fingerprint, compress);
 one writer commits them in the order of the sources, several to a transaction while they come fast.
@@ -104,7 +104,7 @@ def ingest_batches(
     options: IngestOptions,
     observer: Observer,
 ) -> IngestSummary:
-    """Ingest batches of sources that are known by their numbers."""
+    """Ingest batches of sources that the store already knows by number."""
     run = Run([printable(name) for name in source_ids], source_ids=dict(source_ids))
     return _run(opened, run, batches, options, observer)
 
@@ -115,7 +115,7 @@ def ingest_documents(
     options: IngestOptions,
     observer: Observer,
 ) -> IngestSummary:
-    """Ingest documents that come from no source, and keep what cannot be used of their kind."""
+    """Ingest documents that come from no source, and keep the rejections among them."""
     batches = batches_of_documents(given, min(options.batch_documents, BATCH_DOCUMENTS))
     return _run(opened, Run([]), batches, options, observer)
 
@@ -253,7 +253,7 @@ def _refresh_after(opened: OpenStore, observer: Observer) -> bool:
 
 
 def _known(opened: OpenStore) -> State:
-    """Return what stands, as far as is known."""
+    """Return the last known state of the store."""
     if opened.last_state is not None:
         return opened.last_state
     with opened.database.read() as connection:

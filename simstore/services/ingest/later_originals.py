@@ -1,4 +1,4 @@
-"""Settle the documents of which an earlier original comes later.
+"""Reassign duplicates when a document stored later turns out to be their original.
 
 A document that is stored, or was there before it was known to be, may come before originals that it
 is like, by the rule of :mod:`simstore.services.history.originals`. Those are its duplicates from
@@ -54,7 +54,7 @@ def settle(
     *,
     run_id: int,
 ) -> ReassignedOriginals:
-    """Make duplicates of the documents that a stored one comes before.
+    """Make a stored document the original of similar documents that it precedes.
 
     Args:
         snapshot: The store in the writer's transaction.
@@ -170,7 +170,7 @@ class _Settling:
         return None if row is None else row.original_id
 
     def write(self, run_id: int) -> ReassignedOriginals:
-        """Write what was decided."""
+        """Write the decisions."""
         # Links in a circle may leave one that rests on a duplicate: it is an original then.
         for number, now in list(self._now.items()):
             if now is not None and self._original(now[0]) is not None:

@@ -1,4 +1,4 @@
-"""Options of an ingest, and the progress that it reports."""
+"""Options of an ingest, and the callbacks that report its progress."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ COMMIT_DOCUMENTS = 8_000
 
 @dataclass(frozen=True, slots=True)
 class IngestOptions:
-    """How to ingest.
+    """Options of an ingest.
 
     Attributes:
         collection: Collection of documents that name none.
@@ -71,7 +71,7 @@ class IngestOptions:
         DuplicateRule(self.on_duplicate or "keep", self.min_resemblance, self.radius)
 
     def check_in(self, settings: StoreSettings) -> DuplicateRule | None:
-        """Return what is looked for before a document is stored; None: nothing.
+        """Return the duplicate rule for documents to be stored; None: no check is made.
 
         Args:
             settings: Of the store.
@@ -102,7 +102,7 @@ class IngestFilesKeywords(IngestKeywords, ReadKeywords, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observer:
-    """What a caller wants to hear of, and whether it wants to stop.
+    """The callbacks of an ingest: progress, findings, and the request to stop.
 
     Attributes:
         on_progress: Called after each commit.
@@ -157,7 +157,7 @@ def ingest_choice(
 
 @contextmanager
 def watched(observer: Observer, *, progress: bool) -> Iterator[Observer]:
-    """Yield an observer that also shows how far an ingest is, where that is asked for."""
+    """Yield an observer that also shows the progress of an ingest, on request."""
     if not progress:
         yield observer
         return

@@ -1,4 +1,4 @@
-"""Choose the original of a new document among stored ones that are alike.
+"""Choose the original of a new document among similar stored documents.
 
 Where links decide, the rule is that of `show` (:mod:`simstore.services.history.originals`). Else a
 document that comes before all that it is like is an original, and any other is a duplicate of the
@@ -46,12 +46,12 @@ class Contender:
 
     @property
     def position(self) -> tuple[int, int]:
-        """Return where it stands by its date, then by the order of ingest."""
+        """Return its position by date, then by the order of ingest."""
         return self.first_seen, self.order
 
 
 def nearness(resemblance: float | None, original: Contender) -> tuple[float, tuple[int, int]]:
-    """Return by what originals of one document are compared; the smallest is chosen."""
+    """Return the sort key by which the originals of one document are compared; least wins."""
     return -(resemblance or 0.0), original.position
 
 
@@ -81,7 +81,7 @@ class Contenders:
         return {number: self._known[number] for number in wanted if number in self._known}
 
     def move(self, one: Contender) -> None:
-        """Note that a stored document stands elsewhere by now."""
+        """Note that the date of a stored document has changed."""
         if one.document_id is not None:
             moved = Contender(one.key, one.first_seen, one.basis, one.document_id)
             self._known[one.document_id] = moved
@@ -122,7 +122,7 @@ class Contenders:
     def nearest(
         self, me: Contender, some: Iterable[tuple[Contender, float | None]]
     ) -> Contender | None:
-        """Return which of some originals a document duplicates; None: all come after it.
+        """Return the original that a document duplicates; None: all come after it.
 
         Args:
             me: The document.

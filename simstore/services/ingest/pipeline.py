@@ -1,4 +1,4 @@
-"""Work done by threads and taken over in order."""
+"""Run work in threads, and yield the results in the order of the items."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rejected records read again, from where they stand in their sources."""
+"""Read rejected records again from their sources, and ingest those that are valid now."""
 
 from __future__ import annotations
 

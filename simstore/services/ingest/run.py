@@ -1,4 +1,4 @@
-"""A run of an ingest: what it has counted, and how its batches are committed."""
+"""An ingest run: its counts so far, and the commit of its batches."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def commit(
     *,
     ends_run: bool,
 ) -> None:
-    """Write batches, their rejections and their places in the sources in one transaction.
+    """Write batches, their rejections and their source positions in one transaction.
 
     Other processes write beside it where the database lets them and they decide of other things.
     """

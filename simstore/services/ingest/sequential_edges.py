@@ -1,4 +1,4 @@
-"""Edges of texts that are decided of one after the other, each verified only when it is asked for.
+"""Find edges between texts that are decided one by one, verifying an edge only when needed.
 
 A text is compared with what stands when its turn comes: with some of the documents of the store,
 and with those of the texts before it that were put among them. So the work grows with how many
@@ -86,7 +86,7 @@ class SequentialEdges:
         return {number: edge for number, edge in edges.items() if number != own}
 
     def put(self, place: int) -> None:
-        """Let a text stand, for those after it."""
+        """Add a text to those that later texts are compared with."""
         if place in self._put:
             return
         self._put.add(place)
@@ -161,7 +161,7 @@ class SequentialEdges:
 
 
 class _Near:
-    """Which of some texts have fingerprints within the radius, asked of those that were put.
+    """A look-up of fingerprints within the radius, among the texts that were put.
 
     Args:
         candidates: Says which are near.

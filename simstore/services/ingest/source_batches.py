@@ -1,4 +1,4 @@
-"""Sources cut into batches of records, with the place in each source that a batch reaches."""
+"""Cut sources into batches of records, each with the position reached in its sources."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ BATCH_CHARACTERS = 2 << 20
 
 @dataclass(slots=True)
 class Mark:
-    """How far a source is read when a batch is committed.
+    """The position that is reached in a source when a batch is committed.
 
     Attributes:
         position: Number of the next record; of the next member, or the one under way, of an
@@ -37,7 +37,7 @@ class Mark:
 
 @dataclass(slots=True)
 class Batch:
-    """Records that are committed together, and how far their sources are read with them.
+    """Records that are committed together, with the positions reached in their sources.
 
     Attributes:
         owners: Name of the source of each document; None: from no source.

@@ -1,4 +1,4 @@
-"""Requests that are written together: prepared before their transaction, told of after it.
+"""Prepare groups of write requests, and record their replies by idempotency key.
 
 A request may have a name, its idempotency key: it is done once, and answered as often as it comes.
 """
@@ -27,7 +27,7 @@ Reply = WriteReply | Exception
 
 @dataclass(frozen=True, slots=True)
 class StoringPart:
-    """Requests to write that follow each other in a group and want the same of duplicates.
+    """Consecutive write requests of a group with the same treatment of duplicates.
 
     Attributes:
         spans: Place of each request in the group to its documents in the batch, as [start, end).
@@ -64,7 +64,7 @@ class RemovingPart:
 
 @dataclass(frozen=True, slots=True)
 class PreparedGroup:
-    """Requests with all that can be computed without the database."""
+    """Requests with all data that can be computed without the database."""
 
     requests: tuple[Request, ...]
     parts: tuple[StoringPart | RemovingPart, ...]
@@ -113,7 +113,7 @@ def prepared_group(requests: Sequence[Request], state: State) -> PreparedGroup:
 
 
 def outcomes_of(batch: PreparedBatch, outcome: BatchOutcome) -> Iterable[DocumentOutcome]:
-    """Yield what became of each document of a batch, in their order."""
+    """Yield the outcome of each document of a batch, in their order."""
     same = outcome.duplicates
     for place, document in enumerate(batch.documents):
         yield DocumentOutcome(
@@ -126,7 +126,7 @@ def outcomes_of(batch: PreparedBatch, outcome: BatchOutcome) -> Iterable[Documen
 
 
 def keys_told(keys: Iterable[bytes]) -> tuple[str, ...]:
-    """Return keys as they are told, ascending."""
+    """Return keys in ascending order, as text for a reply."""
     return tuple(exact_text(key) for key in sorted(keys))
 
 
@@ -153,7 +153,7 @@ def _check_of(request: WriteRequest, state: State) -> DuplicateRule | None:
 
 
 def repeats_a_name(requests: Sequence[Request]) -> bool:
-    """Return whether two requests have one name: what becomes of the first decides of the other."""
+    """Return whether two requests share a name: the outcome of the first decides the other."""
     names = [(n.owner, n.key) for one in requests if (n := one.idempotency) is not None]
     return len(set(names)) < len(names)
 
@@ -161,7 +161,7 @@ def repeats_a_name(requests: Sequence[Request]) -> bool:
 def answered_before(
     connection: Connection, requests: Sequence[Request], now: int
 ) -> dict[int, Reply]:
-    """Return the replies, by places, of requests that came before, or have another's name.
+    """Return the replies, by places, of requests that came before or reuse another's name.
 
     Args:
         connection: A writer.
@@ -203,7 +203,7 @@ def record_replies(
 
 
 def packed_reply(reply: WriteReply) -> bytes:
-    """Return a reply as it is kept."""
+    """Encode a reply for storage."""
     outcomes = [
         [one.key, one.outcome, None if one.duplicate is None else asdict(one.duplicate),
          one.same_text_as, [asdict(other) for other in one.displaced]]
@@ -214,7 +214,7 @@ def packed_reply(reply: WriteReply) -> bytes:
 
 
 def unpacked_reply(data: bytes) -> WriteReply:
-    """Return a reply that was kept, as one that comes again."""
+    """Decode a stored reply, marked as a repeated one."""
     removed, outcomes, orphans, unflagged = json.loads(data)
     fields = tuple(
         DocumentOutcome(

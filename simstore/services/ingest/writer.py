@@ -1,4 +1,4 @@
-"""A writer for a process that lives long: many small requests, several to a transaction.
+"""A writer for long-running processes: many small requests, several to a transaction.
 
 What comes together is prepared together and committed together: a transaction costs about the same
 for one document as for many. Requests are as if one after the other, and each fails alone.
@@ -71,7 +71,7 @@ class Writer:
 
     @property
     def counts(self) -> Counter[str]:
-        """What became of the documents so far, as the ingest run tells."""
+        """The counts of outcomes of documents so far, as recorded in the ingest run."""
         return Counter(self._counts)
 
     def checked(self, request: Request) -> Request:
@@ -111,7 +111,7 @@ class Writer:
         return prepared_group(requests, self._state())
 
     def commit(self, group: PreparedGroup) -> list[Reply]:
-        """Do requests in one transaction, as if one after the other; durable on return.
+        """Execute requests in one transaction, as if one after the other; durable on return.
 
         Where one fails by what it asks, only it does. Where something fails that was not foreseen,
         the transaction is undone, and each request has one of its own; so it has where a name

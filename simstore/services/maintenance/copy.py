@@ -1,4 +1,4 @@
-"""Copy a store into another database, of whatever kind: in steps that a kill cannot undo."""
+"""Copy a store into another database of any kind, in steps that survive a kill."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def copy_store(
     restart: bool = False,
     on_progress: Progress | None = None,
 ) -> CopySummary:
-    """Copy a store as it is at one moment, while others read and write it; verify the copy.
+    """Copy one consistent state of a store while others read and write it; verify the copy.
 
     Each chunk of rows is a transaction. Where the process ends before the last, the same call goes
     on after the last chunk, if the source has not changed; the copy is no store until all of it is
@@ -155,7 +155,7 @@ def _is_finished(place: Database) -> bool:
 
 
 def draft_of(path: Path) -> Path:
-    """Return where a copy is made that gets the name of a file when it is complete."""
+    """Return the path of the draft that is renamed to a file when the copy is complete."""
     return path.with_name(f".{path.name}.copy")
 
 

@@ -1,4 +1,4 @@
-"""Make, back up, compact and upgrade a store."""
+"""Create, back up, compact, pack and upgrade a store."""
 
 from __future__ import annotations
 

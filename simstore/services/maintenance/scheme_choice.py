@@ -1,4 +1,4 @@
-"""Choose the scheme of a new store, by name and options or by what lies in the folder."""
+"""Choose the scheme of a new store, by name and options or by the files in a folder."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class SchemeChoice:
         check_fields(self)
 
     def given(self, *names: str) -> dict[str, Any]:
-        """Return those of the options that were chosen."""
+        """Return the names of the options that were chosen."""
         found = {name: getattr(self, name) for name in names}
         return {name: value for name, value in found.items() if value is not None}
 
@@ -105,7 +105,7 @@ def make_scheme(choice: SchemeChoice) -> Scheme:
 
 @dataclass(frozen=True, slots=True)
 class FolderChoice:
-    """A scheme for a folder, and what it takes of the files there.
+    """The scheme chosen for a folder, and the files there that it uses.
 
     Attributes:
         choice: The scheme, with the files that are taken.
@@ -226,7 +226,7 @@ def _as_counted(words: frozenset[bytes], recipe: FeatureRecipe) -> frozenset[byt
 
 
 def differences(choice: SchemeChoice, scheme: Scheme) -> list[str]:
-    """Return which of the options that were chosen a scheme has not, and what it has.
+    """Return the chosen options that a scheme does not have, and what it has instead.
 
     Options that were not chosen may be any. The scheme is the one that the choice names.
 

@@ -1,4 +1,4 @@
-"""Caches of the sketches of a channel, kept from query to query."""
+"""In-memory caches of the sketches and bands of a channel, kept between queries."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class CachedTail:
 
 @dataclass(frozen=True, slots=True)
 class CachedBandFilter:
-    """What the pages of a layout carry, and how much was asked of them.
+    """A cached filter of the bands in a layout's pages, and the time spent reading these.
 
     Attributes:
         layout_id: The layout.
@@ -48,7 +48,7 @@ class CachedBandFilter:
 
 @dataclass(frozen=True, slots=True)
 class CachedBandHashes:
-    """The bands of all sketches up to a number, for those who have asked for them.
+    """The bands of all sketches up to a number, loaded on request.
 
     Attributes:
         scheme_id: The scheme.
@@ -82,7 +82,7 @@ _READ_PAGES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class CachedBandPages:
-    """All pages of a layout, which never change: who has them looks nothing up in the file.
+    """All pages of a layout, which never change: with them, the file is not read.
 
     Attributes:
         layout_id: The layout.
@@ -97,7 +97,7 @@ class CachedBandPages:
     data: bytearray
 
     def of(self, wanted: NDArray[np.int64]) -> dict[int, bytes]:
-        """Return those of some pages that are there."""
+        """Return the requested pages that are cached."""
         if not len(self.numbers):
             return {}
         places = np.minimum(np.searchsorted(self.numbers, wanted), len(self.numbers) - 1)
@@ -116,7 +116,7 @@ class CachedBandPages:
 
 @dataclass(slots=True)
 class SketchCache:
-    """What is kept in memory of the sketches of one channel.
+    """The in-memory caches of the sketches of one channel.
 
     Attributes:
         settled: Up to which sketches are known by their numbers.
@@ -130,7 +130,7 @@ class SketchCache:
 
 
 def kept_pages(layout_id: int, pages: Iterable[tuple[int, bytes]]) -> CachedBandPages | None:
-    """Return pages to be kept; None: they are too many.
+    """Return pages as a cache entry; None: they are too large.
 
     Args:
         layout_id: Their layout.

@@ -1,4 +1,4 @@
-"""Turns of threads that want the same: in the order in which they came, or for a while each."""
+"""Locks for threads: a fair (FIFO) lock, and one that a thread may retake for a while."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import TracebackType
 
 
 class FairLock:
-    """A lock that who came first gets first.
+    """A fair lock: threads get it in the order in which they asked for it (FIFO).
 
     A plain one goes to whoever asks at the right moment: a thread that writes transaction after
     transaction would keep all others waiting. Not to be taken by a thread that has it.

@@ -1,4 +1,4 @@
-"""A store that is open: its database, its scheme, and what a writer remembers between batches."""
+"""An open store: its database, its schemes, and its caches in this process."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SHORT_CHARACTERS = 1 << 16
 
 
 class OpenStore:
-    """The database of a store and what is known of it in this process.
+    """The database of a store, with the caches of this process.
 
     Threads may share it: readers have a snapshot each, writers take turns.
     """
@@ -117,7 +117,7 @@ class OpenStore:
                 raise
 
     def state(self, connection: Connection) -> State:
-        """Return what stands in this snapshot.
+        """Return the state of the store (settings, scheme, generation) in this snapshot.
 
         Raises:
             SchemeMismatch: This installation computes other fingerprints or sketches than the
@@ -216,7 +216,7 @@ class OpenStore:
         return np.fromiter((known[term] for term in terms), np.int64, len(terms))
 
     def shingles(self, state: State) -> ShingleCache:
-        """Return the shingle sets that are kept by the scheme that stands."""
+        """Return the cache of shingle sets of the standing scheme."""
         kept = self._shingles  # one read: another thread may put another in its place
         if kept is None or kept.scheme_id != state.scheme_id:
             most = most_kept(resident=self.resident is not None)
@@ -224,7 +224,7 @@ class OpenStore:
         return kept
 
     def sketch_cache(self, name: str) -> SketchCache:
-        """Return what is kept in memory of the sketches of a channel."""
+        """Return the in-memory caches of the sketches of a channel."""
         kept = self._sketch_caches.get(name)
         if kept is None:
             from simstore.services.open_store.band_cache import SketchCache
@@ -236,7 +236,7 @@ class OpenStore:
     def tail_tables(
         self, connection: Connection, bits: int, row: GenerationRow, asked: int
     ) -> GrowingTables | None:
-        """Return the tail of a generation in memory; None: to be looked up in the file.
+        """Return the tail of a generation in memory; None: look it up in the file.
 
         Args:
             connection: A snapshot, or a writer.
@@ -250,7 +250,7 @@ class OpenStore:
         return self.tail_cache.read(connection, bits, row, asked)
 
     def note_added(self, before: Snapshot, words: NDArray[np.uint64]) -> None:
-        """Keep fingerprints with what of the store was in memory when a transaction added them.
+        """Add a transaction's new fingerprints to the caches in memory.
 
         Args:
             before: The transaction that has added them and no others, as it was before.
@@ -272,11 +272,11 @@ class OpenStore:
         self.tail_cache.note_added(row, after, words)
 
     def forget_schemes(self) -> None:
-        """Forget the schemes: what the store says of one has changed."""
+        """Drop the cached schemes: one has changed in the store."""
         self._schemes = {}
 
     def forget_terms(self) -> None:
-        """Forget the numbers of terms: some are not in the vocabulary any more."""
+        """Drop the cached numbers of terms: some are no longer in the vocabulary."""
         self._terms = {}
 
     def rank_of_terms(self, connection: Connection, generation_id: int | None) -> dict[bytes, int]:

@@ -1,4 +1,4 @@
-"""The resident index: all fingerprints of a generation in memory, and it grows with the store.
+"""The resident index: all fingerprints of a generation in memory, extended as the store grows.
 
 The fingerprints that were read at once are sorted by each segment; those that came since are kept
 beside them. Nothing is taken out: what has gone has no document any more, and is found in vain.
@@ -34,7 +34,7 @@ _GONE_SHARE = 8
 
 @dataclass(frozen=True, slots=True)
 class ResidentTables:
-    """All fingerprints of a generation in some snapshots, and others that have gone.
+    """All fingerprints of a generation in some snapshots, and some that were removed since.
 
     Attributes:
         generation_id: The generation.
@@ -103,11 +103,11 @@ class ResidentIndex:
         self._settled = SettledNumbers("sketch", "sketch_id")
 
     def begin(self, connection: Connection) -> None:
-        """Let a writer begin."""
+        """Begin a writer's turn."""
         self._writer, self._pending = connection, None
 
     def end(self, *, committed: bool) -> None:
-        """Let the writer end: what it had is kept for all where it has committed."""
+        """End a writer's turn; its additions are shared with all readers if it committed."""
         pending = self._pending
         self._writer = self._pending = None
         if committed and pending is not None:

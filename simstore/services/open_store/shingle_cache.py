@@ -1,4 +1,4 @@
-"""Shingle sets of stored texts that were compared lately, in memory."""
+"""An in-memory cache of the shingle sets of recently compared texts."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def check_generation(state: State, label: str) -> None:
 
 
 def missing_channel(state: State, name: str) -> InvalidParameter:
-    """Return the error that a store has not a channel, with the remedy."""
+    """Return the error that a store lacks a channel, with the remedy."""
     if not channel(name).is_kept:
         return InvalidParameter(
             f"this store has no finished index of {name}; `simstore passages build` makes it "

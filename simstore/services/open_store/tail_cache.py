@@ -1,4 +1,4 @@
-"""The fingerprints of a tail in memory, for a writer that looks up what it adds."""
+"""An in-memory cache of the tail (fingerprints not yet packed), for a writer's look-ups."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class TailCache:
         self.kept: CachedNearTail | None = None
 
     def forget(self) -> None:
-        """Forget the tail: what was added to it is not there."""
+        """Drop the cached tail: fingerprints added to it were rolled back."""
         self.kept = None
 
     def current(self, row: GenerationRow) -> GrowingTables | None:

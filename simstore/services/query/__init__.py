@@ -1,1 +1,1 @@
-"""Query: from samples to verified matches, channel by channel."""
+"""Query a store: from samples (query texts) to verified matches, channel by channel."""

@@ -1,4 +1,4 @@
-"""From samples to matches: all channels, filters, verification, order."""
+"""Match samples with stored documents: combine all channels, then filter, verify and sort."""
 
 from __future__ import annotations
 
@@ -148,7 +148,7 @@ class Matcher:
         )
 
     def _found(self, sample: ReadSample, known: KnownDocuments) -> list[Match]:
-        """Return what the channels found, by distance, then order of ingest.
+        """Return the candidates of all channels, by distance, then order of ingest.
 
         What was found by its sentences alone comes behind the others, the most similar first.
         """

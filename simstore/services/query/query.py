@@ -1,4 +1,4 @@
-"""Query: samples to fingerprints, fingerprints to candidates, candidates to verified matches."""
+"""Run a query: find the stored documents near each sample (query text)."""
 
 from __future__ import annotations
 
@@ -158,7 +158,7 @@ def query_samples(
 
 
 def _matcher(snapshot: Snapshot, options: QueryOptions) -> tuple[int, Matcher]:
-    """Return the radius, and what answers in a snapshot."""
+    """Return the radius, and the matcher of a snapshot."""
     bits = snapshot.scheme.bits
     radius = default_radius(bits) if options.radius is None else options.radius
     check_radius(radius, bits)
@@ -219,7 +219,7 @@ def _characters(batch: Iterable[Document]) -> int:
 def _answering(
     place: str, snapshot: str | None, options: QueryOptions
 ) -> Iterator[Callable[[list[Document]], list[SampleResult]]]:
-    """Yield what answers batches of samples in a worker process."""
+    """Yield the function that answers batches of samples in a worker process."""
     with (
         closing(Database(place, read_only=True)) as database,
         database.read(snapshot) as connection,

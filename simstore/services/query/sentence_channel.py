@@ -1,4 +1,4 @@
-"""The channel of sentences: documents with a sentence like the one that a short sample is."""
+"""The sentence channel: find documents that contain a sentence similar to a short sample."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _MOST_CHARACTERS = 1_024
 
 @dataclass(frozen=True, slots=True)
 class FoundSentence:
-    """The sentence of a document that is most like one of the sample.
+    """The sentence of a document that is most similar to one of the sample.
 
     Attributes:
         start: Its first character in the document's text.
@@ -55,7 +55,7 @@ class SentencePart(StorePart):
 
 
 class SentenceChannel:
-    """Finds the documents that have a sentence of a short sample, or one much like it."""
+    """Finds the documents that have a sentence of a short sample, or a similar one."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._index = StoredPassages(snapshot)

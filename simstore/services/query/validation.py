@@ -9,7 +9,7 @@ from simstore.services.open_store.state import State, missing_channel
 
 
 def check_tellable(state: State, options: QueryOptions) -> None:
-    """Raise InvalidParameter where a threshold is by something that the store cannot tell."""
+    """Raise InvalidParameter where a threshold needs a measure that the store cannot compute."""
     kept = state.settings.text_kept
     if options.asks_likeness and not (kept and state.records_vocabulary):
         raise InvalidParameter(
@@ -24,7 +24,7 @@ def check_tellable(state: State, options: QueryOptions) -> None:
 
 
 def chosen_channels(state: State, options: QueryOptions) -> tuple[str, ...]:
-    """Return the channels to look by, in their order.
+    """Return the channels to search, in their order.
 
     Without a choice, a store of the course tool's scheme answers as the course tool does: by
     fingerprints alone, unless a threshold asks for what resembles the sample.

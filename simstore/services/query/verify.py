@@ -1,4 +1,4 @@
-"""Verify: how much of a sample and of a stored document is the same.
+"""Verify matches: measure how much of a sample and a stored document is the same.
 
 From the text where the store keeps it, exactly; else from the sketch, as an estimate.
 """
@@ -67,7 +67,7 @@ class Verifier:
         return {number: found[digest] for number, digest in digests.items() if digest in found}
 
     def read_ahead(self, document_of: Mapping[bytes, int]) -> None:
-        """Read texts that will be compared with samples, all at once.
+        """Read the texts that will be compared with samples, all at once.
 
         Args:
             document_of: Their digests, and a document that has each.

@@ -1,4 +1,4 @@
-"""Read into memory what queries go by, before they are asked."""
+"""Load the query indexes of a store into memory before the first query."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from simstore.services.open_store.open_store import OpenStore
 
 
 def warm(opened: OpenStore) -> None:
-    """Read what each channel of the store is searched by."""
+    """Load the query indexes of each channel of the store."""
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
         for part in parts_of(snapshot):

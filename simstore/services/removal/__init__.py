@@ -1,1 +1,1 @@
-"""Removal: documents that are deleted or expire."""
+"""Removal of documents, by key or by expiry."""

@@ -1,4 +1,4 @@
-"""Expiry: what was not seen since a time leaves."""
+"""Expire documents: remove those that were not seen since a given time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remove documents and everything that stands for them."""
+"""Remove documents and all that is derived from them, such as fingerprints and sketches."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def remove_batch(snapshot: Snapshot, document_ids: Sequence[int]) -> ReleasedDup
 
 
 def remove_rows(snapshot: Snapshot, document_ids: Sequence[int]) -> ReleasedDuplicates:
-    """Remove documents with all that stands for them, within a transaction of the caller.
+    """Remove documents and all data derived from them, within the caller's transaction.
 
     Their part in the vocabulary, fingerprints, sketches, earlier versions and links go; the texts
     that lost a document are noted for the clusters that are kept, without the digests of those

@@ -1,4 +1,4 @@
-"""Removals are recorded as runs, as ingests are."""
+"""Record each removal of documents as a run, as each ingest is."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from simstore.version import __version__
 
 @dataclass(slots=True, kw_only=True)
 class RemovalRun:
-    """A removal under way: what it goes by, and how much it has removed.
+    """A removal under way: its conditions, and how much it has removed.
 
     Attributes:
         not_seen_since: The time that an expiry goes by.

@@ -1,1 +1,1 @@
-"""Statistics: what a store holds, in lists and in numbers."""
+"""Statistics of a store: lists of documents, counts, and figures over time."""

@@ -1,4 +1,4 @@
-"""Processes forked from this one, where that is safe: they have all that it has imported.
+"""Fork worker processes from this one, where that is safe; a fork shares its imported modules.
 
 A fork takes milliseconds where a new process takes a second to import what it needs. It is safe
 in a program that has one thread, and nothing open that does not survive a fork, as connections to
@@ -23,7 +23,7 @@ _without_threads: Callable[[], AbstractContextManager[None]] | None = None
 
 @contextmanager
 def allowed(without_threads: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
-    """Let this process fork: it is a program of ours.
+    """Allow this process to fork: it is simstore's own program.
 
     Args:
         without_threads: Returns a context in which the program runs no threads of its own.
@@ -37,12 +37,12 @@ def allowed(without_threads: Callable[[], AbstractContextManager[None]]) -> Iter
 
 
 def are_allowed() -> bool:
-    """Return whether this process may fork, as far as it is known before it tries."""
+    """Return whether this process may fork, as far as is known before it tries."""
     return _without_threads is not None and sys.platform == "linux"
 
 
 class ForkedProcess:
-    """A forked process, asked for its end as ``subprocess.Popen`` is.
+    """A forked process, with methods to end it and wait as on ``subprocess.Popen``.
 
     Args:
         process: It.
@@ -55,12 +55,12 @@ class ForkedProcess:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The process number."""
         return int(self._process.pid)
 
     @property
     def returncode(self) -> int | None:
-        """With which status it has ended; minus the signal that did it; None: it has not."""
+        """The exit status; minus the signal that ended it; None: it has not ended."""
         code: int | None = self._process.exitcode
         return code
 

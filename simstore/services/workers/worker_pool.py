@@ -1,4 +1,4 @@
-"""Worker processes: work on many items, done by this process and others, in the order of the items.
+"""A pool of worker processes that share many items and return results in the items' order.
 
 Python computes in one thread at a time, so what computes in Python needs processes to use several
 processors. A worker opens the store for itself, reads the same snapshot, and answers item by item.
@@ -44,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WorkerPool:
-    """Which workers help, and from when on.
+    """The options of a worker pool: how many workers help, and from when on.
 
     Attributes:
         count: Processes that compute, with this one; 1: no workers are started.
@@ -129,7 +129,7 @@ def _until_failure(items: Iterable[Item], failures: list[Exception]) -> Iterator
 
 @dataclass(slots=True, eq=False)
 class _Slot(Generic[Item, Result]):
-    """An item, and what came of it."""
+    """An item, and its result or error."""
 
     item: Item
     is_done: bool = False
@@ -260,7 +260,7 @@ class _Shared(Generic[Item, Result]):
 
 
 class Worker:
-    """A worker process, which imports what it needs and waits to be told what to do.
+    """A worker process, which imports the modules it needs and waits for a task.
 
     Args:
         modules: What it imports meanwhile.
@@ -288,7 +288,7 @@ class Worker:
         return bounded.start(PROGRAM, *modules, standard_input=far.fileno())
 
     def begin(self, task: Task, arguments: tuple[Any, ...]) -> None:
-        """Say what it does.
+        """Send the worker its task.
 
         Args:
             task: What it does.
@@ -300,7 +300,7 @@ class Worker:
 
     @property
     def pid(self) -> int:
-        """Number of the process."""
+        """The process number."""
         return self._process.pid
 
     def wait_until_ready(self) -> bool:
@@ -327,7 +327,7 @@ class Worker:
         return is_done, result
 
     def ended(self) -> str:
-        """Return how it has ended."""
+        """Return how the process has ended."""
         try:
             status = self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -335,7 +335,7 @@ class Worker:
         return f"signal {-status}" if status < 0 else f"status {status}"
 
     def end(self) -> None:
-        """End it."""
+        """End the process."""
         self._process.kill()
         self._process.wait()
 

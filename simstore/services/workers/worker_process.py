@@ -1,4 +1,4 @@
-"""The program of a worker process: see :mod:`~.workers`.
+"""The main program of a worker process: see :mod:`~.workers`.
 
 Its standard input is a socket, by which it takes what to do, then item after item, and answers. It
 ends at once when the process that has started it has gone.
@@ -25,7 +25,7 @@ _FOR_OTHERS = (signal.SIGINT, signal.SIGTERM)
 
 
 def main() -> None:
-    """Import the modules that are named, and answer by the socket that is the standard input."""
+    """Import the named modules, and answer on the socket that is the standard input."""
     for number in _FOR_OTHERS:
         signal.signal(number, signal.SIG_IGN)
     line: Connection[Any, Any] = Connection(os.dup(0))
@@ -39,7 +39,7 @@ def main() -> None:
 
 
 def answer(line: Connection[Any, Any]) -> None:
-    """Take what to do, and answer until the line ends."""
+    """Receive the task, and answer items until the connection ends."""
     for number in _FOR_OTHERS:
         signal.signal(number, signal.SIG_IGN)
     try:
