@@ -1,4 +1,4 @@
-"""Near-duplicates of texts: one SQLite file that remembers them, and finds what is like them.
+"""Find near-duplicate texts: store documents in one SQLite file and query it for similar ones.
 
 A store has documents, each a text with a key. Ask it what is near a text, and how near:
 

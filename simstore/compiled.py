@@ -1,4 +1,4 @@
-"""Compiled forms of NumPy code: the same answers, for inputs that repay Numba's import.
+"""Numba-compiled versions of NumPy functions, used where the input repays Numba's import.
 
 Numba is optional (the extra ``fast``). Importing it costs 0.2 to 0.4 s, so a caller
 asks :func:`pays` first, with an estimate of the seconds that the form without it would take, and
@@ -39,7 +39,7 @@ def enable(worth_compiling_seconds: float = _WORTH_COMPILING_SECONDS) -> None:
 
 
 def settings() -> tuple[float | None, bool]:
-    """Return what another process of ours gives to :func:`set_up`, to compute as this one does."""
+    """Return the state that another simstore process passes to :func:`set_up`."""
     threshold = _threshold_seconds
     if threshold is not None and (_is_loaded() or _announced_seconds >= threshold):
         threshold = 0.0
@@ -47,14 +47,14 @@ def settings() -> tuple[float | None, bool]:
 
 
 def set_up(settings: tuple[float | None, bool]) -> None:
-    """Use the compiled forms as the process does that has given its :func:`settings`."""
+    """Apply the :func:`settings` of another process, to use the same compiled forms."""
     global _leaves_out_blas
     threshold, _leaves_out_blas = settings
     _set_threshold(threshold)
 
 
 def leave_out_blas() -> None:
-    """Do not let Numba import SciPy for its linear algebra, 0.2 s, that no kernel of ours uses.
+    """Keep Numba from importing SciPy for linear algebra (0.2 s), which no kernel here uses.
 
     For programs of our own: in another's process, other compiled functions may use it.
     """

@@ -1,4 +1,4 @@
-"""The crawler's filter: which keys and texts a store knows, in some fourteen bits each.
+"""A cuckoo filter of the keys and texts that a store knows, as a file for crawlers.
 
 A file of it, all numbers little-endian::
 
@@ -63,7 +63,7 @@ _NO_FILTER = "it is no filter that `simstore export --filter` wrote"
 
 
 class KnownFilter:
-    """Keys and texts that are known: all that were added, and a few strangers by mistake.
+    """A filter of known keys and texts: no false negatives, few false positives.
 
     A crawler asks it before it fetches. What was added is known until it was removed as often as
     it was added; what was added four times stays known. Only what was added may be removed: a
@@ -154,7 +154,7 @@ class KnownFilter:
 
     @property
     def of(self) -> tuple[str, ...]:
-        """What it knows: ``keys``, ``digests`` or both."""
+        """The parts of the filter: ``keys``, ``digests`` or both."""
         return tuple(self._parts)
 
     def table(self, kind: str) -> CuckooTable:

@@ -1,4 +1,4 @@
-"""Files that are written as a whole or not at all, and what they may be written over."""
+"""Write output files atomically, and check which files they may overwrite."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def publish(
     journals: bool = False,
     source: Path | None = None,
 ) -> None:
-    """Give a finished file its name and its permissions, which then survive a loss of power.
+    """Give a finished file its final name and permissions, durably.
 
     The permissions are those of the file whose place it takes, else those that the umask leaves.
     A lock on the folder keeps other processes that publish there away.

@@ -1,4 +1,4 @@
-"""The protocol that a store and a client of a server have in common.
+"""The typed interface (protocol) that ``Store`` and ``Client`` share.
 
 A program that is written for :class:`StoreProtocol` runs on a :class:`simstore.Store` and on a
 :class:`simstore.Client`. What a server does not do for others raises NotServed. A store takes some
@@ -243,7 +243,7 @@ class VocabularyProtocol(Protocol):
 
 
 class StoreProtocol(Protocol):
-    """What :class:`simstore.Store` and :class:`simstore.Client` both have; see the first.
+    """The interface of :class:`simstore.Store` and :class:`simstore.Client`; see the first.
 
     >>> from simstore import StoreProtocol
     >>> def keys_near(store: StoreProtocol, text: str) -> list[str]:

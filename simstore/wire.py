@@ -1,4 +1,4 @@
-"""Dataclasses as JSON values and back, for the service and its client.
+"""Convert dataclasses to JSON values and back, for the server and its client.
 
 A dataclass is an object with its fields by name, a tuple a list, bytes are base64. What has its
 default is written too, so that a reader need not know defaults. A string that is not UTF-8 is
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @cache
 def reader_of(kind: Any) -> Reader:
-    """Return what reads values of a type; made once a type."""
+    """Return the function that reads values of a type; made once per type."""
     if kind is Any:
         return lambda value, _place, _lenient: value
     if dataclasses.is_dataclass(kind):

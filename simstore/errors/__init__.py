@@ -1,4 +1,4 @@
-"""Every error that simstore raises on purpose.
+"""The exception classes of simstore, with their exit codes and HTTP statuses.
 
 The tree, with the exit code of the command line and the HTTP status of a service::
 

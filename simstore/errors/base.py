@@ -1,4 +1,4 @@
-"""The families of errors."""
+"""The base exception classes, from which all other errors of simstore derive."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SimstoreError(Exception):
         return in_words(super().__str__())
 
     def told(self, caller: Caller) -> str:
-        """Return the message with its remedy in the words of a caller."""
+        """Return the message with its remedy worded for a caller."""
         return in_words(super().__str__(), caller)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -45,7 +45,7 @@ class InvalidParameter(SimstoreError, ValueError):
 
 
 class Denied(SimstoreError):
-    """A server does not do this for who asks."""
+    """A server refuses this request to the caller."""
 
     exit_code = 2
     http_status = 403
@@ -66,7 +66,7 @@ class Conflict(SimstoreError):
 
 
 class BadInput(SimstoreError, ValueError):
-    """Input cannot be used as it is."""
+    """Input is malformed or cannot be used."""
 
     exit_code = 5
     http_status = 422

@@ -1,4 +1,4 @@
-"""Errors of input: something that was named is missing, or cannot be used."""
+"""Exceptions for input: missing documents, sources or packages, unreadable files and records."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class FilterFull(Conflict):
 
 
 class OutputExists(Conflict):
-    """There is a file already where one is to be written."""
+    """The output file exists already."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -102,7 +102,7 @@ class OutputExists(Conflict):
 
 
 class NotAFile(StorageError):
-    """There is something else where a file is to be written."""
+    """The output path is something else than a file."""
 
     def __init__(self, path: str, kind: str) -> None:
         self.path = path

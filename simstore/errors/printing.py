@@ -1,4 +1,4 @@
-"""Names and keys as they are printed in messages."""
+"""Format names, keys, paths and URLs for messages: printable, shortened, without passwords."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Remedies in the words of who reads them: a command line, a program in Python, or one over HTTP.
+"""Remedies in error messages, worded for the caller: command line, Python or HTTP.
 
 Messages are written in the words of the command line. Where they are shown to others, its commands
 and options are replaced by theirs; what a message quotes of the caller's own stays as it is.
@@ -100,7 +100,7 @@ _caller: Caller = "python"
 
 
 def speak_to(caller: Caller) -> Caller:
-    """Show messages in the words of a caller from now on; return whose they were shown in."""
+    """Word messages for a kind of caller from now on; return the kind before."""
     global _caller
     before, _caller = _caller, caller
     return before

@@ -1,4 +1,4 @@
-"""Errors of a server (limits, rights, conflicts, unreadable requests) and of Spark jobs."""
+"""Exceptions of a server (limits, rights, conflicts, malformed requests) and of Spark jobs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from simstore.errors.printing import printable
 
 
 class MethodNotAllowed(InvalidParameter):
-    """A server knows the address, and not this way to ask it."""
+    """The address exists, but not for this HTTP method."""
 
     http_status = 405
 
@@ -27,7 +27,7 @@ class MethodNotAllowed(InvalidParameter):
 
 
 class NotServed(InvalidParameter):
-    """A store does this, and a server does not do it for others."""
+    """A store can do this, but a server does not offer it."""
 
     http_status = 501
 
@@ -37,7 +37,7 @@ class NotServed(InvalidParameter):
 
 
 class Unauthorized(Denied):
-    """A server needs a token, and got none that is good."""
+    """A server needs a valid token and got none."""
 
     http_status = 401
 
@@ -50,7 +50,7 @@ class Unauthorized(Denied):
 
 
 class Forbidden(Denied):
-    """The token is good, and not for this."""
+    """The token is valid, but not for this request."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -90,7 +90,7 @@ class MalformedRequest(BadInput):
 
 
 class TooLarge(BadInput):
-    """A request has more than a server takes at once."""
+    """A request is larger than a server accepts."""
 
     http_status = 413
 
@@ -101,7 +101,7 @@ class TooLarge(BadInput):
 
 
 class ProtocolError(BadInput):
-    """The bytes that came are no HTTP request that the server takes."""
+    """The received bytes are no HTTP request that the server accepts."""
 
     http_status = 400
 
@@ -111,7 +111,7 @@ class ProtocolError(BadInput):
 
 
 class HeadTooLarge(BadInput):
-    """The first line of a request and its fields are longer than a server takes."""
+    """The request line and header fields are longer than a server accepts."""
 
     http_status = 431
 
@@ -121,7 +121,7 @@ class HeadTooLarge(BadInput):
 
 
 class UnsupportedMedia(BadInput):
-    """The body of a request is of a kind that a server does not read here."""
+    """The body of a request has a media type that a server does not read here."""
 
     http_status = 415
 
@@ -132,7 +132,7 @@ class UnsupportedMedia(BadInput):
 
 
 class Overloaded(Unavailable):
-    """More is waiting to be done than a server takes on."""
+    """More requests are waiting than a server accepts."""
 
     def __init__(self, retry_after: float) -> None:
         super().__init__(
@@ -143,7 +143,7 @@ class Overloaded(Unavailable):
 
 
 class Stopping(Unavailable):
-    """A server ends, and takes nothing new."""
+    """A server is stopping and accepts no new requests."""
 
     def __init__(self, retry_after: float = 5) -> None:
         super().__init__(
@@ -154,7 +154,7 @@ class Stopping(Unavailable):
 
 
 class RateLimited(Unavailable):
-    """Who asks has asked too often."""
+    """The caller has sent too many requests."""
 
     http_status = 429
 
@@ -177,7 +177,7 @@ class ServerUnreachable(Unavailable):
 
 
 class BadReply(Unavailable):
-    """What answers is no simstore server, or one of another version."""
+    """The answering server is no simstore server, or one of another version."""
 
     http_status = 502
 
@@ -190,7 +190,7 @@ class BadReply(Unavailable):
 
 
 class TimedOut(Unavailable, TimeoutError):
-    """A request took longer than a server, or who asked, gives it."""
+    """A request took longer than the server or the caller allows."""
 
     http_status = 504
 
@@ -200,7 +200,7 @@ class TimedOut(Unavailable, TimeoutError):
 
 
 class TooSlow(Unavailable, TimeoutError):
-    """The body of a request did not come in the time that a server gives it."""
+    """The body of a request did not arrive in the time that a server allows."""
 
     http_status = 408
 
@@ -210,7 +210,7 @@ class TooSlow(Unavailable, TimeoutError):
 
 
 class JobFailed(SimstoreError):
-    """A job of Spark failed; what earlier runs left is as it was.
+    """A Spark job failed; the output of earlier runs is unchanged.
 
     Attributes:
         reason: What Spark, or the code on an executor, says.

@@ -1,4 +1,4 @@
-"""Errors of a store: it is missing, busy, damaged, or of another version."""
+"""Exceptions of a store: it is missing, busy, damaged, or of another version."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from simstore.errors.printing import printable
 
 
 class StoreNotFound(NotFound):
-    """There is no store at this place."""
+    """No store exists at this path or URL."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -43,7 +43,7 @@ class RunNotFound(NotFound):
 
 
 class StoreExists(Conflict):
-    """There is a store at this place already."""
+    """A store exists at this path or URL already."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -103,7 +103,7 @@ class DatabaseUnreachable(StorageError):
 
 
 class StatementTimeout(StorageError, TimeoutError):
-    """A database server ended what took longer than a limit that is set there.
+    """A database server ended a statement that took longer than a limit set there.
 
     Attributes:
         path: The store.
@@ -123,7 +123,7 @@ class StatementTimeout(StorageError, TimeoutError):
 
 
 class StatementCancelled(StorageError):
-    """Somebody, or the server itself, cancelled what was being done there."""
+    """A user or the database server cancelled a statement."""
 
     http_status = 503
 
@@ -137,7 +137,7 @@ class StatementCancelled(StorageError):
 
 
 class DiskFull(StorageError):
-    """There is no room left to write."""
+    """The disk has no room left to write."""
 
     http_status = 507
 

@@ -1,1 +1,1 @@
-"""Tokens to fingerprints: schemes, feature hashes, SimHash. Pure: arrays in, arrays out."""
+"""Compute fingerprints and sketches (SimHash, MinHash). Pure: arrays in, arrays out."""

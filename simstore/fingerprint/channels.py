@@ -1,8 +1,7 @@
-"""The channels of a store: what they make of texts, as its scheme's record keeps it.
+"""Compute the fingerprints and sketches of texts for a store's channels (SimHash, MinHash).
 
-Fingerprints are made by the scheme itself; each channel of sketches has a recipe of its own
-(:mod:`simstore.fingerprint.sketching`). Which channels there can be says
-:mod:`simstore.model.channels`.
+The scheme makes fingerprints; each channel of sketches has its own settings
+(:mod:`simstore.fingerprint.sketching`). The channels are listed in :mod:`simstore.model.channels`.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ DEFAULT_RECIPE = SketchRecipe(WORD_SKETCHES)
 
 @dataclass(frozen=True, slots=True)
 class Channels:
-    """Which channels a store has, and their recipes.
+    """The channels of a store, with their settings.
 
     >>> from simstore.fingerprint.channels import Channels
     >>> Channels.of(["minhash"]).names
@@ -113,7 +112,7 @@ class Channels:
 
     @property
     def sketching(self) -> Sketching:
-        """Return how texts become the shingle sets that are verified."""
+        """Return the settings of the shingle sets by which matches are verified."""
         return self.words.sketching
 
     @property
@@ -195,7 +194,7 @@ NARROW = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Signatures:
-    """What is made of a batch of texts.
+    """Fingerprints, sketches and counts of a batch of texts.
 
     Attributes:
         words: Fingerprints, shape (texts, ceil(M / 64)); None without the channel simhash.

@@ -1,4 +1,4 @@
-"""Features to hashes that are the same in every process, on every platform, in every year."""
+"""Stable feature hashes: the same in every process, on every platform, in every year."""
 
 from __future__ import annotations
 

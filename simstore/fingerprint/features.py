@@ -17,7 +17,7 @@ from simstore.text.scanning import Scanned
 
 @dataclass(frozen=True, slots=True)
 class FeatureCounts:
-    """How often each feature occurs in each document of a batch (compressed sparse rows).
+    """Counts of each feature in each document of a batch (compressed sparse rows).
 
     Attributes:
         terms: The distinct features of the batch, UTF-8 or raw bytes; each occurs at least once.

@@ -1,4 +1,4 @@
-"""Numba twins of NumPy forms: the same answers, compiled. See :mod:`simstore.compiled`.
+"""Numba kernels: compiled NumPy functions, the same results. See :mod:`simstore.compiled`.
 
 Types are pinned: a ``uint64`` with a signed number would become a float.
 """

@@ -1,4 +1,4 @@
-"""MinHash: a sketch of a shingle set by which resemblance is estimated and candidates are found.
+"""MinHash: sketches of shingle sets, to estimate resemblance and to find candidates by bands.
 
 References:
     Broder: On the resemblance and containment of documents, SEQUENCES 1997, section 3. Li, König:
@@ -34,7 +34,7 @@ _SEED = 0x73696D73746F7265
 
 @dataclass(frozen=True, slots=True)
 class BandLayout:
-    """How a sketch is cut into bands; two sketches that agree in a band are candidates.
+    """The bands of a sketch; two sketches that agree in a band are candidates.
 
     Attributes:
         bands: Number of bands b.

@@ -1,8 +1,8 @@
-"""The recipe of a passage index: a text's passages as spans, their fingerprints, anchors and terms.
+"""Compute what a passage index stores of a text: passage spans, fingerprints, anchors, terms.
 
-The recipe is a contract, like a scheme: an index keeps it, with a digest of what becomes of texts
-of ours, and is refused where that comes out otherwise. A passage has a fingerprint of 64 bits,
-which is looked up by four segments.
+The settings are a contract, like a scheme: an index stores them with a digest of the results for
+known texts, and is refused where the digest differs. A passage has a fingerprint of 64 bits, which
+is looked up by four segments.
 
 References:
     Charikar: Similarity estimation techniques from rounding algorithms, STOC 2002, section 3;
@@ -95,7 +95,7 @@ MOST_LENGTH = (1 << 16) - 1
 
 @dataclass(frozen=True, slots=True)
 class IndexedText:
-    """A text as a passage index keeps it.
+    """A text as stored in a passage index.
 
     Attributes:
         spans: First code point of each passage, and the one after its last; int32, shape (n, 2).
@@ -118,7 +118,7 @@ class IndexedText:
 
 @dataclass(frozen=True, slots=True)
 class PassageRecipe:
-    """How a text is cut into passages, and which anchors it has.
+    """Settings of a passage index: how texts are cut into passages, and which anchors they have.
 
     Attributes:
         cut: ``sentences``, or ``window``: of about so many characters.
@@ -147,7 +147,7 @@ class PassageRecipe:
             raise InvalidParameter(f"windows of {self.window} characters: at least 1")
 
     def index(self, text: str) -> IndexedText:
-        """Return what an index keeps of a text."""
+        """Return the passages, anchors and terms that an index keeps of a text."""
         units = located_units(text, self.normalization)
         chosen = anchors(units, self.winnowing)
         starts = units.starts[chosen.first]

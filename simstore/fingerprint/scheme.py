@@ -1,8 +1,8 @@
-"""A scheme is a contract: the named, versioned recipe by which text becomes a fingerprint.
+"""Schemes: named, versioned definitions of how a text becomes a fingerprint; the base class.
 
-A fingerprint is comparable only with one made by the same recipe. A store keeps the whole recipe
-as a :class:`SchemeRecord`, with the fingerprints of texts of ours (known answers), and refuses to
-go on where they come out otherwise.
+A fingerprint is comparable only with one made by the same scheme. A store keeps the whole scheme
+as a :class:`SchemeRecord`, with the fingerprints of known texts (known answers), and refuses to
+go on where these texts get other fingerprints.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def known_texts(normalization: Normalization) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SchemeRecord:
-    """A scheme as a store keeps it.
+    """A scheme as stored in a store.
 
     Attributes:
         name: ``simtool`` or ``web``.
@@ -70,7 +70,7 @@ class SchemeRecord:
 
 
 class Scheme(ABC):
-    """A recipe that counts the features of texts and makes fingerprints of the counts.
+    """A definition of fingerprints: counts the features of texts and hashes the counts.
 
     Attributes:
         bits: Fingerprint length M.

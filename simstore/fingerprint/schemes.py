@@ -1,4 +1,4 @@
-"""The schemes there are, by name; their records as JSON; and the scheme of foreign fingerprints."""
+"""The registry of schemes, their JSON records, and a scheme for fingerprints made elsewhere."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from simstore.fingerprint.simhash import check_bits
 
 
 class ExternalScheme(Scheme):
-    """The scheme of a store of fingerprints alone.
+    """The scheme of a store that holds fingerprints without texts.
 
     Args:
         bits: Fingerprint length M.

@@ -1,12 +1,12 @@
-"""Terms of sentences: the few pairs of units by which an index finds an edited sentence again.
+"""Sentence terms: the rarest token pairs of a sentence, by which it is found after edits.
 
-A sentence in which one character in five was changed has no long run left in common with what it
-was, but most of its pairs of neighbouring units. Of each sentence the index keeps the least common
-few, as a frozen table says and by hash among equals. A sentence that is looked up asks for some
-more of its own, chosen in the same way: what its changes brought in may come before a stored one.
-What is stored depends on the sentence alone, never on what else is stored.
+A sentence in which one character in five was changed has no long run left in common with the
+original, but most of its pairs of neighbouring tokens. Of each sentence the index keeps the least
+common few, as a frozen table says and by hash among equals. A sentence that is looked up asks for
+some more of its own, chosen in the same way: what its changes brought in may come before a stored
+one. What is stored depends on the sentence alone, never on what else is stored.
 
-The table of how common units are is part of the recipe of passage indexes
+The table of how common tokens are is part of the settings of passage indexes
 (:mod:`.passage_recipe`) and never changes. The Chinese characters are those that jieba 0.42.1 (MIT)
 counts most often in its dictionary, each with its traditional form.
 """

@@ -1,4 +1,4 @@
-"""Shingle sets: each text as the set of its hashed shingles.
+"""Shingle sets: each text as the set of its hashed shingles (token n-grams).
 
 The hashes are the same in every process, on every platform, in every year, so that a sketch made
 of them may be stored.

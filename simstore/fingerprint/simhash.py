@@ -1,4 +1,4 @@
-"""SimHash: weighted features to fingerprints.
+"""SimHash: compute fingerprints from weighted features.
 
 Charikar 2002, section 3; Manku, Jain, Das Sarma 2007, section 2.
 
@@ -146,7 +146,7 @@ def fingerprints_of_hashes(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScannedWeights:
-    """What the terms and keys of scanned texts weigh.
+    """Weights of the terms and keys of scanned texts.
 
     Attributes:
         linear: Whether a term weighs ``unit`` for each time it occurs, as a key does.

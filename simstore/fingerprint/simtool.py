@@ -1,4 +1,4 @@
-"""The scheme ``simtool``: the course tool's fingerprint, features ranked over the whole corpus."""
+"""The scheme ``simtool``: SimHash of a corpus's most frequent words, as in the course tool."""
 
 from __future__ import annotations
 

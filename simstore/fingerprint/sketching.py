@@ -1,7 +1,7 @@
-"""The recipe of sketches: from texts to shingle sets and their MinHash sketches.
+"""Turn texts into shingle sets and MinHash sketches, by settings that a store records.
 
-It is part of the scheme's contract: sketches are comparable only with sketches of the same recipe,
-which the store keeps with known answers.
+The settings are part of the scheme's contract: sketches are comparable only with sketches of the
+same settings, which the store keeps with known answers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _SKETCH_SECONDS_A_CHARACTER = 3e-8
 
 @dataclass(frozen=True, slots=True)
 class Sketching:
-    """How texts become sets of runs of words, and sketches of those.
+    """Settings and functions that turn texts into sets of token runs and sketches of those.
 
     The recipe of the channel ``minhash``, and of verification. That of another channel of sketches
     is a subclass which makes its sets otherwise (:meth:`sets`, :meth:`sketched`).
@@ -125,7 +125,7 @@ DEFAULT_SKETCHING = Sketching()
 
 @dataclass(frozen=True, slots=True)
 class SketchRecipe:
-    """What a channel of sketches makes of texts, and how it finds them again.
+    """The settings of a channel of sketches: how they are made and cut into bands.
 
     >>> import numpy as np
     >>> from simstore.fingerprint.sketching import SketchRecipe

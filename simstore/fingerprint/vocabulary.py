@@ -1,4 +1,4 @@
-"""Ranks: which features of a corpus take part in a fingerprint, and with which number."""
+"""Feature ranks: choose the corpus features that take part in a fingerprint and number them."""
 
 from __future__ import annotations
 

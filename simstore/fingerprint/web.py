@@ -1,4 +1,4 @@
-"""The scheme ``web``, for texts of any language: words and pairs of characters, hashed."""
+"""The scheme ``web``, for texts of any language: hashed words and character bigrams."""
 
 from __future__ import annotations
 

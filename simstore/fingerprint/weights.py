@@ -1,4 +1,4 @@
-"""Feature counts to integer weights.
+"""Turn feature counts and document frequencies into integer weights.
 
 Integers, because their sums are exact in any order: a sum of floating-point weights near zero
 could give another bit on another machine.

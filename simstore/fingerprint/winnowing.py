@@ -1,4 +1,4 @@
-"""Anchors of a text: runs of units, chosen so that texts that share enough share one of them.
+"""Winnowing: choose token n-grams (anchors) so that texts that share a long run share one.
 
 References:
     Schleimer, Wilkerson, Aiken: Winnowing: local algorithms for document fingerprinting, SIGMOD
@@ -22,7 +22,7 @@ _LOST = np.uint64(64 - HASH_BITS)
 
 @dataclass(frozen=True, slots=True)
 class Winnowing:
-    """How long the runs of units are that are hashed, and those that are certain to be found.
+    """Settings of winnowing: length of grams, and of the runs that are certain to be found.
 
     Of any ``t - k + 1`` consecutive grams of k units one is chosen. So two texts that share a run
     of t units of one kind share the hash of a gram that was chosen in the one, and is in the other.

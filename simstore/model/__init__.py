@@ -1,4 +1,4 @@
-"""The values that pass between the rooms of the house: frozen, typed, without behaviour.
+"""Options and results: the frozen, typed dataclasses that simstore's packages exchange.
 
 Keys are ``str``. Bytes of a key that are not UTF-8 are surrogate escapes (PEP 383), as in
 ``os.fsdecode``, so that every byte string is a key and comes back unchanged.

@@ -1,4 +1,4 @@
-"""Tokens of a served store, and their scopes."""
+"""Access tokens of a store's server, and their scopes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Token(Shown):
-    """A token, without its secret, which nobody has but its holder.
+    """An access token, without its secret, which only its holder has.
 
     Attributes:
         token_id: Its number, never given again.

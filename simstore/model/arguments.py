@@ -1,4 +1,4 @@
-"""Check the types of what callers give, by the annotations of methods and options.
+"""Check the types of arguments against the annotations of methods and options.
 
 A value of another type raises InvalidParameter where it is given, in words of its parameter. What
 a caller may as well write is turned into what is annotated: a list for a tuple, one string for a
@@ -155,7 +155,7 @@ def _resolved(annotation: Any, scope: Mapping[str, Any]) -> Any:
 
 
 def converter_of(hint: Any) -> Converter | None:
-    """Return what checks values of a type; None where any value is taken."""
+    """Return the function that checks values of a type; None where any value is taken."""
     if hint in _PLAIN:
         return _PLAIN[hint]
     origin, arguments = get_origin(hint), get_args(hint)

@@ -1,8 +1,8 @@
-"""The registry of channels: the ways to find documents, each with its recipe and its store part.
+"""The registry of channels: ways to find candidates, such as SimHash or MinHash search.
 
-An entry holds names, not code: who needs a recipe or a store part loads it by its address. So the
-command line reads names and help from here without NumPy, Spark loads recipes without a database,
-and a query loads the store parts of the channels that it looks by and no others.
+An entry holds names, not code: code that needs a recipe or a store part loads it by its address. So
+the command line reads names and help from here without NumPy, Spark loads recipes without a
+database, and a query loads the store parts of the channels that it looks by and no others.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from simstore.errors import InvalidParameter
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channel:
-    """A way to find documents.
+    """An entry of the registry of channels: a way to find documents.
 
     >>> from simstore.model.channels import channel
     >>> channel("minhash").is_default
@@ -103,7 +103,7 @@ def kept_channels(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def load(address: str) -> Any:
-    """Return what an address ``module:name`` of the registry names.
+    """Import and return the object at an address ``module:name`` of the registry.
 
     >>> from simstore.model.channels import channel, load
     >>> load(channel("minhash").sketching).__name__

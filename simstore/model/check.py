@@ -1,6 +1,6 @@
-"""A paper that was checked: which of its passages are in stored documents, and where there.
+"""Options and result of checking a paper for text reuse: matched passages with their sources.
 
-Places are spans [start, end) in characters (code points) of a text as it was given.
+Offsets are spans [start, end) in characters (code points) of a text as it was given.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ExcludedAs = Literal["quotation", "bibliography"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckOptions:
-    """How to check a paper.
+    """Options for checking a paper for text reuse.
 
     Attributes:
         high: Least similarity of a highly similar passage, 0 to 1.
@@ -78,7 +78,7 @@ class CheckKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Copy(Shown):
-    """A stretch of the paper, and the stretch of a source that it is like.
+    """A stretch of the paper, and the similar stretch of a source.
 
     Attributes:
         start: Where it begins in the paper.
@@ -161,7 +161,7 @@ class SourceShare(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Totals(Shown):
-    """A paper in numbers. Characters are counted without white space.
+    """Statistics of a checked paper. Characters are counted without white space.
 
     What the options exclude (sources, quotations, the bibliography) counts as copied in
     ``share_with_excluded`` alone.
@@ -191,7 +191,7 @@ class Totals(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CheckedPaper(Shown):
-    """A paper and what was found.
+    """The result of checking a paper.
 
     Attributes:
         key: The paper's key.

@@ -1,4 +1,4 @@
-"""Clusters of documents, their members and status."""
+"""Results about clusters of documents: members, merges and status."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from simstore.model.results import Shown
 
 @dataclass(frozen=True, slots=True)
 class LeastShares:
-    """What two documents have to reach to stand together: one of the two thresholds.
+    """The thresholds of a cluster's edge; two documents have to reach one of them.
 
     Attributes:
         resemblance: Least resemblance, inclusive; None: it does not count.
@@ -49,7 +49,7 @@ class ClusterMember(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Cluster(Shown):
-    """A canonical document and those that resemble it.
+    """A canonical document and the documents that resemble it.
 
     Attributes:
         key: Key of the canonical document.
@@ -105,7 +105,7 @@ class Clustering(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StoredCluster(Shown):
-    """A cluster that is kept up.
+    """A stored cluster, kept up to date.
 
     Attributes:
         cluster_id: Its name, given to no other.
@@ -128,7 +128,7 @@ class StoredCluster(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ClusterPlace(Shown):
-    """Where a document stands among the clusters that are kept.
+    """The kept cluster of a document, and its place in it.
 
     Attributes:
         cluster_id: The name of its cluster.
@@ -163,7 +163,7 @@ class ClusterMerge(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClustersStatus(Shown):
-    """What there is of the clusters that a store keeps.
+    """The state of the clusters that a store keeps.
 
     Attributes:
         min_resemblance: Least resemblance of a member to its canonical document, inclusive.
@@ -194,7 +194,7 @@ class ClustersStatus(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ImportSummary(Shown):
-    """What an import of the output of ``simstore spark dedup`` did.
+    """Summary of an import of the output of ``simstore spark dedup``.
 
     Attributes:
         documents: What became of the documents.

@@ -1,4 +1,4 @@
-"""A comparison of two texts, with its measurements."""
+"""The result of comparing two texts: measurements of several algorithms."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simstore.model.results import Shown
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ComparedText(Shown):
-    """One of two texts that were compared, in numbers.
+    """Statistics of one of two compared texts.
 
     Attributes:
         name: Key, path, or ``-``.
@@ -35,7 +35,7 @@ class ComparedText(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Measurement(Shown):
-    """What one algorithm says of two texts.
+    """The measures that one algorithm computes of two texts.
 
     Attributes:
         algorithm: Its name.
@@ -52,7 +52,7 @@ class Measurement(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison(Shown):
-    """Two texts, and what every algorithm says of them.
+    """Two texts and the measurements of every algorithm.
 
     Attributes:
         first: The first text, A.
@@ -73,7 +73,7 @@ class Comparison(Shown):
         return iter(self.measurements)
 
     def measurement(self, algorithm: str) -> Measurement:
-        """Return what an algorithm says.
+        """Return the measurement of an algorithm.
 
         Raises:
             KeyError: There is none of this name.

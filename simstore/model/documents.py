@@ -1,4 +1,4 @@
-"""Stored documents, their histories and what is like them."""
+"""Results about stored documents: content, versions, history and similar documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FIRST_SEEN_BASES: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Seen(Shown):
-    """What became of a key that was seen.
+    """The state of a key that was seen: stored, flagged, skipped or orphaned.
 
     Attributes:
         state: ``stored``; ``flagged``: stored, as a duplicate of its original; ``skipped``: not
@@ -40,7 +40,7 @@ class Seen(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Version(Shown):
-    """A version of a document, and between which times it was seen.
+    """A version of a document, and the times between which it was seen.
 
     Attributes:
         digest: BLAKE2b-128 of its text, hexadecimal.
@@ -57,7 +57,7 @@ class Version(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Relative(Shown):
-    """A document beside one that it resembles.
+    """A document that resembles another, with the measures of their similarity.
 
     Attributes:
         relation: ``same text``; ``cluster``: of one kept cluster; ``duplicate``: one was flagged
@@ -84,7 +84,7 @@ class Relative(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Story(Shown):
-    """What became of a key: when it was seen, what is like it, and which is the original.
+    """The history of a key: when it was seen, similar documents, and which is the original.
 
     Attributes:
         first_seen_basis: As of :class:`Relative`.
@@ -121,7 +121,7 @@ class Story(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StoredDocument(Shown):
-    """A document as the store holds it.
+    """A document in the store.
 
     Attributes:
         fingerprint: Zero-padded hexadecimal; None while it waits for its generation.

@@ -1,4 +1,4 @@
-"""Documents of an export, and the mark of their records."""
+"""Documents of an export, and the reasons why others were left out as duplicates."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EXPORT_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class ExclusionReason:
-    """Why a document is not in the unique part.
+    """The reason why a document is not in the unique part.
 
     Attributes:
         cluster_id: The cluster; None where clusters are those of the moment, or it was skipped.

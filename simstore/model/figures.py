@@ -1,4 +1,4 @@
-"""A store in figures over time, for pictures and for JSON."""
+"""Statistics of a store over time, for charts and for JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from simstore.model.results import Shown
 
 @dataclass(frozen=True, slots=True)
 class TimeSlot:
-    """What was first seen in a span of time.
+    """Counts of documents first seen in a span of time.
 
     Attributes:
         start: When it begins, seconds since 1970-01-01 UTC.
@@ -49,7 +49,7 @@ class VocabularySlice:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StoreFigures(Shown):
-    """A store in figures.
+    """Statistics of a store over time.
 
     Attributes:
         slot_seconds: Length of a span of time.

@@ -1,4 +1,4 @@
-"""Results as a DataFrame of pandas."""
+"""Convert results to pandas DataFrames."""
 
 from __future__ import annotations
 

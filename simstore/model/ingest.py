@@ -1,4 +1,4 @@
-"""Documents to be stored, and the results of storing and removing them."""
+"""Input documents, and the results of ingesting, removing and expiring documents."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXTRACTOR = "extractor"
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Decoding(Shown):
-    """The decoding of a text's bytes, where that may be wrong or has lost some.
+    """The decoding of a text's bytes, where it may be wrong or lost some.
 
     Attributes:
         encoding: Name of Python's codec.
@@ -148,7 +148,7 @@ class Rejection(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ignored(Shown):
-    """A part of a source that is no document and shall be none: a picture in an archive.
+    """A part of a source that is deliberately no document, such as a picture in an archive.
 
     It is counted and told, and nothing of it is kept.
 
@@ -177,7 +177,7 @@ class Ignored(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StoredRejection(Shown):
-    """A rejection as the store remembers it."""
+    """A rejection recorded in the store."""
 
     _PARTS = ("rejection", Rejection)
 
@@ -189,7 +189,7 @@ class StoredRejection(Shown):
 
 @dataclass(frozen=True, slots=True)
 class SourceState:
-    """How far a source was ingested.
+    """The position up to which a source was ingested.
 
     Attributes:
         size: Size in bytes; None for a stream.
@@ -219,7 +219,7 @@ class SourceState:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class IngestSummary(Shown):
-    """What an ingest run did.
+    """Summary of an ingest run: counts of its records.
 
     Each record is counted once, as added, updated, unchanged, flagged, skipped or rejected.
     ``identical_texts`` counts documents that were added, updated or flagged and whose very text is
@@ -289,7 +289,7 @@ class Duplicate(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IngestProgress(Shown):
-    """How far a running ingest is. Counts are of committed records."""
+    """Progress of a running ingest. Counts are of committed records."""
 
     source: str
     byte_count: int
@@ -300,7 +300,7 @@ class IngestProgress(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ExpireSummary(Shown):
-    """What an expiry removed, or would remove.
+    """Summary of an expiry: the documents it removed, or would remove.
 
     Attributes:
         since: What was last seen before this time expired, in seconds since 1970-01-01 UTC.
@@ -323,7 +323,7 @@ class ExpireSummary(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RefreshSummary(Shown):
-    """What a refresh did: the generation that stands now and what it holds."""
+    """Summary of a refresh: the generation that stands now and its contents."""
 
     generation_id: int | None
     document_count: int

@@ -1,4 +1,4 @@
-"""Options that may be given as an object or as keywords."""
+"""Accept options either as an object or as keyword arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics of a store, its vocabulary and its passage index; progress of long work."""
+"""Results of maintenance: statistics of a store, its vocabulary and its passage index."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class VocabularyStatus(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PassageStatus(Shown):
-    """What a passage index holds.
+    """Statistics of a passage index.
 
     Attributes:
         cut: ``sentences`` or ``window``.
@@ -105,7 +105,7 @@ class PassageStatus(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StoreStatistics(Shown):
-    """A store in numbers.
+    """Statistics of a store.
 
     Attributes:
         distinct_fingerprints: Distinct fingerprints of the standing generation.
@@ -179,7 +179,7 @@ class StoreStatistics(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StoreVitals(Shown):
-    """What is soon told of a store, for those who watch it.
+    """Statistics of a store that are quick to compute, for monitoring.
 
     Attributes:
         fingerprint_count: Distinct fingerprints of the standing generation.
@@ -209,7 +209,7 @@ class StoreVitals(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CopySummary(Shown):
-    """What a copy of a store holds: documents, and rows of all tables."""
+    """Summary of a copy of a store: its documents, and rows of all tables."""
 
     document_count: int
     row_count: int
@@ -226,7 +226,7 @@ class CompactSummary(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class UpgradeSummary(Shown):
-    """What an upgrade did.
+    """Summary of a schema upgrade.
 
     Attributes:
         revision_before: The schema's revision before.

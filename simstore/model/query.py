@@ -72,7 +72,7 @@ class Match(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryOptions:
-    """How to look.
+    """Options of a query.
 
     Attributes:
         radius: Largest accepted Hamming distance, in bits, inclusive; None: the default.
@@ -157,7 +157,7 @@ class QueryKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SampleExplanation(Shown):
-    """What one sample cost.
+    """The plan and the cost of the search for one sample.
 
     Attributes:
         method: ``segments``, ``scan``, or the plan that was asked for; ``none`` without

@@ -1,4 +1,4 @@
-"""Results as text, as tables in a notebook, as DataFrames; the lists and streams they come in."""
+"""Base classes of results: display as text, notebook table or DataFrame; lists and streams."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MOST_SHOWN, _MOST_ROWS = 3, 20
 
 
 class Shown:
-    """A result that shows itself in a line or two, as a table in a notebook, and as a DataFrame."""
+    """A result with a display as text and as a notebook table, and with a DataFrame."""
 
     __slots__ = ()
     # Fields that are told first.
@@ -76,7 +76,7 @@ class Shown:
 
 
 class Results(list[T]):
-    """A list of results, that is shown in a line or two, and as a table in a notebook.
+    """A list of results with a display as text and as a notebook table.
 
     >>> matches = store.query(text)
     >>> len(matches), matches[0].key
@@ -124,7 +124,7 @@ def _made_anew(results: list[Any], of: type | None) -> Results[Any]:
 
 
 class Stream(Iterator[T_co]):
-    """Results that are read one after the other, once.
+    """A one-pass iterator over results.
 
     >>> [document.key for document in store.list()]
     ['ferry-2025', 'ferry-2026', 'bread-1']

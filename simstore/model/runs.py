@@ -1,4 +1,4 @@
-"""Recorded runs: ingests, removals, expiries and queries."""
+"""Records of past runs: ingests, removals, expiries and queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Requests to a writer that stays open, and its replies."""
+"""Requests to a long-running writer of a store, and its replies."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simstore.model.results import Shown
 
 @dataclass(frozen=True, slots=True)
 class Idempotency:
-    """The name that a sender gave to a request, so that it is done once however often it comes.
+    """The idempotency key of a request: a repeated request is done only once.
 
     Attributes:
         owner: Who sends it; names of different owners do not meet.
@@ -58,7 +58,7 @@ class RemoveRequest:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class DocumentOutcome(Shown):
-    """What became of a document.
+    """The outcome of writing one document.
 
     Attributes:
         key: Its key.
@@ -78,7 +78,7 @@ class DocumentOutcome(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class WriteReply(Shown):
-    """What a request did; it is durable.
+    """The reply to a write request; its changes are durable.
 
     Attributes:
         outcomes: One a document, in their order.

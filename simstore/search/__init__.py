@@ -1,1 +1,1 @@
-"""Fingerprints to neighbours: segments, plans, Hamming distance. Pure: arrays in, arrays out."""
+"""Search fingerprints and sketches for near neighbours. Pure: arrays in, arrays out."""

@@ -1,4 +1,4 @@
-"""Scored pairs, which of them each method finds, and how well they agree with labelled ones.
+"""Compare the document pairs that each search method finds with labelled pairs.
 
 Seven methods share the same pairs: ``simhash`` (distance at most the radius), ``minhash`` (the
 sketches agree in a band and their estimate reaches the threshold), ``verified`` (found by one of
@@ -25,7 +25,7 @@ from simstore.search.likeness import LEAST_COSINE, SURE_RESEMBLANCE
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Pairs that were found and pairs that are labelled, counted.
+    """Counts of found and labelled pairs, with precision, recall and F1.
 
     Attributes:
         common_count: Pairs that were found and are labelled.
@@ -180,7 +180,7 @@ NO_DISTANCE = 1 << 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoredPairs:
-    """Pairs of documents with all that the methods go by; shape (pairs,) each.
+    """Pairs of documents with the scores that the methods use; shape (pairs,) each.
 
     A pair that is not here is found by no method and labelled by nobody.
 

@@ -1,4 +1,4 @@
-"""Aligning the units of a paper with those of a source: what is the same, and how far it reaches.
+"""Align the tokens of a submitted paper and a source to find copied stretches.
 
 Seeds (common k-grams) grow to the longest runs that are the same in both texts. Runs that follow
 one another in both are chained where that pays, the gaps between them and the texts beyond their
@@ -27,7 +27,7 @@ _MOST_PREDECESSORS = 48
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A stretch of the paper and the stretch of a source that it is like.
+    """A stretch of the paper and the similar stretch of a source.
 
     Attributes:
         blocks: What is the same in both, in order: first unit in the paper, first unit in the
@@ -38,27 +38,27 @@ class Stretch:
 
     @property
     def paper_first(self) -> int:
-        """The first unit in the paper."""
+        """The first token in the paper."""
         return self.blocks[0][0]
 
     @property
     def paper_end(self) -> int:
-        """The unit of the paper behind the last."""
+        """The token of the paper behind the last."""
         return self.blocks[-1][0] + self.blocks[-1][2]
 
     @property
     def source_first(self) -> int:
-        """The first unit in the source."""
+        """The first token in the source."""
         return self.blocks[0][1]
 
     @property
     def source_end(self) -> int:
-        """The unit of the source behind the last."""
+        """The token of the source behind the last."""
         return self.blocks[-1][1] + self.blocks[-1][2]
 
     @property
     def matched(self) -> int:
-        """Units that are the same."""
+        """Number of equal tokens."""
         return sum(block[2] for block in self.blocks)
 
     @property
@@ -123,7 +123,7 @@ def exact_runs(
 
 
 def common_after(paper: Symbols, source: Symbols, place: int, other: int) -> int:
-    """Return how many units from two places on are the same."""
+    """Return the number of equal tokens from two offsets on."""
     most = min(len(paper) - place, len(source) - other)
     done, step = 0, _FIRST_COMPARED
     while done < most:
@@ -137,7 +137,7 @@ def common_after(paper: Symbols, source: Symbols, place: int, other: int) -> int
 
 
 def common_before(paper: Symbols, source: Symbols, place: int, other: int) -> int:
-    """Return how many units before two places are the same."""
+    """Return the number of equal tokens before two offsets."""
     most = min(place, other)
     done, step = 0, _FIRST_COMPARED
     while done < most:
@@ -286,7 +286,7 @@ _OLD_SHARE = 0.8
 
 @dataclass(frozen=True, slots=True)
 class CoveredUnits:
-    """Units of the paper that the copies from one source have.
+    """Tokens of the paper that are covered by copies from one source.
 
     Attributes:
         same: Those that are the same in the source.
@@ -342,7 +342,7 @@ def _cut_ends(stretch: Stretch, known: set[int]) -> Stretch:
 
 
 class CommonUnits:
-    """Counts the units that one string has in common with others, in one order.
+    """Counts the tokens that one string has in common with others, in one order.
 
     Example:
         >>> CommonUnits("harbour").count("hair bar")

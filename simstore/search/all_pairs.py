@@ -32,7 +32,7 @@ _SLACK = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class SimilarPairs:
-    """Pairs of sets and how much they resemble each other.
+    """Pairs of sets and their resemblance.
 
     Attributes:
         first: Place of the first set, int64, shape (pairs,).

@@ -1,6 +1,6 @@
-"""Postings of anchors, packed: of one document, and of many in pages by their hashes.
+"""Packed postings of anchors (hashed token n-grams), per document or in pages by hash.
 
-A posting says that an anchor is at a place of an entry; an entry is one version of a document's
+A posting says that an anchor is at an offset of an entry; an entry is one version of a document's
 text. Numbers take as few bytes as the largest of a blob or a segment needs.
 """
 
@@ -32,7 +32,7 @@ Postings = NDArray[np.void]
 
 @dataclass(frozen=True, slots=True)
 class PageLayout:
-    """How the pages of a segment are cut, and how many bytes a number takes in them.
+    """The layout of a segment's pages: bits of hash that name a page, and bytes of each number.
 
     Attributes:
         key_bits: Leading bits of a hash that name its page, 8 to 40.
@@ -95,7 +95,7 @@ def _width(most: int) -> int:
 
 
 def in_order(postings: Postings) -> Postings:
-    """Return postings by hash, entry and place."""
+    """Return postings sorted by hash, entry and offset."""
     return postings[np.lexsort((postings["start"], postings["entry"], postings["hash"]))]
 
 

@@ -1,4 +1,4 @@
-"""Bands in memory: an index that grows by a sketch at a time, and a Bloom filter of band hashes.
+"""LSH bands in memory: an incremental index of sketches, and a Bloom filter of band hashes.
 
 Sketches come into a buffer, which is compared as a whole. A full buffer becomes a level: its band
 hashes, sorted, each with its sketch. Two levels of about the same size become one, so that there
@@ -68,7 +68,7 @@ class _Level(NamedTuple):
 
 
 class BandIndex:
-    """The bands of some sketches; it never changes: growing makes another.
+    """An immutable index of the bands of some sketches; growing it makes a new one.
 
     Args:
         bands: How many bands a sketch has.
@@ -219,7 +219,7 @@ def is_affordable(bands: int, count: int) -> bool:
 
 
 class BandHashes:
-    """Filters of the bands of some sketches; it says yes to all that were added, and to few others.
+    """Bloom filters of the bands of some sketches: no false negatives, few false positives.
 
     Args:
         bands: How many bands a sketch has.

@@ -1,4 +1,4 @@
-"""Bands: which sketches agree with a query in at least one band.
+"""LSH bands: find sketches that share a band with the query.
 
 Packed, the bands of many sketches are pages: a page holds the postings of one band whose hashes
 begin with the same bits, as 8 more bits of the hash and the number of the sketch. So a look-up
@@ -103,7 +103,7 @@ def pages(
 
 
 class BandTable:
-    """The bands of some sketches in memory, to be asked for those that agree with a query.
+    """The bands of some sketches in memory, to find the sketches that agree with a query.
 
     Args:
         bands: Band hashes, shape (sketches, bands).

@@ -1,8 +1,8 @@
-"""Regions of hits: runs of common places that lie on one diagonal, found by array operations.
+"""Group k-gram hits between a submitted paper and its sources into regions along diagonals.
 
-A hit says that a place of the paper and a place of a source have the same k-gram. What was copied
-in one piece gives hits whose distance from source to paper, the diagonal, hardly changes; what was
-cut and shuffled gives one such region a piece.
+A hit says that an offset of the paper and an offset of a source have the same k-gram. What was
+copied in one piece gives hits whose distance from source to paper, the diagonal, hardly changes;
+what was cut and shuffled gives one such region a piece.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """Places that a paper and sources have in common; arrays of one length, int64.
+    """Offsets of k-grams that a paper and its sources share; arrays of one length, int64.
 
     Attributes:
         documents: The source's place in the order of ingest.
@@ -37,7 +37,7 @@ class Hits:
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """Regions of hits; a row a region, in no order that means anything. int64.
+    """Regions of hits, one row each, in no particular order; int64.
 
     Attributes:
         labels: For each hit, the row of its region.

@@ -1,4 +1,4 @@
-"""The classic ways to search within a Hamming radius, on fingerprints in memory.
+"""Classic algorithms for search within a Hamming radius, on fingerprints in memory.
 
 They give the answer of any other plan, and show what it costs without the planner's freedom.
 
@@ -33,7 +33,7 @@ _FOUR_TABLES = Plan("segments", (0, 0, 0, 0), 0.0)
 
 
 class Answer(NamedTuple):
-    """Matches of many queries, and what it took to find them.
+    """Matches of many queries, and the cost of finding them.
 
     Attributes:
         query_rows: Which query, ascending; int64, shape (matches,).

@@ -1,4 +1,4 @@
-"""A set in a few bits a member, with removals: a cuckoo filter.
+"""Cuckoo filter: an approximate set with removals, in a few bits per member.
 
 Of each member a short tag is kept, in one of two buckets of four slots. Both buckets follow from
 either and the tag, so that a tag can make room by moving to its other bucket. Here they add up to

@@ -1,4 +1,4 @@
-"""Evaluation: from scored pairs and labels to precision, recall and the rest, by threshold.
+"""Evaluation: precision, recall and F1 of scored pairs against labels, by threshold.
 
 The pairs that a method finds at a threshold are compared with those that are labelled. The
 threshold with the highest F1 on some labelled pairs owes part of that to their accidents; the mean
@@ -37,7 +37,7 @@ _STEPS = np.round(np.arange(0.05, 1.0001, 0.05), 2)
 
 @dataclass(frozen=True, slots=True)
 class CurvePoint:
-    """What a method does at one threshold.
+    """Counts and measures of a method at one threshold.
 
     Attributes:
         set_name: The set of documents; ``all``: all of them; ``mean``: the mean over the sets.
@@ -66,7 +66,7 @@ class CurvePoint:
 
 @dataclass(frozen=True, slots=True)
 class BandRecall:
-    """Which of the labelled pairs in a band of resemblance are found.
+    """Recall of the labelled pairs in a band of resemblance.
 
     Attributes:
         lowest: Least resemblance of the band, inclusive.
@@ -106,7 +106,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """At which thresholds to look.
+    """Thresholds of an evaluation.
 
     Attributes:
         radii: Radii in bits, ascending; none without fingerprints.
@@ -265,7 +265,7 @@ def band_recalls(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> 
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """How well a store finds what is labelled.
+    """The result of an evaluation: how well a store finds the labelled pairs.
 
     Attributes:
         document_count: Documents whose pairs are judged.

@@ -1,4 +1,4 @@
-"""Hamming distance, and the one place where a candidate becomes a match."""
+"""Hamming distance, and the verification that makes a candidate a match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Likeness: how much two documents share of what is rare in the store; and an exact join by it.
+"""Likeness: similarity of documents by the rare terms they share, and an exact join by it.
 
 Boilerplate, templates and common words are alike in many documents; a version or a copy of a
 document shares its rare words too. So each term weighs more the fewer documents it occurs in.

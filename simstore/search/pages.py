@@ -65,7 +65,7 @@ def rotated(words: NDArray[np.uint64], segment: int) -> NDArray[np.uint64]:
 
 
 def restored(words: NDArray[np.uint64], segment: int) -> NDArray[np.uint64]:
-    """Return what was turned to its first order; the inverse of :func:`rotated`."""
+    """Return rotated fingerprints in their original order; the inverse of :func:`rotated`."""
     return _turned(words, 64 * words.shape[1] - SEGMENT_BITS * segment)
 
 

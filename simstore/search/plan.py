@@ -1,4 +1,4 @@
-"""Plans: which values to look up so that nothing within the radius is missed.
+"""Query plans: the segment values to look up so that nothing within the radius is missed.
 
 The pigeonhole rule: cut the bits into parts and give each a threshold t with sum(t + 1) = radius
 + 1; then two fingerprints within the radius differ in at most t bits in some part. (Were it false,
@@ -26,7 +26,7 @@ MOST_JOINED_FLIPS = 2
 
 
 class Rates(NamedTuple):
-    """What the parts of a search cost where fingerprints are held in some way, microseconds.
+    """Estimated costs of the steps of a search in one kind of index, microseconds.
 
     Attributes:
         probe: Finding the fingerprints of one segment value.
@@ -72,7 +72,7 @@ class Part(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How to find the candidates of a query.
+    """A query plan: how the candidates of a query are found.
 
     Attributes:
         method: ``segments``: look up the probes of each segment; ``scan``: look at everything.

@@ -1,4 +1,4 @@
-"""Resemblance and containment of two texts, and the rule by which an edge between them is verified.
+"""Resemblance and containment of two texts, and the rule that verifies an edge between them.
 
 Both come from the shingle sets of the texts or from their sketches. The rule is decided here and
 nowhere else.
@@ -39,7 +39,7 @@ def check_share(name: str, least: float | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """How much of two texts is the same.
+    """Resemblance and containment of two texts.
 
     Attributes:
         resemblance: |A∩B| / |A∪B|, 0 to 1.
@@ -96,7 +96,7 @@ def estimated_overlap(estimate: float, first_size: int, second_size: int) -> Ove
 
 @dataclass(frozen=True, slots=True)
 class EdgeRule:
-    """What makes an edge of two texts, whatever else there is.
+    """The rule for an edge of two texts: least resemblance, and containment of short texts.
 
     Attributes:
         min_resemblance: Least resemblance, above 0, at most 1, inclusive; None: none is enough.

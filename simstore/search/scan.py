@@ -1,4 +1,4 @@
-"""A scan: every fingerprint compared with every query, as fast as memory is read."""
+"""Linear scan: compare every fingerprint with every query."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Scanned = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
 
 
 def scan_many(words: NDArray[np.uint64], queries: NDArray[np.uint64], radius: int) -> Scanned:
-    """Return what is within a radius of each query.
+    """Return the fingerprints within a radius of each query.
 
     Args:
         words: Fingerprints, shape (n, words).

@@ -1,4 +1,4 @@
-"""Shingle sets in one array, of which one is compared with many, no further than it matters.
+"""A cache of shingle sets; compare one set with many, and stop early below a threshold.
 
 Two sets of resemblance t have at least t / (1 + t) * (|A| + |B|) shingles in common. A pair is
 given up as soon as what is left of the other set cannot make up that many.
@@ -28,7 +28,7 @@ Read = Callable[[NDArray[np.int64]], ShingleSets]
 
 
 class SetPool:
-    """Holds the sets that were asked for lately, and reads those that it does not hold.
+    """A cache of recently used shingle sets, which reads those that it does not hold.
 
     When it is full, all are forgotten: what is still wanted is read again.
 

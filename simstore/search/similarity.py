@@ -1,4 +1,4 @@
-"""Similarities and distances of two values, two sets of known overlap, two vectors."""
+"""Similarity and distance measures of numbers, sets and vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Indexes of fingerprints in memory, sorted once for each segment: the fastest, and the largest.
+"""In-memory fingerprint indexes: a sorted table for each segment; the fastest and largest.
 
 Table i holds every fingerprint rotated so that it begins with segment i, sorted: what shares a
 segment value stands together, and what shares the next segment's too, within it. Plans of
@@ -68,7 +68,7 @@ PAIR_RATES = Rates(0.012, 0.0006, 0.1, 0.0, 0.0004, 0.0, 0.0)
 
 
 class SortedTables:
-    """All fingerprints of a set, to be asked for those near others.
+    """Sorted tables of a set of fingerprints, to find those near others.
 
     It holds ceil(M / 16) copies. Any number of threads may ask it. Compiled look-ups of many let go
     of the interpreter's lock; those of one or a few take microseconds, and keep it.
@@ -339,7 +339,7 @@ _Level = tuple[NDArray[np.uint64], SortedTables]
 
 
 class GrowingTables:
-    """Some fingerprints; it never changes: growing makes another.
+    """Immutable sorted tables of some fingerprints; growing makes new ones.
 
     Args:
         bits: M, from 1 to 128.

@@ -1,4 +1,4 @@
-"""Make stars from the first, comparing each text with what may be its canonical text only.
+"""Build star clusters from scratch, comparing each text only with candidate canonical texts.
 
 Texts are taken in their order. One that has no edge to an earlier canonical text is canonical and
 *stands*: later texts meet it. Nothing else is met, so n near copies of one text are compared n
@@ -33,7 +33,7 @@ _SECONDS_A_TEXT = 2e-4
 
 @dataclass(frozen=True, slots=True)
 class ComparedEdges:
-    """What came of comparing a text with others.
+    """The result of comparing a text with others: their edges and resemblances.
 
     Attributes:
         holds: Whether they have an edge, shape (others,).
@@ -57,7 +57,7 @@ class Comparer(Protocol):
 
 
 class ColumnPostings:
-    """Which rows that stand have a value of a column in common with another.
+    """Postings that find the standing rows which share a column's value with a row.
 
     Args:
         columns: The values of the rows, a column at a time, shape (rows,) each.
@@ -93,7 +93,7 @@ class ColumnPostings:
         self.slots = np.empty(int(held.sum()), np.int32)
 
     def arrays(self) -> tuple[Any, ...]:
-        """Return what the compiled form works on."""
+        """Return the arrays of the compiled form."""
         return self.groups, self.starts, self.filled, self.slots
 
     def stand(self, row: int) -> None:
@@ -123,7 +123,7 @@ class ColumnPostings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StarSignatures:
-    """What tells which texts may have an edge.
+    """Sketches, fingerprints and limits that tell which texts may have an edge.
 
     Attributes:
         bands: Postings of the texts by the bands of their sketches.

@@ -1,4 +1,4 @@
-"""Stars: clusters of documents around a canonical one, which cannot chain; their order and repair.
+"""Star clusters: documents around a canonical one, without chaining; their order and repair.
 
 The order of a policy decides which document of a cluster is canonical. After texts came, went or
 changed their place, only what they touch is looked at: of every text its edges to canonical texts
@@ -165,7 +165,7 @@ def joined_centre(
 
 
 class Graph(Protocol):
-    """What a repair asks: about stars as they stood before the change, and about edges after it."""
+    """Access to the stars before a change and to the edges after it, for a repair."""
 
     def places(self, texts: Collection[int]) -> Mapping[int, Place]:
         """Return the place of texts after the change; those that went need have none."""
@@ -193,7 +193,7 @@ class Graph(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Repair:
-    """What a change does to the stars.
+    """The changes that a repair makes to the stars.
 
     Attributes:
         before: Spokes before the change of every text that was looked at, those that went too.
@@ -213,7 +213,7 @@ class Repair:
 def repair(
     graph: Graph, *, gone: Collection[int], moved: Collection[int], new: Collection[int]
 ) -> Repair:
-    """Return what becomes of the stars when texts go, move and come.
+    """Return the changes of the stars when texts go, move and come.
 
     A text whose edges changed has moved, too, though its place be the same. The result is that of
     all texts taken from the first, whatever the changes, as long as the stars before were. What is
@@ -410,7 +410,7 @@ class LostStar:
 
 @dataclass(frozen=True, slots=True)
 class StarNameChanges:
-    """What becomes of the names of stars.
+    """Changes of the names of stars: those that go on, end and are new.
 
     Attributes:
         heirs: Names that go on, and the canonical text of each.
@@ -471,7 +471,7 @@ _PREFER = "prefer:"
 
 @dataclass(frozen=True, slots=True)
 class CanonicalOrder:
-    """An order of documents; of two the smaller place comes first.
+    """An order of documents, by which the canonical one of a cluster is chosen.
 
     Attributes:
         name: ``first``, ``longest`` or ``prefer``.

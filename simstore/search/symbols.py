@@ -1,4 +1,4 @@
-"""Units as characters, so that the units of two texts are compared as strings are, in C."""
+"""Map tokens to single characters, so that C string functions compare token sequences."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ STRANGER = "\0"
 
 @dataclass(frozen=True, slots=True)
 class Symbols:
-    """A text's units, a character each.
+    """The tokens of a text, one character each.
 
     Attributes:
         codes: uint32, shape (n,).
@@ -41,7 +41,7 @@ class Symbols:
 
 
 class Alphabet:
-    """The distinct units of a paper, a character each.
+    """The distinct tokens of a paper, one character each.
 
     All units of other texts that the paper has not become :data:`STRANGER`, so two of those look
     alike; they are never compared with each other, only with the paper's.
@@ -87,7 +87,7 @@ class Alphabet:
         return places
 
     def symbols(self, hashes: NDArray[np.uint64]) -> Symbols:
-        """Return the units with these hashes as characters."""
+        """Return the tokens with these hashes as characters."""
         if not len(self._known):
             codes = np.zeros(len(hashes), np.uint32)
         else:

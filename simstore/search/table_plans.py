@@ -1,4 +1,4 @@
-"""Plans for sorted tables: which ranges to look at, by how many fingerprints stand in them."""
+"""Query plans for sorted tables: choose ranges by the number of fingerprints in them."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COUNTED_JOINED_FLIPS = 1
 
 
 class TableRange(NamedTuple):
-    """One part of a plan, as the tables are asked for it.
+    """One part of a plan, as a range of a table.
 
     Attributes:
         part: The part.
@@ -134,7 +134,7 @@ class TablePlanner:
         return table_plan(chosen, self._bits)
 
     def crowded(self, prepared: TablePlan, words: NDArray[np.uint64]) -> NDArray[np.bool_]:
-        """Return which queries meet so many candidates that a plan of their own pays.
+        """Return the queries that meet so many candidates that a plan of their own pays.
 
         Args:
             prepared: The plan for all.

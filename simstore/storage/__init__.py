@@ -1,1 +1,1 @@
-"""The store's tables and everything that speaks SQL; the only package that imports SQLAlchemy."""
+"""The database layer of a store: tables and SQL; the only package that imports SQLAlchemy."""

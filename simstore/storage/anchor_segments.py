@@ -1,4 +1,4 @@
-"""Segments of packed anchors: written whole, merged into larger ones, looked up.
+"""Log-structured segments of packed anchors: write, merge and look up.
 
 A log-structured merge: what is added becomes a segment of level 0, and eight segments of one level
 one of the next, so that each posting is rewritten once a level, and few segments are asked.
@@ -48,7 +48,7 @@ _SIZES = "SELECT page, length(postings) FROM anchor_page WHERE page IN ({})"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Postings that were packed together.
+    """A segment: postings that were packed together.
 
     Attributes:
         level: How many merges lie behind it.

@@ -1,4 +1,4 @@
-"""Names of kept clusters, and which clusters there are."""
+"""The table of kept clusters and their names: create, move, end and list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _STANDING_TO_ENDED = 10
 
 @dataclass(frozen=True, slots=True)
 class StarRow:
-    """A cluster: its name, its canonical text, and the document that stands for it."""
+    """A cluster: its name, its canonical text, and its canonical document."""
 
     name: int
     centre: int

@@ -1,4 +1,4 @@
-"""Stored clusters: their rule, texts and edges, changes that are pending, and their checks."""
+"""Tables of stored clusters: rule, texts, edges and pending changes, with integrity checks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TEXTS = "SELECT text_id, digest, major, first_seen, document_id FROM cluster_te
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """What edges are found by; where it is another, clusters are made anew.
+    """The settings by which edges are found; when they change, clusters are made anew.
 
     Attributes:
         scheme_id: The scheme.
@@ -78,7 +78,7 @@ class TextRow:
 
 @dataclass(frozen=True, slots=True)
 class HolderRow:
-    """A document, as the policies look at it."""
+    """The attributes of a document by which the policies order it."""
 
     document_id: int
     key: bytes
@@ -104,7 +104,7 @@ def put_row(connection: Connection, made: ClusteringRow) -> None:
 
 
 def set_updated(connection: Connection, updated_at: int) -> None:
-    """Note when clusters were brought up to date."""
+    """Record the time at which clusters were brought up to date."""
     connection.execute(update(clustering).values(updated_at=updated_at))
 
 
@@ -182,13 +182,13 @@ def holders(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, lis
 
 
 def texts(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, TextRow]:
-    """Return what is known of texts, by their digests."""
+    """Return the rows of texts, by their digests."""
     rows = map(_text_row, select_in(connection, f"{_TEXTS} WHERE digest IN ({{}})", digests))
     return {row.digest: row for row in rows}
 
 
 def texts_by_number(connection: Connection, numbers: Sequence[int]) -> dict[int, TextRow]:
-    """Return what is known of texts, by their numbers."""
+    """Return the rows of texts, by their numbers."""
     rows = map(_text_row, select_in(connection, f"{_TEXTS} WHERE text_id IN ({{}})", numbers))
     return {row.text_id: row for row in rows}
 

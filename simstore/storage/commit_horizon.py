@@ -1,4 +1,4 @@
-"""The largest row number below which no transaction is still open.
+"""Find the largest row number up to which no open transaction can still add rows.
 
 Writers beside each other take numbers from one sequence and commit in any order, so a row may come
 under a smaller number than rows that are there already. What was once seen to be the largest is
@@ -19,7 +19,7 @@ _KEPT = 64
 
 
 class SettledNumbers:
-    """Watches the numbers that a table's rows get; threads may share it.
+    """Watches the row numbers of a table; threads may share it.
 
     Args:
         table: The table.

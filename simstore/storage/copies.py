@@ -1,4 +1,4 @@
-"""Copies of an SQLite store, page by page."""
+"""Copy an SQLite store page by page, and check the copy."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COPIED_PAGES = 4_096
 def copy(
     database: Database, target: Path, on_progress: Callable[[int, int], None] | None = None
 ) -> None:
-    """Copy a store into a new file, as it is at one moment, while others read and write it.
+    """Copy a store into a new file as of one moment, while others read and write it.
 
     Args:
         database: The store.
@@ -60,7 +60,7 @@ def settle(path: Path) -> None:
 
 
 def check(path: Path) -> str | None:
-    """Return what is wrong with a copy; None where it is sound."""
+    """Return the problem of a copy; None where it is sound."""
     # Opened for writing, so that closing it leaves no journal beside it.
     with closing(sqlite3.connect(os.fsencode(path))) as copied:
         try:

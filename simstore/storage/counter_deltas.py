@@ -1,4 +1,4 @@
-"""Counter deltas: what concurrent writers add to the counts of a store.
+"""Counter deltas: rows that concurrent writers append instead of updating a counter.
 
 Each appends rows: were a counter changed, every other writer would wait for the end of the
 transaction. Readers add them up; a writer that is the only one adds them to the counters.
@@ -23,7 +23,7 @@ EDITION = f"edition + (SELECT count(*) {_OF_GENERATION})"
 
 
 def changes_of(connection: Connection) -> str:
-    """Return how the store's count of changes is selected."""
+    """Return the SQL expression that selects the store's count of changes."""
     return CHANGES if dialect_of(connection).appends_counts else "changes"
 
 
@@ -44,7 +44,7 @@ def settle(connection: Connection) -> None:
 
 
 def settle_all(connection: Connection) -> None:
-    """Do it in a database of whatever kind: rows may come from another."""
+    """Add all appended counts to the counters, in any database: rows may come from another."""
     appended = fetch(connection, "DELETE FROM addition RETURNING generation_id, fingerprints")
     times = Counter(row[0] for row in appended)
     sums: Counter[int | None] = Counter()

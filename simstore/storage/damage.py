@@ -1,4 +1,4 @@
-"""The error that a store contradicts itself, told by whoever has only a connection."""
+"""Report a corrupt store from code that has only a connection."""
 
 from __future__ import annotations
 

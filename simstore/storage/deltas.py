@@ -1,4 +1,4 @@
-"""Changes of the vocabulary that are appended batch by batch, and merged when many have gathered.
+"""Append vocabulary changes batch by batch, and merge them when many have gathered.
 
 Where documents keep their feature counts, features have numbers and a change names these. Where
 they are counted again from the text, nothing needs the number of a feature, and a change names the

@@ -1,4 +1,4 @@
-"""Documents and their texts."""
+"""The tables of documents and their texts: insert, update, delete and read rows."""
 
 from __future__ import annotations
 

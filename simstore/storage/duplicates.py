@@ -1,4 +1,4 @@
-"""Duplicates on record, and the document that each of them duplicates."""
+"""The table of recorded duplicates, each with the document that it duplicates."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class DuplicateRow:
 
 
 class ReleasedDuplicates(NamedTuple):
-    """What duplicated documents that leave, or get other content.
+    """Duplicates of documents that leave or get other content.
 
     Attributes:
         orphans: Keys that were skipped because of them.
@@ -137,7 +137,7 @@ def put_many(connection: Connection, rows: Sequence[DuplicateRow]) -> None:
 
 
 def drop_many(connection: Connection, keys: Sequence[bytes]) -> None:
-    """Forget what these keys duplicate."""
+    """Delete the duplicate records of these keys."""
     change_in(connection, "DELETE FROM duplicate WHERE key IN ({})", keys)
 
 
@@ -153,7 +153,7 @@ def touch_many(connection: Connection, times: Sequence[tuple[bytes, int, int]]) 
 
 
 def orphan(connection: Connection, document_ids: Sequence[int]) -> ReleasedDuplicates:
-    """Let go of what duplicates these documents: they leave, or get other content.
+    """Release the duplicates of documents that leave or get other content.
 
     What is flagged because of them is so no more; what was skipped becomes an orphan.
     """

@@ -1,4 +1,4 @@
-"""Connections to the database of a store, and the one place where its errors become ours."""
+"""Connections to a store's database, and translation of its errors to simstore's."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ __all__ = [
 
 
 class Database:
-    """A place where a store is, and the connections to it.
+    """The database of a store, and the connections to it.
 
     May be shared by threads: every transaction takes its own connection. May not be carried
     through a fork: connections do not survive one.
@@ -139,7 +139,7 @@ class Database:
 
     @property
     def place(self) -> str:
-        """The path or the whole URL, by which another process opens it."""
+        """The path or the URL, by which another process opens it."""
         if self.path is not None:
             return os.fsdecode(self.path)
         return self.url.render_as_string(hide_password=False)

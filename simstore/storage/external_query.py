@@ -1,4 +1,4 @@
-"""Rows of another database: a query that only reads, its rows as they come."""
+"""Run a read-only query on another database and stream its rows."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _POSTGRESQL = "postgresql"
 
 
 class ForeignQuery:
-    """A query to a database that is no store of ours.
+    """A query to a database that is no simstore store.
 
     Nothing can be written: SQLite is opened read-only, PostgreSQL reads in a read-only
     transaction; other databases are trusted to do what the query says.

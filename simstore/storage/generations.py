@@ -1,4 +1,4 @@
-"""The store's settings, its schemes and its generations."""
+"""The tables of a store's settings, schemes and generations."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from simstore.storage.tables import fingerprint_tables, generation, scheme, stor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
-    """What was chosen when the store was made, and its count of changes.
+    """The settings chosen when the store was made, and its count of changes.
 
     Attributes:
         passage_index_id: Its passage index; None: it has none.

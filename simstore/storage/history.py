@@ -1,4 +1,4 @@
-"""Visits of documents, their earlier versions, links between them, growth; and their checks."""
+"""Tables of document history: visits, earlier versions, links, growth; with their checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST_SNAPSHOTS = 20
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """When a document was seen.
+    """The times at which a document was seen.
 
     Attributes:
         first_seen: When it was first seen, by what its basis says.
@@ -49,7 +49,7 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class SightRow:
-    """Which content a key was seen with, and when."""
+    """The digest of the content that a key was seen with, and the times."""
 
     key: bytes
     digest: bytes
@@ -81,7 +81,7 @@ _DROP_OLD = (
 
 
 def put_times(connection: Connection, times: Mapping[int, Times]) -> None:
-    """Set when documents were seen, by their numbers."""
+    """Set the times at which documents were seen, by their numbers."""
     if times:
         rows = [one.columns() | {"number": number} for number, one in sorted(times.items())]
         connection.execute(_PUT_TIMES, rows)
@@ -135,7 +135,7 @@ def snapshots_of(
 
 
 def drop_links(connection: Connection, document_ids: Sequence[int]) -> None:
-    """Forget what documents link to."""
+    """Delete the links of documents."""
     for number in document_ids:
         execute(connection, "DELETE FROM document_link WHERE document_id = ?", number)
 
@@ -163,7 +163,7 @@ def any_links(connection: Connection) -> bool:
 
 
 def times_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, tuple[bytes, Times]]:
-    """Return the keys of documents, and when each was seen."""
+    """Return the keys of documents, and the times at which each was seen."""
     statement = (
         "SELECT document_id, key, first_seen, first_seen_basis, last_seen, visits, "
         "coalesce(version_seen, first_seen) FROM document WHERE document_id IN ({})"

@@ -1,4 +1,4 @@
-"""Replies to requests that their senders named, so that one which comes again is answered again."""
+"""Stored replies by idempotency key, so that a repeated request gets the same reply."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COLUMNS = ("owner", "key", "digest", "reply", "created_at")
 
 @dataclass(frozen=True, slots=True)
 class RecordedReply:
-    """What was answered to a request.
+    """The recorded reply to a request.
 
     Attributes:
         digest: Digest of the request: another request of the same name differs in it.
@@ -33,7 +33,7 @@ class RecordedReply:
 def recorded(
     connection: Connection, owner: str, key: str, since: int | None = None
 ) -> RecordedReply | None:
-    """Return what was answered to a request of this name, by whoever sent it.
+    """Return the recorded reply to a sender's request of this name.
 
     Args:
         connection: A snapshot or a writer.
@@ -50,7 +50,7 @@ def recorded(
 
 
 def record_many(connection: Connection, rows: Sequence[tuple[str, str, bytes, bytes, int]]) -> None:
-    """Store replies in the transaction of what they tell; an old one gives way.
+    """Store replies in the transaction of the changes that they report; old ones are replaced.
 
     Args:
         connection: A writer.

@@ -21,7 +21,7 @@ def count(connection: Connection) -> int:
 
 
 def mark(connection: Connection) -> str:
-    """Return what differs whenever another key or content is known, or one is not any more.
+    """Return a token that changes whenever the known keys or contents change.
 
     Raises:
         CorruptStore: The settings are gone.

@@ -1,4 +1,4 @@
-"""The schema's history: which revision a store has, how one is made, how an old one is brought up.
+"""Schema migrations: read a store's revision, create the schema, upgrade an old store.
 
 The revision is read with plain SQL: importing Alembic takes longer than most commands.
 """
@@ -91,7 +91,7 @@ def create_tables(connection: Connection) -> None:
 
 
 def put_revision(connection: Connection) -> None:
-    """Say that the tables are of the latest revision: with it, it is a store."""
+    """Record that the tables are of the latest revision, which makes the file a store."""
     connection.exec_driver_sql(
         "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
         "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"

@@ -1,4 +1,4 @@
-"""The passage index: its row, the entries of documents, and look-ups of anchors."""
+"""The tables of the passage index: settings, entries of documents, and look-ups of anchors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _TAIL = "SELECT entry_id, postings FROM anchor_tail"
 
 @dataclass(frozen=True, slots=True)
 class FoundAnchors:
-    """Anchors that were looked up, by hash, document and place; shape (found,).
+    """Anchors that were looked up, by hash, document and offset; shape (found,).
 
     Attributes:
         hashes: Hash of each; uint64.
@@ -149,7 +149,7 @@ def without_entry(connection: Connection, after: int, limit: int) -> list[int]:
 def postings(
     connection: Connection, hashes: NDArray[np.uint64], most: int | None = None
 ) -> FoundAnchors:
-    """Return where anchors are.
+    """Return the postings of anchors.
 
     Args:
         connection: A snapshot.
@@ -288,7 +288,7 @@ def _postings(entry: int, text: IndexedText) -> Postings:
 
 @dataclass(frozen=True, slots=True)
 class IndexRow:
-    """The passage index.
+    """The settings row of the passage index.
 
     Attributes:
         complete: Every document has its entry; else it is being built.
@@ -302,7 +302,7 @@ class IndexRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IndexSize:
-    """What an index holds.
+    """The counts and sizes of an index.
 
     Attributes:
         entry_count: Documents that have an entry.
@@ -347,7 +347,7 @@ def begin(connection: Connection, recipe: Mapping[str, Any], created_at: int) ->
 
 
 def complete(connection: Connection) -> None:
-    """Say that every document has its entry."""
+    """Record that every document has its entry."""
     execute(connection, "UPDATE passage_index SET status = 'standing'")
 
 
@@ -364,7 +364,7 @@ def leftovers(connection: Connection) -> list[str]:
 
 
 def size(connection: Connection, *, sizes: bool = True) -> IndexSize:
-    """Return what the index holds.
+    """Return the counts and sizes of the index.
 
     Args:
         connection: A snapshot.

@@ -1,4 +1,4 @@
-"""Query runs: what was asked and what was found, kept for reports."""
+"""Records of query runs: the queries and their matches, kept for reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements that many tables share; most of them by the driver's own cursor.
+"""Generic row statements (insert, select, change, delete), mostly on the DBAPI cursor.
 
 SQLAlchemy takes longer to bind a row than SQLite to write it. A statement takes many rows: the
 driver gives up the interpreter's lock once a statement, so that threads which prepare the next

@@ -1,4 +1,4 @@
-"""Runs: sources and how far they were read, records seen before, rejects, what was removed."""
+"""Tables of runs (ingests, removals): sources and their positions, seen records, rejects."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def count_in_run(
 
 
 def end_run(connection: Connection, run_id: int, state: str, finished_at: int) -> None:
-    """Record how a run ended."""
+    """Record the end of a run and its state."""
     connection.execute(
         update(ingest_run)
         .where(ingest_run.c.run_id == run_id)
@@ -166,7 +166,7 @@ def put_seen(connection: Connection, records: Mapping[Origin, tuple[int, bytes]]
 
 
 def drop_seen(connection: Connection, origins: Sequence[Origin]) -> None:
-    """Forget what was last seen at some places."""
+    """Delete the records last seen at some positions."""
     positions: dict[int, list[int]] = {}
     for source_id, position in origins:
         if source_id is not None and position is not None:
@@ -196,7 +196,7 @@ def drop_old_seen(connection: Connection, most: int) -> None:
 def put_rejections(
     connection: Connection, run_id: int, rejections: Sequence[Rejection], rejected_at: int
 ) -> None:
-    """Keep rejected records, replacing those of the same places.
+    """Keep rejected records, replacing those of the same positions.
 
     An archive may have members of one name, of which the last is kept, as by unpacking it.
     """
@@ -244,7 +244,7 @@ def is_rejected(connection: Connection, name: bytes, position: int) -> bool:
 
 
 def drop_rejections_at(connection: Connection, places: Sequence[tuple[str, int]]) -> None:
-    """Delete the rejects of some places, each a source and a position."""
+    """Delete the rejects of some positions, each a source and a position in it."""
     for name, position in places:
         connection.execute(
             delete(reject).where(reject.c.source == _bytes(name), reject.c.position == position)

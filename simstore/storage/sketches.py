@@ -1,4 +1,4 @@
-"""Sketches of documents, and the pages that their bands are packed into."""
+"""Tables of document sketches, and of the pages that their bands are packed into."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens: digests of secrets, what each may do, and until when."""
+"""The table of access tokens: digests of secrets, scopes and expiry times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _SELECT = "SELECT token_id, name, digest, scope, created_at, expires_at, revoked
 
 @dataclass(frozen=True, slots=True)
 class TokenRow:
-    """A token as it is kept: times are seconds since 1970-01-01 UTC, digest is a SHA-256."""
+    """A stored token: times are seconds since 1970-01-01 UTC, digest is a SHA-256."""
 
     token_id: int
     name: str
@@ -49,7 +49,7 @@ def add(
     created_at: int,
     expires_at: int | None,
 ) -> None:
-    """Keep a token, whose name no standing token has."""
+    """Store a token, whose name no standing token has."""
     insert_rows(connection, token, _COLUMNS, [(name, name, digest, scope, created_at, expires_at)])
 
 

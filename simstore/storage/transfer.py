@@ -137,7 +137,7 @@ def digest(connection: Connection, table: Table) -> tuple[int, bytes]:
 
 
 def state(connection: Connection) -> str:
-    """Return what changes when a store does: rows of each table, and its count of changes.
+    """Return a token that changes with the store: rows of each table, and its count of changes.
 
     Raises:
         CorruptStore: The store's parameters are gone.
@@ -177,7 +177,7 @@ def begin(connection: Connection, of_state: str) -> None:
 
 
 def give_up(connection: Connection) -> None:
-    """Drop what :func:`begin` made, and what it was filled with."""
+    """Drop the tables that :func:`begin` made, and their rows."""
     connection.exec_driver_sql(f"DROP TABLE {_UNDER_WAY}")
     metadata.drop_all(connection)
 

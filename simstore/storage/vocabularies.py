@@ -1,4 +1,4 @@
-"""The feature vocabulary: terms and their counts, feature counts of documents, and ranks."""
+"""Tables of the feature vocabulary: terms, counts, feature counts of documents, and ranks."""
 
 from __future__ import annotations
 

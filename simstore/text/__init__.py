@@ -1,1 +1,1 @@
-"""Text to tokens: decoding, normalization, words. Pure: no file, clock, database or logger."""
+"""Split text into tokens: decode, normalize. Pure: no file, clock, database or logger."""

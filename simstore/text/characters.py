@@ -1,4 +1,4 @@
-"""The class of every character, frozen at Unicode 14.0."""
+"""Character classes of all code points, frozen at Unicode 14.0."""
 
 from __future__ import annotations
 

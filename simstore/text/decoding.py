@@ -1,4 +1,4 @@
-"""Bytes to text and back, losing nothing; and the digest by which equal texts are recognised."""
+"""Decode bytes to text and encode it back without loss; compute the digest of a text."""
 
 from __future__ import annotations
 

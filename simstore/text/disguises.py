@@ -1,4 +1,4 @@
-"""Fold what hides the words of a text from a program and not from a reader.
+"""Fold disguises: character tricks that hide words from a program but not from a reader.
 
 Characters that show nothing, letters of another script that look like the right ones, heaps of
 combining marks, letters spaced out, HTML entities left in plain text, and words broken at the end
@@ -109,7 +109,7 @@ _WORDS_OF = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoldedCounts:
-    """How much of each kind was folded in a text.
+    """Counts of the disguises folded in a text, by kind.
 
     Attributes:
         hidden_characters: Characters that show nothing, within words of scripts that have none.
@@ -295,7 +295,7 @@ class _Work:
             self._replace(edits)
 
     def drop_ignorable(self) -> None:
-        """Drop the characters that show nothing, and the line ends behind soft hyphens."""
+        """Drop invisible characters, and the line ends behind soft hyphens."""
         keep = self.kinds & IGNORED == 0
         hidden = np.flatnonzero(~keep)
         hidden = hidden[~_among(self.points[hidden], _HONEST)]
@@ -409,7 +409,7 @@ class _Work:
             self._drop(keep)
 
     def fold_lookalikes(self) -> None:
-        """Give words of mixed scripts the letters of one, where all look like it."""
+        """Give words of mixed scripts the letters of one script, where all look like it."""
         starts, ends = self._words()
         if not len(starts):
             return

@@ -1,4 +1,4 @@
-"""Traditional Chinese characters to simplified ones: by a table, or by OpenCC (extra ``han``)."""
+"""Convert traditional Chinese characters to simplified: by a table, or OpenCC (extra ``han``)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def simplify_characters(text: str) -> str:
 
 @cache
 def simplified_points() -> NDArray[np.uint32]:
-    """Return what each code point becomes by the table; little endian, shape (0x110000,)."""
+    """Return the simplified form of each code point; little endian, shape (0x110000,)."""
     from simstore.text.han_table import SIMPLIFIED, TRADITIONAL
 
     table = np.arange(0x110000, dtype="<u4")

@@ -1,4 +1,4 @@
-"""The form of each code point, for texts in which none depends on its neighbours."""
+"""Tables of the normalized form of each code point, for texts where neighbours do not matter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _COMPOSED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class FormTables:
-    """What each code point becomes, for texts in which none changes beside another.
+    """The normalized form of each code point, for texts in which none changes beside another.
 
     Attributes:
         kinds: First row: the class of each as it stands; second row: the class of its form where

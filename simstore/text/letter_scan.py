@@ -1,4 +1,4 @@
-"""Words of ASCII letters in a whole file, found and numbered by array operations.
+"""Find and number the ASCII words of a whole file with array operations.
 
 A block at a time, that its arrays stay in the processor's cache. The array operations let other
 threads run. Words of up to 8 letters are coded by their bytes; of up to 12 by five bits a letter;

@@ -1,8 +1,8 @@
-"""Units of a text with the places that they have in the text as it was given.
+"""Tokens of a text with their character offsets in the original text.
 
-The units are the tokens of :mod:`simstore.text.shingles`: words of scripts with blanks, characters
-of the others. Here each is a hash and a span, so that what is found by units can be shown in the
-text.
+Tokens, called units in the code, are those of :mod:`simstore.text.shingles`: words of scripts with
+blanks, characters of the others. Here each is a hash and a span, so that what is found by tokens
+can be shown in the text.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _BLANKS = np.array([ord(c) for c in map(chr, range(0x3001)) if c.isspace()], np.
 
 @dataclass(frozen=True, slots=True)
 class LocatedUnits:
-    """The units of a text, in order.
+    """The tokens of a text with their offsets, in order.
 
     Attributes:
         hashes: A hash of each unit's normalized form: equal units have equal hashes, in every
@@ -55,7 +55,7 @@ class _Formed:
 
 
 def located_units(text: str, normalization: Normalization = DEFAULT) -> LocatedUnits:
-    """Return the units of a text with their places.
+    """Return the tokens of a text with their character offsets.
 
     They are those that :func:`simstore.text.shingles.tokens` cuts the normalized text into. The
     span of a unit holds the marks that belong to it, and invisible characters within it.
@@ -87,7 +87,7 @@ def located_units(text: str, normalization: Normalization = DEFAULT) -> LocatedU
 def _cut(
     kinds: NDArray[np.uint8],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.bool_]]:
-    """Return first and last place (exclusive) of each unit, and whether it is a word."""
+    """Return first and last offset (exclusive) of each token, and whether it is a word."""
     before = np.concatenate((np.zeros(1, np.uint8), kinds[:-1]))
     after = np.concatenate((kinds[1:], np.zeros(1, np.uint8)))[: len(kinds)]
     alone = kinds == CHARACTER

@@ -1,4 +1,4 @@
-"""Mixing the bits of 64-bit numbers, in the same way in every process and every year."""
+"""Mix the bits of 64-bit integers: a hash that is the same in every process and every year."""
 
 from __future__ import annotations
 

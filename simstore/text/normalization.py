@@ -1,4 +1,4 @@
-"""One form for texts that differ only in case, width, composition, accents or Chinese script."""
+"""Normalize texts: fold case, width, composition, accents and Chinese script."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff]+")
 
 @dataclass(frozen=True, slots=True)
 class Normalization:
-    """How texts are brought into one form before they are cut into terms.
+    """Options of normalization: how texts are brought into one form before they are tokenized.
 
     Attributes:
         case: ``fold``: upper and lower case are one; ``keep``: they differ.
@@ -167,7 +167,7 @@ class Normalization:
         return folding.simplify(formed, words=self.han == "simplified-words")
 
     def steps(self, text: str) -> Iterator[str]:
-        """Yield what becomes of a text without invisible characters, step by step, to its form.
+        """Yield a text without invisible characters after each step of its normalization.
 
         Chinese scripts are not folded here.
         """

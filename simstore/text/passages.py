@@ -1,4 +1,4 @@
-"""Passages of a text: its sentences, or windows of about so many characters, as spans.
+"""Split a text into passages, as spans: its sentences, or windows of about so many characters.
 
 A span is ``[start, end)`` in code points of the text as it was given, without blanks at its ends.
 """

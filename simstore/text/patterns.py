@@ -1,4 +1,4 @@
-r"""Patterns that callers give, matched in a time that grows with the text and never explodes.
+r"""Regular expressions given by callers, matched by RE2 in linear time.
 
 Regular expressions run in RE2, which does not backtrack. They are written as for Python's ``re``
 and mean the same: ``\w``, ``\d`` and ``\s`` are those of Unicode, ``$`` also stands before a last
@@ -48,7 +48,7 @@ _BYTES = {code: 0x10FF00 + (code & 0xFF) for code in range(0xDC80, 0xDD00)}
 
 
 class Expression:
-    """A regular expression that is looked for in texts.
+    """A regular expression to search texts with.
 
     Args:
         expression: As for Python's ``re``; see this module for what is not supported.

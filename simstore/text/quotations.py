@@ -1,4 +1,4 @@
-"""Quotations and the list of references in a text.
+"""Find quotations and the list of references in a text.
 
 Spans are [start, end) in characters.
 """

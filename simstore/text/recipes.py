@@ -1,4 +1,4 @@
-"""Feature recipes: the form of a text, its units, and how many make one feature."""
+"""Feature settings: normalization, tokens (words or characters) and n-gram size."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _PIECE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class FeatureRecipe:
-    """How a text becomes features.
+    """Feature settings: how a text becomes features.
 
     Attributes:
         normalization: What counts as one form.

@@ -1,4 +1,4 @@
-"""The compiled scanner: bytes to numbered terms. See :mod:`simstore.text.scanning`.
+"""The compiled tokenizer: bytes to numbered terms. See :mod:`simstore.text.scanning`.
 
 Eight bytes are looked at at a time, as one number, the first byte lowest. Types are pinned: a
 ``uint64`` with a signed number would become a float.

@@ -1,4 +1,4 @@
-"""The scanner of texts: bytes to numbered terms, compiled (the Numba twin of words and shingles).
+"""Tokenize texts in compiled code (Numba): from bytes to numbered terms.
 
 Three cuts of a text, by flags: words of ASCII letters (the course tool's), terms (words, and pairs
 of the characters of scripts without blanks) and tokens (words, and those characters alone).
@@ -62,7 +62,7 @@ class Scanned:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """How the scanner cuts.
+    """Flags of the scanner: where it cuts a text.
 
     Attributes:
         digits: Digits are of words.

@@ -1,4 +1,4 @@
-"""Runs of Han characters to words, by the dictionary that rjieba ships (extra ``segment``).
+"""Segment runs of Han characters into words by the dictionary of rjieba (extra ``segment``).
 
 Chinese is written without blanks between words. The classic ways to find them take, from the words
 of a dictionary that stand in the run, those that follow one another without a gap; a character that

@@ -1,4 +1,4 @@
-"""Words to stems, by the Snowball algorithms (extra ``stem``)."""
+"""Stem words by the Snowball algorithms (extra ``stem``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Characters and words of a text in order: the units of its shingles."""
+"""Split a text into characters or words, in order."""
 
 from __future__ import annotations
 

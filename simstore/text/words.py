@@ -1,4 +1,4 @@
-"""Texts to lists of words: the course tool's, and those of the ``web`` scheme."""
+"""Split texts into words, by the rules of the course tool and of the ``web`` scheme."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""All that differs between SQLite and PostgreSQL."""
+"""Database dialects: everything that differs between SQLite and PostgreSQL."""

@@ -1,4 +1,4 @@
-"""The dialect of PostgreSQL: statements, and its errors."""
+"""The PostgreSQL dialect: SQL statements and database errors."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _MESSAGES = {
 
 
 class PostgresDialect:
-    """How PostgreSQL wants to be asked."""
+    """The SQL of PostgreSQL where databases differ."""
 
     appends_counts = True
     searches = True
@@ -103,7 +103,7 @@ class PostgresDialect:
         columns: Sequence[str],
         rows: Sequence[Sequence[Any]],
     ) -> None:
-        """Write rows in the place of others."""
+        """Replace rows."""
         names = ", ".join(columns)
         marks = ", ".join("?" * len(columns))
         set_to = ", ".join(f"{name} = excluded.{name}" for name in columns[1:])

@@ -108,7 +108,7 @@ class LargestNumber:
 
 
 class Dialect(Protocol):
-    """How a kind of database wants to be asked.
+    """The interface of a dialect: the SQL in which databases differ.
 
     Attributes:
         appends_counts: Counters of the store are appended to, not changed: writers work beside
@@ -149,7 +149,7 @@ class Dialect(Protocol):
         columns: Sequence[str],
         rows: Sequence[Sequence[Any]],
     ) -> None:
-        """Write rows in the place of those that have the same first column, the key."""
+        """Replace the rows that have the same first column, the key."""
 
     def next_numbers(
         self, connection: Connection, table: str, column: str, count: int
@@ -177,7 +177,7 @@ class Dialect(Protocol):
         """Return when a value is of another type than its column, in SQL; None: none can be."""
 
     def json_type(self, column: Column[Any]) -> str:
-        """Return what JSON a column holds, in SQL: ``object``, ``array``, ...; null: none."""
+        """Return the type of a column's JSON, in SQL: ``object``, ``array``, ...; null: none."""
 
     def problems(self, connection: Connection) -> Iterator[str]:
         """Yield what the database itself finds damaged."""

@@ -1,4 +1,4 @@
-"""The dialect of SQLite: statements, the types of the values that it keeps, and its errors.
+"""The SQLite dialect: SQL statements, type checks of stored values, and database errors.
 
 SQLite gives each value a type, not each column. Whatever changed a file behind our back may have
 put a text where a number belongs: every row that is read is checked against the types of its
@@ -52,7 +52,7 @@ _STORED_AS = {int: "integer", float: "real", str: "text", bytes: "blob"}
 
 
 class SqliteDialect:
-    """How SQLite wants to be asked."""
+    """The SQL of SQLite where databases differ."""
 
     appends_counts = False
     searches = False
@@ -81,7 +81,7 @@ class SqliteDialect:
         columns: Sequence[str],
         rows: Sequence[Sequence[Any]],
     ) -> None:
-        """Write rows in the place of others."""
+        """Replace rows."""
         driver: Any = connection.connection.driver_connection
         marks = ", ".join("?" * len(columns))
         driver.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608
@@ -151,7 +151,7 @@ class SqliteDialect:
 
 
 class TypedRows:
-    """What makes the rows of a connection: each value has the type of its column.
+    """A row factory that checks that each value has the type of its column.
 
     A column is known by its name; the same name is of the same type in all tables, or of either
     of two. What a statement computes has a name of its own, and is not looked at.
@@ -250,7 +250,7 @@ def _known(names: tuple[str, ...]) -> tuple[set[Row], tuple[tuple[int, str], ...
 
 
 def json_reader(label: str) -> Callable[[str], Any]:
-    """Return what reads the JSON of a store.
+    """Return the function that reads the JSON of a store.
 
     Args:
         label: The store, for messages.

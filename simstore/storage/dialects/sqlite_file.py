@@ -1,4 +1,4 @@
-"""A store in an SQLite file: how it is opened, read and written."""
+"""A store in an SQLite file: open, read and write it."""
 
 from __future__ import annotations
 

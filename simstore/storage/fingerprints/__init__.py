@@ -1,1 +1,1 @@
-"""Fingerprints of generations: the tail, the pages of segments, and look-ups in both."""
+"""Stored fingerprints of each generation: the tail table, segment pages and look-ups."""

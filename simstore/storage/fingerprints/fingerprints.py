@@ -1,4 +1,4 @@
-"""The fingerprints of generations, which documents have them, and the checks of both."""
+"""Add, remove, link and check the stored fingerprints of a generation."""
 
 from __future__ import annotations
 

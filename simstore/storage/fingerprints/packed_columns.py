@@ -1,6 +1,6 @@
-"""Segment columns of packed fingerprints, which a store keeps beside their pages if told to.
+"""Optional segment columns of packed fingerprints, for users who query by SQL.
 
-Nothing that simstore looks up reads them: they are for who asks by SQL, through the views of
+No look-up of simstore reads them: they are for users who query by SQL, through the views of
 ``storage/tables/views.py``. Whatever changes pages changes them in the same transaction.
 """
 

@@ -1,4 +1,4 @@
-"""Look up pages and rows of the tail in one snapshot, by the driver's own cursor.
+"""Look up segment pages and tail rows in one snapshot, through the driver's cursor.
 
 SQLAlchemy takes longer for a look-up than SQLite does; only here, where a query spends its time,
 is it left out.

@@ -1,4 +1,4 @@
-"""The tail: fingerprints that are in no page, one row each, with a column for each segment."""
+"""The tail: the table of fingerprints that no page has yet, with a column for each segment."""
 
 from __future__ import annotations
 

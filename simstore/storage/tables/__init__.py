@@ -1,4 +1,4 @@
-"""The schema: imports every table.
+"""The database schema: imports every table.
 
 Fingerprints of at most 64 bits are signed 64-bit integers; longer ones are 16-byte BLOBs, big
 endian. So there are two families of fingerprint tables, alike but for the type of ``value`` and

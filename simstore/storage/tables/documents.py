@@ -1,4 +1,4 @@
-"""Tables of documents and what is known of them: sources, runs, history, tokens, queries."""
+"""Table definitions of documents and their sources, runs, history, tokens and queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Views of the fingerprints with their segments, wherever they are kept, for who asks by SQL.
+"""SQL views of fingerprints with their segment values, whether packed or in the tail.
 
 ``fingerprint_segments_64`` and ``fingerprint_segments_128`` have a row for each fingerprint
 of a generation: those of the tail, and the packed ones, from their columns where the store keeps
@@ -29,7 +29,7 @@ VIEW_NAMES = ("fingerprint_segments_64", "fingerprint_segments_128")
 
 
 def statements(dialect: str) -> list[str]:
-    """Return what makes the views, by the name of a database's dialect."""
+    """Return the SQL statements that create the views, by the name of a database's dialect."""
     return [_statement(bits, is_postgresql=dialect == "postgresql") for bits in (64, 128)]
 
 
