@@ -1,4 +1,4 @@
-"""The command line: parse, call the Store, render. One file a noun."""
+"""The command line interface: one module for each subject parses options and prints results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``simstore check``: papers against the stored documents."""
+"""The command ``simstore check``: find passages of papers copied from stored documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``simstore clusters``: groups of documents that are nearly the same."""
+"""The command ``simstore clusters``: group stored documents that are near-duplicates."""
 
 from __future__ import annotations
 

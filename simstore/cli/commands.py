@@ -1,4 +1,4 @@
-"""The commands of ``simstore`` under their headings, and their errors as exit codes."""
+"""The main command ``simstore``: subcommands by heading, and errors as exit codes."""
 
 from __future__ import annotations
 

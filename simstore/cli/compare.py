@@ -1,4 +1,4 @@
-"""The command ``simstore compare``: two texts by every algorithm."""
+"""The command ``simstore compare``: compare two texts by every similarity algorithm."""
 
 from __future__ import annotations
 

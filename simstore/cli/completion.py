@@ -1,4 +1,4 @@
-"""The command ``simstore completion``: scripts that complete a command line in a shell."""
+"""The command ``simstore completion``: print a shell completion script."""
 
 from __future__ import annotations
 

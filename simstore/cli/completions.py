@@ -1,4 +1,4 @@
-"""Completion of a command line in a shell: files, and what the store has."""
+"""Shell completion of file names, and of keys and other names in the store."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Item = CompletionItem
 
 
 def suggestions(kind: str, ctx: click.Context, beginning: str) -> list[Item]:
-    """Return what a word that has begun may be.
+    """Return the completions of a word that has begun.
 
     Args:
         kind: ``file``, ``folder``; ``key``, ``collection``, ``run``, ``reject`` or ``token`` of the
@@ -86,7 +86,7 @@ _ITEMS: dict[str, Callable[[Store, str], Iterable[tuple[str, str | None]]]] = {
 
 
 class BashCompletion(BashComplete):
-    """Completion in bash, of words with colons too, as URLs are: bash parts words there."""
+    """Completion in bash that handles colons (as in URLs), where bash splits words."""
 
     source_template = """\
 %(complete_func)s() {

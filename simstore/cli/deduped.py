@@ -1,4 +1,4 @@
-"""The command ``simstore import``: results of ``simstore spark dedup`` into a store."""
+"""The command ``simstore import``: load results of ``simstore spark dedup`` into a store."""
 
 from __future__ import annotations
 

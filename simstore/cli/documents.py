@@ -1,4 +1,4 @@
-"""The commands ``simstore list``, ``show`` and ``remove``: stored documents."""
+"""The commands ``simstore list``, ``show`` and ``remove``, for stored documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands ``simstore duplicates`` and ``orphans``: results of the check before an insert."""
+"""The commands ``simstore duplicates`` and ``orphans``: results of duplicate checks at ingest."""
 
 from __future__ import annotations
 

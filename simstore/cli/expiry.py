@@ -1,4 +1,4 @@
-"""The commands ``simstore expire`` and ``seen``: documents by when they were last seen."""
+"""The commands ``simstore expire`` and ``seen``: remove documents not seen lately, look up keys."""
 
 from __future__ import annotations
 

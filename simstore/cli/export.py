@@ -1,4 +1,4 @@
-"""The command ``simstore export``: documents, or a filter of known keys, to a file."""
+"""The command ``simstore export``: write documents, or a filter of known keys, to a file."""
 
 from __future__ import annotations
 

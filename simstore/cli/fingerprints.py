@@ -1,4 +1,4 @@
-"""The commands ``simstore fingerprints``: fingerprints by their values."""
+"""The commands ``simstore fingerprints``: add, remove and find fingerprints by value."""
 
 from __future__ import annotations
 

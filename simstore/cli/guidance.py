@@ -1,4 +1,4 @@
-"""The commands ``simstore help`` and ``simstore version``, for who does not think of options."""
+"""The commands ``simstore help`` and ``simstore version``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``simstore ingest``: documents of files, folders or databases into a store."""
+"""The command ``simstore ingest``: add documents of files, folders or databases to a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Output shared by commands that ingest: progress, messages, stopping, the summary."""
+"""Output shared by commands that ingest: progress, messages, signals, and the summary."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def ingest_observed(
 
 
 class _Shown:
-    """Counts messages of a kind, of which the first are shown.
+    """Counts messages of one kind, of which only the first few are shown.
 
     Args:
         rest: What is said of the others, with their number.

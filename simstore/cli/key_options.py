@@ -1,4 +1,4 @@
-"""Options and checks shared by commands that take keys of documents."""
+"""Options and checks shared by commands that take document keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages on standard error: plain or as JSON, as many as ``-v`` and ``-q`` ask for."""
+"""Log messages on standard error, plain or as JSON, as verbose as ``-v`` and ``-q`` say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options that commands share."""
+"""Command-line options that several commands share."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ keep_columns_option = flag(
 def check_duplicate_options(
     on_duplicate: str | None, min_resemblance: float | None, radius: int | None
 ) -> None:
-    """Raise UsageError where what a duplicate is is told, and nothing is done with one."""
+    """Raise UsageError where duplicate options are given without ``--on-duplicate``."""
     given = {"--min-resemblance": min_resemblance, "--radius": radius}
     for name, value in given.items():
         if value is not None and on_duplicate in (None, "keep"):
@@ -231,7 +231,7 @@ yes_option = flag("--yes", "Do it unasked.")
 
 
 def bands_of(text: str | None) -> tuple[int, int] | None:
-    """Return bands and values a band of a text as ``32x4``; None where none is given.
+    """Parse bands and values a band, such as ``32x4``; None where none are given.
 
     Raises:
         InvalidParameter: It is written otherwise.

@@ -1,4 +1,4 @@
-"""Commands by the words that other programs have for them."""
+"""Suggestions for unknown commands: synonyms used by other programs, and similar spellings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams and files of commands, bars of progress, and errors."""
+"""Helpers for terminal output: streams, output files, progress bars, and error messages."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class BriefErrors(click.Command):
     """A command whose usage errors quote no more of an argument than helps."""
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
-        """Read the words of a command line."""
+        """Parse a command line."""
         with _brief():
             return super().make_context(*arguments, **options)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Do what they say."""
+        """Run the command."""
         with _brief():
             return super().invoke(ctx)
 
@@ -53,7 +53,7 @@ def _brief() -> Iterator[None]:
 
 
 def time_text(seconds: int | None) -> str | None:
-    """Return a time as people read it, UTC."""
+    """Format a time for people, in UTC."""
     return None if seconds is None else lines.time_text(seconds)
 
 
@@ -112,7 +112,7 @@ def has_terminal() -> bool:
 
 
 def confirm(what: str, *, yes: bool) -> None:
-    """Ask whether what cannot be undone is meant; exit with 1 where it is not.
+    """Ask for confirmation of what cannot be undone; exit with 1 without it.
 
     Args:
         what: What would be done, as a sentence.
@@ -157,7 +157,7 @@ def refuse_store(output: Path) -> None:
 
 
 def settle_streams() -> None:
-    """Make the standard streams safe to use.
+    """Replace closed standard streams, and escape characters that they cannot encode.
 
     A stream that is closed is opened to nothing, so that no file of the store gets its number;
     what the terminal's encoding cannot show is escaped.

@@ -1,4 +1,4 @@
-"""Commands whose docstrings hold their examples; short forms of options, by the kind of value.
+"""Helpers to declare click commands with examples, and options under headings.
 
 The first argument of each option names the option as click wants it, its forms separated by blanks:
 ``"-k --radius"``, or ``"--text with_text"`` where the parameter has another name. The last one is
@@ -27,7 +27,7 @@ class _Option(click.Option):
 
 
 def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
-    """Return what completes a word in a shell.
+    """Return the shell completion function of a kind of value.
 
     Args:
         kind: As :func:`simstore.cli.completions.suggestions` knows it.
@@ -140,7 +140,7 @@ class _Documented(Sectioned):
 
 
 class Suggesting(click.Group):
-    """A group that tells of a command by another word for it."""
+    """A command group that suggests commands for unknown names."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -1,4 +1,4 @@
-"""``simstore passages``: the index by which copied passages are found."""
+"""The commands ``simstore passages``: manage the index that finds copied passages."""
 
 from __future__ import annotations
 

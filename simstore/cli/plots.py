@@ -1,4 +1,4 @@
-"""Pictures of a store, for ``simstore stats --plot``."""
+"""Draw plots of a store into image files, for ``simstore stats --plot``."""
 
 from __future__ import annotations
 

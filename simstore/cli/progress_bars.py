@@ -1,4 +1,4 @@
-"""Bars of progress on a terminal."""
+"""Progress bars on a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``simstore query``: stored documents near those of the sources."""
+"""The command ``simstore query``: find stored documents near given documents or a text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The connection to a server in place of a store, for commands."""
+"""Options that connect a command to a server instead of a store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command ``simstore report``: recorded queries, written to a file."""
+"""The command ``simstore report``: write a recorded query run to a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results of commands on standard output, in the formats that all commands have.
+"""Print results of commands in the common formats: table, JSON, JSON Lines, CSV.
 
 ``table`` is for people, ``json`` one JSON value, ``jsonl`` an object a line, ``csv`` a header and
 rows. What a command did is a result too: a sentence for people, a record for programs.

@@ -1,4 +1,4 @@
-"""The command ``simstore runs``: the latest ingests and removals."""
+"""The command ``simstore runs``: list the latest ingests, removals and expiries."""
 
 from __future__ import annotations
 

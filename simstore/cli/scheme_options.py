@@ -1,4 +1,4 @@
-"""The options that choose a scheme, for ``init``, ``reindex`` and the first ``ingest``."""
+"""Options that choose a fingerprint scheme, for ``init``, ``reindex`` and ``ingest``."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ scheme_options = group(
 
 
 def scheme_choice(name: str | None, **options: Any) -> SchemeChoice | None:
-    """Return the scheme that was chosen; None where no option was given."""
+    """Return the scheme that the options choose; None where no option was given."""
     from simstore.services.maintenance.scheme_choice import SchemeChoice
 
     given = {option: value for option, value in options.items() if value not in (None, ())}

@@ -1,4 +1,4 @@
-"""The command ``simstore serve``: a store over HTTP."""
+"""The command ``simstore serve``: serve a store over HTTP."""
 
 from __future__ import annotations
 

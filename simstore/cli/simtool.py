@@ -1,4 +1,4 @@
-"""The command ``simtool N M``: a drop-in for the course tool."""
+"""The command ``simtool N M``: a drop-in replacement for a course assignment's program."""
 
 from __future__ import annotations
 

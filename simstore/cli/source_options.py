@@ -1,4 +1,4 @@
-"""Options that say how to read sources."""
+"""Options for reading sources: format, fields, encoding and limits."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LAST_LATIN = 0x24F
 
 @contextmanager
 def hint_at_text(names: Sequence[str], command: str) -> Iterator[None]:
-    """Tell of ``--text`` where a source that does not exist looks like a text.
+    """Suggest ``--text`` where a source that does not exist looks like a text.
 
     Args:
         names: The sources.

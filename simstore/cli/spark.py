@@ -1,4 +1,4 @@
-"""The command ``simstore spark dedup``: near-duplicates on a cluster of machines."""
+"""The command ``simstore spark dedup``: find near-duplicates with Apache Spark."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands ``simstore init`` and ``stats``: make a store, and measure it."""
+"""The commands ``simstore init`` and ``stats``: create a store, and show its statistics."""
 
 from __future__ import annotations
 

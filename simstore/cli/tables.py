@@ -1,4 +1,4 @@
-"""Tables on standard output: all of them for a file, what fits the width for a terminal."""
+"""Print tables to standard output: whole to a file, fitted to the width of a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands ``simstore token``: access to a served store."""
+"""The commands ``simstore token``: manage access tokens for a served store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that copy, pack, renew and check a store: ``backup``, ``compact``, ``fsck`` ..."""
+"""Maintenance commands: ``backup``, ``compact``, ``reindex``, ``fsck`` and others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands ``simstore vocabulary``: features of all documents, and generations."""
+"""The commands ``simstore vocabulary``: feature counts and fingerprint generations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A client of ``simstore serve`` with the methods of a store.
+"""A client for ``simstore serve`` with the methods of a store.
 
 from simstore.client import Client
 

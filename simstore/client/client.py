@@ -1,4 +1,4 @@
-"""The client: what the command line and users hold in place of a store."""
+"""The ``Client`` class: a store on a server, with the methods of a local ``Store``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Client(QueryRequests, DocumentRequests):
 
     @cached_property
     def maintenance(self) -> RemoteMaintenance:
-        """What a server tells of its store."""
+        """Backups of a store, and its scheme."""
         return RemoteMaintenance(self)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""The connection to a server: requests, their retries, and replies as values or errors."""
+"""The HTTP connection to a server: requests, retries, and replies as values or errors."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def document_path(key: str) -> str:
 
 
 def flag(wanted: bool) -> str | None:
-    """Return a parameter that is there or not."""
+    """Return the value of a boolean query parameter: ``true``, or None to leave it out."""
     return "true" if wanted else None
 
 
@@ -104,7 +104,7 @@ def checked_token(token: str) -> str:
 
 
 def seconds_of(header: str | None) -> float | None:
-    """Return when to come back, in seconds; None where the server does not say."""
+    """Return the seconds of a ``Retry-After`` header; None where the server sent none."""
     if not header:
         return None
     if header.isascii() and header.isdecimal():

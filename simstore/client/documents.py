@@ -1,4 +1,4 @@
-"""Methods of the client: list, get and remove documents."""
+"""``Client`` methods for stored documents: list, get and remove them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class _Removed:
 
 
 class DocumentRequests(IngestRequests):
-    """What is stored, and what is known of it."""
+    """``Client`` methods that get, list, count and remove documents."""
 
     def get(self, key: str, *, with_text: bool = True) -> StoredDocument:
         """Return a document.

@@ -1,4 +1,4 @@
-"""Ingest documents over a server."""
+"""``Client`` methods that add documents, or ingest files, through a server."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_REJECTS = 10_000
 
 
 class IngestRequests(Connection):
-    """Documents come in."""
+    """``Client`` methods that add documents and ingest files."""
 
     def add(
         self,

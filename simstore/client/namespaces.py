@@ -1,4 +1,4 @@
-"""Namespaces of a client: the parts of a store's methods that a server serves."""
+"""Namespaces of a ``Client`` (``clusters``, ``filters``, ...): store methods over HTTP."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _MOST_REJECTS = 10_000
 
 
 class RemoteNamespace(Methods):
-    """Methods of a store, asked of a server."""
+    """Base class of namespaces that call a server."""
 
     def __init__(self, client: Connection) -> None:
         """Use a client's connection."""
@@ -94,7 +94,7 @@ class RemoteClusters(RemoteNamespace):
         return Stream((self._client._as(ClusterMerge, one) for one in pages), of=ClusterMerge)
 
     def status(self, *, largest: bool = False) -> ClustersStatus | None:
-        """Return what there is of kept clusters; None where none are kept.
+        """Return the status of the kept clusters; None where none are kept.
 
         Args:
             largest: Count the documents of the largest, too.
@@ -179,7 +179,7 @@ class RemoteFilters(RemoteNamespace):
 
 
 class RemoteMaintenance(RemoteNamespace):
-    """What a server tells of its store."""
+    """The part of ``store.maintenance`` that a server offers: backup and scheme."""
 
     abort_reindex = not_served("maintenance.abort_reindex")
     check_options = not_served("maintenance.check_options")
@@ -196,7 +196,7 @@ class RemoteMaintenance(RemoteNamespace):
 
     @property
     def path(self) -> Never:
-        """Raise NotServed: where the file is, is told where it is."""
+        """Raise NotServed: a server does not tell the path of its store."""
         raise NotServed("maintenance.path")
 
     def backup(
@@ -271,14 +271,14 @@ class RemoteRuns(RemoteNamespace):
 
 
 class RemoteEvaluate(RemoteNamespace):
-    """What a store has in ``store.evaluate``, and a server does not serve."""
+    """The methods of ``store.evaluate``, which a server does not offer."""
 
     exact_pairs = not_served("evaluate.exact_pairs")
     run = not_served("evaluate.run")
 
 
 class RemoteFingerprints(RemoteNamespace):
-    """What a store has in ``store.fingerprints``, and a server does not serve."""
+    """The methods of ``store.fingerprints``, which a server does not offer."""
 
     add = not_served("fingerprints.add")
     reader = not_served("fingerprints.reader")
@@ -286,7 +286,7 @@ class RemoteFingerprints(RemoteNamespace):
 
 
 class RemotePassages(RemoteNamespace):
-    """What a store has in ``store.passages``, and a server does not serve."""
+    """The methods of ``store.passages``, which a server does not offer."""
 
     build = not_served("passages.build")
     drop = not_served("passages.drop")
@@ -294,7 +294,7 @@ class RemotePassages(RemoteNamespace):
 
 
 class RemoteTokens(RemoteNamespace):
-    """What a store has in ``store.tokens``, and a server does not serve."""
+    """The methods of ``store.tokens``, which a server does not offer."""
 
     add = not_served("tokens.add")
     book = not_served("tokens.book")
@@ -303,7 +303,7 @@ class RemoteTokens(RemoteNamespace):
 
 
 class RemoteVocabulary(RemoteNamespace):
-    """What a store has in ``store.vocabulary``, and a server does not serve."""
+    """The methods of ``store.vocabulary``, which a server does not offer."""
 
     refresh = not_served("vocabulary.refresh")
     set_policy = not_served("vocabulary.set_policy")

@@ -1,4 +1,4 @@
-"""Methods of a store that a server does not serve: each raises NotServed by its name."""
+"""Placeholders for store methods that a server does not offer: each raises NotServed."""
 
 from __future__ import annotations
 

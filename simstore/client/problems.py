@@ -1,4 +1,4 @@
-"""Problem details of a server as the errors that they were made from."""
+"""Turn problem details from a server back into the errors that they were made from."""
 
 from __future__ import annotations
 

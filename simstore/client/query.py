@@ -1,4 +1,4 @@
-"""Query, check and compare over a server."""
+"""``Client`` methods that query, check and compare texts through a server."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _MOST_SAMPLES = 256
 
 
 class QueryRequests(IngestRequests):
-    """What is near a text, and which of its passages are in stored documents."""
+    """``Client`` methods that query, check and compare texts."""
 
     def query(
         self,
@@ -237,7 +237,7 @@ class QueryRequests(IngestRequests):
 
 
 def to_wire_sample(sample: Document) -> dict[str, Any]:
-    """Return what a question needs of a document."""
+    """Return the fields of a document that a query sends."""
     record = wire_document(sample)
     wanted = ("key", "text", "title")
     return {n: v for n, v in record.items() if n.removesuffix("_base64") in wanted}

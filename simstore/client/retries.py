@@ -1,4 +1,4 @@
-"""Retries: when a failed request is sent again, and after which pause."""
+"""The retry policy: which failed requests are sent again, and after what delay."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ log = logging.getLogger("simstore")
 
 
 class RetryLater(Exception):
-    """A request was not served, and may be sent again.
+    """Raised for a request that was not served and may be sent again.
 
     Attributes:
         error: What is raised where it is not sent again.
@@ -40,7 +40,7 @@ class RetryLater(Exception):
 
 @dataclass(slots=True)
 class Retries:
-    """Sends requests again that were not served, for a time.
+    """Retries requests that were not served, for a limited time.
 
     Attributes:
         patience: For how many seconds; 0: never again.
@@ -55,7 +55,7 @@ class Retries:
     reached: bool = False
 
     def run(self, send: Callable[[], T]) -> T:
-        """Return what a function returns that sends a request; call it again after NotNow.
+        """Call a function that sends a request, and again after each RetryLater; return its result.
 
         Pauses double, with chance in them so that many clients do not come back at once; where
         the server says when to come back, they are no shorter than that.

@@ -1,4 +1,4 @@
-"""Upload documents to a server, in requests of a suitable size."""
+"""Upload documents to a server in batches, split where a request would be too large."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _Stored:
 
 
 def wire_document(document: Document) -> dict[str, Any]:
-    """Return a document as a request has it: the fields that have something.
+    """Return a document in the JSON form of requests, without empty fields.
 
     Raises:
         InvalidParameter: Its metadata are no JSON values.
@@ -88,7 +88,7 @@ def parts_of(documents: Iterable[Document], most: int = MOST_DOCUMENTS) -> Itera
 
 
 def halves(part: Sequence[T], error: TooLarge) -> tuple[Sequence[T], Sequence[T]]:
-    """Return the two halves of what was too large for a request.
+    """Split documents that are too large for one request into two halves.
 
     Raises:
         TooLarge: It is one alone.
@@ -106,7 +106,7 @@ def in_collection(documents: Iterable[Document], collection: str | None) -> Iter
 
 
 class UploadOutcome:
-    """What was sent, and what became of it."""
+    """An upload in progress: the documents sent, and their outcomes."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""simstore inside other programs; each module needs the package that it is named after."""
+"""Integrations with other programs; each module needs the package that it is named after."""

@@ -1,4 +1,4 @@
-"""An item pipeline for Scrapy: what a crawl finds is checked against a store, and kept there.
+"""A Scrapy item pipeline that stores the text of items and drops or flags duplicates.
 
 ``ITEM_PIPELINES = {"simstore.integrations.scrapy.DedupPipeline": 300}`` and ``SIMSTORE_DB`` turn it
 on; :mod:`simstore.integrations.scrapy_settings` has the other settings.
@@ -50,7 +50,7 @@ _Value = TypeVar("_Value")
 
 
 class DuplicateItem(DropItem):
-    """An item was dropped: the store holds what it duplicates.
+    """Raised for a dropped item, which duplicates a stored document.
 
     Attributes:
         duplicate: What was found: the key, the original's key, the resemblance.

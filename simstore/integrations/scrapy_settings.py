@@ -1,4 +1,4 @@
-"""Settings of a Scrapy project that configure the pipeline."""
+"""Scrapy settings that configure the item pipeline."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _WORDS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no"
 
 @dataclass(frozen=True, slots=True)
 class DedupSettings:
-    """How the items of a crawl are checked and stored.
+    """Settings for checking and storing the items of a crawl.
 
     Attributes:
         db: Path of the store, or an SQLAlchemy URL.
@@ -68,7 +68,7 @@ class DedupSettings:
 
     @property
     def on_duplicate(self) -> OnDuplicate:
-        """What a check before the insert does with a duplicate."""
+        """Action of the check before the insert on a duplicate."""
         return ACTIONS[self.action]
 
     @property

@@ -1,1 +1,1 @@
-"""Matches to reports: ``result.txt``, tables, JSON Lines, CSV."""
+"""Render results as reports: ``result.txt``, tables, JSON Lines, CSV, HTML, plots."""

@@ -1,4 +1,4 @@
-"""Papers that were checked, as one HTML page: passages, and their sources beside them."""
+"""The HTML report on checked papers: copied passages beside their sources."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def report_contents(
     generated_at: int,
     address_of: Callable[[str], str] | None = None,
 ) -> dict[str, Any]:
-    """Return what ``report_body.html`` says of papers; as :func:`html_report`.
+    """Return the template variables of ``report_body.html`` for papers; as :func:`html_report`.
 
     Args:
         papers: What was checked, at least one.

@@ -1,4 +1,4 @@
-"""Checked papers as a table, as JSON Lines, and as PAN writes detections."""
+"""Render checked papers as tables, JSON Lines, CSV and PAN detections (XML)."""
 
 from __future__ import annotations
 

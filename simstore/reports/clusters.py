@@ -1,4 +1,4 @@
-"""Clusters: rows of a table, JSON Lines, CSV; a line a document."""
+"""Render clusters as table rows, JSON Lines and CSV, one line a document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A comparison of two texts: rows of a table, JSON Lines, CSV."""
+"""Render the comparison of two texts as table rows, JSON Lines and CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Precision-recall curves as PNG and SVG, by Matplotlib (the extra ``plots``)."""
+"""Plot precision-recall curves as PNG or SVG with Matplotlib (the extra ``plots``)."""
 
 from __future__ import annotations
 

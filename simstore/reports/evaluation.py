@@ -1,4 +1,4 @@
-"""An evaluation: rows of tables, JSON Lines, CSV."""
+"""Render an evaluation (precision and recall) as table rows, JSON Lines and CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents as records of an export, in JSON or CSV, which ``simstore ingest`` takes again."""
+"""Render exported documents as JSON or CSV records that ``simstore ingest`` can read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The report formats of a query by name, and the course tool's."""
+"""The report formats of a query by name, and the ``result.txt`` format of ``simtool``."""
 
 from __future__ import annotations
 

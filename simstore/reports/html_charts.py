@@ -1,4 +1,4 @@
-"""Charts of a report as SVG paths: similarity along a text, a histogram, strips of places."""
+"""SVG charts of the HTML report: similarity along a text, a histogram, strips of spans."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BINS = 10
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A part of the text, and the similarity of what is there.
+    """A bar: a span of the text and its similarity.
 
     Attributes:
         start: Where it begins, of the whole, 0 to 1.
@@ -56,7 +56,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What both charts draw.
+    """The SVG paths of both charts.
 
     Attributes:
         along: For each class the path of its bars along the text.

@@ -1,4 +1,4 @@
-"""One HTML file that needs nothing but itself: parts, template, and what keeps a text a text.
+"""Render the HTML report as one self-contained file, with every text escaped.
 
 Every string goes through the template's escaping; data for the script are one JSON block in which
 no tag can begin. A policy in the page itself allows its own script and style, by their digests,
@@ -163,7 +163,7 @@ def contents(
     title: str,
     generated_at: int,
 ) -> dict[str, Any]:
-    """Return what ``report_body.html`` says, by the template's names.
+    """Return the template variables of ``report_body.html``.
 
     Args:
         sections: What it tells of, at least one.
@@ -196,7 +196,7 @@ def contents(
 
 
 def render(told: Mapping[str, Any]) -> str:
-    """Return the page that needs nothing but itself, of its :func:`contents`.
+    """Render the self-contained page from its :func:`contents`.
 
     Raises:
         MissingExtra: Jinja is not installed.
@@ -211,7 +211,7 @@ def render(told: Mapping[str, Any]) -> str:
 
 
 def content_policy() -> str:
-    """Return the policy of the page that :func:`render` makes, for who serves it by HTTP."""
+    """Return the Content-Security-Policy of a rendered page, to be sent as an HTTP header."""
     style, script = _digest(_style()), _digest(part("report.js"))
     return (
         f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; "

@@ -1,4 +1,4 @@
-"""Words of the HTML report in each language: ``templates/LANGUAGE.json``.
+"""Texts of the HTML report in each language: ``templates/LANGUAGE.json``.
 
 A name that ends in ``_run`` is said of query runs in the place of the name without it. Sentences
 that come with a paper are English; ``templates/sentences.LANGUAGE.json`` has them in others, clause
@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"\d[\d,]*")
 
 @cache
 def words_of(lang: str, form: str = "check") -> dict[str, str]:
-    """Return what the interface says, by name.
+    """Return the texts of the interface by name.
 
     Args:
         lang: ``en`` or ``zh``.
@@ -49,7 +49,7 @@ def all_words(lang: str) -> dict[str, str]:
 
 
 def sentence_in(lang: str, sentence: str) -> str:
-    """Return a sentence in a language; as it is where any of its clauses is not known there."""
+    """Translate a sentence; unchanged where the translation of any of its clauses is missing."""
     if lang == "en":
         return sentence
     clauses = sentence.removesuffix(".").split("; ") if "; " in sentence else [sentence]

@@ -1,4 +1,4 @@
-"""JSON Lines and CSV of matches; how keys, numbers and times are written."""
+"""Render matches as JSON Lines and CSV; format keys, numbers and times for reports."""
 
 from __future__ import annotations
 

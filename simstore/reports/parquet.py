@@ -1,4 +1,4 @@
-"""Documents of an export as Parquet, by PyArrow (the extra ``parquet``)."""
+"""Write exported documents to Parquet with PyArrow (the extra ``parquet``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bar of progress for programs, in a terminal or a notebook."""
+"""A progress bar for programs, in a terminal or a notebook."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Show = Callable[[int, int, int | None], None]
 
 @contextmanager
 def shown_progress(title: str) -> Iterator[Show]:
-    """Yield what shows how many documents are done, and how much of the bytes where that is known.
+    """Yield a function that shows progress in documents, and in bytes where their number is known.
 
     rich knows terminals and notebooks by itself; where there is neither, it writes one line at the
     end.

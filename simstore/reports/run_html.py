@@ -1,4 +1,4 @@
-"""A query run as one HTML page: samples, and the stored documents near them beside them."""
+"""The HTML report on a query run: samples beside the stored documents near them."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run_contents(
     high: float = HIGH,
     moderate: float = MODERATE,
 ) -> dict[str, Any]:
-    """Return what ``report_body.html`` says of a query run; as :func:`run_report`."""
+    """Return the template variables of ``report_body.html`` for a run; as :func:`run_report`."""
     words = words_of(lang, "run")
     count = len(run.samples) or 1
     near = _near(run)
@@ -137,7 +137,7 @@ def run_contents(
 
 
 def likeness_of(match: Match, bits: int) -> float:
-    """Return how like its document a sample is, 0 to 1.
+    """Return the similarity of a sample to its document, 0 to 1.
 
     The larger of resemblance, containment, and the similarity of a sentence that was found. Where
     none is known, the cosine of the two

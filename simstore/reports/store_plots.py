@@ -1,4 +1,4 @@
-"""Pictures of a store over time, by Matplotlib (the extra ``plots``)."""
+"""Plot a store's statistics over time with Matplotlib (the extra ``plots``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The story of a key, in lines for people and as a record."""
+"""Render the history of a key as lines of text or as a JSON record."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 
 def story_facts(story: Story) -> Iterator[tuple[str, str]]:
-    """Yield names and values of what there is to tell; nothing of a document without a story.
+    """Yield names and values of a story; nothing for a document without one.
 
     A key that was skipped has no other facts: its own come first.
     """
@@ -71,7 +71,7 @@ def story_record(story: Story) -> dict[str, Any]:
 
 
 def span(seconds: float) -> str:
-    """Return a time span as people write it, in its largest unit."""
+    """Format a time span in its largest unit."""
     for name, size in _UNITS:
         if seconds >= size:
             return f"{seconds / size:.1f}".removesuffix(".0") + f" {name}"

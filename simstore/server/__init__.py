@@ -1,1 +1,1 @@
-"""The service: a store over HTTP, for crawlers and for people (the extra ``server``)."""
+"""The HTTP server of a store: its API and its web interface (the extra ``server``)."""

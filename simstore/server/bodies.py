@@ -1,4 +1,4 @@
-"""Read JSON bodies of requests, and write replies."""
+"""Parse JSON request bodies into typed values, and write JSON replies."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def check_coding(request: Request) -> None:
 
 
 def parsed(data: bytes, place: str = "body") -> Any:
-    """Return JSON values from their bytes.
+    """Parse JSON from bytes.
 
     Raises:
         MalformedRequest: They are no JSON.
@@ -58,7 +58,7 @@ def parsed(data: bytes, place: str = "body") -> Any:
 
 
 def taken(kind: type[T], value: Any, place: str = "body") -> T:
-    """Return the value of a type that JSON values stand for.
+    """Convert parsed JSON into a value of a type.
 
     Raises:
         MalformedRequest: They do not stand for one.
@@ -104,5 +104,5 @@ def accepts(request: Request, kind: str) -> bool:
 
 
 def reply(value: Any, status: int = 200) -> Response:
-    """Return JSON values as a reply."""
+    """Return a reply with JSON values as its body."""
     return Response(encoded(value), status, media_type=JSON)

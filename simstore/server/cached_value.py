@@ -1,4 +1,4 @@
-"""A cached value, made anew after a time that grows with its cost."""
+"""A cached value, recomputed after a time that grows with the cost of computing it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _TIMES = 10.0
 
 
 def may_be_old(seconds: float, times: float = _TIMES) -> float:
-    """Return how long a value is given out that took some seconds to make.
+    """Return how many seconds a value that took so long to compute stays valid.
 
     Ten times as long: so making it takes a tenth of a processor at most, however often it is asked
     for.
@@ -26,7 +26,7 @@ def may_be_old(seconds: float, times: float = _TIMES) -> float:
 
 
 class CachedValue(Generic[T]):
-    """Makes a value when it is asked for, once for all who ask at a time.
+    """A value computed on request, once for all requests that wait for it at the same time.
 
     Args:
         make: Makes it, in a thread.

@@ -13,7 +13,7 @@ _PLACE = "query.after"
 
 
 def cursor_of(listed: StoredCluster | ClusterMerge | Duplicate) -> str:
-    """Return what stands for the place behind an item of a list."""
+    """Return the cursor for the position after an item of a list."""
     if isinstance(listed, Duplicate):
         return _cursor("k", encode(listed.key))
     return _cursor("c", str(listed.cluster_id).encode())

@@ -1,4 +1,4 @@
-"""Documents in request bodies: their type on the wire, and their validation."""
+"""Documents in request bodies: their JSON form and its validation."""
 
 from __future__ import annotations
 

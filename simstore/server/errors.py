@@ -1,4 +1,4 @@
-"""Translate errors into replies: problem details (RFC 9457), or a page for a person."""
+"""Translate errors into HTTP replies: problem details (RFC 9457), or an HTML page."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def problem_response(error: SimstoreError, request_id: str) -> Response:
 
 
 def ours(error: Exception, path: str, method: str) -> SimstoreError:
-    """Return the error of ours that says what another one says.
+    """Return the SimstoreError that stands for any error raised while a request was served.
 
     Args:
         error: Whatever was raised while a request was served.

@@ -1,4 +1,4 @@
-"""A fast path for the most frequent requests, past the framework's routing."""
+"""Middleware that answers the most frequent requests without the framework's routing."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class FastPath:
-    """Middleware that answers some routes itself, as the framework would.
+    """Middleware that serves some routes directly, with the same replies as the framework.
 
     It looks who asks, calls the endpoint, and renders errors; what it leaves out is the search
     among all routes and for what an endpoint depends on, which is more than half of the time of a

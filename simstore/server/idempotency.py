@@ -1,4 +1,4 @@
-"""Document keys in addresses, and idempotency keys of requests."""
+"""Read document keys from URLs, byte for byte, and idempotency keys of requests."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def key_in_path(request: Request, decoded: str) -> str:
 
 
 def query_text(request: Request, name: str, decoded: str) -> str:
-    """Return a text behind the question mark, byte for byte; the first where there are some.
+    """Return the first query parameter of a name, byte for byte.
 
     Args:
         request: The request.
@@ -61,7 +61,7 @@ def query_text(request: Request, name: str, decoded: str) -> str:
 
 
 def idempotency_of(request: Request, name: str | None, body: bytes) -> Idempotency | None:
-    """Return what tells a request from others of its sender; None where it has no name.
+    """Return the idempotency key of a request with its digest; None where it has no key.
 
     Args:
         request: The request.

@@ -1,4 +1,4 @@
-"""Serve the crawler's filter: built on request, and cached while it is up to date."""
+"""Serve a filter of known keys and texts to crawlers: built on request, cached until outdated."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FREE_CAPACITY = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class FilterAsked:
-    """Which filter; as :meth:`simstore.Store.filters.known` takes it."""
+    """The parameters of a filter, as in :meth:`simstore.Store.filters.known`."""
 
     false_positive_rate: float
     of: tuple[str, ...]
@@ -30,7 +30,7 @@ class FilterAsked:
 
 @dataclass(frozen=True, slots=True)
 class ServedFilter:
-    """A filter that was made.
+    """A filter that was built, with its entity tag.
 
     Attributes:
         tag: Its entity tag.
@@ -44,7 +44,7 @@ class ServedFilter:
 
 
 class FilterCache:
-    """Makes filters, one at a time, and keeps the latest."""
+    """Builds filters, one at a time, and caches the latest."""
 
     def __init__(self, store: Store, executor: BoundedExecutor) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Long lists as replies: all of it as NDJSON, or a page of it as one object."""
+"""Long lists as replies: all items as NDJSON, or one page of them as a JSON object."""
 
 from __future__ import annotations
 

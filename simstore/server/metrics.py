@@ -1,4 +1,4 @@
-"""Metrics and gauges of the store in the text format of Prometheus, for ``/metrics``."""
+"""Prometheus metrics of the server and its store, for ``/metrics``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Metrics:
         self._seconds[key] += seconds
 
     def lines(self) -> Iterator[str]:
-        """Yield what was counted."""
+        """Yield the counts as lines of the Prometheus text format."""
         yield from family(
             "simstore_http_requests_total",
             "counter",
@@ -136,7 +136,7 @@ def figures_of(store: Store) -> Figures:
 
 
 def store_lines(figures: Figures) -> Iterator[str]:
-    """Yield what there is to tell of a store."""
+    """Yield the metrics of a store."""
     vitals, vocabulary = figures.vitals, figures.vocabulary
     yield from gauge("simstore_store_documents", "Stored documents.", vitals.document_count)
     yield from gauge(

@@ -1,4 +1,4 @@
-"""The OpenAPI document: bodies that routes read themselves, and what they answer."""
+"""The OpenAPI document: schemas of the request bodies and replies of each route."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _tidied(part: dict[str, Any], strict: bool) -> dict[str, Any]:
 def json_body(
     *kinds: type, lines: type | None = None, form: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Return what a route says of a JSON body of one of some types, and of other media types.
+    """Return the OpenAPI request body of a route: JSON of some types, and other media types.
 
     Args:
         kinds: The types, each a dataclass.
@@ -87,7 +87,7 @@ def _any_of(schemas: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def problems(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """Return what a route says of the errors that it answers with."""
+    """Return the OpenAPI responses of a route for its errors."""
     return {
         status: {"description": _STATUSES[status], "content": PROBLEM_CONTENT}
         for status in (*statuses, *_ALWAYS)
@@ -117,7 +117,7 @@ _STATUSES = {
 def answers(
     kind: Any, *errors: int, described: str = "Done", lines: Any = None, page: bool = False
 ) -> dict[int | str, dict[str, Any]]:
-    """Return what a route says of its reply, and of its errors.
+    """Return the OpenAPI responses of a route: its reply and its errors.
 
     Args:
         kind: What the JSON of the reply is.

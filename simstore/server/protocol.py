@@ -1,4 +1,4 @@
-"""HTTP/1.1 with bounds, and with protocol errors as problem details."""
+"""HTTP/1.1 with limits on header size and time, and protocol errors as problem details."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Refused(Exception):
 
 
 def patient_protocol(header_seconds: float) -> type[HttpToolsProtocol]:
-    """Return the protocol of a connection whose patience has an end.
+    """Return a protocol class for connections with a time limit.
 
     A connection is cut where the head of a request, or what is left of a body after its reply,
     does not come in time. What is no request of HTTP, has too long a head, or not one ``Host``, is

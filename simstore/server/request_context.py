@@ -1,4 +1,4 @@
-"""The context of each request: its number, limits, deadline and metrics."""
+"""The context of each request: its ID, size limit, deadline and metrics."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ log = logging.getLogger("simstore")
 
 
 class RequestContext:
-    """A request and its reply, while they last; ``scope["simstore"]``.
+    """The state of a request while it is served, in ``scope["simstore"]``.
 
     Attributes:
         request_id: Its number.
@@ -115,13 +115,13 @@ class RequestContext:
             raise TimedOut(self._seconds) from None
 
     def go_on(self) -> None:
-        """Give what is left the whole time again: something has happened."""
+        """Restart the time limit, since there was progress."""
         if self._deadline is not None and not self._deadline.expired():
             self._deadline.reschedule(asyncio.get_running_loop().time() + self._seconds)
 
 
 class Bodies:
-    """The bodies of all requests at a time, which are held in memory.
+    """The memory budget for the bodies of all current requests.
 
     Attributes:
         held: Their bytes.

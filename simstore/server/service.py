@@ -1,4 +1,4 @@
-"""The served store with its queues, executors and caches."""
+"""The service behind the HTTP routes: an open store with its queues, executors and caches."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def drop_left(place: Path) -> None:
 
 
 class Service:
-    """A store, its one writer, its readers.
+    """A served store with its writer and its readers.
 
     Attributes:
         store: The store.
@@ -245,6 +245,6 @@ class Service:
 
 
 def service_of(request: Request) -> Service:
-    """Return what a request is to be served from."""
+    """Return the service of a request's application."""
     found: Service = request.app.state.service
     return found

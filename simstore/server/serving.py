@@ -1,4 +1,4 @@
-"""Run the server: socket, event loop, signals."""
+"""Run the HTTP server: bind its socket, run the event loop, handle signals."""
 
 from __future__ import annotations
 

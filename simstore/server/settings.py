@@ -13,7 +13,7 @@ MOST_SECONDS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
-    """How to serve a store.
+    """Settings of a server.
 
     Attributes:
         host: Address to listen on.

@@ -1,1 +1,1 @@
-"""Files, folders and streams to documents: one reader a file, one registry."""
+"""Read documents from files, folders and streams: a reader for each format, and a registry."""

@@ -40,7 +40,7 @@ def joined_address(base: str | None, target: str | None) -> str | None:
 
 
 def joiner(base: str | None) -> Callable[[str | None], str | None]:
-    """Return what joins links with an address: :func:`joined_address`, but quick for plain ones."""
+    """Return a function like :func:`joined_address` for one base address, fast for plain links."""
     # Half and half are no more than the whole.
     half = _MOST_CHARACTERS // 2
     found = _FOLDERS.fullmatch(base) if base and len(base) < half else None

@@ -1,4 +1,4 @@
-"""Zip and tar archives: each member is a source of its own, ``ARCHIVE!/MEMBER``."""
+"""Read zip and tar archives: each member is a source named ``ARCHIVE!/MEMBER``."""
 
 from __future__ import annotations
 

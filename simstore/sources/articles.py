@@ -1,4 +1,4 @@
-"""Article files: pages separated by form feeds, the first line of each its id."""
+"""Read article files: pages separated by form feeds, the first line of each its ID."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes with limits of time and memory, for reading untrusted files.
+"""Child processes with time and memory limits, for reading untrusted files.
 
 A small file can keep the library that reads it busy for ever, or let it ask for any memory; only a
 process can be bounded. One that reaches a bound is ended by the system, and nothing else is.
@@ -95,7 +95,7 @@ def is_bounded() -> bool:
 
 
 def why_ended(status: int | None, seconds: int) -> str:
-    """Return why a process came to no answer.
+    """Return why a process ended without an answer.
 
     Args:
         status: With which it ended.

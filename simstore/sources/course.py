@@ -1,4 +1,4 @@
-"""The files of the course tool: article files as one array, stop words and the hash table."""
+"""Read the input files of ``simtool``: articles as one array, stop words, hash table."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def read_bytes(path: Path, padding: int, mapper: Mapper) -> tuple[NDArray[np.uin
 
 
 def part_ends(data: NDArray[np.uint8], size: int, count: int) -> list[int]:
-    """Return where a file may be cut into about so many parts as long as one another.
+    """Return offsets that cut a file into about so many parts of similar length.
 
     Returns:
         0, the places of some form feeds, and the size, ascending.

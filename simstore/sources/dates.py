@@ -1,4 +1,4 @@
-"""Times as sources and people write them, to seconds since 1970-01-01 UTC."""
+"""Parse dates, times and durations into seconds (times since 1970-01-01 UTC)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def seconds(value: Any) -> int:
 
 
 def time_given(name: str, value: Any) -> int:
-    """Return a time that was given as a parameter, in whole seconds since 1970-01-01 UTC.
+    """Convert a time parameter to whole seconds since 1970-01-01 UTC.
 
     Raises:
         InvalidParameter: It is none.

@@ -1,4 +1,4 @@
-"""CSV and TSV: a record a row, its fields named by the first row."""
+"""Read CSV and TSV files: one record a row, with field names from the first row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validate a document from outside, and return it as it will be stored.
+"""Validate a document that a caller gives, and return it in its stored form.
 
 Every way in goes by this: what a program gives, what a request brings, what a reader makes of a
 file.

@@ -1,4 +1,4 @@
-"""Detect the encoding of bytes that declare none."""
+"""Detect the character encoding of bytes that declare none."""
 
 from __future__ import annotations
 

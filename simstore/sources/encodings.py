@@ -1,4 +1,4 @@
-"""Encodings of texts: their names, what declares them, and what could not be read."""
+"""Character encodings: their names, declarations in files, and undecodable bytes."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ _COUNTED = "simstore.counted"
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """A text and how it was read.
+    """A decoded text, with its encoding and the number of undecodable bytes.
 
     Attributes:
         text: Without surrogates, but for bytes that are kept as they are.
@@ -117,7 +117,7 @@ class Decoded:
 
     @property
     def metadata(self) -> dict[str, Any]:
-        """What is kept with a document: nothing where all of it was UTF-8."""
+        """Metadata about the decoding; empty where all of the text was UTF-8."""
         told: dict[str, Any] = {} if self.encoding == UTF8 else {ENCODING: self.encoding}
         if self.is_detected:
             told[DETECTED] = True
@@ -177,7 +177,7 @@ def checked_codec(name: str) -> str:
 
 
 def checked_encoding(name: str) -> str:
-    """Return how texts are to be read, as a person says it: ``auto``, ``keep``, or an encoding.
+    """Validate the encoding of a user's option: ``auto``, ``keep``, or the name of an encoding.
 
     Raises:
         InvalidParameter: No encoding is called so.

@@ -1,4 +1,4 @@
-"""Records to documents: those with named fields, and those that ``simstore export`` writes."""
+"""Turn records with named fields into documents, those of ``simstore export`` too."""
 
 from __future__ import annotations
 

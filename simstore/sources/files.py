@@ -1,4 +1,4 @@
-"""Files, folders, patterns, pipes, standard input and members of archives as sources."""
+"""Files, folders, glob patterns, pipes, standard input and archive members as sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files of fingerprints: NumPy arrays, or text with one in hexadecimal a line."""
+"""Read fingerprint files: NumPy arrays, or text with one hexadecimal number a line."""
 
 from __future__ import annotations
 

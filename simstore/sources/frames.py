@@ -1,4 +1,4 @@
-"""Documents in memory: lists of them, records, and rows of DataFrames, Arrow tables and data sets.
+"""Read documents from memory: lists, records, rows of DataFrames, Arrow tables and datasets.
 
 Tables are known by their methods, so that none of their packages is imported here.
 """
@@ -143,7 +143,7 @@ class Table:
 
 
 def as_table(given: Any) -> Table | None:
-    """Return what the rows of a table are read by; None where it is no table.
+    """Return an adapter that reads the rows of a table; None where the value is no table.
 
     Args:
         given: A DataFrame of pandas (the levels of its index that have a name are columns) or
@@ -170,7 +170,7 @@ def as_table(given: Any) -> Table | None:
 
 
 def present(cells: Iterable[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a record of what is not missing (None, NaN); values of NumPy become Python's."""
+    """Return a record without missing values (None, NaN), and with NumPy values as Python's."""
     found = {}
     for name, cell in cells:
         value = cell.tolist() if isinstance(cell, np.ndarray | np.generic) else cell

@@ -1,4 +1,4 @@
-"""Messages of HTTP as web archives keep them: headers, and bodies freed of their codings."""
+"""Parse HTTP responses stored in web archives: headers and decoded bodies."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Response:
 
     @property
     def media_type(self) -> str:
-        """Return what kind of body it says it has, in lower case; empty: it does not say."""
+        """Return the declared media type, in lower case; empty where none is declared."""
         return media_type(self.headers.get("content-type", ""))
 
 
 def parse_response(data: bytes) -> Response | None:
-    """Return the response that bytes are; None: they are none."""
+    """Parse an HTTP response; None where the bytes are none."""
     status = _STATUS.match(data)
     if status is None:
         return None

@@ -1,4 +1,4 @@
-"""Readers that run in a process of their own, since native code parses their formats.
+"""Readers that run in a child process, since native code parses their formats.
 
 A damaged file can crash such code, keep it busy for ever, or let it ask for any memory. The process
 reads one file after the other; it ends at a file that it cannot stand, and only that file is lost,
@@ -59,7 +59,7 @@ SIZE = struct.Struct(">I")
 
 
 def packed(kind: str, records: Sequence[Record] = (), **facts: Any) -> bytes:
-    """Return a frame.
+    """Pack records into a frame.
 
     Args:
         kind: What it is.
@@ -78,7 +78,7 @@ def packed(kind: str, records: Sequence[Record] = (), **facts: Any) -> bytes:
 def unpacked(
     told: bytes | bytearray, texts: bytes | bytearray
 ) -> tuple[dict[str, Any], list[Record]]:
-    """Return what a frame says, and its records.
+    """Unpack a frame into its JSON facts and its records.
 
     Args:
         told: Its JSON object.

@@ -1,4 +1,4 @@
-"""The program that reads files for :mod:`~.isolated`, in a process of its own.
+"""The program of the child process that reads files for :mod:`~.isolated`.
 
 Its standard input is a socket, from which it takes what to read: a size of 4 bytes with the
 descriptor of an open file, and a JSON object. It answers on its standard output with frames
@@ -82,7 +82,7 @@ def _answer(job: dict[str, Any], file: io.RawIOBase, target: BinaryIO) -> bool:
 
 
 class _Answer:
-    """The answer to what was asked: frames of records.
+    """The answer to a request: frames of records.
 
     Args:
         job: How to read.

@@ -1,4 +1,4 @@
-"""JSON Lines: one object a line, with a text, a key and any other fields."""
+"""Read JSON Lines: one object a line, with a text, a key and any other fields."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
 
 
 def _decoding(request: ReadRequest) -> tuple[Callable[[bytes], Decoded | str], bytes]:
-    """Return what decodes a line, and LF as it stands in the file."""
+    """Return the function that decodes a line, and LF in the file's encoding."""
     options = request.options
     encoding = wide_encoding(request.head) or options.named_encoding
     if encoding is None:

@@ -1,4 +1,4 @@
-"""Keys from a file or standard input, one a line."""
+"""Read document keys from a file or standard input, one a line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels: files that say which documents are near-duplicates of one another.
+"""Read label files, which say which documents are near-duplicates of one another.
 
 Pairs are lines of two keys, clusters are lines of a key and a group; both as tab-separated values
 with or without a header, or as JSON Lines, plain or compressed.
@@ -26,7 +26,7 @@ _NO = ("0", "0.0", "false", "no", "distinct")
 
 @dataclass(frozen=True, slots=True)
 class LabelledPair:
-    """A pair that somebody judged.
+    """A labelled pair of documents.
 
     Attributes:
         duplicate: They are near-duplicates; False: they are not.

@@ -1,4 +1,4 @@
-"""Plain text with a document a line."""
+"""Read plain text files with one document a line."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def line_records(
     line_end: bytes,
     made_of: Callable[[Decoded, int, int, int], Document | str | None],
 ) -> Iterator[Record]:
-    """Yield what is made of each line of a file; all lines count, those of no record too.
+    """Yield the record made of each line of a file; line numbers count lines without one too.
 
     Args:
         stream: Bytes from ``request.byte_offset`` on, which is a line's beginning.
@@ -89,7 +89,7 @@ def line_records(
 
 
 def _decoding(request: ReadRequest) -> tuple[Callable[[bytes], Decoded | str], bytes]:
-    """Return what decodes a line, and LF as it stands in the file."""
+    """Return the function that decodes a line, and LF in the file's encoding."""
     options = request.options
     wide = None if options.texts_are_articles else wide_encoding(request.head)
     named = options.named_encoding or wide

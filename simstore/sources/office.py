@@ -1,4 +1,4 @@
-"""Office documents: the text of .docx files (PDF has a module of its own).
+"""Read office documents: the text of .docx files (PDF has a module of its own).
 
 Paragraphs have a blank line between them. What a paragraph's style says of it is kept as plain
 texts say it: a paragraph in the style *Quote* stands in quotation marks. A note follows the

@@ -1,4 +1,4 @@
-"""PDF files: their text layer."""
+"""Read the text layer of PDF files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain text and Markdown files: one document a file, its path the key."""
+"""Read plain text and Markdown files: one document a file, with the path as its key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The protocol of a reader: it makes records of the bytes of one format."""
+"""The protocol of a reader, which turns the bytes of one format into records."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_BYTES = 1 << 62
 
 @dataclass(frozen=True, slots=True)
 class HistoryFields:
-    """The fields of a record that say when it was seen and what it links to.
+    """Names of the fields for times and links of a record.
 
     A field that is named is no metadata; a record may lack it.
 
@@ -37,7 +37,7 @@ class HistoryFields:
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How to read sources.
+    """Options for reading sources.
 
     Raises:
         InvalidParameter: A number is out of its range.
@@ -88,7 +88,7 @@ class ReadOptions:
 
 
 class ReadKeywords(TypedDict, total=False):
-    """How to read by name, as :class:`ReadOptions` describes it."""
+    """Keyword arguments for reading, as described in :class:`ReadOptions`."""
 
     format: str
     texts_are_articles: bool
@@ -103,7 +103,7 @@ class ReadKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ReadRequest:
-    """What is asked of a reader.
+    """A request to a reader: the source, where to begin, and the options.
 
     Attributes:
         name: The source's name, for rejections and keys.
@@ -138,7 +138,7 @@ class SourceReader(Protocol):
 
     @property
     def name(self) -> str:
-        """What ``--as`` takes."""
+        """Name of the format, as ``--as`` takes it."""
 
     @property
     def suffixes(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The registry of readers: one is chosen by the first bytes, then by the name, of a source."""
+"""The registry of readers: one is chosen by a source's first bytes, then by its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide since when a document is known, by its record and by what is stored."""
+"""Decide when a document was first seen, from its record and from what is stored."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Sight = tuple[int, str]
 
 
 def claim(document: Document, seen_at: int) -> tuple[int, str]:
-    """Return since when a record says that its document is there, and by what it says so.
+    """Return the first-seen time that a record claims, and the basis of the claim.
 
     A page that was published after it was seen was not.
     """
@@ -22,14 +22,14 @@ def claim(document: Document, seen_at: int) -> tuple[int, str]:
 
 
 def earlier(one: Sight, other: Sight) -> Sight:
-    """Return the earlier of two first sights; of equal times the one that is known better."""
+    """Return the earlier of two first-seen times; of equal ones, that with the stronger basis."""
     return max(one, other, key=lambda sight: (-sight[0], _STRENGTH(sight[1])))
 
 
 def first_sight(
     document: Document, now: int, stored: tuple[int, str, int] | None, skipped_since: int | None
 ) -> Sight:
-    """Return since when a document is known to be there once a record of it was read.
+    """Return when a document was first seen, once a record of it was read.
 
     Args:
         document: The record.

@@ -1,4 +1,4 @@
-"""The protocol of a source: records in order, readable again from any of them."""
+"""The protocol of a source: an ordered sequence of records that can be resumed anywhere."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Record = Document | Rejection | Ignored
 
 
 class Source(Protocol):
-    """A place that gives records in order."""
+    """A source of records, in a fixed order."""
 
     @property
     def name(self) -> str:
@@ -77,7 +77,7 @@ class PlainSource:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """What stands in an archive.
+    """A member of an archive.
 
     Attributes:
         number: Its number in the archive, from 0; folders count.
@@ -112,7 +112,7 @@ def told_of(
 
 
 def known_bytes(sources: Sequence[Source]) -> int:
-    """Return the bytes of those sources whose size can be told; they may be compressed."""
+    """Return the total size of the sources whose size is known, as stored (perhaps compressed)."""
     total = 0
     for source in sources:
         with suppress(SourceNotFound, OSError):

@@ -1,4 +1,4 @@
-"""Bytes of a file, a pipe or standard input, decompressed as they are read."""
+"""Byte streams of files, pipes and standard input, decompressed while they are read."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ class _Unowned(io.RawIOBase):
 
 
 def count_read(stream: io.BufferedReader, count: int) -> None:
-    """Take note that so many bytes of a stream's file were read by another process."""
+    """Count bytes of a stream's file that another process has read."""
     if isinstance(stream.raw, CountingReader):
         stream.raw.count = max(stream.raw.count, count)
 
@@ -238,7 +238,7 @@ class CountingReader(io.RawIOBase):
 
 
 def skip(stream: io.BufferedReader, offset: int) -> None:
-    """Read over so many bytes, or to the end."""
+    """Skip a number of bytes, or to the end."""
     while offset > 0:
         skipped = len(stream.read1(min(offset, BUFFER_BYTES)))
         if not skipped:
@@ -248,7 +248,7 @@ def skip(stream: io.BufferedReader, offset: int) -> None:
 
 @contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Turn the system's refusals into errors that name the source.
+    """Turn errors of the operating system into errors that name the source.
 
     Raises:
         SourceNotFound: There is no such file.

@@ -1,4 +1,4 @@
-"""Recognise UTF-16, UTF-32, ISO 2022 and HZ, whose bytes may be valid ASCII, without a mark."""
+"""Recognise UTF-16 and UTF-32 without a byte order mark, ISO 2022, and HZ."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decompression: told by the first bytes, limited, its damage an error that names the source.
+"""Decompress streams: format by first bytes, limited size, errors that name the source.
 
 Compressed streams that follow each other in a file are all read: none is passed over silently.
 """
@@ -100,7 +100,7 @@ def xz_streams(stream: io.BufferedReader) -> io.BufferedReader:
 
 
 def compression(head: bytes) -> str | None:
-    """Return how a file is compressed, as its ending would say, by its first bytes; None: not."""
+    """Return the compression of a file as a file name suffix, by its first bytes; None: none."""
     if head.startswith(b"\x1f\x8b"):
         return ".gz"
     if head.startswith(b"\x28\xb5\x2f\xfd"):

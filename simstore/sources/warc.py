@@ -1,4 +1,4 @@
-"""WARC and WET: web archives, a record after the other (ISO 28500)."""
+"""Read web archives (WARC and WET, ISO 28500), record by record."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Web pages: HTML files, and the pages and texts of web archives."""
+"""Read HTML files, and the pages and texts of web archives, as documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Web pages to documents: the main text, and what a page says of itself.
+"""Extract the main text and the metadata of an HTML page.
 
 Markup that would take a parser hours is not parsed.
 """
@@ -77,7 +77,7 @@ _SLASHED = re.compile(r"(\d{4})[/.](\d{1,2})[/.](\d{1,2})")
 
 
 def tangle(markup: str) -> str | None:
-    """Return why markup must not be parsed: it would take a time that grows with its square."""
+    """Return why markup must not be parsed, if parsing it would take quadratic time."""
     tags = markup.count("<")
     much = tags > _MUCH_MARKUP
     most = _DEEPEST if much else _DEEPEST // 2
@@ -141,7 +141,7 @@ class _Steps(dict[str, int]):
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What was taken from a page.
+    """The text, title and metadata extracted from a web page.
 
     Attributes:
         text: Its main text, or all of it.
@@ -160,7 +160,7 @@ class Page:
 
 
 def read_page(markup: str, extract: Literal["main", "all"], address: str | None) -> Page | str:
-    """Return what a page holds; or why it is not read, in a few words.
+    """Extract the text and metadata of a page; or return why it is not read, in a few words.
 
     The main text is what :func:`~.main_text.main_text` finds. Lists, forums and shops have none,
     and in pages of more than 50,000 tags it is not looked for: there, it is what resiliparse takes
@@ -223,7 +223,7 @@ def _version() -> str:
 
 
 class _About:
-    """What a page says of itself.
+    """The metadata of a page.
 
     Attributes:
         metadata: Its canonical address and its language.

@@ -1,4 +1,4 @@
-"""Near-duplicates of more documents than one machine holds: the same recipes and rules on Spark."""
+"""Near-duplicate detection on Apache Spark, by the same schemes and rules as in a store."""
 
 from __future__ import annotations
 

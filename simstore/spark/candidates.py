@@ -1,4 +1,4 @@
-"""Candidates: which texts may have an edge, by both channels."""
+"""Find candidate pairs of texts by both channels (SimHash and MinHash search)."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class NearPrints:
 
 @dataclass(frozen=True, slots=True)
 class AlikeInSize:
-    """Pairs of texts of a group whose sizes do not tell that they have no edge.
+    """Yields the pairs of texts in a group whose sizes do not rule out an edge.
 
     Attributes:
         keys: Columns of the key of a group.
@@ -176,7 +176,7 @@ def _may_hold(f: Any, rule: EdgeRule) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Bands:
-    """Makes a row of each band of sketches.
+    """Turns sketches into rows, one for each band.
 
     Attributes:
         layout: Of the bands.

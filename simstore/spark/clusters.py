@@ -1,4 +1,4 @@
-"""Clusters of documents: stars of verified edges, component by component; copies of each text."""
+"""Build clusters of documents: stars of verified edges around canonical documents."""
 
 from __future__ import annotations
 

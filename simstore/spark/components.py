@@ -1,4 +1,4 @@
-"""Connected components in rounds that grow with the logarithm of the longest path.
+"""Connected components by randomised contraction, in an expected logarithmic number of rounds.
 
 Each round contracts the graph: every vertex goes to the neighbour, or stays with itself, that has
 the least random number, and edges lead on between where their ends went. At most three quarters of
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Components:
-    """Which component each vertex of an edge is in.
+    """The component of each vertex that has an edge.
 
     Attributes:
         labels: ``vertex`` and ``component``, the least vertex of it.

@@ -1,4 +1,4 @@
-"""Current documents after new records: the last of a key counts, each text once."""
+"""Merge new records into the current documents: one document a key, each text once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIGNATURE = ("w0", "w1", "feature_count", "shingle_count", "byte_count", *SKETC
 
 
 def add_documents(output: Output, read: DataFrame) -> DataFrame:
-    """Write the documents of new records, and return them.
+    """Merge new records into the documents, write the new ones, and return them.
 
     Of the records of a key that one counts which was seen last, of several the last; a document
     keeps the place of its first record, and the earliest time that one of them tells.

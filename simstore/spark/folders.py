@@ -1,4 +1,4 @@
-"""Folders of a run's output, on whatever file system Spark writes to."""
+"""Folders of a run's output, on any file system that Spark can write to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of rows that share a key, spread over tasks however crowded a key is."""
+"""Compare rows that share a key, with crowded keys split over several tasks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The job: sources to documents, candidates, verified edges, components, stars."""
+"""The deduplication job: read documents, find candidates, verify edges, build clusters."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ Stage = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class DedupSummary:
-    """What a run has found.
+    """A summary of a run: counts of documents, candidates, edges and clusters.
 
     Attributes:
         read_count: Records of the new inputs that are documents.

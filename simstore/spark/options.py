@@ -1,4 +1,4 @@
-"""Options of a run, and the recipe of signatures and edges as plain values, for executors."""
+"""Options of a run, and its scheme and edge rule as plain values for executors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ FEW_EDGES = 5_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DedupOptions:
-    """How to find near-duplicates.
+    """Options for finding near-duplicates.
 
     The first five settings are part of the answer, and those of a later run must be the same. No
     other one changes it.
@@ -61,7 +61,7 @@ class DedupOptions:
     few_edges: int = FEW_EDGES
 
     def checked(self) -> Checked:
-        """Return the rule that the options say.
+        """Validate the options; return the rule that they define.
 
         Raises:
             InvalidParameter: One is out of its range, or the scheme needs a corpus.
@@ -89,7 +89,7 @@ class DedupOptions:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What the answer of a run depends on, besides its documents."""
+    """The validated settings that determine the result of a run."""
 
     scheme: Scheme
     channels: Channels
@@ -150,7 +150,7 @@ class Recipe:
         return EdgeRule(self.min_resemblance, self.open()[0].least_features)
 
     def as_json(self) -> dict[str, Any]:
-        """Return all of it as JSON values."""
+        """Return the recipe as JSON values."""
         values = {
             "scheme": scheme_json(self.scheme),
             "channels": self.channels,

@@ -1,4 +1,4 @@
-"""Output of runs: tables of Parquet, a folder a run, and which of them are valid.
+"""The output of runs: Parquet tables, a folder for each run, a manifest of valid folders.
 
 A run adds rows and never changes a file. A row of a document that a later run replaced is named in
 the table ``superseded``. The manifest says which folders are valid, and is written last: a run that
@@ -168,7 +168,7 @@ def opened(folder: Folder) -> Output | None:
 
 
 def read_output(spark: SparkSession, path: str) -> Output:
-    """Return what runs have left in a folder, to be read by Spark.
+    """Return the output of runs in a folder, as Spark DataFrames.
 
     Raises:
         NotFound: No run has finished there.

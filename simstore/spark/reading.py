@@ -1,4 +1,4 @@
-"""Sources to documents with their signatures, on executors, by the readers of the store."""
+"""Read sources into documents with fingerprints and sketches, on Spark's executors."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ SPLIT_COLUMNS = "number bigint, name string"
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """How sources become documents.
+    """Reads sources into documents with signatures.
 
     Attributes:
         recipe: By which they are signed.

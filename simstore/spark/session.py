@@ -1,4 +1,4 @@
-"""A Spark session: the caller's, or a new one with our settings."""
+"""A Spark session: the caller's, or a new one with simstore's settings."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _stop(session: SparkSession) -> None:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Leave out what PySpark says of pandas, and what py4j logs before it raises an error."""
+    """Silence PySpark's warnings about pandas, and the errors that py4j logs before raising."""
     root, logger = logging.getLogger(), logging.getLogger("py4j")
     level = logger.level
     root.addFilter(_is_of_others)

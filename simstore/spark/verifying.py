@@ -1,4 +1,4 @@
-"""Verified edges: candidates whose texts are alike enough."""
+"""Verify candidate pairs of texts: keep those that are similar enough as edges."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ EDGE_COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """Compares the texts of pairs.
+    """Compares the texts of candidate pairs.
 
     Attributes:
         recipe: The rule.

@@ -1,4 +1,4 @@
-"""The store: the one object that the command line, the server and users hold."""
+"""The ``Store`` class: the public API that the command line, the server and users share."""
 
 from __future__ import annotations
 
@@ -409,7 +409,7 @@ def copy_store(
 
 
 def create_for_output(place: str | os.PathLike[str], output: DedupedOutput) -> Store:
-    """Make a store for the output of ``simstore spark dedup``: of its scheme and channels."""
+    """Make a store with the scheme and channels of an output of ``simstore spark dedup``."""
     from simstore.services.maintenance.maintain import create_store
 
     database = Database(place)

@@ -1,4 +1,4 @@
-"""Verbs that change a store: documents come in, and leave."""
+"""``Store`` methods that add, ingest, remove and expire documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Changes(Opened):
-    """Documents come in, and leave."""
+    """``Store`` methods that add, ingest, remove and expire documents."""
 
     def add(
         self,
@@ -309,7 +309,7 @@ class Changes(Opened):
 
 
 def outcome_of(summary: IngestSummary) -> Outcome:
-    """Return what became of the only document of a run."""
+    """Return the outcome of the only document of a run."""
     if summary.added:
         return "added"
     if summary.updated:

@@ -1,4 +1,4 @@
-"""Clusters of near-duplicates, in ``store.clusters``."""
+"""The namespace ``store.clusters``: clusters of near-duplicates."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ class Clusters(Namespace):
         return Stream(cluster_merges(self._opened, after=after), of=ClusterMerge)
 
     def status(self, *, largest: bool = False) -> ClustersStatus | None:
-        """Return what there is of kept clusters; None where none are kept.
+        """Return the status of the kept clusters; None where none are kept.
 
         >>> store.clusters.status() is None
         True

@@ -1,4 +1,4 @@
-"""Verbs that tell what is stored."""
+"""``Store`` methods that get, list, count and export documents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Documents(Opened):
-    """What is stored, and what is known of it."""
+    """``Store`` methods that get, list, count and export documents."""
 
     def get(self, key: str, *, with_text: bool = True) -> StoredDocument:
         """Return a document.

@@ -1,4 +1,4 @@
-"""Duplicates that ingest found, in ``store.duplicates``."""
+"""The namespace ``store.duplicates``: duplicates that were found at ingest."""
 
 from __future__ import annotations
 

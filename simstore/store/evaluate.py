@@ -1,4 +1,4 @@
-"""Evaluation of what the store finds against labels, in ``store.evaluate``."""
+"""The namespace ``store.evaluate``: precision and recall against labelled near-duplicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Filters of known keys and texts, in ``store.filters``."""
+"""The namespace ``store.filters``: filters of known keys and texts, for crawlers."""
 
 from __future__ import annotations
 

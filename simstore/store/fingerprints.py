@@ -1,4 +1,4 @@
-"""Fingerprints by their values, in ``store.fingerprints``."""
+"""The namespace ``store.fingerprints``: add, remove and look up fingerprints by value."""
 
 from __future__ import annotations
 

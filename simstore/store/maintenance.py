@@ -1,4 +1,4 @@
-"""Upkeep of the store and its file, in ``store.maintenance``."""
+"""The namespace ``store.maintenance``: backup, compaction, integrity checks, reindexing."""
 
 from __future__ import annotations
 
@@ -269,7 +269,7 @@ class Maintenance(Namespace):
         warm(self._opened)
 
     def quick_stats(self) -> StoreVitals:
-        """Return what is soon told of the store, for those who watch it.
+        """Return the statistics of the store that are fast to compute, for monitoring.
 
         >>> store.maintenance.quick_stats().document_count
         3

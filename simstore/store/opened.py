@@ -1,4 +1,4 @@
-"""The open store that verbs and namespaces share."""
+"""Base classes of ``Store`` and its namespaces, which share one open store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from simstore.storage import generations
 
 
 class Opened(CheckedArguments):
-    """An open store, and what is looked at before documents go in."""
+    """Base class of objects that work on an open store."""
 
     def __init__(self, opened: OpenStore) -> None:
         """Hold an open store; users call ``Store.open`` or ``Store.create``."""

@@ -1,4 +1,4 @@
-"""The passage index, by which papers are checked, in ``store.passages``."""
+"""The namespace ``store.passages``: the index that finds copied passages in papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verbs that ask a store what is like a text."""
+"""``Store`` methods that find near-duplicates, check papers and compare texts."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Queries(Opened):
-    """What is near a text, and which passages of a paper are stored."""
+    """``Store`` methods that query, check papers and compare texts."""
 
     def query(
         self,

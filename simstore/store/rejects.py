@@ -1,4 +1,4 @@
-"""Records that could not be stored, in ``store.rejects``."""
+"""The namespace ``store.rejects``: records that could not be stored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded ingest and query runs, in ``store.runs``."""
+"""The namespace ``store.runs``: recorded ingest and query runs."""
 
 from __future__ import annotations
 

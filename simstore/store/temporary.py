@@ -1,4 +1,4 @@
-"""A store of the moment: a file in a folder for temporary files, gone when the store is closed.
+"""Temporary stores: a file in a temporary folder, deleted when the store is closed.
 
 SQLite's own databases in memory have no snapshots: a reader would keep the writer waiting for ever
 in one thread. So such a store is a file, which the system keeps in memory while it is small.

@@ -1,4 +1,4 @@
-"""Tokens of those who use a server of the store, in ``store.tokens``."""
+"""The namespace ``store.tokens``: access tokens for a server of the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The features of all documents, in ``store.vocabulary``."""
+"""The namespace ``store.vocabulary``: feature counts and fingerprint generations."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Access to a server: tokens, sessions, limits, and what protects browsers."""
+"""Access control of the server: tokens, sessions, rate limits and security headers."""

@@ -1,4 +1,4 @@
-"""Checks of Host and Origin against requests forged across sites.
+"""Checks of ``Host`` and ``Origin`` against cross-site request forgery (CSRF).
 
 What a program sends with a token says by itself who sends it. What a browser sends along on its
 own, a cookie or the mere right of being on this machine, may have been asked for by any page that
@@ -35,7 +35,7 @@ def is_loopback(host: str) -> bool:
 
 
 def names_loopback(host: str | None) -> bool:
-    """Return whether the ``Host`` of a request is this machine's own name for itself.
+    """Return whether the ``Host`` of a request is a name or address of the loopback.
 
     Any other name may be one that a foreign page has pointed here (DNS rebinding).
     """
@@ -54,7 +54,7 @@ def is_forwarded(headers: Mapping[str, str]) -> bool:
 
 
 def foreign(method: str, headers: Mapping[str, str], *, must_tell: bool) -> str | None:
-    """Return why a request is taken to be another site's; None where it is not.
+    """Return why a request counts as cross-site; None where it does not.
 
     Args:
         method: HTTP method.

@@ -1,4 +1,4 @@
-"""Access control: each route names the scope it needs, and a gate checks it first."""
+"""Access control: a gate checks that each request has the scope that its route needs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _COOKIE = "simstore_session"
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who sends a request.
+    """The authenticated sender of a request.
 
     Attributes:
         owner: Whose requests these are: idempotency keys and rates are counted by it.
@@ -54,12 +54,12 @@ class Principal:
     by_cookie: bool = False
 
     def allows(self, scope: Scope) -> bool:
-        """Return whether they may do what needs a scope."""
+        """Return whether the sender has a scope."""
         return self.token is None or self.token.allows(scope)
 
 
 class Gate:
-    """Tells who sends a request, and refuses who may not.
+    """Authenticates the sender of each request, and refuses those without the needed scope.
 
     Args:
         book: The tokens of the store.
@@ -90,7 +90,7 @@ class Gate:
         return self._executor.close(timeout)
 
     async def check(self, request: Request, scope: Scope) -> Principal:
-        """Return who sends a request, if they may do what needs a scope; counted once a request.
+        """Return the sender of a request, who must have a scope; the rate limit counts it once.
 
         Raises:
             Unauthorized: They have no valid token, and need one.
@@ -110,7 +110,7 @@ class Gate:
         return principal
 
     async def principal(self, request: Request) -> Principal:
-        """Return who sends a request.
+        """Return the sender of a request.
 
         Raises:
             Unauthorized: They have no valid token, and need one.
@@ -213,7 +213,7 @@ class Gate:
 
 @cache
 def requires(scope: Scope | None) -> Any:
-    """Return what a route names in its ``dependencies``: the scope it needs; None: it is public."""
+    """Return the dependency that declares the scope a route needs; None: the route is public."""
 
     async def check(request: Request) -> Principal | None:
         return None if scope is None else await gate_of(request).check(request, scope)
@@ -222,13 +222,13 @@ def requires(scope: Scope | None) -> Any:
 
 
 def scopes_of(route: APIRoute) -> list[Scope | None]:
-    """Return the scopes that a route says it needs; none: it says nothing."""
+    """Return the scopes that a route declares; an empty list: it declares none."""
     found: list[Any] = [one.dependency for one in route.dependencies]
     return [call.needed_scope for call in found if hasattr(call, "needed_scope")]
 
 
 class GuardedRoute(APIRoute):
-    """A route that looks who asks before it reads what they send.
+    """A route that authenticates the sender before it reads the body.
 
     What answers GET answers HEAD, too; of the API none takes a parameter that it does not know.
     """
@@ -248,7 +248,7 @@ class GuardedRoute(APIRoute):
         return scope
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """Return what answers a request."""
+        """Return the handler of requests."""
         answer = super().get_route_handler()
         scopes = [scope for scope in scopes_of(self) if scope is not None]
         named = frozenset(one.alias for one in self.dependant.query_params)
@@ -271,7 +271,7 @@ def gate_of(request: Request) -> Gate:
 
 
 def check_listening(book: TokenBook, host: str, *, require_tokens: bool = False) -> None:
-    """Refuse to listen where anybody could come, or nobody could.
+    """Refuse an address where anybody would have access without a token, or nobody would have any.
 
     Raises:
         InvalidParameter: The store has no token, and one is needed.

@@ -12,7 +12,7 @@ _MOST_KNOWN = 10_000
 
 
 class RateLimit:
-    """So many requests a second from each, on the average; a pause saves up as many as one burst.
+    """A token bucket for each sender: a mean rate of requests, with bursts after a pause.
 
     Not to be shared by threads.
 
@@ -35,7 +35,7 @@ class RateLimit:
         return len(self._left)
 
     def wait(self, who: str) -> float:
-        """Count a request; return 0, or in how many seconds one would be in time."""
+        """Count a request; return 0, or the seconds to wait until one is allowed."""
         now = self._clock()
         left, counted = self._left.pop(who, (self._burst, now))
         left = min(self._burst, left + (now - counted) * self._rate)
@@ -47,7 +47,7 @@ class RateLimit:
 
 
 def network_of(address: str) -> str:
-    """Return what counts as one sender: an IPv4 address; of IPv6 the /64 that one host is given."""
+    """Return the network that counts as one sender: an IPv4 address or an IPv6 /64."""
     try:
         found = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,4 +1,4 @@
-"""Security headers of every response."""
+"""Middleware that adds security headers to every response."""
 
 from __future__ import annotations
 

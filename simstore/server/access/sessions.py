@@ -1,4 +1,4 @@
-"""Sessions of people who have signed in on the page."""
+"""Sessions of people who have signed in to the web interface."""
 
 from __future__ import annotations
 

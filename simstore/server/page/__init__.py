@@ -1,4 +1,4 @@
-"""The page: what people see of a served store. It and the HTML report are one design."""
+"""The web interface of a served store, in the same design as the HTML report."""
 
 from __future__ import annotations
 

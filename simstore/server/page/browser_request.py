@@ -1,4 +1,4 @@
-"""Read a browser's request: keys of any bytes, languages, themes."""
+"""Read a browser's request: keys that may not be UTF-8, language, and theme."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_FIELDS = 50
 
 
 def asked_values(request: Request) -> dict[str, str]:
-    """Return what stands behind the question mark; what is not UTF-8 is surrogate escapes.
+    """Return the query parameters; bytes that are not UTF-8 become surrogate escapes.
 
     Of a name that is given twice the first counts.
     """
@@ -32,12 +32,12 @@ def asked_values(request: Request) -> dict[str, str]:
 
 
 def in_address(key: str) -> str:
-    """Return a key as it stands in an address, whatever its bytes are."""
+    """Percent-encode a key for a URL, whatever its bytes are."""
     return quote(key, safe="", errors="surrogateescape")
 
 
 def from_address(said: str) -> str:
-    """Return the key that stands in an address so."""
+    """Decode a key that :func:`in_address` encoded."""
     return unquote(said, errors="surrogateescape")
 
 
@@ -84,6 +84,6 @@ def same_address(request: Request, name: str, value: str) -> str:
 
 
 def local_place(place: str) -> str:
-    """Return where to go on after signing in: a page of this service, else the first one."""
+    """Return the redirect target after signing in: a page of this service, else the first one."""
     inside = place.startswith("/") and not place.startswith(("//", "/\\"))
     return place if inside and place.isprintable() and place.isascii() else "/"

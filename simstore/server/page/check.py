@@ -1,4 +1,4 @@
-"""The page that checks a paper and shows its report."""
+"""The web page that checks a submitted paper for copied passages and shows the report."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _OFFERED = ("gb18030", "big5", "shift_jis", "euc-jp", "euc-kr", "windows-1251", 
 
 @dataclass(frozen=True, slots=True)
 class FormInput:
-    """What a form gives to check.
+    """The input of the form: papers to check.
 
     Attributes:
         text: What was pasted.

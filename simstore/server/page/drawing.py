@@ -1,4 +1,4 @@
-"""Parts of plots: scales, series, hints, bars, and the same figures as a table."""
+"""Building blocks of SVG plots: scales, series, hints, bars, and the figures as a table."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def _short(value: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What is drawn in one ink.
+    """A data series, drawn in one colour.
 
     Attributes:
         name: What it is.
@@ -80,7 +80,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A part of the width of a plot, and what resting on it tells; percent of the width."""
+    """The tooltip of a part of a plot's width, in percent of the width."""
 
     left: float
     width: float
@@ -117,7 +117,7 @@ class Plot:
 
     @property
     def hints(self) -> tuple[Hint, ...]:
-        """Return for each row of the table what resting on its part of the plot tells."""
+        """Return a tooltip for each row of the table."""
         width = 100 / max(len(self.table), 1)
         return tuple(
             Hint(

@@ -1,4 +1,4 @@
-"""Styles and scripts of the page: the report's own and the page's."""
+"""Static files of the web interface: its own styles and scripts, and the report's."""
 
 from __future__ import annotations
 

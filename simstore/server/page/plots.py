@@ -1,4 +1,4 @@
-"""A store in pictures: the paths of inline SVG, with the same figures as a table."""
+"""Plots of a store's statistics as inline SVG, with the same figures as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors as people read them: a page of this service in the place of problem details."""
+"""Errors shown to people: an HTML page instead of problem details."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _FOR_PROGRAMS = ("/v1/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/s
 
 
 class FormError(InvalidParameter):
-    """Something is wrong with what a form says; the page tells it in its reader's language.
+    """An invalid form input, reported in the language of the page.
 
     Attributes:
         name: Name of what the page says of it, without ``problem_``.
@@ -60,7 +60,7 @@ class ReportGone(NotFound):
 
 
 def wants_page(request: Request) -> bool:
-    """Return whether a person sees the answer to a request."""
+    """Return whether a request is for an HTML page."""
     if request.scope["path"].startswith(_FOR_PROGRAMS):
         return False
     return "text/html" in request.headers.get("accept", "").lower()
@@ -107,7 +107,7 @@ def keep_form(request: Request, template: str, shown: Mapping[str, Any]) -> None
 
 
 def problem_words(error: SimstoreError, words: Any) -> dict[str, Any]:
-    """Return what the page says of an error: title, help, detail, remedy."""
+    """Return the texts of an error page: title, help, detail, remedy."""
     shown = {"title": "", "help": "", "detail": "", "remedy": "", "translated": False}
     if isinstance(error, FormError):
         values = (words.get(value, value) for value in error.values)

@@ -1,4 +1,4 @@
-"""Pages from templates: every string goes through the template's escaping."""
+"""Render the web interface's pages from HTML templates, with every string escaped."""
 
 from __future__ import annotations
 

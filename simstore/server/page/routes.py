@@ -1,4 +1,4 @@
-"""The page's routes: what is shown of the store, signing in, and static files."""
+"""Routes of the web interface: overview, runs, rejected records, signing in, static files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search by key or text, and a document's story."""
+"""The page that searches by key or text, and the page of one document and its history."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def evidence_of(match: Match | None, words_shared: float | None) -> Evidence:
 
 @dataclass(frozen=True, slots=True)
 class SearchResults:
-    """What a search found.
+    """The results of a search.
 
     Attributes:
         by_key: What became of the key that was asked for; None where it was never seen.

@@ -1,4 +1,4 @@
-"""State of the page besides the store: cached reports, and figures that take a while."""
+"""State of the web interface: cached reports, and statistics that take long to compute."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _REASONS = {
 
 @dataclass(frozen=True, slots=True)
 class CachedReport:
-    """A report.
+    """A cached report on checked papers.
 
     Attributes:
         papers: What was checked, at least one.
@@ -121,7 +121,7 @@ def _size(report: CachedReport) -> int:
 
 @dataclass(frozen=True, slots=True)
 class StoreOverview:
-    """What there is to say of a store as a whole.
+    """An overview of a store: its statistics and the state of its passage index.
 
     Attributes:
         figures: The store in numbers.
@@ -140,13 +140,13 @@ class StoreOverview:
 
     @property
     def reason(self) -> str:
-        """Return the name of what the page says where there is no passage index to ask."""
+        """Return the name of the text that explains why there is no passage index to search."""
         return _REASONS.get(self.passages, "")
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """What the plots draw."""
+    """The data of the plots, and when it was computed."""
 
     figures: StoreFigures
     runs: list[dict[str, Any]]
@@ -154,7 +154,7 @@ class Drawn:
 
 
 class PageState:
-    """What the page holds as long as the server runs.
+    """The state of the web interface for as long as the server runs.
 
     Args:
         service: What it shows.
@@ -171,12 +171,12 @@ class PageState:
         )
 
     async def drawn(self) -> Drawn | None:
-        """Return what the plots draw; None where that takes longer."""
+        """Return the data of the plots; None where computing it takes longer."""
         return await self._drawn.soon(_PATIENCE_SECONDS)
 
 
 def page_state_of(request: Request) -> PageState:
-    """Return what the page of an application holds."""
+    """Return the state of an application's web interface."""
     service = service_of(request)
     held: PageState | None = getattr(request.app.state, "page", None)
     if held is None or held.service is not service:

@@ -1,4 +1,4 @@
-"""Words of the page in each language: ``templates/words.LANGUAGE.json``."""
+"""Texts of the web interface in each language: ``templates/words.LANGUAGE.json``."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["LANGUAGES", "Language", "accepted_language", "page_words"]
 
 @cache
 def page_words(lang: Language) -> Mapping[str, str]:
-    """Return what the page says, by name."""
+    """Return the texts of the web interface by name."""
     place = resources.files("simstore.server.page") / "templates" / f"words.{lang}.json"
     words: dict[str, str] = json.loads(place.read_text(encoding="utf-8"))
     return words

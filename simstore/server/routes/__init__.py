@@ -1,1 +1,1 @@
-"""Routes, a file a subject."""
+"""Routes of the HTTP API, one module for each subject."""

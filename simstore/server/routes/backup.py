@@ -1,4 +1,4 @@
-"""A copy of the whole store, made while it is served."""
+"""The route that sends a copy of the whole store while it is served."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Papers against the store, passage by passage; and two texts side by side."""
+"""Routes that check papers for passages copied from stored documents, and compare two texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clusters that the store keeps, and duplicates that were found before the insert."""
+"""Routes that list clusters of near-duplicates, and duplicates found at ingest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ingest a stream of NDJSON: documents are read, stored and answered at the same time."""
+"""Ingest a stream of NDJSON: documents are parsed, stored and acknowledged concurrently."""
 
 from __future__ import annotations
 

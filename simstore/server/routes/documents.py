@@ -1,4 +1,4 @@
-"""Add, list, show and remove documents."""
+"""Routes that add, list, show and remove documents."""
 
 from __future__ import annotations
 

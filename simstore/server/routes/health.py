@@ -1,4 +1,4 @@
-"""Health checks, readiness and metrics."""
+"""Routes for health checks, readiness, metrics and the OpenAPI document."""
 
 from __future__ import annotations
 

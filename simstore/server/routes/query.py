@@ -1,4 +1,4 @@
-"""Query for documents near a text."""
+"""The route that finds stored documents near a text."""
 
 from __future__ import annotations
 

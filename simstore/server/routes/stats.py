@@ -1,4 +1,4 @@
-"""Statistics, rejected records, runs, and the crawler's filter."""
+"""Routes for statistics, rejected records, runs, and the filter of known keys and texts."""
 
 from __future__ import annotations
 

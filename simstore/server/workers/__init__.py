@@ -1,1 +1,1 @@
-"""Processes, threads and queues that do the work of a server."""
+"""Worker processes, threads and queues of the server."""

@@ -1,4 +1,4 @@
-"""A thread pool that refuses work which would wait too long."""
+"""A thread pool with a bounded queue: it refuses work when too much is waiting."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _RETRY_SECONDS = 1.0
 
 
 class RequestAbandoned(Exception):
-    """The request has ended for which a thread works, at its time limit or otherwise."""
+    """Raised in a thread whose request has ended, at its time limit or otherwise."""
 
 
 @contextmanager
 def while_wanted() -> Iterator[Step]:
-    """Give what a thread calls between pieces of work: once this context has ended, it raises.
+    """Yield a function to call between pieces of work, which raises once this context has ended.
 
     Yields:
-        Raises NobodyWaits, so that the thread gives up and its place is free.
+        A function that raises RequestAbandoned, so that the thread gives up and its place is free.
     """
     ended = threading.Event()
 
@@ -41,14 +41,14 @@ def while_wanted() -> Iterator[Step]:
 
 
 class BoundedExecutor:
-    """Runs functions in threads of its own.
+    """A thread pool with a bounded queue.
 
     A thread cannot be stopped: what took too long for its request goes on to its end, and has its
     place until then, unless it asks now and then whether it is wanted (:func:`while_wanted`).
     """
 
     def __init__(self, name: str, threads: int, most_waiting: int) -> None:
-        """Make a lane.
+        """Make a thread pool.
 
         Args:
             name: Name of its threads.
@@ -62,7 +62,7 @@ class BoundedExecutor:
 
     @property
     def taken(self) -> int:
-        """Return how many run or wait."""
+        """Number of functions that run or wait."""
         return self._taken
 
     async def run(self, function: Callable[P, R], *given: P.args, **named: P.kwargs) -> R:

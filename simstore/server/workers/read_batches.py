@@ -1,4 +1,4 @@
-"""Batch single queries: those that wait together are answered together.
+"""Batch single queries: queries that wait at the same time are answered together.
 
 A batch of samples is counted, sketched and looked up at once, in one snapshot: the fixed cost of a
 query is shared by all of them. Nobody waits for a batch to fill: a thread that is free takes what
@@ -32,7 +32,7 @@ class _Asked:
 
 
 class QueryBatcher:
-    """Answers samples, from any thread.
+    """Answers samples in batches; any thread may submit them.
 
     Args:
         ask: Answers some of them in one snapshot.

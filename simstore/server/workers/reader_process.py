@@ -41,7 +41,7 @@ class ReaderProcess(StoreProcess):
 
 
 class AwayReader:
-    """A reader whose work is done by processes; any thread may ask.
+    """A reader that delegates queries to reader processes; any thread may use it.
 
     What a process was asked when it died is asked of no other, and of this one least: it may be
     what killed it.
@@ -89,7 +89,7 @@ class AwayReader:
 
     @property
     def up(self) -> int:
-        """Return how many can be asked."""
+        """Return how many processes can be asked."""
         return sum(process.is_up for process in self._processes)
 
     def _asked(self, line: str, given: tuple[Any, ...]) -> Any:

@@ -33,7 +33,7 @@ Handlers = Callable[[Place, ExitStack], Mapping[str, Callable[[Any], Any]]]
 
 
 class StoreProcess:
-    """A process that answers what it is asked, by lines of which none waits for another.
+    """A child process that answers requests over several pipes, independently of one another.
 
     Args:
         place: Path of the store, or an SQLAlchemy URL.
@@ -93,7 +93,7 @@ class StoreProcess:
 
     @property
     def has_ended(self) -> bool:
-        """Return whether it was found dead."""
+        """Return whether the process was found dead."""
         return self._has_ended
 
     @property
@@ -110,7 +110,7 @@ class StoreProcess:
         return code
 
     def away(self) -> Unavailable:
-        """Return what is told of one that has died."""
+        """Return the error to raise for a process that has died."""
         return Unavailable(f"the {self.title}'s process has ended ({self.ended()})")
 
     def wait_until_ready(self) -> None:

@@ -29,12 +29,12 @@ _log = logging.getLogger("simstore")
 
 
 def pause_after(ends: int) -> float:
-    """Return how long to wait before a process is started that has ended so often in a row."""
+    """Return the delay before a restart, after so many ends in a row."""
     return float(min(_FIRST_PAUSE * 2 ** min(ends - 1, 10), _LONGEST_PAUSE))
 
 
 class Supervised:
-    """A process that is started again when it dies; to be asked like a :class:`StoreProcess`.
+    """A process that is restarted when it dies, with the interface of :class:`StoreProcess`.
 
     Args:
         process: The process, which may not be ready yet; it is ended with this object.
@@ -62,7 +62,7 @@ class Supervised:
 
     @property
     def title(self) -> str:
-        """What it is called."""
+        """Name of the process, as in "the writer"."""
         return self._process.title
 
     @property
@@ -72,7 +72,7 @@ class Supervised:
 
     @property
     def restarts(self) -> int:
-        """How often it was started again."""
+        """Number of restarts."""
         return self._restarts
 
     def wait_until_ready(self) -> None:
@@ -103,7 +103,7 @@ class Supervised:
             raise self.away() from None
 
     def away(self) -> Unavailable:
-        """Return what is told while there is no process."""
+        """Return the error to raise while there is no process."""
         left = max(self._expected - time.monotonic(), 0.0) + _START_SECONDS
         return Unavailable(
             f"the {self.title}'s process has ended, and is started again; what was under way may "

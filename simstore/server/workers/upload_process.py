@@ -1,4 +1,4 @@
-"""The program that reads one uploaded file, and ends.
+"""The program of the child process that reads one uploaded file and exits.
 
 It works in a folder with nothing but the file. From its standard input it takes a JSON object: the
 file's name, how to read it, and its limits; it answers with another, and a line's end: the
@@ -25,7 +25,7 @@ _MOST_REJECTIONS = 100
 
 
 def main() -> None:
-    """Answer."""
+    """Read the file, and write the answer to standard output."""
     target = sys.stdout.buffer
     # What a library writes is no answer.
     sys.stdout = sys.stderr

@@ -1,4 +1,4 @@
-"""Read uploaded files, each in a bounded process of its own.
+"""Read uploaded files, each in a child process with time and memory limits.
 
 No file can keep the server busy, take its memory, or meet what another file left behind. The
 process knows nothing of the server: its environment is empty but for what Python needs, and it
@@ -46,7 +46,7 @@ _PIECE = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class UploadLimits:
-    """What reading one file may take.
+    """Resource limits for reading one uploaded file.
 
     Attributes:
         processor_seconds: Processor time.
@@ -67,7 +67,7 @@ class UploadLimits:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What is in a file.
+    """The documents read from a file, and the records that were rejected.
 
     Attributes:
         documents: Its documents; at least one.

@@ -1,4 +1,4 @@
-"""The write queue of a server: requests that wait together are committed together.
+"""The write queue of a server: requests that wait at the same time are committed together.
 
 A group is taken when the one before it is committed, not earlier: the longer a commit takes, the
 more the next one holds. A second thread tidies up meanwhile.
@@ -50,7 +50,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class QueueCounters:
-    """What a queue has done since it began.
+    """Counters of a write queue since it began.
 
     Attributes:
         groups: Transactions.
@@ -71,7 +71,7 @@ class QueueCounters:
 
 @dataclass(frozen=True, slots=True)
 class QueuedRequest:
-    """A request, whom to tell, and what it weighs."""
+    """A queued request with its future, its number of documents and its size."""
 
     request: Request
     future: Future[WriteReply]
@@ -162,7 +162,7 @@ class WriteQueue:
 
     @property
     def failure(self) -> BaseException | None:
-        """Why nothing is written now: what the last commit or the writer died of; None: it is."""
+        """The error for which nothing is written at present; None while writing works."""
         if self._process is not None and not self._process.is_up:
             return self._process.away()
         return self._failure
