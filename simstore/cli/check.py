@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -171,7 +172,7 @@ def check(
     if chosen == "table" and not to_file:
         for number, paper in enumerate(checked):
             if number:
-                click.echo()
+                click.echo(file=sys.stdout)
             _print(paper)
     warn_of_decodings(decodings)
     report_rejections(rejections)
@@ -269,7 +270,7 @@ def _print(paper: CheckedPaper) -> None:
 
     print_facts(total_facts(paper))
     if paper.sources:
-        click.echo()
+        click.echo(file=sys.stdout)
         print_table(
             ("share", "characters", "copies", "source"),
             source_rows(paper),
@@ -277,7 +278,7 @@ def _print(paper: CheckedPaper) -> None:
         )
     rows = passage_rows(paper)
     if rows:
-        click.echo()
+        click.echo(file=sys.stdout)
         print_table(
             ("start", "end", "class", "similarity", "source", "passage"),
             rows,

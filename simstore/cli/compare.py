@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from contextlib import suppress
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -284,7 +285,7 @@ def _write(comparison: Comparison, output_format: str) -> None:
         for letter, text in (("A", comparison.first), ("B", comparison.second)):
             if text.flags:
                 log.warning("%s hides words: %s", letter, ", ".join(text.flags))
-        click.echo()
+        click.echo(file=sys.stdout)
         print_table(report.COLUMNS, report.measure_rows(comparison))
         return
     if output_format == "csv":

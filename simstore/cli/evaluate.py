@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -243,7 +244,7 @@ def _print(found: Evaluation, output_format: str) -> None:
 
     if output_format == "table":
         for number, (title, columns, rows) in enumerate(tables(found)):
-            click.echo(("\n" if number else "") + title)
+            click.echo(("\n" if number else "") + title, file=sys.stdout)
             print_table(columns, rows)
         return
     if output_format == "csv":

@@ -93,7 +93,7 @@ def print_record(
     elif output_format == "csv":
         _write_csv(list(record), [list(record.values())])
     else:
-        click.echo(to_json(record, indent=2 if output_format == "json" else None))
+        click.echo(to_json(record, indent=2 if output_format == "json" else None), file=sys.stdout)
 
 
 def print_summary(record: Mapping[str, Any], sentence: str, output_format: str) -> None:
@@ -107,7 +107,7 @@ def print_summary(record: Mapping[str, Any], sentence: str, output_format: str) 
     if output_format != "table":
         print_record(record, output_format)
     elif sentence:
-        click.echo(sentence)
+        click.echo(sentence, file=sys.stdout)
 
 
 def print_facts(facts: Iterable[tuple[str, Any]], *, width: int = 0) -> None:
@@ -117,7 +117,7 @@ def print_facts(facts: Iterable[tuple[str, Any]], *, width: int = 0) -> None:
     pairs = [(name, "-" if value is None else cell_text(value)) for name, value in facts]
     width = max([width, *(len(name) for name, _ in pairs)])
     for name, value in pairs:
-        click.echo(f"{name:<{width}}  {value}".rstrip())
+        click.echo(f"{name:<{width}}  {value}".rstrip(), file=sys.stdout)
 
 
 def limited(items: Iterable[Any], limit: int | None, what: str) -> Iterator[Any]:

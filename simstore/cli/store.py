@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -206,7 +207,7 @@ def _print_parts(record: Mapping[str, Any]) -> None:
     width = max(map(len, record))
     for number, part in enumerate((*_PARTS, rest)):
         if number:
-            click.echo()
+            click.echo(file=sys.stdout)
         print_facts(((name.replace("_", " "), record[name]) for name in part), width=width)
 
 

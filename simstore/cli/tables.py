@@ -76,9 +76,10 @@ def print_table(
         kept, message = _fitted(kept, get_terminal_size().columns, drop)
     header, *lines = zip(*(column.lines() for column in kept), strict=True)
     head = _GAP.join(header).rstrip()
-    click.echo(click.style(head, bold=True) if has_style() else head)
+    # click would take another stream than this one where it can show ASCII alone.
+    click.echo(click.style(head, bold=True) if has_style() else head, file=sys.stdout)
     for line in lines:
-        click.echo(_GAP.join(line).rstrip())
+        click.echo(_GAP.join(line).rstrip(), file=sys.stdout)
     if message:
         log.info("%s", message)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from typing import Any
 
@@ -227,7 +228,8 @@ def fsck(output_format: str) -> None:
         findings = store.maintenance.fsck(show)
     if output_format == "table":
         for finding in findings:
-            click.echo(f"{finding.invariant}: {printable(finding.detail)} -- {finding.remedy}")
+            line = f"{finding.invariant}: {printable(finding.detail)} -- {finding.remedy}"
+            click.echo(line, file=sys.stdout)
         if not findings:
             click.echo("sound")
     else:

@@ -138,6 +138,34 @@ def merge(connection: Connection, scheme_id: int) -> None:
     connection.execute(delete(vocabulary_delta).where(vocabulary_delta.c.scheme_id == scheme_id))
 
 
+def gather(connection: Connection, scheme_id: int) -> None:
+    """Make one change of all that wait, where all name terms; those that come to nothing go."""
+    numbers = fetch(
+        connection,
+        "SELECT delta_id FROM vocabulary_delta WHERE scheme_id = ? ORDER BY delta_id",
+        scheme_id,
+    )
+    if len(numbers) < 2:
+        return
+    counts = unmerged(connection, scheme_id).named
+    terms = sorted(counts)
+    sums = TermSums()
+    sums.add(
+        terms,
+        np.array([counts[term][0] for term in terms], np.int64),
+        np.array([counts[term][1] for term in terms], np.int64),
+    )
+    *others, (last,) = numbers
+    execute(
+        connection,
+        "UPDATE vocabulary_delta SET delta = ? WHERE delta_id = ?",
+        codecs.pack_named_delta(*sums.packed()),
+        last,
+    )
+    gone = integers([number for (number,) in others])
+    execute(connection, f"DELETE FROM vocabulary_delta WHERE delta_id IN ({gone})")  # noqa: S608 - integers
+
+
 def merge_many(connection: Connection, scheme_id: int, appended: int) -> None:
     """Merge the changes where so much has gathered that readers would feel it.
 

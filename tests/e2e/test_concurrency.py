@@ -319,7 +319,8 @@ def test_locked_store_is_busy_for_writers_and_open_for_queries_until_the_holder_
     path = make(tmp_path / "store.db", "web", source)
     holder = nursery.start("hold_lock", tmp_path, place=str(path), document="x")
     assert holder.message() == "locked x"
-    with Store(OpenStore(Database(path, busy_seconds=0.2))) as store:
+    with Store.open(path) as store:
+        store._opened = OpenStore(Database(path, busy_seconds=0.2))
         with pytest.raises(DatabaseBusy) as caught:
             store.add("new", "some text")
         assert caught.value.exit_code == 6

@@ -222,14 +222,13 @@ def compact(
 def _compact_vocabulary(snapshot: Snapshot) -> None:
     """Forget the terms that no document has any more.
 
-    Where there are none, changes that are not merged stay so: a row a term takes ten times their
-    space, on PostgreSQL.
+    Where no term has a row yet, the changes that wait become one, without such terms: a row a term
+    would take several times their space.
     """
     connection, scheme_id = snapshot.connection, snapshot.scheme_id
     if not snapshot.keeps_counts and not vocabularies.largest_feature_id(connection, scheme_id):
-        named = deltas.unmerged(connection, scheme_id).named
-        if all(documents > 0 for documents, _ in named.values()):
-            return
+        deltas.gather(connection, scheme_id)
+        return
     deltas.merge(connection, scheme_id)
     if not snapshot.keeps_counts:
         vocabularies.drop_unused(connection, scheme_id)

@@ -104,7 +104,8 @@ def test_every_word_of_the_interface_is_used() -> None:
               "templates/report_body.html", "templates/report.js")  # fmt: skip
     used = "".join((folder / name).read_text(encoding="utf-8") for name in places)
     kinds = {"high", "moderate", "low", "none", "excluded", "quotation", "bibliography", "anchors",
-             "simhash", "text"}  # fmt: skip
+             "simhash", "text", "hidden_characters", "mixed_scripts", "stacked_marks",
+             "spaced_letters"}  # fmt: skip
     unused = [
         name
         for name in ENGLISH

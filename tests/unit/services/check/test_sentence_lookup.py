@@ -247,7 +247,7 @@ def test_an_index_without_terms_finds_none_and_is_told_how_to_get_them(tmp_path:
         assert store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
         assert "sentences of which" not in store.check(CALLED_ELSEWHERE, BY_SENTENCES).method
         assert store.query(CALLED_ELSEWHERE) == []
-        with pytest.raises(InvalidParameter, match="passages build"):
+        with pytest.raises(InvalidParameter, match=r"passages\.build\(\)"):
             places(store, CALLED_ELSEWHERE, channels=("sentences",))
         with pytest.raises(Conflict, match="without terms"):
             store.passages.build(sentences=True)

@@ -202,7 +202,7 @@ def test_store_without_its_parameters_says_so(tmp_path: Path, scheme: Any) -> No
                 ask()
         (finding,) = store.maintenance.fsck()
     assert "parameters are gone" in finding.detail
-    assert "simstore backup" in finding.remedy
+    assert "maintenance.backup()" in finding.remedy
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,10 @@ def test_a_new_store_does_not_grow(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add_many([(f"k{number}", _text(chance)) for number in range(DOCUMENTS)])
         known = store.stats().term_count
-        before, after = store.maintenance.compact()
-        assert after < before
-        assert store.maintenance.compact() == (after, after)
+        first = store.maintenance.compact()
+        assert first.bytes_after < first.bytes_before
+        again = store.maintenance.compact()
+        assert again.bytes_before == again.bytes_after == first.bytes_after
         assert store.stats().term_count == known
         assert store.maintenance.fsck() == []
 
@@ -32,10 +33,10 @@ def test_what_was_removed_is_given_back_with_its_terms(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add_many([(f"k{number}", _text(chance)) for number in range(DOCUMENTS)])
         store.add("alone", "a term of no other document: harbourmaster")
-        full = store.maintenance.compact()[1]
+        full = store.maintenance.compact().bytes_after
         known = {term.term for term in store.vocabulary.terms()}
         assert "harbourmaster" in known
         store.remove(*[f"k{number}" for number in range(0, DOCUMENTS, 2)], "alone")
-        assert store.maintenance.compact()[1] < full
+        assert store.maintenance.compact().bytes_after < full
         assert "harbourmaster" not in {term.term for term in store.vocabulary.terms()}
         assert store.maintenance.fsck() == []

@@ -104,7 +104,7 @@ def test_every_option_of_web_reaches_the_scheme_and_comes_back(tmp_path: Path) -
         "shingle": 2, "stem": "german", "dictionary": "", "stemmer": "",
         "fields": ["lang:enum:en,fr:2", "kind:enum:a,b,c:1"],
         "normalization": {"case": "keep", "width": "keep", "accents": "strip",
-                          "han": "simplified", "opencc": version("opencc")},
+                          "han": "simplified", "disguises": "fold", "opencc": version("opencc")},
     }  # fmt: skip
     assert b"und" in made.stopwords
     again = open_scheme(made.record())
