@@ -260,6 +260,7 @@ def full_rows(
     *,
     keys: Sequence[bytes] | None = None,
     after: int = 0,
+    up_to: int | None = None,
     limit: int | None = None,
     collection: str | None = None,
 ) -> Iterable[Any]:
@@ -269,6 +270,7 @@ def full_rows(
         connection: A snapshot.
         keys: Only these keys, at most 500; None: all.
         after: Only numbers above it.
+        up_to: Only numbers up to it; None: all.
         limit: At most so many.
         collection: Only documents of this collection.
     """
@@ -278,6 +280,8 @@ def full_rows(
         .where(document.c.document_id > after)
         .order_by(document.c.document_id)
     )
+    if up_to is not None:
+        statement = statement.where(document.c.document_id <= up_to)
     if keys is not None:
         statement = statement.where(document.c.key.in_(keys))
     if collection is not None:
@@ -285,6 +289,12 @@ def full_rows(
     if limit is not None:
         statement = statement.limit(limit)
     return connection.execute(statement).all()
+
+
+def last_number(connection: Connection) -> int:
+    """Return the number of the document that came last, or 0."""
+    found = connection.execute(select(func.max(document.c.document_id))).scalar()
+    return int(found or 0)
 
 
 def totals(connection: Connection) -> tuple[int, int, int, int | None, int | None]:

@@ -93,7 +93,7 @@ class Truth:
         self.leave(url)
         self.texts[url], self.shingles[url] = page.text, made
         if before:
-            self.original_of[url] = min(before, key=self.places.__getitem__)
+            self.original_of[url] = self.most_similar(made, before)
         elif displaces:
             self.settle(url)
         outcome = "flagged" if before else "added" if known is None else "updated"
@@ -134,9 +134,9 @@ class Truth:
             done.add(one)
             near = self.near(one, self.shingles[one])
             originals = [other for other in near if other not in self.original_of]
-            chosen = min([one, *originals], key=self.places.__getitem__)
-            if chosen != one:
-                put(one, chosen)
+            before_it = [other for other in originals if self.places[other] < self.places[one]]
+            if before_it:
+                put(one, self.most_similar(self.shingles[one], before_it))
                 continue
             self.original_of.pop(one, None)
             for other in originals:
@@ -146,6 +146,15 @@ class Truth:
                 if theirs and self.places[one] < min(self.places[other], self.places[theirs]):
                     put(other, one)
         self.displaced += len(self.original_of.keys() - before)
+
+    def most_similar(self, made: set[Any], others: list[str]) -> str:
+        """Return which of others has most shingles in common; of equals, the earliest."""
+
+        def share(other: str) -> float:
+            theirs = self.shingles[other]
+            return len(made & theirs) / len(made | theirs)
+
+        return min(others, key=lambda other: (-share(other), self.places[other]))
 
     @staticmethod
     def are_near(first: set[Any], second: set[Any], least: float = DUPLICATE) -> bool:

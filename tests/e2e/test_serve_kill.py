@@ -127,8 +127,7 @@ def test_what_was_acknowledged_is_stored_after_a_kill(tmp_path: Path, mode: str)
             assert all(len(one) == 1 for one in whole.values())
         assert set(stored) | set(duplicates) <= {key for sent in all_sent for key in sent.texts}
         assert {run.state for run in runs} == {"running"}
-        counted: dict[str, Any] = runs[0]
-        assert counted["added"] + counted["flagged"] == len(stored)
+        assert runs[0].added + runs[0].flagged == len(stored)
 
 
 def test_killed_processes_come_back_and_what_they_acknowledged_is_stored(tmp_path: Path) -> None:

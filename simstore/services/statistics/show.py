@@ -54,14 +54,21 @@ def iterate_documents(
     with_text: bool = False,
     after: int = 0,
 ) -> Iterator[StoredDocument]:
-    """Yield documents in order of ingest; pages of them are read in a snapshot each."""
-    left = limit
+    """Yield documents in order of ingest; pages of them are read in a snapshot each.
+
+    Those that are added after the first page is read are left out, so that who adds while reading
+    comes to an end.
+    """
+    left, last = limit, None
     while left is None or left > 0:
         with opened.database.read() as connection:
+            if last is None:
+                last = documents.last_number(connection)
             rows = list(
                 documents.full_rows(
                     connection,
                     after=after,
+                    up_to=last,
                     limit=_PAGE if left is None else min(left, _PAGE),
                     collection=collection,
                 )
