@@ -78,7 +78,7 @@ def ingest(store: Store, path: Path, data: bytes, **options: object) -> IngestSu
 
 
 def counts_of(summaries: Sequence[IngestSummary]) -> tuple[int, ...]:
-    names = ("added", "updated", "unchanged", "duplicates", "rejected", "byte_count")
+    names = ("added", "updated", "unchanged", "identical_texts", "rejected", "byte_count")
     return tuple(sum(getattr(one, name) for one in summaries) for name in names)
 
 
