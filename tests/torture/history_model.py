@@ -433,12 +433,18 @@ class Model:
                 raise AssertionError(f"{key!r}: resemblance {shares[key]}, not {share}")
             if not self._has_edge(text, middle, least, radius, is_exact=is_exact, if_open=True):
                 raise AssertionError(f"{key!r} is in the cluster of {centre!r} without an edge")
+            if stands[text] == centre:
+                continue
             for other in canonicals:
-                if place(other) < place(centre) and self._has_edge(
-                    text, docs[other].record.text, least, radius, is_exact=is_exact, if_open=False
+                theirs = docs[other].record.text
+                if place(other) > place(stands[text]) or not self._has_edge(
+                    text, theirs, least, radius, is_exact=is_exact, if_open=False
                 ):
+                    continue
+                # The most similar of the earlier canonical documents; of equals, the earliest.
+                if (-resemblance(text, theirs, self.recipe), place(other)) < (-share, place(centre)):
                     raise AssertionError(
-                        f"{key!r} is in the cluster of {centre!r} and not of the earlier {other!r}"
+                        f"{key!r} is in the cluster of {centre!r} and not of the nearer {other!r}"
                     )
 
     def _has_edge(
