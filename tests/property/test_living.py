@@ -199,7 +199,7 @@ class Life(RuleBasedStateMachine):
             assert one.resemblance >= DUPLICATE
             if one.state != "orphaned":
                 assert one.original in self.held
-            # What other texts were skipped because of stays, flagged, when it comes to be a duplicate.
+            # What others were skipped because of stays, flagged, when it proves to be a duplicate.
             if one.state == "flagged":
                 assert one.original not in flagged
 

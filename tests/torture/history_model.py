@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from .history_settling import comes_before, first_original, settle
+from .history_settling import comes_before, nearest_original, settle
 from .plain_texts import Recipe, containment, feature_count, miss_probability, resemblance
 
 Mode = Literal["keep", "flag", "skip"]
@@ -179,7 +179,7 @@ class Model:
         original, displaces = None, False
         if rule.mode != "keep":
             place = first, number
-            original = first_original(self, key, record.text, place, rule)
+            original = nearest_original(self, key, record.text, place, rule)
             displaces = original is None and comes_before(self, key, record.text, place, rule)
         if held is not None:
             self._let_go(key, told)
@@ -319,6 +319,10 @@ class Model:
 
     # What is asked.
 
+    def resemblance(self, one: str, other: str) -> float:
+        """Return the resemblance of two texts."""
+        return resemblance(one, other, self.recipe)
+
     def is_edge(self, one: str, other: str, rule: Rule) -> bool:
         """Whether one text duplicates the other."""
         if one == other:
@@ -433,16 +437,16 @@ class Model:
                 raise AssertionError(f"{key!r}: resemblance {shares[key]}, not {share}")
             if not self._has_edge(text, middle, least, radius, is_exact=is_exact, if_open=True):
                 raise AssertionError(f"{key!r} is in the cluster of {centre!r} without an edge")
-            if stands[text] == centre:
-                continue
             for other in canonicals:
                 theirs = docs[other].record.text
-                if place(other) > place(stands[text]) or not self._has_edge(
+                if place(other) >= place(stands[text]) or not self._has_edge(
                     text, theirs, least, radius, is_exact=is_exact, if_open=False
                 ):
                     continue
                 # The most similar of the earlier canonical documents; of equals, the earliest.
-                if (-resemblance(text, theirs, self.recipe), place(other)) < (-share, place(centre)):
+                other_share = resemblance(text, theirs, self.recipe)
+                nearer = (-other_share, place(other)) < (-share, place(centre))
+                if stands[text] == centre or nearer:
                     raise AssertionError(
                         f"{key!r} is in the cluster of {centre!r} and not of the nearer {other!r}"
                     )

@@ -1,7 +1,8 @@
 """What a document that comes makes of those that are stored: docs/how-to/living-index.md, plainly.
 
 Documents stand in the order of their first sight, then of ingest; no record of a history links to
-another. Of documents that are alike the first by this order is the original, whatever came first.
+another. Of documents that are alike the first by this order is the original, whatever came first;
+of several originals before it a duplicate points at the most similar, of equals at the first.
 Every text is compared with every other.
 """
 
@@ -36,14 +37,24 @@ def like(model: Model, key: str, text: str, rule: Rule) -> list[str]:
     ]
 
 
-def first_original(model: Model, key: str, text: str, place: Place, rule: Rule) -> str | None:
-    """Return the first of the originals that a text is like, of those before its place."""
+def nearness(model: Model, text: str, original: str, place: Place) -> tuple[float, Place]:
+    """Return by what originals of a text are compared: the least is the one."""
+    same = text == original
+    return -(1.0 if same else model.resemblance(text, original)), place
+
+
+def nearest_original(model: Model, key: str, text: str, place: Place, rule: Rule) -> str | None:
+    """Return the most similar of the originals that a text is like, of those before its place."""
     found = [
         other
         for other in like(model, key, text, rule)
         if original_of(model, other) is None and place_of(model, other) < place
     ]
-    return min(found, key=lambda other: place_of(model, other), default=None)
+    return min(found, key=lambda other: _nearness_of(model, text, other), default=None)
+
+
+def _nearness_of(model: Model, text: str, original: str) -> tuple[float, Place]:
+    return nearness(model, text, model.docs[original].record.text, place_of(model, original))
 
 
 def comes_before(
@@ -57,14 +68,22 @@ def comes_before(
         text: Its text from now on.
         place: Its place from now on.
         rule: What is a duplicate.
-        until: The place that it had, if it is moved; what stood after that, as well as its
-            original, is as it was.
+        until: The place that it had, if it is moved; what followed it from there is as it was.
     """
     for other in like(model, key, text, rule):
-        original = original_of(model, other)
-        first = other if original is None else original
-        both = min(place_of(model, other), place_of(model, first))
-        if first != key and place < both and (until is None or both < until):
+        theirs = place_of(model, other)
+        if place >= theirs:
+            continue
+        followed = until is not None and until < theirs
+        original, held = original_of(model, other), model.docs[other].record.text
+        if original is None:
+            if not followed:
+                return True
+            continue
+        present = _nearness_of(model, held, original)
+        if followed and until is not None and nearness(model, held, text, until) < present:
+            continue
+        if original != key and nearness(model, held, text, place) < present:
             return True
     return False
 
@@ -89,17 +108,20 @@ def settle(model: Model, key: str, rule: Rule, told: Told) -> None:
         done.add(one)
         near = like(model, one, model.docs[one].record.text, rule)
         originals = [other for other in near if original_of(model, other) is None]
-        chosen = min([one, *originals], key=lambda other: place_of(model, other))
-        if chosen != one:
+        text = model.docs[one].record.text
+        chosen = nearest_original(model, one, text, place_of(model, one), rule)
+        if chosen is not None:
             put(one, chosen)
             continue
         model.noted.pop(one, None)
         for other in originals:
             put(other, one)
         for other in near:
-            theirs = original_of(model, other)
-            if theirs is not None and place_of(model, one) < min(
-                place_of(model, other), place_of(model, theirs)
+            theirs, held = original_of(model, other), model.docs[other].record.text
+            if (
+                theirs is not None
+                and place_of(model, one) < place_of(model, other)
+                and _nearness_of(model, held, one) < _nearness_of(model, held, theirs)
             ):
                 put(other, one)
     flagged = {other for other in model.docs if original_of(model, other) is not None}

@@ -143,7 +143,7 @@ def test_what_was_not_seen_since_expires() -> None:
 @pytest.mark.parametrize(
     ("stars", "fault"),
     [
-        ([("one", [("one", 1.0)]), ("two", [("two", 1.0)])], "not of the earlier"),
+        ([("one", [("one", 1.0)]), ("two", [("two", 1.0)])], "not of the nearer"),
         ([("two", [("two", 1.0), ("one", 10 / 11)])], "before its canonical"),
         ([("one", [("one", 1.0), ("two", 0.9)])], "resemblance"),
         ([("one", [("one", 1.0)])], "clusters of"),
