@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simstore import Files, Store
+from simstore import Files, SchemeChoice, Store
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.services.channels import fingerprint_index, pack_fingerprints
@@ -313,7 +313,7 @@ def test_documents_and_fingerprints_do_not_mix(tmp_path: Path) -> None:
         lambda store: store.ingest([str(tmp_path / "a.txt")]),
         lambda store: store.query("text"),
         lambda store: store.query_many(Files(str(tmp_path / "a.txt")), record=True),
-        lambda store: store.maintenance.reindex("web"),
+        lambda store: store.maintenance.reindex(SchemeChoice("web")),
         lambda store: store.clusters.once(),
     ]
     with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
@@ -328,8 +328,6 @@ def test_documents_and_fingerprints_do_not_mix(tmp_path: Path) -> None:
         store.fingerprints.add([1])
     with pytest.raises(InvalidParameter, match="no scheme"):
         Store.create(tmp_path / "n.db", fingerprints_only=True, scheme="web")
-    with pytest.raises(InvalidParameter, match="SchemeChoice"):
-        Store.create(tmp_path / "n.db", bits=32)
     assert not (tmp_path / "n.db").exists()
 
 
