@@ -320,7 +320,7 @@ def _temporary_place(place: object) -> TemporaryPlace | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Opening:
-    """How a store is opened; see :meth:`Store.open`."""
+    """Options of opening a store; see :meth:`Store.open`."""
 
     read_only: bool
     synchronous: Synchronous
