@@ -108,7 +108,7 @@ def recognised(data: bytes) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _Guess:
-    """The encoding that chardet detects in bytes, with its confidence.
+    """The encoding that chardet detects in bytes, or its likeliest candidates.
 
     Attributes:
         encoding: The one that is certain; None: none is.
