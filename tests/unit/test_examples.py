@@ -78,15 +78,25 @@ def test_example_of_a_method_runs(name: str, names: dict[str, Any]) -> None:
     assert runner.failures == 0, "".join(said)
 
 
-def test_the_examples_of_the_package_and_of_its_classes_run(names: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "found",
+    [
+        simstore, Store, simstore.StoreProtocol, simstore.Results,
+        pytest.param(simstore.Stream, marks=pytest.mark.frames),
+    ],
+)  # fmt: skip
+def test_the_examples_of_the_package_and_of_its_classes_run(
+    found: Any, names: dict[str, Any]
+) -> None:
+    if found is simstore.Stream:
+        pytest.importorskip("pandas")
     finder = doctest.DocTestParser()
-    for found in (simstore, Store, simstore.StoreProtocol, simstore.Results, simstore.Stream):
-        test = finder.get_doctest(inspect.getdoc(found) or "", dict(names), str(found), None, None)
-        assert test.examples, found
-        said: list[str] = []
-        runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-        runner.run(test, out=said.append)
-        assert runner.failures == 0, "".join(said)
+    test = finder.get_doctest(inspect.getdoc(found) or "", dict(names), str(found), None, None)
+    assert test.examples, found
+    said: list[str] = []
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+    runner.run(test, out=said.append)
+    assert runner.failures == 0, "".join(said)
 
 
 def test_help_of_a_namespace_is_its_own() -> None:

@@ -21,6 +21,9 @@ from simstore.services.export.export import ExportKeywords, ExportOptions
 from simstore.services.ingest.options import IngestKeywords, IngestOptions
 from simstore.sources.reader import ReadKeywords, ReadOptions
 
+# Two checkers and their stubs: packages of dev, not of the README's command.
+types = pytest.mark.types
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAMS = REPOSITORY / "tests" / "typing"
 WRONG = {
@@ -33,6 +36,7 @@ WRONG = {
 
 
 def mypy(program: str) -> set[int]:
+    pytest.importorskip("mypy")
     words = ["-m", "mypy", "--strict", "--config-file=", "--no-error-summary"]
     done = subprocess.run(
         [sys.executable, *words, str(PROGRAMS / program)],
@@ -43,8 +47,7 @@ def mypy(program: str) -> set[int]:
 
 
 def basedpyright(program: str) -> set[int]:
-    package = pytest.importorskip("basedpyright")
-    assert package is not None
+    pytest.importorskip("basedpyright")
     done = subprocess.run(
         [sys.executable, "-m", "basedpyright", "--level", "error", "--outputjson",
          "--pythonpath", sys.executable, str(PROGRAMS / program)],
@@ -58,15 +61,18 @@ def basedpyright(program: str) -> set[int]:
     }
 
 
+@types
 @pytest.mark.parametrize("checker", [mypy, basedpyright])
 def test_programs_of_users_are_typed(checker: Any) -> None:
     assert checker("programs.py") == set()
 
 
+@types
 def test_a_store_and_a_client_are_what_their_protocol_says() -> None:
     assert mypy("protocol_programs.py") == set()
 
 
+@types
 @pytest.mark.parametrize("checker", [mypy, basedpyright])
 def test_every_wrong_line_is_found_and_no_other(checker: Any) -> None:
     assert checker("wrong_programs.py") == WRONG
