@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -38,6 +39,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="sqlite",
         help="where stores are: files, or a real PostgreSQL server that the tests start",
     )
+
+
+def pytest_configure() -> None:
+    """Hear SIGINT, as the commands under test are to: what a script begins with ``&`` ignores it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_unconfigure() -> None:

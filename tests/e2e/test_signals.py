@@ -317,7 +317,10 @@ def test_signal_ends_a_command_in_the_middle_of_an_endless_statement(
         began = _processor_ticks(endless.pid)
         until(lambda: _processor_ticks(endless.pid) > began + 10, "the statement")
         endless.send_signal(number)
-        _, errors = endless.communicate(timeout=60)
+        try:
+            _, errors = endless.communicate(timeout=60)
+        finally:
+            endless.kill()
     assert endless.returncode == code
     assert errors.decode() == f"Error: {INTERRUPTED}\n"
 
