@@ -187,21 +187,21 @@ def _may_fold_ascii(text: str) -> bool:
     if "&" in text or _may_break_words(text):
         return True
     data = np.frombuffer(text.encode("ascii"), np.uint8)
-    return _has_spaced_letters(data <= _ASCII_BLANK)
+    return bool(_thin_pairs(data <= _ASCII_BLANK).any())
 
 
 def _may_break_words(text: str) -> bool:
     return "-\n" in text or "-\r\n" in text or (not text.isascii() and "\u2010" in text)
 
 
-def _has_spaced_letters(blank: NDArray[np.bool_]) -> bool:
-    """Return whether two single characters stand beside each other, given where blanks are."""
+def _thin_pairs(blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return where a single character, a blank, another and a blank follow, given where blanks are.
+
+    The text's ends count as blanks.
+    """
     padded = np.concatenate((_TRUE, blank, _TRUE))
-    return bool(_spaced_places(padded).any())
-
-
-def _spaced_places(blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = blank[:-4] & ~blank[1:-3] & blank[2:-2] & ~blank[3:-1] & blank[4:]
+    found: NDArray[np.bool_] = padded[:-4] & ~padded[1:-3] & padded[2:-2]
+    found &= ~padded[3:-1] & padded[4:]
     return found
 
 
@@ -363,11 +363,12 @@ class _Work:
             blank = np.frombuffer(self.text.encode(), np.uint8) <= _ASCII_BLANK
         else:
             blank = self.kinds & BLANK != 0
-        if not _has_spaced_letters(blank):
+        pairs = np.flatnonzero(_thin_pairs(blank))
+        if not len(pairs):
             return
         keep = np.ones(len(self.points), bool)
         count = 0
-        for first, last in self._runs_of_singles():
+        for first, last in self._runs_of_singles(pairs):
             for found in _SPACED.finditer(self.text[first:last]):
                 spans = _spaced_words(found[0])
                 count += len(spans)
@@ -378,8 +379,13 @@ class _Work:
             self._count("spaced_letters", count)
             self._drop(keep)
 
-    def _runs_of_singles(self) -> list[tuple[int, int]]:
-        """Return where enough single characters, with or without signs behind them, follow."""
+    def _runs_of_singles(self, pairs: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Return where enough single characters, with or without signs behind them, follow.
+
+        Args:
+            pairs: Where two without signs, and a blank between them, begin; one has to be among
+                those of a run.
+        """
         shown = self.kinds & BLANK == 0
         edges = np.flatnonzero(np.diff(np.concatenate((_FALSE, shown, _FALSE))))
         starts, ends = edges[::2], edges[1::2]
@@ -387,8 +393,10 @@ class _Work:
         single = (letters[ends] - letters[starts] <= 1) & (ends - starts <= _LONGEST_SINGLE)
         turns = np.flatnonzero(np.diff(np.concatenate((_FALSE, single, _FALSE))))
         firsts, lasts = turns[::2], turns[1::2] - 1
+        begins, stops = starts[firsts], ends[lasts]
         many = lasts - firsts >= _LEAST_SPACED_LETTERS - 1
-        return list(zip(starts[firsts[many]].tolist(), ends[lasts[many]].tolist(), strict=True))
+        many &= np.searchsorted(pairs, begins) < np.searchsorted(pairs, stops - 2)
+        return list(zip(begins[many].tolist(), stops[many].tolist(), strict=True))
 
     def join_broken_words(self) -> None:
         """Join words that were broken at the end of a line, with a hyphen."""
@@ -571,7 +579,7 @@ def kind_table() -> NDArray[np.uint8]:
     for bit, ranges in ((IGNORED, _IGNORABLE), (IS_MARK, _MARK_BLOCKS)):
         for first, last in ranges:
             table[first : last + 1] |= bit
-    blanks = np.array([ord(c) for c in map(chr, range(0x3001)) if c.isspace()])
-    table[blanks] |= BLANK
+    blanks = [ord(c) for c in map(chr, range(0x3001)) if c.isspace() or c <= " "]
+    table[np.array(blanks)] |= BLANK
     table.flags.writeable = False
     return table

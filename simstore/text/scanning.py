@@ -14,13 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.text.characters import class_table
+from simstore.text.disguise_scan import MAY_FOLD
 from simstore.text.disguises import fold_disguises, kind_table
 from simstore.text.forms import NO_TABLES, FormTables, form_tables
 from simstore.text.normalization import Normalization
 from simstore.text.scan_kernels import (
     DEPENDS,
     IS_INDEXED,
-    MAY_FOLD,
     SCAN,
     STATE_SIZE,
     TERMS,

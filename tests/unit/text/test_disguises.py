@@ -166,9 +166,18 @@ def test_of_many_texts_those_with_something_to_fold_are_found() -> None:
         "more – words",
         "x y",
         "",
+        "many plain words, " * 100 + "l, e t   t e r",
+        "- - - - - -   | | | | |",
+        "Signed-\nOff, and so-\n called",
     ]
     found = texts_to_fold(*joined([text.encode() for text in texts]))
-    assert found.tolist() == [1, 3, 4]
+    assert found.tolist() == [1, 3, 4, 8, 10]
+
+
+def test_letters_far_from_single_characters_are_not_joined_for_their_sake() -> None:
+    apart = "a,  b,  c,  d,  e,\n"
+    assert fold_disguises(apart).text == fold_disguises(f"{apart} and x y ").text[: len(apart)]
+    assert fold_disguises("a b c d e   f").counts.spaced_letters > 0
 
 
 @pytest.mark.parametrize(
