@@ -56,6 +56,12 @@ _MARK = re.compile(f"[{_MARKS}]")
 _MARK_HEAP = re.compile(f"[{_MARKS}]{{4,}}")
 # Lines through, under or over a letter: they form no letter of an orthography, but for one.
 _MARK_LINE = re.compile("[\u0305\u0332-\u0338\u033f\u20d0-\u20f0\ufe20-\ufe2f]+")
+# Marks with which orthographies, transcriptions and dictionaries write letters that are no single
+# character: Yoruba, Lithuanian, stress in Russian, Sanskrit.
+_COMMON_MARKS = frozenset(
+    "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u030f\u0310\u0311\u0323"
+    "\u0324\u0325\u0326\u0327\u0328\u032d\u032e\u0330\u0331"
+)
 # A line end behind a soft hyphen, or behind a hyphen between small letters of one word.
 _SOFT_BREAK = re.compile(r"\u00ad\r?\n[ \t]*")
 _HYPHEN_BREAK = re.compile(r"[-\u2010]\r?\n[ \t]*")
@@ -70,6 +76,8 @@ _LONGEST_SINGLE = 3
 _LEAST_MIXED, _LEAST_MARKS = 3, 2
 # How many words away those may be that tell the script of one.
 _FAR = 8
+# How many words away those may be whose marks tell of others.
+_NEAR = 4
 # Scripts where a blank of no width parts words: Thai to Myanmar, Khmer.
 _UNSPACED = ((0xE00, 0x109F), (0x1780, 0x17FF))
 _ASCII_BLANK = ord(" ")
@@ -92,6 +100,9 @@ KNOWN_DISGUISES = (
     "fr\u200bee che\u0430p w\u0456re p\u0440\u0438vet \u0441o\u0441o\u043d \u03b1bout g\u0261ag "
     "w\u0336i\u0336d\u0336e z\u0301\u0300\u0302\u0303\u0304o\u034fo &eacute;t&#233; "
     "\u202eback\u202c the \u0430 \u0441\u043e end",
+    "t\u0309o\u0312w\u0313n\u0301s\u0315 \u00e9\u0301t\u0346\u00e9 a\u0301 o\u0313n\u033a m\u0305 "
+    "k\u0323\u0300 w\u0326r\u034de\u0344 \u1ecd\u0300r\u1ecd\u0300 \u043c\u0438\u0301\u0440 "
+    "a\u0301 plain",
     "t h e   l e t t e r s   a r e   a p a r t , and a bro-\nken word ends co\u00ad\noperation.",
     "乾隆年間乾旱，麵條鐘錶，頭髮發現，皇后之後，著作看著，臺灣台風颱風，里程裏面，"
     "爲爲為線綫，羣眾床牀。",
@@ -245,7 +256,7 @@ class _Work:
 
     def _count(self, name: str, count: int) -> None:
         if count:
-            self._counts[name] = self._counts.get(name, 0) + count
+            self._counts[name] = self._counts.get(name, 0) + int(count)
 
     def _replace(self, edits: Iterable[tuple[int, int, str]]) -> None:
         """Put texts in the place of spans, in order, each not longer than its span.
@@ -335,21 +346,31 @@ class _Work:
         self._count("stacked_marks", count)
 
     def _marked_words(self) -> Iterable[tuple[int, int, str]]:
-        """Yield without their marks the words with marks that compose with no letter.
+        """Yield, without their marks, the words whose marks no orthography has, and those among.
 
-        Two of them, or one beside two others.
+        Letters that were given with a mark as one character keep it: ``é`` is no ``e`` with one.
         """
-        marks = self.kinds & IS_MARK != 0
         starts, ends = self._words()
-        if not len(starts):
+        sums = np.concatenate(([0], np.cumsum(self.kinds & IS_MARK != 0)))
+        given = sums[ends] - sums[starts]
+        marked = np.flatnonzero(given)
+        odd = np.zeros(len(starts), bool)
+        memory: dict[str, bool] = {}
+        for word, count in zip(marked.tolist(), given[marked].tolist(), strict=True):
+            text = self.text[starts[word] : ends[word]]
+            if text not in memory:
+                memory[text] = _has_odd_marks(text, count)
+            odd[word] = memory[text]
+        if not odd.any():
             return
-        sums = np.concatenate(([0], np.cumsum(marks)))
-        several = np.flatnonzero(sums[ends] - sums[starts] >= _LEAST_MARKS)
-        for start, end in zip(starts[several].tolist(), ends[several].tolist(), strict=True):
-            word = unicodedata.normalize("NFC", self.text[start:end])
-            left = len(_MARK.findall(word))
-            if left >= _LEAST_MARKS or (left and marks[start:end].sum() > _LEAST_MARKS):
-                yield start, end, "".join(map(_base, word))
+        odd_sums = np.concatenate(([0], np.cumsum(odd)))
+        places = np.arange(len(starts))
+        first, last = np.maximum(places - _NEAR, 0), np.minimum(places + _NEAR + 1, len(starts))
+        # Of the words around, at least half.
+        among = 2 * (odd_sums[last] - odd_sums[first]) >= np.maximum(last - first - 1, 1)
+        for word in np.flatnonzero(odd | (among & (given > 0))).tolist():
+            start, end = int(starts[word]), int(ends[word])
+            yield start, end, _MARK.sub("", self.text[start:end])
 
     def _words(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return first and last place (exclusive) of each word of a script with blanks."""
@@ -463,12 +484,20 @@ class _Work:
             self._replace((int(starts[w]), int(ends[w]), new) for w, new in sorted(edits.items()))
 
 
-def _base(character: str) -> str:
-    """Return a character without marks of Latin, Greek and Cyrillic letters."""
-    if _MARK.match(character):
-        return ""
-    parts = unicodedata.normalize("NFD", character)
-    return parts[0] if len(parts) > 1 and all(map(_MARK.match, parts[1:])) else character
+def _has_odd_marks(word: str, given: int) -> bool:
+    """Return whether a word has marks that no orthography puts there.
+
+    They compose with no letter, and are rare or second ones. Two of them, or one of three marks.
+
+    Args:
+        word: The word.
+        given: How many marks it has.
+    """
+    odd = standing = 0
+    for character in unicodedata.normalize("NFC", word):
+        standing = standing + 1 if _MARK.match(character) else 0
+        odd += standing > 1 or (standing == 1 and character not in _COMMON_MARKS)
+    return odd >= _LEAST_MARKS or (odd > 0 and given > _LEAST_MARKS)
 
 
 def _spaced_words(text: str) -> list[tuple[int, int]]:
