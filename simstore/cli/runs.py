@@ -12,10 +12,14 @@ from simstore.cli.results import limited, print_items
 
 _COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "removed",
+    "passed over",
 )  # fmt: skip
+# Sources of a run that are shown by name; of more, the first.
+_NAMED = 3
 # What a narrow terminal can do without.
 _DROP = (
     "duplicates",
+    "passed over",
     "unchanged",
     "of",
     "flagged",
@@ -50,7 +54,7 @@ def runs(limit: int, output_format: str) -> None:
             time_text(run["started_at"]),
             _took(run),
             run["state"],
-            *(run.get(name) for name in _COUNTS),
+            *(run.get(name.replace(" ", "_")) for name in _COUNTS),
             _what(run),
         ),
         record=lambda run: run,
@@ -71,4 +75,7 @@ def _what(run: Mapping[str, Any]) -> str:
     if run.get("not_seen_since") is not None:
         collection = "" if run["collection"] is None else f", collection {run['collection']}"
         return f"last seen before {time_text(run['not_seen_since'])}{collection}"
-    return " ".join(run["sources"][:3]) + (" ..." if len(run["sources"]) > 3 else "")
+    names = run["sources"]
+    if len(names) <= _NAMED:
+        return " ".join(names)
+    return f"{names[0]} and {len(names) - 1:,} more"

@@ -225,7 +225,8 @@ class IngestSummary(Shown):
     ``identical_texts`` counts documents that were added, updated or flagged and whose very text is
     stored under another key too: exact copies, no near-duplicates.
     ``orphaned`` counts the keys that were skipped because of documents
-    which this run removed or changed, ``passed_over`` the parts of sources that shall be none,
+    which this run removed or changed, ``passed_over`` the files, and the parts of sources, that
+    are no documents,
     ``undecodable`` the documents with bytes that could not be read in their encoding, ``detected``
     those whose encoding was detected, by its name,
     ``unflagged`` the documents that were flagged because of such which changed, and are originals
