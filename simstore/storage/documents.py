@@ -410,7 +410,7 @@ def keys_beginning(connection: Connection, beginning: str, limit: int) -> list[s
 
 def values_beginning(connection: Connection, name: str, beginning: str, limit: int) -> list[str]:
     """Return values of a column of text that begin so, in order, of the first documents."""
-    some = select(document.c[name].label("value")).limit(_SOME_DOCUMENTS).subquery()
-    found = connection.execute(select(some.c.value).distinct()).scalars()
+    some = select(document.c[name]).limit(_SOME_DOCUMENTS).subquery()
+    found = connection.execute(select(some.c[name]).distinct()).scalars()
     names = sorted(name for name in found if name is not None and name.startswith(beginning))
     return names[:limit]
