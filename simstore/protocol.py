@@ -339,6 +339,7 @@ class StoreProtocol(Protocol):
         *,
         record: bool = False,
         require_fresh: bool = False,
+        threads: int | None = 1,
         on_progress: BytesRead | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
         **keywords: Unpack[QueryKeywords],
@@ -356,6 +357,9 @@ class StoreProtocol(Protocol):
         self,
         papers: SamplesGiven,
         options: CheckOptions | None = None,
+        *,
+        threads: int | None = 1,
+        on_step: Callable[[], None] | None = None,
         **keywords: Unpack[CheckKeywords],
     ) -> Stream[CheckedPaper]: ...
     @overload
@@ -364,6 +368,8 @@ class StoreProtocol(Protocol):
         papers: Files,
         options: CheckOptions | None = None,
         *,
+        threads: int | None = 1,
+        on_step: Callable[[], None] | None = None,
         on_progress: BytesRead | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
         **keywords: Unpack[CheckKeywords],

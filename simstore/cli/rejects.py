@@ -122,6 +122,6 @@ def clear(yes: bool, output_format: str) -> None:
     """
     with open_store() as store:
         if count := len(store.rejects.list()):
-            confirm(f"{count:,} rejected records would be forgotten", yes=yes)
+            confirm(f"all rejected records would be forgotten: {count:,}", yes=yes)
             count = store.rejects.clear()
     print_summary({"forgotten": count}, f"{count:,} forgotten", output_format)
