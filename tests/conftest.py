@@ -42,7 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure() -> None:
-    """Hear SIGINT, as the commands under test are to: what a script begins with ``&`` ignores it."""
+    """Hear SIGINT, as commands under test do: what a script begins with ``&`` ignores it."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -79,7 +79,12 @@ def show_reject(number: int, output_format: str) -> None:
 )
 @reading_options
 @history_options
-@option("--collection", "Collection of documents that name none.", metavar="NAME")
+@option(
+    "--collection",
+    "Collection of documents that name none.",
+    metavar="NAME",
+    shell_complete=completed("collection"),
+)
 @format_option()
 @common_options
 def retry(
@@ -122,6 +127,6 @@ def clear(yes: bool, output_format: str) -> None:
     """
     with open_store() as store:
         if count := len(store.rejects.list()):
-            confirm(f"{count:,} rejected records would be forgotten", yes=yes)
+            confirm(f"all rejected records would be forgotten: {count:,}", yes=yes)
             count = store.rejects.clear()
     print_summary({"forgotten": count}, f"{count:,} forgotten", output_format)

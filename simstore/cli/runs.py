@@ -9,13 +9,18 @@ from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import clock_text, time_text
 from simstore.cli.parameters import command, count
 from simstore.cli.results import limited, print_items
+from simstore.model.documents import FILTERS
 
 _COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "removed",
+    "passed over",
 )  # fmt: skip
+# Sources of a run that are shown by name; of more, the first.
+_NAMED = 3
 # What a narrow terminal can do without.
 _DROP = (
     "duplicates",
+    "passed over",
     "unchanged",
     "of",
     "flagged",
@@ -50,7 +55,7 @@ def runs(limit: int, output_format: str) -> None:
             time_text(run["started_at"]),
             _took(run),
             run["state"],
-            *(run.get(name) for name in _COUNTS),
+            *(run.get(name.replace(" ", "_")) for name in _COUNTS),
             _what(run),
         ),
         record=lambda run: run,
@@ -66,9 +71,13 @@ def _took(run: Mapping[str, Any]) -> str:
 
 
 def _what(run: Mapping[str, Any]) -> str:
-    """Return what a run was of: sources, or a time and a collection."""
+    """Return what a run was of: sources, or a time and the documents it kept to."""
     # A server of an older version does not tell of removals.
     if run.get("not_seen_since") is not None:
-        collection = "" if run["collection"] is None else f", collection {run['collection']}"
-        return f"last seen before {time_text(run['not_seen_since'])}{collection}"
-    return " ".join(run["sources"][:3]) + (" ..." if len(run["sources"]) > 3 else "")
+        values = ((name, run.get(name)) for name in FILTERS)
+        of = "".join(f", {name} {value}" for name, value in values if value is not None)
+        return f"last seen before {time_text(run['not_seen_since'])}{of}"
+    names = run["sources"]
+    if len(names) <= _NAMED:
+        return " ".join(names)
+    return f"{names[0]} and {len(names) - 1:,} more"

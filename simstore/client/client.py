@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
-
 from simstore.client.documents import DocumentRequests
 from simstore.client.namespaces import (
     RemoteClusters,
@@ -34,57 +32,57 @@ class Client(QueryRequests, DocumentRequests):
     serve raises NotServed. Threads may share a client.
     """
 
-    @cached_property
+    @property
     def clusters(self) -> RemoteClusters:
         """Clusters of near-duplicates."""
         return RemoteClusters(self)
 
-    @cached_property
+    @property
     def duplicates(self) -> RemoteDuplicates:
         """Duplicates that ingests found."""
         return RemoteDuplicates(self)
 
-    @cached_property
+    @property
     def filters(self) -> RemoteFilters:
         """Filters of known keys and texts."""
         return RemoteFilters(self)
 
-    @cached_property
+    @property
     def maintenance(self) -> RemoteMaintenance:
         """Backups of a store, and its scheme."""
         return RemoteMaintenance(self)
 
-    @cached_property
+    @property
     def rejects(self) -> RemoteRejects:
         """Records that could not be stored."""
         return RemoteRejects(self)
 
-    @cached_property
+    @property
     def runs(self) -> RemoteRuns:
         """Recorded runs."""
         return RemoteRuns(self)
 
-    @cached_property
+    @property
     def evaluate(self) -> RemoteEvaluate:
         """Evaluation against labels: not served."""
         return RemoteEvaluate(self)
 
-    @cached_property
+    @property
     def fingerprints(self) -> RemoteFingerprints:
         """Fingerprints by their values: not served."""
         return RemoteFingerprints(self)
 
-    @cached_property
+    @property
     def passages(self) -> RemotePassages:
         """The passage index: not served."""
         return RemotePassages(self)
 
-    @cached_property
+    @property
     def tokens(self) -> RemoteTokens:
         """Tokens for the server: not served."""
         return RemoteTokens(self)
 
-    @cached_property
+    @property
     def vocabulary(self) -> RemoteVocabulary:
         """The features of all documents: not served."""
         return RemoteVocabulary(self)

@@ -64,6 +64,7 @@ class QueryRequests(IngestRequests):
         *,
         record: bool = False,
         require_fresh: bool = False,
+        threads: int | None = 1,  # noqa: ARG002 - the server has its own
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
         **keywords: Unpack[QueryKeywords],
@@ -77,6 +78,7 @@ class QueryRequests(IngestRequests):
             options: How to look.
             record: Not over a server: it keeps no runs.
             require_fresh: Not over a server: it refreshes by itself.
+            threads: Not used: the server has processors of its own.
             on_progress: Of files: called with bytes read, and bytes in all where that is known.
             on_ignored: Of files: called for each part that is no document and shall be none.
 
@@ -122,6 +124,9 @@ class QueryRequests(IngestRequests):
         self,
         papers: SamplesGiven,
         options: CheckOptions | None = None,
+        *,
+        threads: int | None = 1,
+        on_step: Callable[[], None] | None = None,
         **keywords: Unpack[CheckKeywords],
     ) -> Stream[CheckedPaper]: ...
     @overload
@@ -130,6 +135,8 @@ class QueryRequests(IngestRequests):
         papers: Files,
         options: CheckOptions | None = None,
         *,
+        threads: int | None = 1,
+        on_step: Callable[[], None] | None = None,
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
         **keywords: Unpack[CheckKeywords],
@@ -140,6 +147,8 @@ class QueryRequests(IngestRequests):
         papers: SamplesGiven | Files,
         options: CheckOptions | None = None,
         *,
+        threads: int | None = 1,  # noqa: ARG002 - the server has its own
+        on_step: Callable[[], None] | None = None,
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
         **keywords: Unpack[CheckKeywords],
@@ -149,6 +158,8 @@ class QueryRequests(IngestRequests):
         Args:
             papers: The papers, or files.
             options: How to check them.
+            threads: Not used: the server has processors of its own.
+            on_step: Called before each paper is sent; what it raises ends the check.
             on_progress: Of files: called with bytes read, and bytes in all where that is known.
             on_ignored: Of files: called for each part that is no document and shall be none.
 
@@ -158,11 +169,12 @@ class QueryRequests(IngestRequests):
         chosen = with_keywords("check_many", CheckOptions, options, keywords)
         if not isinstance(papers, Files):
             return Stream(
-                (self._checked(paper, chosen) for paper in samples_given(papers)), of=CheckedPaper
+                (self._checked(paper, chosen, on_step) for paper in samples_given(papers)),
+                of=CheckedPaper,
             )
         sources, _ = open_sources(papers.names, self._read_options(papers.read))
         found = (
-            self._checked(record, chosen) if isinstance(record, Document) else record
+            self._checked(record, chosen, on_step) if isinstance(record, Document) else record
             for record in samples_of(sources, on_ignored)
         )
         return Stream(told_of(found, sources, on_progress), of=CheckedPaper)
@@ -229,7 +241,11 @@ class QueryRequests(IngestRequests):
             run = replace(run, samples=read)
         return [run]
 
-    def _checked(self, paper: Document, options: CheckOptions) -> CheckedPaper:
+    def _checked(
+        self, paper: Document, options: CheckOptions, on_step: Callable[[], None] | None = None
+    ) -> CheckedPaper:
+        if on_step is not None:
+            on_step()
         given = {"papers": [to_wire_sample(paper)], "options": to_wire(options)}
         papers = self._member(self._post("/v1/check", given), "papers")
         (found,) = self._as(list[CheckedPaper], papers)

@@ -31,6 +31,8 @@ class Evaluate(Namespace):
         >>> found = store.evaluate.run(Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")]))
         >>> found.pair_count
         1
+        >>> [(one.reason, one.pair_count) for one in found.mistakes.classes if one.pair_count]
+        []
 
         Args:
             labels: What is near-duplicate of what.
@@ -44,6 +46,7 @@ class Evaluate(Namespace):
             candidate_radius: Radius, bits, of what is verified; None: the default.
             part: ``tuning`` or ``test``: every second group; ``none``: all.
             older_methods: I-Match and counting Bloom filters too.
+            mistakes_of: Method of whose clusters the mistakes are explained; None: ``verified``.
 
         Raises:
             NotFound: No document of the store is labelled.

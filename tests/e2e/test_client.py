@@ -175,6 +175,19 @@ def test_a_check_finds_a_copied_passage(shelf: Held) -> None:
     assert paper.copies[0].source_text.strip() in LAMP
 
 
+def test_what_a_step_raises_ends_a_check(shelf: Held) -> None:
+    steps: list[None] = []
+    papers = [("one", f"{LAMP} one."), ("two", f"{LAMP} two.")]
+    assert len(list(shelf.check_many(papers, on_step=lambda: steps.append(None), threads=2))) == 2
+    assert len(steps) >= 2
+
+    def stop() -> None:
+        raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        list(shelf.check_many(papers, on_step=stop))
+
+
 def test_texts_are_compared(shelf: Held) -> None:
     options = CompareOptions(units="words", shingle=3, bits=(64,))
     found = shelf.compare("lamp", Document("draft", NEARLY), options)

@@ -48,8 +48,13 @@ def source(tmp_path: Path) -> Path:
 
 
 def fill(path: Path, source: Path, scheme: str = "web") -> None:
+    """Make a store with documents, a recorded query and, beside the source, a record rejected."""
+    unreadable = source.with_name("unreadable.jsonl")
+    unreadable.write_text("{no record}\n")
     with Store.create(path, scheme=SchemeChoice(scheme)) as store:
         store.ingest([str(source)])
+        store.ingest([str(unreadable)])
+        assert len(store.rejects.list()) == 1
         store.query_many(Files(str(source)), record=True)
 
 
@@ -87,6 +92,7 @@ def test_query_on_a_read_only_disk_answers_and_says_that_it_is_not_recorded(
         ["vocabulary", "policy", "frozen"],
         ["reindex"],
         ["compact"],
+        ["rejects", "clear", "--yes"],
         ["expire", "--not-seen-since", "2100-01-01", "--yes"],
     ],
     ids=lambda words: "-".join(words[:2]),

@@ -1,4 +1,4 @@
-"""A store and a client where their protocol is asked for; mypy holds them against it."""
+"""A store and a client where their protocol is asked for; type checkers hold them against it."""
 
 from __future__ import annotations
 

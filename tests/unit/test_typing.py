@@ -68,8 +68,9 @@ def test_programs_of_users_are_typed(checker: Any) -> None:
 
 
 @types
-def test_a_store_and_a_client_are_what_their_protocol_says() -> None:
-    assert mypy("protocol_programs.py") == set()
+@pytest.mark.parametrize("checker", [mypy, basedpyright])
+def test_a_store_and_a_client_are_what_their_protocol_says(checker: Any) -> None:
+    assert checker("protocol_programs.py") == set()
 
 
 @types

@@ -15,7 +15,7 @@ from simstore.fingerprint.imatch import SIGNATURE_BYTES, in_lexicon, signatures_
 from simstore.fingerprint.minhash import VALUES, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import word_count
-from simstore.model import Progress
+from simstore.model import FILTERS, Progress
 from simstore.search.agreement import NO_DISTANCE, ScoredPairs, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import colliding_pairs, pairs_of_columns
@@ -37,7 +37,6 @@ from simstore.text.decoding import exact_text
 
 # Pairs whose sketches are compared at a time.
 _BLOCK_PAIRS = 1 << 16
-_COLLECTION = "collection"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,7 +104,7 @@ def read_documents(
         for row in rows:
             reading.keys.append(exact_text(row.key))
             for name, values in reading.fields.items():
-                value = row.collection if name == _COLLECTION else (row.metadata or {}).get(name)
+                value = getattr(row, name) if name in FILTERS else (row.metadata or {}).get(name)
                 values.append(None if value is None else str(value))
         if snapshot.settings.text_kept:
             texts = feature_counts.whole_texts(snapshot, ids)
@@ -218,9 +217,9 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
         first=first,
         second=second,
         labelled=np.isin(codes, scope.truth, assume_unique=True),
-        distance=_distances(held, first, second),
+        distance=distances_of(held, first, second),
         in_band=np.isin(codes, in_band, assume_unique=True),
-        estimate=_estimates(held, first, second),
+        estimate=estimates_of(held, first, second),
         resemblance=resemblance,
         likeness=likeness,
         cosine=cosine,
@@ -229,17 +228,19 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
     )
 
 
-def _distances(
+def distances_of(
     held: StoredDocuments, first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.int64]:
+    """Return the Hamming distance of pairs of documents; NO_DISTANCE without fingerprints."""
     bits = np.bitwise_count(held.words[first] ^ held.words[second]).sum(axis=1, dtype=np.int64)
     known = held.fingerprinted[first] & held.fingerprinted[second]
     return np.where(known, bits, NO_DISTANCE)
 
 
-def _estimates(
+def estimates_of(
     held: StoredDocuments, first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.float64]:
+    """Return the resemblance of pairs of documents as their sketches estimate it."""
     result = np.zeros(len(first), np.float64)
     for start in range(0, len(first), _BLOCK_PAIRS):
         part = slice(start, start + _BLOCK_PAIRS)

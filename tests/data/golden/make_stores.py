@@ -81,9 +81,9 @@ DISGUISED = [
     ("thai", "ทะเลสงบเงียบในยามรุ่งอรุณ " * 12),
 ]  # fmt: skip
 PAPER = (
-    "What follows is not mine. Once there was a clockm\u0430ker who could not sl\u200beep, for every "
-    "clock struck its own hour. 天地玄黃宇宙洪荒日月盈昃辰宿列張寒來暑往秋收冬藏。The harbour was "
-    "quiet at dawn, and the last boats went out with the tide."
+    "What follows is not mine. Once there was a clockm\u0430ker who could not sl\u200beep, for "
+    "every clock struck its own hour. 天地玄黃宇宙洪荒日月盈昃辰宿列張寒來暑往秋收冬藏。"
+    "The harbour was quiet at dawn, and the last boats went out with the tide."
 )
 SAMPLES = [
     ["asked-harbour", "The harbour was quiet at dusk, and the first boats came in with the tide."],

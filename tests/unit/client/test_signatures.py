@@ -27,13 +27,11 @@ NOT_SERVED = {
 # What a server sees to by itself, or is asked for page by page.
 LEFT_OUT = {
     "add": {"refresh"},
-    "check_many": {"on_step", "threads"},
     "clusters.list": {"after"},
     "clusters.merges": {"after"},
     "duplicates.list": {"after"},
     "duplicates.story": {"on_step"},
     "list": {"after"},
-    "query_many": {"threads"},
     "rejects.list": {"after"},
     "remove": {"refresh", "on_refresh"},
 }
@@ -51,7 +49,7 @@ def methods_of(kind: type) -> dict[str, Any]:
     found = {}
     for name, value in inspect.getmembers(kind):
         if name in NAMESPACES:
-            space = value if isinstance(value, type) else get_type_hints(value.func)["return"]
+            space = value if isinstance(value, type) else get_type_hints(value.fget)["return"]
             members = inspect.getmembers(space, callable)
             paths = inspect.getmembers(space, lambda one: isinstance(one, property))
             found |= {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 import tracemalloc
 from pathlib import Path
@@ -372,6 +373,17 @@ def test_pack_by_another_process_while_packing_by_a_layout_is_told(tmp_path: Pat
         assert store.maintenance.fsck() == []
 
 
+def _packing_peak(store: Store) -> int:
+    """Return the most bytes that a packing holds; threads of earlier tests may add to them."""
+    gc.collect()
+    tracemalloc.start()
+    try:
+        pack_sketches.pack(store._opened, "minhash")
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
 def test_packing_holds_no_more_of_a_larger_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -383,10 +395,5 @@ def test_packing_holds_no_more_of_a_larger_store(
         for first, end in ((0, 1_100), (1_100, 3_300)):
             store.add_many((f"d{number}", text_of(4 * number)) for number in range(first, end))
             pack_sketches.pack(store._opened, "minhash")
-            tracemalloc.start()
-            try:
-                pack_sketches.pack(store._opened, "minhash")
-                peaks.append(tracemalloc.get_traced_memory()[1])
-            finally:
-                tracemalloc.stop()
+            peaks.append(min(_packing_peak(store) for _ in range(2)))
     assert peaks[1] < 1.2 * peaks[0]
