@@ -12,7 +12,7 @@ import numpy as np
 
 from simstore.compiled import Kernel
 from simstore.text.characters import CHARACTER, SEPARATOR, WORD
-from simstore.text.disguises import BLANK, IGNORED, IS_MARK, LATIN, LETTER_BITS, LIKE_LATIN
+from simstore.text.disguises import _FAR, BLANK, IGNORED, IS_MARK, LATIN, LETTER_BITS, LIKE_LATIN
 from simstore.text.scan_kernels import WINDOWS, code_point
 
 _SEPARATOR, _WORD, _CHARACTER = int(SEPARATOR), int(WORD), int(CHARACTER)
@@ -171,7 +171,11 @@ def _may_fold_one(windows: Any, start: Any, end: Any, kinds: Any, classes: Any) 
     """Return whether something in a text may be folded; False: it is certain that nothing is."""
     place = start
     latin: Any = False
-    alike: Any = False
+    alike: Any = False  # a word of look-alikes may stand between Latin words
+    pending: Any = False  # one may, if no word of another script follows
+    waited = 0  # words since that one
+    foreign: Any = False  # the last word of a known script was not Latin
+    far = 0  # words since that one
     while place < end:
         # The first word has no blank before it.
         if place > start:
@@ -179,7 +183,15 @@ def _may_fold_one(windows: Any, start: Any, end: Any, kinds: Any, classes: Any) 
             plain = _plain_end(windows, place - 1, end)
             if plain >= end:
                 break
-            place = _run_start(windows, max(place, plain), start)
+            begin = _run_start(windows, max(place, plain), start)
+            if begin > place and (pending or foreign):
+                if _has_latin(windows, place, begin):
+                    alike |= pending
+                    pending = False
+                    foreign = False
+                far += begin - place
+                waited += begin - place
+            place = begin
         scripts = _NO_BITS
         unlike: Any = False
         length = 0  # characters since the last blank
@@ -204,6 +216,9 @@ def _may_fold_one(windows: Any, start: Any, end: Any, kinds: Any, classes: Any) 
             if kind & _DROPPED_BITS:
                 return True
             if found == _WORD:
+                if before != _WORD:
+                    far += 1
+                    waited += 1
                 bits = kind & _SCRIPT_BITS
                 scripts |= bits
                 unlike |= bits > _LATIN_BIT and not kind & _LIKE_BIT
@@ -211,9 +226,20 @@ def _may_fold_one(windows: Any, start: Any, end: Any, kinds: Any, classes: Any) 
                 if scripts > _LATIN_BIT:
                     if scripts & (scripts - np.uint8(1)):
                         return True
-                    alike |= not unlike
+                    if unlike:
+                        alike |= pending and waited > _FAR
+                        pending = False
+                        foreign = True
+                        far = 0
+                    elif not foreign or far > _FAR:
+                        if not pending:
+                            waited = 0
+                        pending = True
                 else:
                     latin = True
+                    alike |= pending
+                    pending = False
+                    foreign = False
                 scripts = _NO_BITS
                 unlike = False
             if kind & _BLANK_BIT:
@@ -256,7 +282,7 @@ def _may_fold_one(windows: Any, start: Any, end: Any, kinds: Any, classes: Any) 
                 ):
                     return True
             before = found
-    return alike and (latin or _has_latin(windows, start, end))
+    return (alike or pending) and (latin or _has_latin(windows, start, end))
 
 
 def _may_fold(windows: Any, starts: Any, ends: Any, kinds: Any, classes: Any) -> Any:

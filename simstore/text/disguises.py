@@ -181,7 +181,20 @@ def fold_disguises(text: str) -> FoldedText:
     """
     if text.isascii() and not _may_fold_ascii(text):
         return FoldedText(text, NOTHING)
-    work = _Work(text)
+    return _folded(_Work(text, located=True)).result()
+
+
+def without_disguises(text: str) -> str:
+    r"""Return a text without its disguises, without saying where they were: that is quicker.
+
+    Example:
+        >>> without_disguises("fr\u200bee &amp; ch\u0435\u0430p")
+        'free & cheap'
+    """
+    return text if text.isascii() and not _may_fold_ascii(text) else _folded(_Work(text)).text
+
+
+def _folded(work: _Work) -> _Work:
     work.decode_entities()
     if work.has(IGNORED):
         work.drop_ignorable()
@@ -191,7 +204,7 @@ def fold_disguises(text: str) -> FoldedText:
     work.join_broken_words()
     if work.has(_FOREIGN | _CYRILLIC | _GREEK) and work.has(LATIN | _CYRILLIC | _GREEK):
         work.fold_lookalikes()
-    return work.result()
+    return work
 
 
 def _may_fold_ascii(text: str) -> bool:
@@ -217,16 +230,22 @@ def _thin_pairs(blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 class _Work:
-    """A text on its way: its code points, their kinds, and where each comes from."""
+    """A text on its way: its code points, their kinds, and where each comes from.
 
-    def __init__(self, text: str) -> None:
+    Args:
+        text: The text.
+        located: Whether it is kept where each code point comes from.
+    """
+
+    def __init__(self, text: str, *, located: bool = False) -> None:
         self._given = self.text = text
         self._counts: dict[str, int] = {}
         self._changed = False
         self._points: NDArray[np.uint32] | None = None
         self._kinds: NDArray[np.uint8] | None = None
         self._seen = 0
-        places = np.arange(len(text), dtype=np.int32)
+        self._located = located
+        places = np.arange(len(text) if located else 0, dtype=np.int32)
         self.starts, self.ends = places, places + np.int32(1)
 
     @property
@@ -263,6 +282,15 @@ class _Work:
 
         Where they are as long, each character keeps its place.
         """
+        if not self._located:
+            pieces, done = [], 0
+            for start, end, new in edits:
+                pieces += [self.text[done:start], new]
+                done = end
+            self.text = "".join((*pieces, self.text[done:]))
+            self._points = self._kinds = None
+            self._changed = True
+            return
         keep = np.ones(len(self.points), bool)
         points, starts, ends = self.points.copy(), self.starts.copy(), self.ends.copy()
         for start, end, new in edits:
@@ -282,7 +310,9 @@ class _Work:
         ends: NDArray[np.int32],
         keep: NDArray[np.bool_],
     ) -> None:
-        self._points, self.starts, self.ends = points[keep], starts[keep], ends[keep]
+        self._points = points[keep]
+        if self._located:
+            self.starts, self.ends = starts[keep], ends[keep]
         self.text = self._points.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
         self._kinds = None
         self._changed = True
@@ -423,19 +453,16 @@ class _Work:
         """Join words that were broken at the end of a line, with a hyphen."""
         if not _may_break_words(self.text):
             return
-        keep: NDArray[np.bool_] | None = None
-        count = 0
+        edits = []
         for found in _HYPHEN_BREAK.finditer(self.text):
             start, end = found.span()
             before, after = self.text[max(start - 2, 0) : start], self.text[end : end + 2]
             whole = len(before) == len(after) == 2 and (before + after).isalpha()
             if whole and before[1].islower() and after.islower():
-                keep = np.ones(len(self.text), bool) if keep is None else keep
-                keep[start:end] = False
-                count += 1
-        if keep is not None:
-            self._count("line_breaks", count)
-            self._drop(keep)
+                edits.append((start, end, ""))
+        if edits:
+            self._count("line_breaks", len(edits))
+            self._replace(edits)
 
     def fold_lookalikes(self) -> None:
         """Give words of mixed scripts the letters of one script, where all look like it."""
