@@ -52,7 +52,10 @@ class IngestRequests(Connection):
         min_resemblance: float | None = None,
         radius: int | None = None,
     ) -> Outcome:
-        """Add a document, or update the one with this key; as :meth:`simstore.Store.add`."""
+        """Add a document, or update the one with this key.
+
+        As :meth:`simstore.Store.add`.
+        """
         document = Document(
             key, text, title=title, collection=collection, metadata=metadata or {},
             seen_at=None if seen_at is None else time_given("seen_at", seen_at),
@@ -75,8 +78,8 @@ class IngestRequests(Connection):
     ) -> IngestSummary:
         """Add or update documents, in requests that are durable one by one.
 
-        As :meth:`simstore.Store.add_many`; a request has at most 500 documents. What is rejected
-        is counted and told of, and not kept by the server.
+        As :meth:`simstore.Store.add_many`; a request has at most 500 documents.
+        What is rejected is counted and told of, and not kept by the server.
         """
         from simstore.services.ingest.options import Observer, ingest_choice, watched
 
@@ -107,12 +110,13 @@ class IngestRequests(Connection):
         progress: bool = False,
         **keywords: Unpack[IngestFilesKeywords],
     ) -> IngestSummary:
-        """Ingest files, folders, patterns, or ``-`` for standard input, which are read here.
+        """Ingest files, folders, patterns or standard input, read here.
 
-        As :meth:`simstore.Store.ingest`. The server does not see sources: it knows of no
-        interruption, so each is read from its start, and what is stored already is unchanged; what
-        is rejected it does not keep. What concerns a store alone (threads, transactions,
-        refreshes) is the server's own.
+        As :meth:`simstore.Store.ingest`. The server does not see sources: it
+        knows of no interruption, so each is read from its start, and what is
+        stored already is unchanged; what is rejected it does not keep. What
+        concerns a store alone (threads, transactions, refreshes) is the
+        server's own.
 
         Raises:
             SourceNotFound: A name means nothing; then nothing is ingested.

@@ -47,7 +47,7 @@ class IngestRun(Shown):
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Self:
-        """Return the run that a row, or a server, tells of; what it tells besides is left out."""
+        """Return the run that a row, or a server, tells of."""
         given = _known(cls, record)
         return cls(**given | {"identical_texts": record["duplicates"]})
 
@@ -70,7 +70,8 @@ class RecordedQuery(Shown):
         radius: In bits.
         bits: Fingerprint length.
         options: The options of the query, as JSON values.
-        stale: Why the generation did not cover every document; None where it did.
+        stale: Why the generation did not cover every document; None where it
+            did.
     """
 
     run_id: int
@@ -88,7 +89,7 @@ class RecordedQuery(Shown):
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Self:
-        """Return the run that a row, or a server, tells of; what it tells besides is left out."""
+        """Return the run that a row, or a server, tells of."""
         return cls(**_known(cls, record))
 
     def record(self) -> dict[str, Any]:
