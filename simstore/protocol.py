@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack, overload
+from typing import TYPE_CHECKING, Literal, Protocol, Self, Unpack, overload
 
 if TYPE_CHECKING:
     from simstore.known_filter import KnownFilter
@@ -30,6 +30,8 @@ if TYPE_CHECKING:
         CompactSummary,
         Comparison,
         Document,
+        DocumentFilterKeywords,
+        DocumentKeywords,
         Duplicate,
         ExpireSummary,
         Finding,
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
         StoreVitals,
         Story,
         Stream,
+        Time,
         Token,
         VocabularyStatus,
         VocabularyTerm,
@@ -73,7 +76,6 @@ if TYPE_CHECKING:
     from simstore.services.export.export import ExportKeywords, ExportOptions, ExportSummary
     from simstore.services.fingerprints.fingerprint_store import Values
     from simstore.services.ingest.options import IngestFilesKeywords, IngestOptions, Observer
-    from simstore.sources.dates import Time
     from simstore.sources.documents import DocumentsGiven
     from simstore.sources.files import Files
     from simstore.sources.frames import SamplesGiven
@@ -280,15 +282,10 @@ class StoreProtocol(Protocol):
         key: str,
         text: str,
         *,
-        title: str | None = None,
-        collection: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        seen_at: Time | None = None,
-        published_at: Time | None = None,
-        links: Sequence[str] = (),
         on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
+        **said: Unpack[DocumentKeywords],
     ) -> Outcome: ...
     def add_many(
         self,
@@ -323,8 +320,8 @@ class StoreProtocol(Protocol):
         older_than: str | timedelta | None = None,
         *,
         not_seen_since: Time | None = None,
-        collection: str | None = None,
         dry_run: bool = False,
+        **wanted: Unpack[DocumentFilterKeywords],
     ) -> ExpireSummary: ...
     def query(
         self,
@@ -388,9 +385,9 @@ class StoreProtocol(Protocol):
     def list(
         self,
         *,
-        collection: str | None = None,
         limit: int | None = None,
         with_text: bool = True,
+        **wanted: Unpack[DocumentFilterKeywords],
     ) -> Stream[StoredDocument]: ...
     @overload
     def seen(self, key: str) -> Seen | None: ...

@@ -11,6 +11,7 @@ from simstore.cli.messages import log
 from simstore.cli.options import (
     RADIUS_DEFAULT,
     common_options,
+    document_filters,
     format_option,
     open_store,
     yes_option,
@@ -21,6 +22,7 @@ from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import print_record, print_rows, print_summary, write_blocks
 from simstore.cli.tables import print_table
 from simstore.errors import NotFound, ReadOnlyStore
+from simstore.model.documents import FILTERS
 from simstore.reports.lines import json_array
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from simstore.store import Store
 
 # Options that only clusters of the moment know.
-_OF_THE_MOMENT = ("min_likeness", "min_cosine", "radius", "exact_join", "collection")
+_OF_THE_MOMENT = ("min_likeness", "min_cosine", "radius", "exact_join", *FILTERS)
 _ACTIONS = ("status", "merges", "drop")
 
 
@@ -62,7 +64,7 @@ _ACTIONS = ("status", "merges", "drop")
     flag(
         "--once",
         "Clusters of the moment: store nothing. cluster_id is the place in the list. Each of "
-        "the next five options implies it.",
+        "the options that follow implies it.",
     ),
     option(
         "--min-likeness",
@@ -85,7 +87,7 @@ _ACTIONS = ("status", "merges", "drop")
         "Find every pair that reaches a threshold, not only what the channels find; needs the "
         "texts, and memory for the shingles and terms of all.",
     ),
-    option("--collection", "Only documents of this collection.", metavar="NAME"),
+    document_filters(),
 )
 @section(
     "Answer",

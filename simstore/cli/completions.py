@@ -12,6 +12,7 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 
 from simstore.cli.messages import DEFAULT_STORE, SERVER, STORE
 from simstore.errors import SimstoreError
+from simstore.model.documents import FILTERS
 
 if TYPE_CHECKING:
     from simstore.store import Store
@@ -60,8 +61,13 @@ def _keys(store: Store, beginning: str) -> Iterable[tuple[str, str | None]]:
     return ((key, None) for key in store.maintenance.completions("key", beginning, _MOST))
 
 
-def _collections(store: Store, beginning: str) -> Iterable[tuple[str, str | None]]:
-    return ((name, None) for name in store.maintenance.completions("collection", beginning, _MOST))
+def _values(name: str) -> Callable[[Store, str], Iterable[tuple[str, str | None]]]:
+    """Return the function that yields values of a column of documents."""
+
+    def values(store: Store, beginning: str) -> Iterable[tuple[str, str | None]]:
+        return ((one, None) for one in store.maintenance.completions(name, beginning, _MOST))
+
+    return values
 
 
 def _runs(store: Store, _beginning: str) -> Iterable[tuple[str, str | None]]:
@@ -78,7 +84,7 @@ def _tokens(store: Store, _beginning: str) -> Iterable[tuple[str, str | None]]:
 
 _ITEMS: dict[str, Callable[[Store, str], Iterable[tuple[str, str | None]]]] = {
     "key": _keys,
-    "collection": _collections,
+    **{name: _values(name) for name in FILTERS},
     "run": _runs,
     "reject": _rejects,
     "token": _tokens,

@@ -9,7 +9,13 @@ import click
 
 from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
 from simstore.cli.messages import log
-from simstore.cli.options import common_options, format_option, open_store
+from simstore.cli.options import (
+    common_options,
+    document_filters,
+    filters_of,
+    format_option,
+    open_store,
+)
 from simstore.cli.output import progress, time_text
 from simstore.cli.parameters import command, completed, count, flag, option
 from simstore.cli.remote import refuse_served, server_url
@@ -34,10 +40,10 @@ _COLUMNS = ("key", "fingerprint", "bytes", "tokens", "first seen", "duplicate of
 
 @command("list")
 @count("--limit", "Only the first N.")
-@option("--collection", "Only documents of this collection.", metavar="NAME")
+@document_filters()
 @format_option("keys")
 @common_options
-def list_documents(limit: int | None, collection: str | None, output_format: str) -> None:
+def list_documents(limit: int | None, output_format: str, **wanted: Any) -> None:
     """List the stored documents in order of ingest.
 
     Examples:
@@ -47,7 +53,7 @@ def list_documents(limit: int | None, collection: str | None, output_format: str
     """
     with open_store(read_only=True, served=True) as store:
         one_more = None if limit is None else limit + 1
-        found = store.list(collection=collection, limit=one_more, with_text=False)
+        found = store.list(limit=one_more, with_text=False, **filters_of(wanted))
         print_items(
             limited(found, limit, "documents"),
             output_format,

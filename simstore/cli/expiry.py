@@ -11,7 +11,14 @@ import click
 
 from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
 from simstore.cli.messages import log
-from simstore.cli.options import common_options, format_option, open_store, yes_option
+from simstore.cli.options import (
+    common_options,
+    document_filters,
+    filters_of,
+    format_option,
+    open_store,
+    yes_option,
+)
 from simstore.cli.output import confirm, progress, time_text
 from simstore.cli.parameters import command, completed, count, flag, option
 from simstore.cli.results import print_items, print_summary, write_blocks
@@ -29,7 +36,7 @@ _DIGEST_DIGITS = 32
 @command()
 @option("--not-seen-since", "Remove what was last seen before it (ISO 8601, UTC).", metavar="DATE")
 @option("--older-than", "Remove what was not seen for 30m, 12h, 90d or 8w.", metavar="AGE")
-@option("--collection", "Only documents of this collection.", metavar="NAME")
+@document_filters()
 @flag("--dry-run", "Count, and remove nothing.")
 @yes_option
 @count("--batch batch_documents", "Documents a transaction.  [default: 8,000]")
@@ -39,12 +46,12 @@ _DIGEST_DIGITS = 32
 def expire(
     not_seen_since: str | None,
     older_than: str | None,
-    collection: str | None,
     dry_run: bool,
     yes: bool,
     batch_documents: int | None,
     no_refresh: bool,
     output_format: str,
+    **given: Any,
 ) -> None:
     """Remove documents, and skipped duplicates, that were not seen since a time.
 
@@ -61,10 +68,11 @@ def expire(
         raise click.UsageError("give one of --not-seen-since and --older-than")
     since = None if not_seen_since is None else _seconds("--not-seen-since", not_seen_since)
     age = None if older_than is None else timedelta(seconds=_seconds("--older-than", older_than))
+    wanted = filters_of(given)
     with open_store(read_only=dry_run) as store:
         if not (dry_run or yes):
             going = store.expire(
-                not_seen_since=since, older_than=age, collection=collection, dry_run=True
+                not_seen_since=since, older_than=age, dry_run=True, **wanted
             ).removed
             if 2 * going > len(store):
                 confirm(f"{going:,} of {len(store):,} documents would be removed", yes=yes)
@@ -75,12 +83,12 @@ def expire(
             found = store.expire(
                 not_seen_since=since,
                 older_than=age,
-                collection=collection,
                 dry_run=dry_run,
                 refresh=not no_refresh,
                 batch_documents=batch_documents,
                 on_progress=show_progress,
                 on_refresh=show_refresh,
+                **wanted,
             )
     would = "would be " if dry_run else ""
     forgotten = ""

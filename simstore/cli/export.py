@@ -8,11 +8,18 @@ import click
 from click.core import ParameterSource
 
 from simstore.cli.messages import log
-from simstore.cli.options import FORMATS, common_options, open_store
+from simstore.cli.options import (
+    FORMATS,
+    common_options,
+    document_filters,
+    filters_of,
+    open_store,
+)
 from simstore.cli.output import check_output, progress
 from simstore.cli.parameters import choice, command, count, flag, option, section
 from simstore.cli.results import print_record
 from simstore.errors import printable
+from simstore.model.documents import FILTERS
 from simstore.outputs import is_standard_output
 
 if TYPE_CHECKING:
@@ -20,8 +27,7 @@ if TYPE_CHECKING:
 
 _FILTER_ONLY = ("false_positive_rate", "of", "capacity")
 _DOCUMENTS_ONLY = (
-    "unique", "duplicates", "output_format", "collection", "no_text", "dry_run", "log_file",
-    "output",
+    "unique", "duplicates", "output_format", *FILTERS, "no_text", "dry_run", "log_file", "output",
 )  # fmt: skip
 
 
@@ -44,11 +50,7 @@ _DOCUMENTS_ONLY = (
         "How to write the documents; with --dry-run, the counts (table is for these alone).  "
         "[default: as FILE ends, .json, .csv or .parquet; else jsonl]",
     ),
-    option(
-        "--collection",
-        "Only documents of this collection; its clusters are made for the moment.",
-        metavar="NAME",
-    ),
+    document_filters("; its clusters are made for the moment"),
     flag("--no-text", "Leave out the texts."),
     option(
         "--log log_file",
@@ -143,11 +145,11 @@ def _write_documents(
     unique: bool,
     duplicates: bool,
     output_format: str | None,
-    collection: str | None,
     no_text: bool,
     dry_run: bool,
     log_file: str | None,
     output: str,
+    **given: Any,
 ) -> None:
     from simstore.services.export.export import ExportOptions
 
@@ -166,15 +168,15 @@ def _write_documents(
             check_output(name, replace=force)
     chosen = ExportOptions(
         part="unique" if unique else "duplicates" if duplicates else "all",
-        collection=collection,
         text=not no_text,
         format=kind,
         log=log_file,
         dry_run=dry_run,
         replace=force,
+        **filters_of(given),
     )
     with (
-        open_store(read_only=chosen.part == "all" or collection is not None) as store,
+        open_store(read_only=chosen.part == "all" or bool(chosen.chosen)) as store,
         progress("export") as show,
     ):
         found = store.export(output, chosen, on_progress=show)

@@ -59,7 +59,12 @@ _OF_A_STORE = (
         "The query whose rows are documents: columns for the key, the text, and metadata.",
         metavar="SELECT",
     ),
-    option("--collection", "Collection of documents that name none.", metavar="NAME"),
+    option(
+        "--collection",
+        "Collection of documents that name none.",
+        metavar="NAME",
+        shell_complete=completed("collection"),
+    ),
     flag("--from-start", "Read all of a source that has grown, or whose reading was interrupted."),
     flag("--strict", "Stop at the first record that cannot be used."),
 )

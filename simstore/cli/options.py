@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,16 +18,51 @@ from simstore.cli.messages import (
     VERBOSITY,
     set_up_logging,
 )
-from simstore.cli.parameters import COMMON, Decorator, choice, count, flag, option, section
+from simstore.cli.parameters import (
+    COMMON,
+    Decorator,
+    choice,
+    completed,
+    count,
+    flag,
+    group,
+    option,
+    section,
+)
 from simstore.cli.remote import given_by_hand, open_client, server_options, server_url
 from simstore.errors import InvalidParameter, NotServed
 from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS, kept_channels
+from simstore.model.documents import FILTERS
 from simstore.model.query import DEFAULT_RADIUS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from simstore.store import Store
+
+
+def document_filters(more: str = "") -> Decorator:
+    """Return the options that choose documents by their columns, each with the same help.
+
+    Args:
+        more: What the help says besides.
+    """
+    return group(
+        *(
+            option(
+                f"--{name}",
+                f"Only documents of this {name}{more}.",
+                metavar="NAME",
+                shell_complete=completed(name),
+            )
+            for name in FILTERS
+        )
+    )
+
+
+def filters_of(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns that the options of :func:`document_filters` choose by."""
+    return {name: given[name] for name in FILTERS if given[name] is not None}
 
 
 def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:

@@ -52,8 +52,6 @@ _COMPLETED = {
 def option(names: str, text: str, **settings: Any) -> Decorator:
     """Return an option; the settings are those of ``click.option``."""
     kind = _COMPLETED.get(settings.get("metavar", ""))
-    if names.split()[0] == "--collection":
-        kind = "collection"
     if kind is not None:
         settings.setdefault("shell_complete", completed(kind))
     if settings.get("default") is not None:

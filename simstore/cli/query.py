@@ -11,6 +11,7 @@ from simstore.cli.messages import log
 from simstore.cli.options import (
     RADIUS_DEFAULT,
     common_options,
+    document_filters,
     format_option,
     open_store,
     threads_option,
@@ -86,7 +87,7 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 )
 @section(
     "Among which documents",
-    option("--collection", "Only documents of this collection.", metavar="NAME"),
+    document_filters(),
     option("--since", "Only documents first seen at or after it (ISO 8601, UTC).", metavar="DATE"),
     option("--where", "Only documents with this metadata.", multiple=True, metavar="FIELD=VALUE"),
     flag("--exclude-self", "Leave out the document with the sample's key."),

@@ -79,7 +79,12 @@ def show_reject(number: int, output_format: str) -> None:
 )
 @reading_options
 @history_options
-@option("--collection", "Collection of documents that name none.", metavar="NAME")
+@option(
+    "--collection",
+    "Collection of documents that name none.",
+    metavar="NAME",
+    shell_complete=completed("collection"),
+)
 @format_option()
 @common_options
 def retry(

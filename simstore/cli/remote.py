@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from simstore.client import Client
 
 
-TOKEN_FILE = "simstore.token_file"  # an option  # noqa: S105  # nosec B105
-TOKEN_VARIABLE = "SIMSTORE_TOKEN"  # a variable  # noqa: S105  # nosec B105
+TOKEN_FILE = "simstore.token_file"  # an option  # noqa: S105
+TOKEN_VARIABLE = "SIMSTORE_TOKEN"  # a variable  # noqa: S105
 # A server gives a request half of it.
 _TIMEOUT_SECONDS = 60.0
 _LONGEST_TOKEN = 4_096

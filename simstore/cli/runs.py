@@ -9,6 +9,7 @@ from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import clock_text, time_text
 from simstore.cli.parameters import command, count
 from simstore.cli.results import limited, print_items
+from simstore.model.documents import FILTERS
 
 _COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "removed",
@@ -66,9 +67,10 @@ def _took(run: Mapping[str, Any]) -> str:
 
 
 def _what(run: Mapping[str, Any]) -> str:
-    """Return what a run was of: sources, or a time and a collection."""
+    """Return what a run was of: sources, or a time and the documents it kept to."""
     # A server of an older version does not tell of removals.
     if run.get("not_seen_since") is not None:
-        collection = "" if run["collection"] is None else f", collection {run['collection']}"
-        return f"last seen before {time_text(run['not_seen_since'])}{collection}"
+        values = ((name, run.get(name)) for name in FILTERS)
+        of = "".join(f", {name} {value}" for name, value in values if value is not None)
+        return f"last seen before {time_text(run['not_seen_since'])}{of}"
     return " ".join(run["sources"][:3]) + (" ..." if len(run["sources"]) > 3 else "")

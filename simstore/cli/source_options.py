@@ -49,7 +49,7 @@ def _looks_like_text(name: str) -> bool:
 
 def tell_reading(key: str, metadata: Mapping[str, Any]) -> None:
     """Tell how a text was read, where that was not simply as UTF-8."""
-    from simstore.model.ingest import reading_of
+    from simstore.model.documents import reading_of
 
     if told := reading_of(metadata):
         log.warning(DECODED, printable(key), told)

@@ -5,12 +5,21 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import Unpack, overload
 
 from simstore.client.connection import document_path, flag
 from simstore.client.ingest import IngestRequests
 from simstore.errors import BadReply, DocumentNotFound, InvalidParameter
-from simstore.model import Results, Seen, StoredDocument, StoreStatistics, Stream
+from simstore.model import (
+    DocumentFilter,
+    DocumentFilterKeywords,
+    Results,
+    Seen,
+    StoredDocument,
+    StoreStatistics,
+    Stream,
+    with_keywords,
+)
 from simstore.sources.documents import keys_of
 from simstore.text.decoding import digest_given, encode, text_digest
 from simstore.wire import to_wire_fields
@@ -87,16 +96,17 @@ class DocumentRequests(IngestRequests):
     def list(
         self,
         *,
-        collection: str | None = None,
         limit: int | None = None,
         with_text: bool = True,
+        **wanted: Unpack[DocumentFilterKeywords],
     ) -> Stream[StoredDocument]:
         """Yield the documents in order of ingest.
 
         They are fetched in parts, each as the store then is.
         """
         page = _MOST_TEXTS if with_text else _MOST_DOCUMENTS
-        parameters = {"collection": collection, "with_text": flag(with_text)}
+        chosen = with_keywords("list", DocumentFilter, None, wanted).chosen
+        parameters = {**chosen, "with_text": flag(with_text)}
         pages = self._pages("/v1/documents", "documents", parameters, page=page, limit=limit)
         return Stream((self._as(StoredDocument, one) for one in pages), of=StoredDocument)
 

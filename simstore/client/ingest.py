@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Unpack, cast
 
 from simstore.client.connection import Connection
 from simstore.client.uploads import COUNTS, MOST_DOCUMENTS, UploadOutcome, in_collection, parts_of
 from simstore.errors import MalformedRecord, NotServed
 from simstore.model import (
     Document,
+    DocumentKeywords,
     IngestSummary,
     OnDuplicate,
     Outcome,
@@ -19,8 +20,7 @@ from simstore.model import (
     SqlRows,
 )
 from simstore.services.ingest.source_batches import batches_of_sources
-from simstore.sources.dates import Time, time_given
-from simstore.sources.documents import DocumentsGiven
+from simstore.sources.documents import DocumentsGiven, document_with
 from simstore.sources.files import names_of, open_sources
 from simstore.sources.frames import documents_of
 from simstore.sources.reader import ReadOptions, sees_bytes
@@ -42,26 +42,16 @@ class IngestRequests(Connection):
         key: str,
         text: str,
         *,
-        title: str | None = None,
-        collection: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        seen_at: Time | None = None,
-        published_at: Time | None = None,
-        links: Sequence[str] = (),
         on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
+        **said: Unpack[DocumentKeywords],
     ) -> Outcome:
         """Add a document, or update the one with this key.
 
         As :meth:`simstore.Store.add`.
         """
-        document = Document(
-            key, text, title=title, collection=collection, metadata=metadata or {},
-            seen_at=None if seen_at is None else time_given("seen_at", seen_at),
-            published_at=None if published_at is None else time_given("published_at", published_at),
-            links=(links,) if isinstance(links, str) else tuple(links),
-        )  # fmt: skip
+        document = document_with("Client.add", key, text, said)
         run = UploadOutcome(self, on_duplicate, min_resemblance, radius)
         run.send(list(cast("Iterator[Document]", documents_of([document], None))))
         return cast("Outcome", next(name for name in COUNTS if run.counts[name]))

@@ -64,7 +64,7 @@ class QueryRequests(IngestRequests):
         *,
         record: bool = False,
         require_fresh: bool = False,
-        threads: int | None = 1,  # noqa: ARG002
+        threads: int | None = 1,  # noqa: ARG002 - the server has its own
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,
         **keywords: Unpack[QueryKeywords],
@@ -152,7 +152,7 @@ class QueryRequests(IngestRequests):
         papers: SamplesGiven | Files,
         options: CheckOptions | None = None,
         *,
-        threads: int | None = 1,  # noqa: ARG002
+        threads: int | None = 1,  # noqa: ARG002 - the server has its own
         on_step: Callable[[], None] | None = None,
         on_progress: Callable[[int, int | None], None] | None = None,
         on_ignored: Callable[[Ignored], None] | None = None,

@@ -121,6 +121,9 @@ def _converters_of(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[
     for parameter in signature(function).parameters.values():
         if parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
             names.append(parameter.name)
+        elif parameter.kind is Parameter.VAR_KEYWORD:
+            converters |= _converters_of_keywords(parameter.annotation, function.__globals__)
+            continue
         elif parameter.kind is not Parameter.KEYWORD_ONLY:
             continue
         if parameter.annotation is not Parameter.empty:
@@ -129,6 +132,20 @@ def _converters_of(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[
             if convert is not None:
                 converters[parameter.name] = convert
     return tuple(names), converters
+
+
+def _converters_of_keywords(annotation: Any, scope: Mapping[str, Any]) -> dict[str, Converter]:
+    """Return what checks each keyword of ``**keywords: Unpack[SomeKeywords]``."""
+    kind: Any = next(iter(get_args(_resolved(annotation, scope))), None)
+    module = sys.modules.get(getattr(kind, "__module__", ""))
+    if module is None or not hasattr(kind, "__total__"):
+        return {}
+    found = {}
+    for name, hint in kind.__annotations__.items():
+        convert = converter_of(_resolved(getattr(hint, "__forward_arg__", hint), vars(module)))
+        if convert is not None:
+            found[name] = convert
+    return found
 
 
 @cache
@@ -151,7 +168,7 @@ class _Names(dict[str, Any]):
 def _resolved(annotation: Any, scope: Mapping[str, Any]) -> Any:
     if not isinstance(annotation, str):
         return annotation
-    return eval(annotation, {}, _Names(scope))  # noqa: S307
+    return eval(annotation, {}, _Names(scope))  # an annotation of ours  # noqa: S307  # nosec B307
 
 
 def converter_of(hint: Any) -> Converter | None:

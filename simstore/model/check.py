@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from simstore.model.arguments import check_fields
-from simstore.model.ingest import Decoding
+from simstore.model.documents import Decoding
 from simstore.model.results import Shown
 
 Evidence = Literal["text", "anchors", "simhash"]

@@ -1,12 +1,21 @@
-"""Results about stored documents: content, versions, history and similar documents."""
+"""Documents: as they are given, chosen, stored and exported, with their columns of text.
+
+A column of documents is declared here: in the labels, in the filter, and in each document that
+callers give or get. CONTRIBUTING.md, "A new column of documents", says what else it needs.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, fields
+from datetime import date, datetime
+from typing import Any, Literal, NamedTuple, Self, TypedDict
 
+from simstore.model.arguments import check_fields
 from simstore.model.results import Shown
+
+# A time as a caller gives it: seconds since 1970-01-01 UTC, a datetime or date, or ISO 8601.
+Time = int | float | datetime | date | str
 
 SeenState = Literal["stored", "flagged", "skipped", "orphaned"]
 # Who says when a document was first seen, in words; the strongest last.
@@ -15,6 +24,168 @@ FIRST_SEEN_BASES: Mapping[str, str] = {
     "crawl": "the date of the crawl",
     "published": "its own date",
 }
+# Of a record, not of what stands in it: two sights of one text differ in them.
+PLACE_FIELDS = frozenset(("warc_record_id", "warc_offset"))
+# Of a text whose bytes were not simply UTF-8: what they were in, whether that was detected or told,
+# and how many could not be read.
+ENCODING, DETECTED, REPLACED = "encoding", "encoding_detected", "replaced_bytes"
+# What took the text of a web page out of it, with its version.
+EXTRACTOR = "extractor"
+# The field that says that a record is one of an export, and the version of its form.
+EXPORT_FIELD = "simstore_record"
+EXPORT_VERSION = 1
+
+
+class DocumentLabels(NamedTuple):
+    """Short texts that callers say of a document: columns of the names."""
+
+    title: str | None = None
+    collection: str | None = None
+
+    @classmethod
+    def of(cls, document: Any) -> Self:
+        """Return the labels of what has them as attributes, as a row."""
+        return cls(*(getattr(document, name) for name in cls._fields))
+
+    def by_name(self) -> dict[str, Any]:
+        """Return the labels as keyword arguments."""
+        return dict(zip(self._fields, self, strict=True))
+
+
+# The names of the labels, in the order of columns.
+LABELS = DocumentLabels._fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentFilter:
+    """A choice of documents by columns; options that choose inherit it.
+
+    Attributes:
+        collection: Only documents of this collection.
+    """
+
+    collection: str | None = None
+
+    def __post_init__(self) -> None:
+        check_fields(self)
+
+    @property
+    def chosen(self) -> dict[str, Any]:
+        """The columns that are chosen by, with their values; empty: all documents."""
+        values = {name: getattr(self, name) for name in FILTERS}
+        return {name: value for name, value in values.items() if value is not None}
+
+
+# The names of the columns that documents can be chosen by.
+FILTERS = tuple(one.name for one in fields(DocumentFilter))
+ALL_DOCUMENTS = DocumentFilter()
+
+
+class DocumentFilterKeywords(TypedDict, total=False):
+    """A choice of documents by name, as :class:`DocumentFilter` describes it."""
+
+    collection: str | None
+
+
+class DocumentKeywords(TypedDict, total=False):
+    """Fields of a document by name, as ``Store.add`` describes them."""
+
+    title: str | None
+    collection: str | None
+    metadata: Mapping[str, Any] | None
+    seen_at: Time | None
+    published_at: Time | None
+    links: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Decoding(Shown):
+    """The decoding of a text's bytes, where it may be wrong or lost some.
+
+    Attributes:
+        encoding: Name of Python's codec.
+        is_detected: Nothing told the encoding: it was recognised by the bytes.
+        replaced_bytes: Bytes that could not be read; each run of them is a
+            U+FFFD.
+    """
+
+    encoding: str
+    is_detected: bool
+    replaced_bytes: int
+
+    def __str__(self) -> str:
+        """Return it in words."""
+        name = self.encoding.upper()
+        lost = f"{self.replaced_bytes:,} bytes could not be read"
+        if not self.is_detected:
+            return f"decoded as {name}, {lost}"
+        return f"decoded as {name} by detection" + (f", {lost}" if self.replaced_bytes else "")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A text with its key, as it comes from a caller or a source.
+
+    Attributes:
+        key: The caller's id: page id, URL, path. Never empty.
+        text: The text. Bytes that are not UTF-8 are surrogate escapes.
+        title: Title, where the source knows one.
+        collection: Name of the collection it belongs to.
+        metadata: Further fields, JSON values. Those of :data:`PLACE_FIELDS` say
+            where it was read.
+        position: Number of the record in its source, from 0.
+        byte_offset: Where the record begins in its (decompressed) source.
+        end_offset: Where the next record begins.
+        seen_at: When the source saw it, the date of a crawl; None: when it is
+            ingested.
+        published_at: When it was published, as the page says; None: nobody says
+            so.
+        links: Keys of documents that its page links to.
+        seen_since: When the source first saw it, where that was before
+            ``seen_at``.
+    """
+
+    key: str
+    text: str
+    _: KW_ONLY
+    title: str | None = None
+    collection: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    position: int | None = None
+    byte_offset: int | None = None
+    end_offset: int | None = None
+    seen_at: int | None = None
+    published_at: int | None = None
+    links: tuple[str, ...] = ()
+    seen_since: int | None = None
+
+    @property
+    def decoding(self) -> Decoding | None:
+        """The decoding of its bytes; None: nothing of it is doubtful."""
+        detected, replaced = self.metadata.get(DETECTED), self.metadata.get(REPLACED)
+        is_detected = detected is True
+        count = replaced if isinstance(replaced, int) and replaced > 0 else 0
+        if not is_detected and not count:
+            return None
+        return Decoding(str(self.metadata.get(ENCODING, "utf-8")), is_detected, count)
+
+
+def reading_of(metadata: Mapping[str, Any]) -> str:
+    """Return how a text was read, as the metadata of its document tell; empty: simply as UTF-8.
+
+    Example:
+        >>> reading_of({"encoding": "gb18030", "encoding_detected": True, "extractor": "blocks 1"})
+        'decoded as GB18030 by detection; cut out of the page by blocks 1'
+    """
+    told = []
+    if ENCODING in metadata or metadata.get(REPLACED):
+        name = str(metadata.get(ENCODING, "utf-8")).upper()
+        told.append(f"decoded as {name}" + (" by detection" if metadata.get(DETECTED) else ""))
+    if metadata.get(REPLACED):
+        told.append(f"{metadata[REPLACED]} bytes could not be read")
+    if EXTRACTOR in metadata:
+        told.append(f"cut out of the page by {metadata[EXTRACTOR]}")
+    return "; ".join(told)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -160,3 +331,55 @@ class StoredDocument(Shown):
     duplicate_of: str | None = None
     text: str | None = None
     flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ExclusionReason:
+    """The reason why a document is not in the unique part.
+
+    Attributes:
+        cluster_id: The cluster; None where clusters are those of the moment, or
+            it was skipped.
+        canonical_id: Number of the document that stands for it; 0 where it was
+            skipped.
+        canonical: Key of the document that stands for it.
+        distance: Of the two fingerprints, in bits; None where one has none.
+        resemblance: Of the two texts, 0 to 1; None where nothing tells it.
+        reason: In words.
+    """
+
+    cluster_id: int | None
+    canonical_id: int
+    canonical: str
+    distance: int | None
+    resemblance: float | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportedDocument:
+    """A document of an export.
+
+    Attributes:
+        text: None where there is none, or it is not wanted.
+        digest: BLAKE2b-128 of its text, hexadecimal.
+        source: Name of the source it was taken from.
+        first_seen_basis: ``ingest``, ``crawl`` or ``published``: by what it was
+            first seen.
+        links: Keys that it links to.
+        dropped: Why it is not in the unique part; None where it is, or nobody
+            asked.
+    """
+
+    key: str
+    text: str | None
+    title: str | None
+    collection: str | None
+    metadata: Mapping[str, Any]
+    digest: str
+    source: str | None
+    first_seen: int
+    first_seen_basis: str
+    last_seen: int
+    links: tuple[str, ...] = ()
+    dropped: ExclusionReason | None = None

@@ -1,10 +1,10 @@
-"""Input documents, and the results of ingesting, removing and expiring documents."""
+"""What an ingest reads, and the results of ingesting, removing and expiring documents."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Literal
 
 from simstore.model.results import Shown
 
@@ -14,105 +14,6 @@ DuplicateState = Literal["flagged", "skipped", "orphaned"]
 # How an original that turns out to be a duplicate is counted, by its state then.
 KEPT_OR_REMOVED: Mapping[str, str] = {"skipped": "reprints_removed", "flagged": "reprints_kept"}
 Policy = Literal["live", "frozen"]
-
-
-# Of a record, not of what stands in it: two sights of one text differ in them.
-PLACE_FIELDS = frozenset(("warc_record_id", "warc_offset"))
-# Of a text whose bytes were not simply UTF-8: what they were in, whether that was detected or told,
-# and how many could not be read.
-ENCODING, DETECTED, REPLACED = "encoding", "encoding_detected", "replaced_bytes"
-# What took the text of a web page out of it, with its version.
-EXTRACTOR = "extractor"
-
-
-@dataclass(frozen=True, slots=True, repr=False)
-class Decoding(Shown):
-    """The decoding of a text's bytes, where it may be wrong or lost some.
-
-    Attributes:
-        encoding: Name of Python's codec.
-        is_detected: Nothing told the encoding: it was recognised by the bytes.
-        replaced_bytes: Bytes that could not be read; each run of them is a
-            U+FFFD.
-    """
-
-    encoding: str
-    is_detected: bool
-    replaced_bytes: int
-
-    def __str__(self) -> str:
-        """Return it in words."""
-        name = self.encoding.upper()
-        lost = f"{self.replaced_bytes:,} bytes could not be read"
-        if not self.is_detected:
-            return f"decoded as {name}, {lost}"
-        return f"decoded as {name} by detection" + (f", {lost}" if self.replaced_bytes else "")
-
-
-@dataclass(frozen=True, slots=True)
-class Document:
-    """A text with its key, as it comes from a caller or a source.
-
-    Attributes:
-        key: The caller's id: page id, URL, path. Never empty.
-        text: The text. Bytes that are not UTF-8 are surrogate escapes.
-        title: Title, where the source knows one.
-        collection: Name of the collection it belongs to.
-        metadata: Further fields, JSON values. Those of :data:`PLACE_FIELDS` say
-            where it was read.
-        position: Number of the record in its source, from 0.
-        byte_offset: Where the record begins in its (decompressed) source.
-        end_offset: Where the next record begins.
-        seen_at: When the source saw it, the date of a crawl; None: when it is
-            ingested.
-        published_at: When it was published, as the page says; None: nobody says
-            so.
-        links: Keys of documents that its page links to.
-        seen_since: When the source first saw it, where that was before
-            ``seen_at``.
-    """
-
-    key: str
-    text: str
-    _: KW_ONLY
-    title: str | None = None
-    collection: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-    position: int | None = None
-    byte_offset: int | None = None
-    end_offset: int | None = None
-    seen_at: int | None = None
-    published_at: int | None = None
-    links: tuple[str, ...] = ()
-    seen_since: int | None = None
-
-    @property
-    def decoding(self) -> Decoding | None:
-        """The decoding of its bytes; None: nothing of it is doubtful."""
-        detected, replaced = self.metadata.get(DETECTED), self.metadata.get(REPLACED)
-        is_detected = detected is True
-        count = replaced if isinstance(replaced, int) and replaced > 0 else 0
-        if not is_detected and not count:
-            return None
-        return Decoding(str(self.metadata.get(ENCODING, "utf-8")), is_detected, count)
-
-
-def reading_of(metadata: Mapping[str, Any]) -> str:
-    """Return how a text was read, as the metadata of its document tell; empty: simply as UTF-8.
-
-    Example:
-        >>> reading_of({"encoding": "gb18030", "encoding_detected": True, "extractor": "blocks 1"})
-        'decoded as GB18030 by detection; cut out of the page by blocks 1'
-    """
-    told = []
-    if ENCODING in metadata or metadata.get(REPLACED):
-        name = str(metadata.get(ENCODING, "utf-8")).upper()
-        told.append(f"decoded as {name}" + (" by detection" if metadata.get(DETECTED) else ""))
-    if metadata.get(REPLACED):
-        told.append(f"{metadata[REPLACED]} bytes could not be read")
-    if EXTRACTOR in metadata:
-        told.append(f"cut out of the page by {metadata[EXTRACTOR]}")
-    return "; ".join(told)
 
 
 @dataclass(frozen=True, slots=True)

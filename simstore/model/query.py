@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal
 
-from simstore.model.arguments import check_fields
-from simstore.model.ingest import Decoding, Rejection
+from simstore.model.documents import Decoding, DocumentFilter, DocumentFilterKeywords
+from simstore.model.ingest import Rejection
 from simstore.model.results import Shown
 
 # Where no radius is given, in bits (Manku, Jain, Das Sarma, WWW 2007), or the length of shorter
@@ -78,7 +78,7 @@ class Match(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class QueryOptions:
+class QueryOptions(DocumentFilter):
     """Options of a query.
 
     Attributes:
@@ -115,7 +115,6 @@ class QueryOptions:
     first: bool = False
     limit: int | None = None
     exclude_self: bool = False
-    collection: str | None = None
     since: int | None = None
     where: tuple[tuple[str, str], ...] = ()
     plan: PlanName = "auto"
@@ -127,9 +126,6 @@ class QueryOptions:
     likeness: bool = False
     min_likeness: float | None = None
     min_cosine: float | None = None
-
-    def __post_init__(self) -> None:
-        check_fields(self)
 
     @property
     def asks_likeness(self) -> bool:
@@ -145,14 +141,13 @@ class QueryOptions:
         return any(threshold is not None for threshold in thresholds)
 
 
-class QueryKeywords(TypedDict, total=False):
+class QueryKeywords(DocumentFilterKeywords, total=False):
     """The options of a query by name, as :class:`QueryOptions` describes them."""
 
     radius: int | None
     first: bool
     limit: int | None
     exclude_self: bool
-    collection: str | None
     since: int | None
     where: tuple[tuple[str, str], ...]
     plan: PlanName

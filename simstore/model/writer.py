@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from simstore.model.ingest import Document, Duplicate, OnDuplicate, Outcome
+from simstore.model.documents import Document
+from simstore.model.ingest import Duplicate, OnDuplicate, Outcome
 from simstore.model.results import Shown
 
 

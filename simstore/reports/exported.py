@@ -5,13 +5,14 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from simstore.model.export import EXPORT_FIELD, EXPORT_VERSION, ExclusionReason, ExportedDocument
+from simstore.model import LABELS, DocumentLabels, ExclusionReason, ExportedDocument
+from simstore.model.documents import EXPORT_FIELD, EXPORT_VERSION
 from simstore.reports.lines import key_bytes, key_text, rounded, to_json
 from simstore.text.decoding import encode
 
 # The columns of CSV; what has parts is JSON text.
 CSV_COLUMNS = (
-    "key", "text", "title", "collection", "metadata", "digest", "source", "first_seen",
+    "key", "text", *LABELS, "metadata", "digest", "source", "first_seen",
     "first_seen_basis", "last_seen", "links", "dropped_because",
 )  # fmt: skip
 
@@ -43,8 +44,7 @@ def exported_record(document: ExportedDocument) -> dict[str, Any]:
     if document.text is not None:
         record |= _text_fields(document.text)
     record |= {
-        "title": document.title,
-        "collection": document.collection,
+        **DocumentLabels.of(document).by_name(),
         "metadata": dict(document.metadata) or None,
         "digest": document.digest,
         "source": None if document.source is None else key_text(document.source),

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from simstore.errors import InvalidParameter, MissingExtra
-from simstore.model.export import EXPORT_FIELD, ExportedDocument
+from simstore.model import LABELS, ExportedDocument
+from simstore.model.documents import EXPORT_FIELD
 from simstore.outputs import is_standard_output, written
 from simstore.reports.exported import exported_record
 from simstore.reports.lines import to_json
@@ -78,8 +79,7 @@ def _schema(pa: Any) -> Any:
             # A row group may hold more than 2 GiB of text.
             ("text", pa.large_string()),
             ("text_base64", pa.large_string()),
-            ("title", pa.string()),
-            ("collection", pa.string()),
+            *((name, pa.string()) for name in LABELS),
             ("metadata", pa.string()),
             pa.field("digest", pa.string(), nullable=False),
             ("source", pa.string()),

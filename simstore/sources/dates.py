@@ -8,9 +8,6 @@ from typing import Any
 
 from simstore.errors import InvalidParameter
 
-# A time as a caller gives it: seconds since 1970-01-01 UTC, a datetime or date, or ISO 8601.
-Time = int | float | datetime | date | str
-
 _FIRST = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
 _LAST = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
 _LONGEST = 1_000 * 366 * 86_400

@@ -14,8 +14,8 @@ from numbers import Integral
 from typing import Any, Protocol
 
 from simstore.errors import InvalidParameter, MalformedRequest, printable
-from simstore.model import Document
-from simstore.sources.dates import seconds
+from simstore.model import LABELS, Document, DocumentKeywords, check_names
+from simstore.sources.dates import seconds, time_given
 from simstore.text.decoding import encode, storable, well_formed
 
 # What one document may be given as.
@@ -59,8 +59,9 @@ DocumentsGiven = Iterable[Addable] | Mapping[str, str] | TableLike
 KEY_FIELDS = ("key", "id", "url", "doc_id")
 TEXT_FIELDS = ("text", "content", "body")
 _OTHER_FIELDS = (
-    "title", "collection", "metadata", "seen_at", "published_at", "links", "seen_since",
+    *LABELS, "metadata", "seen_at", "published_at", "links", "seen_since",
 )  # fmt: skip
+_KEYWORDS = frozenset(DocumentKeywords.__annotations__)
 _TIMES = ("seen_at", "published_at", "seen_since")
 DEEPEST = 64
 MOST_BYTES = 1 << 20
@@ -86,9 +87,9 @@ def accept(given: Addable, place: str = "") -> Document:
         MalformedRequest: The same, of what stands in a request.
     """
     document = _as_document(given)
-    for name in ("key", "text", "title", "collection"):
+    for name in ("key", "text", *LABELS):
         value = getattr(document, name)
-        if value is None and name in ("title", "collection"):
+        if value is None and name in LABELS:
             continue
         if not isinstance(value, str):
             kind = type(value).__name__
@@ -111,15 +112,38 @@ def accept(given: Addable, place: str = "") -> Document:
     return document
 
 
+def document_with(verb: str, key: str, text: str, keywords: Mapping[str, Any]) -> Document:
+    """Return the document that a method is given in keywords.
+
+    Args:
+        verb: The method, for messages.
+        key: Its key.
+        text: Its text.
+        keywords: Some of :class:`~simstore.model.DocumentKeywords`.
+
+    Raises:
+        TypeError: A keyword is none of these; the message names the nearest one.
+        InvalidParameter: A time is none.
+    """
+    check_names(verb, set(_KEYWORDS), keywords)
+    said = dict(keywords) | {"metadata": keywords.get("metadata") or {}}
+    for name in _TIMES:
+        if said.get(name) is not None:
+            said[name] = time_given(name, said[name])
+    links = said.get("links", ())
+    said["links"] = (links,) if isinstance(links, str) else tuple(links)
+    return Document(key, text, **said)
+
+
 def as_stored(document: Document) -> Document:
-    """Return a document with title, collection and metadata as they come back from the store.
+    """Return a document with its labels and metadata as they come back from the store.
 
     Raises:
         ValueError: The metadata are no JSON values, or too much.
     """
     changed: dict[str, Any] = {
         name: stored
-        for name in ("title", "collection")
+        for name in LABELS
         if (line := getattr(document, name)) is not None and (stored := storable(line)) != line
     }
     if document.metadata and (metadata := as_json(document.metadata)) is not document.metadata:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simstore.errors import InvalidParameter
-from simstore.model.ingest import DETECTED, ENCODING, REPLACED
+from simstore.model.documents import DETECTED, ENCODING, REPLACED
 from simstore.text.decoding import UTF8_BOM, well_formed
 
 UTF8 = "utf-8"

@@ -13,8 +13,8 @@ from typing import Any
 from uuid import UUID
 
 from simstore.errors import InvalidParameter
-from simstore.model import Document, Rejection
-from simstore.model.export import EXPORT_FIELD, EXPORT_VERSION
+from simstore.model import LABELS, Document, Rejection
+from simstore.model.documents import EXPORT_FIELD, EXPORT_VERSION
 from simstore.sources.dates import seconds
 from simstore.sources.documents import DEEPEST, KEY_FIELDS, TEXT_FIELDS, metadata_of
 from simstore.sources.reader import HistoryFields, ReadOptions
@@ -29,8 +29,8 @@ class RecordFields:
     """Makes documents of records.
 
     The key is the first of the fields ``key``, ``id``, ``url`` and ``doc_id``, else ``NAME:NUMBER``
-    (from 1); the text is the first of ``text``, ``content`` and ``body``. ``title`` and
-    ``collection`` are kept as such, all other fields as metadata. A record of ``simstore export``
+    (from 1); the text is the first of ``text``, ``content`` and ``body``. The labels (``title``,
+    ``collection``) are kept as such, all other fields as metadata. A record of ``simstore export``
     says which field is which, and where ``key_field`` is not given, is read so.
 
     Args:
@@ -101,15 +101,14 @@ class RecordFields:
             history = (
                 _take_history(record, self._history_fields) if self._history_fields else _UNKNOWN
             )
-            title, collection = _take_line(record, "title"), _take_line(record, "collection")
+            labels: dict[str, Any] = {name: _take_line(record, name) for name in LABELS}
             metadata = metadata_of(record) if record else record
         except ValueError as error:
             return str(error)
         return Document(
             key,
             well_formed(text),
-            title=title,
-            collection=collection,
+            **labels,
             metadata=metadata,
             position=position,
             byte_offset=start,
@@ -286,8 +285,7 @@ def read_exported(record: dict[str, Any], position: int, start: int, end: int) -
     return Document(
         key,
         text,
-        title=_line(record, "title"),
-        collection=_line(record, "collection"),
+        **{name: _line(record, name) for name in LABELS},
         metadata=_metadata(record),
         position=position,
         byte_offset=start,

@@ -15,14 +15,14 @@ from simstore.errors import InvalidParameter, MissingExtra, NotFound, printable
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme, scheme_of_json
-from simstore.model import Document, Rejection
+from simstore.model import LABELS, Document, Rejection
 from simstore.sources.fields import read_exported
 
 MANIFEST = "manifest.json"
 VERSION = 1
 _ROWS = 1_000
 _EXPORTED = (
-    "simstore_record", "key", "key_base64", "text", "text_base64", "title", "collection",
+    "simstore_record", "key", "key_base64", "text", "text_base64", *LABELS,
     "metadata", "first_seen", "first_seen_basis", "last_seen", "links", "links_base64", "place",
     "record",
 )  # fmt: skip

@@ -15,7 +15,7 @@ from operator import sub
 from typing import TYPE_CHECKING, Any, Literal
 
 from simstore.errors import MissingExtra
-from simstore.model.ingest import EXTRACTOR
+from simstore.model.documents import EXTRACTOR
 from simstore.sources.addresses import joined_address, joiner
 from simstore.sources.dates import seconds
 

@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any
 from simstore.errors import InvalidParameter, printable
 from simstore.fingerprint.channels import signatures
 from simstore.fingerprint.simhash import to_hex, to_integers
-from simstore.model import Document, Ignored, Rejection
-from simstore.model.export import ExportedDocument
+from simstore.model import (
+    LABELS,
+    Document,
+    DocumentLabels,
+    ExportedDocument,
+    Ignored,
+    Rejection,
+)
 from simstore.reports.exported import exported_record
 from simstore.reports.lines import to_json
 from simstore.sources.fields import RecordFields
@@ -34,7 +40,8 @@ PLACE_BITS = 40
 # Columns of what is read: those of an export, and what dedup goes by. Spark's names of types.
 DOCUMENT_COLUMNS = (
     "simstore_record int, key string, key_base64 string, text string, text_base64 string, "
-    "title string, collection string, metadata string, digest string, source string, "
+    f"{', '.join(f'{name} string' for name in LABELS)}, "
+    "metadata string, digest string, source string, "
     "first_seen bigint, first_seen_basis string, last_seen bigint, links array<string>, "
     "links_base64 array<string>, place bigint, fingerprint string"
 )
@@ -159,8 +166,7 @@ class Reading:
                 ExportedDocument(
                     key=document.key,
                     text=document.text,
-                    title=document.title,
-                    collection=document.collection,
+                    **DocumentLabels.of(document).by_name(),
                     metadata=document.metadata,
                     digest=digest.hex(),
                     source=None,

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, select, update
 
+from simstore.model import LABELS, DocumentFilter, DocumentLabels
 from simstore.storage.damage import json_of
 from simstore.storage.history import Times
 from simstore.storage.rows import (
@@ -28,11 +29,11 @@ from simstore.text.decoding import encode, line_as_stored
 
 # Integers that are written out in a statement: faster for many than parameters.
 _INTEGERS = 5_000
-# Among so many documents, names of collections are looked for.
+# Among so many documents, values of a column are looked for.
 _SOME_DOCUMENTS = 100_000
 # What is written of a new document, besides its number.
 COLUMNS = (
-    "key", "digest", "title", "collection", "metadata", "source_id", "run_id", "position",
+    "key", "digest", *LABELS, "metadata", "source_id", "run_id", "position",
     "byte_offset", "byte_count", "token_count", "first_seen", "last_seen", "revision",
     "first_seen_basis", "visits", "version_seen",
 )  # fmt: skip
@@ -46,8 +47,7 @@ class DocumentRow:
     document_id: int
     key: bytes
     digest: bytes
-    title: str | None
-    collection: str | None
+    labels: DocumentLabels
     metadata: Mapping[str, Any] | None
     source_id: int | None
     position: int | None
@@ -57,25 +57,25 @@ class DocumentRow:
 
 def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, DocumentRow]:
     """Return the stored documents among these keys."""
+    # The labels come last, however many there are.
     statement = (
-        "SELECT document_id, key, digest, title, collection, metadata, source_id, position, "
-        "revision, first_seen, first_seen_basis, last_seen, visits, "
-        "coalesce(version_seen, first_seen) FROM document WHERE key IN ({})"
+        "SELECT document_id, key, digest, metadata, source_id, position, revision, first_seen, "  # noqa: S608 - ours
+        "first_seen_basis, last_seen, visits, coalesce(version_seen, first_seen), "
+        f"{', '.join(LABELS)} FROM document WHERE key IN ({{}})"
     )
     found = {}
     for row in select_in(connection, statement, keys):
-        fields = json_of(connection, row[5])
+        fields = json_of(connection, row[3])
         found[row[1]] = DocumentRow(
             document_id=row[0],
             key=row[1],
             digest=row[2],
-            title=row[3],
-            collection=row[4],
+            labels=DocumentLabels(*row[12:]),
             metadata=fields,
-            source_id=row[6],
-            position=row[7],
-            revision=row[8],
-            times=Times(*row[9:]),
+            source_id=row[4],
+            position=row[5],
+            revision=row[6],
+            times=Times(*row[7:12]),
         )
     return found
 
@@ -262,7 +262,7 @@ def full_rows(
     after: int = 0,
     up_to: int | None = None,
     limit: int | None = None,
-    collection: str | None = None,
+    wanted: DocumentFilter | None = None,
 ) -> Iterable[Any]:
     """Return rows of all columns with the name of the source, in order of ingest.
 
@@ -272,7 +272,7 @@ def full_rows(
         after: Only numbers above it.
         up_to: Only numbers up to it; None: all.
         limit: At most so many.
-        collection: Only documents of this collection.
+        wanted: Only these documents; None: all.
     """
     statement = (
         select(document, source.c.name.label("source_name"))
@@ -284,8 +284,8 @@ def full_rows(
         statement = statement.where(document.c.document_id <= up_to)
     if keys is not None:
         statement = statement.where(document.c.key.in_(keys))
-    if collection is not None:
-        statement = statement.where(document.c.collection == line_as_stored(collection))
+    if wanted is not None:
+        statement = statement.where(*conditions(wanted))
     if limit is not None:
         statement = statement.limit(limit)
     return connection.execute(statement).all()
@@ -320,11 +320,39 @@ def stored_text_bytes(connection: Connection) -> int:
     return int(connection.execute(statement).scalar_one())
 
 
+def conditions(wanted: DocumentFilter) -> list[ColumnElement[bool]]:
+    """Return the conditions on the table ``document`` that a filter stands for."""
+    return [document.c[name] == line_as_stored(value) for name, value in wanted.chosen.items()]
+
+
+def count_unseen(connection: Connection, since: int, wanted: DocumentFilter) -> int:
+    """Return how many documents were last seen before a time."""
+    return count_rows(connection, document, *_unseen(since, wanted))
+
+
+def unseen(
+    connection: Connection, since: int, wanted: DocumentFilter, after: int, limit: int
+) -> list[int]:
+    """Return numbers above ``after`` of documents that were last seen before a time, ascending."""
+    conditions = _unseen(since, wanted)
+    return numbers_after(connection, document.c.document_id, after, limit, *conditions)
+
+
+def unseen_among(connection: Connection, document_ids: Sequence[int], since: int) -> list[int]:
+    """Return those of the documents that are there and were last seen before a time."""
+    statement = "SELECT document_id FROM document WHERE last_seen < ? AND document_id IN ({})"
+    return [row[0] for row in select_in(connection, statement, document_ids, since)]
+
+
+def _unseen(since: int, wanted: DocumentFilter) -> list[ColumnElement[bool]]:
+    return [document.c.last_seen < since, *conditions(wanted)]
+
+
 def filtered(
     connection: Connection,
     document_ids: Sequence[int],
     *,
-    collection: str | None,
+    wanted: DocumentFilter,
     since: int | None,
     where: Sequence[tuple[str, str]],
 ) -> set[int]:
@@ -335,10 +363,8 @@ def filtered(
         statement = (
             select(c.document_id, c.metadata, c.title, source.c.name)
             .outerjoin(source, source.c.source_id == c.source_id)
-            .where(c.document_id.in_(part))
+            .where(c.document_id.in_(part), *conditions(wanted))
         )
-        if collection is not None:
-            statement = statement.where(c.collection == line_as_stored(collection))
         if since is not None:
             statement = statement.where(c.first_seen >= since)
         for document_id, fields, title, source_name in connection.execute(statement):
@@ -349,14 +375,8 @@ def filtered(
     return passing
 
 
-_ROWS = (
-    "SELECT document_id, key, digest, byte_count, token_count, first_seen FROM document "
-    "WHERE document_id > ? "
-)
-
-
 def content_rows(
-    connection: Connection, after: int, limit: int, collection: str | None
+    connection: Connection, after: int, limit: int, wanted: DocumentFilter
 ) -> list[tuple[Any, ...]]:
     """Return documents in order of ingest: number, key, digest, bytes, features, first seen.
 
@@ -364,12 +384,18 @@ def content_rows(
         connection: A snapshot.
         after: Only numbers above it.
         limit: At most so many.
-        collection: Only documents of this collection; None: of any or none.
+        wanted: Which documents.
     """
-    if collection is None:
-        return fetch(connection, _ROWS + "ORDER BY document_id LIMIT ?", after, limit)
-    statement = _ROWS + "AND collection = ? ORDER BY document_id LIMIT ?"
-    return fetch(connection, statement, after, line_as_stored(collection), limit)
+    values = wanted.chosen
+    of_columns = "".join(f"AND {name} = ? " for name in values)
+    return fetch(
+        connection,
+        "SELECT document_id, key, digest, byte_count, token_count, first_seen FROM document "  # noqa: S608 - names of columns
+        f"WHERE document_id > ? {of_columns}ORDER BY document_id LIMIT ?",
+        after,
+        *map(line_as_stored, values.values()),
+        limit,
+    )
 
 
 def keys_beginning(connection: Connection, beginning: str, limit: int) -> list[str]:
@@ -382,9 +408,9 @@ def keys_beginning(connection: Connection, beginning: str, limit: int) -> list[s
     return [bytes(key).decode("utf-8", "surrogateescape") for key in found]
 
 
-def collections_beginning(connection: Connection, beginning: str, limit: int) -> list[str]:
-    """Return collections that begin so, in order, of the first documents."""
-    some = select(document.c.collection).limit(_SOME_DOCUMENTS).subquery()
-    found = connection.execute(select(some.c.collection).distinct()).scalars()
+def values_beginning(connection: Connection, name: str, beginning: str, limit: int) -> list[str]:
+    """Return values of a column of text that begin so, in order, of the first documents."""
+    some = select(document.c[name]).limit(_SOME_DOCUMENTS).subquery()
+    found = connection.execute(select(some.c[name]).distinct()).scalars()
     names = sorted(name for name in found if name is not None and name.startswith(beginning))
     return names[:limit]

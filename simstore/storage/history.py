@@ -6,11 +6,10 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, text
+from sqlalchemy import Connection, text
 
-from simstore.storage.rows import count_rows, execute, fetch, insert_rows, numbers_after, select_in
-from simstore.storage.tables import document, document_link, snapshot
-from simstore.text.decoding import line_as_stored
+from simstore.storage.rows import execute, fetch, insert_rows, select_in
+from simstore.storage.tables import document_link, snapshot
 
 # Earlier versions that are kept of a document; beyond, the oldest go.
 MOST_SNAPSHOTS = 20
@@ -182,32 +181,6 @@ def sights_of_digest(connection: Connection, digest: bytes) -> list[SightRow]:
     """Return the documents with a content."""
     statement = f"SELECT {_SIGHT} FROM document WHERE digest = ?"  # noqa: S608 - ours
     return [SightRow(*row) for row in fetch(connection, statement, digest)]
-
-
-def count_unseen(connection: Connection, since: int, collection: str | None) -> int:
-    """Return how many documents were last seen before a time."""
-    return count_rows(connection, document, *_unseen(since, collection))
-
-
-def unseen(
-    connection: Connection, since: int, collection: str | None, after: int, limit: int
-) -> list[int]:
-    """Return numbers above ``after`` of documents that were last seen before a time, ascending."""
-    conditions = _unseen(since, collection)
-    return numbers_after(connection, document.c.document_id, after, limit, *conditions)
-
-
-def unseen_among(connection: Connection, document_ids: Sequence[int], since: int) -> list[int]:
-    """Return those of the documents that are there and were last seen before a time."""
-    statement = "SELECT document_id FROM document WHERE last_seen < ? AND document_id IN ({})"
-    return [row[0] for row in select_in(connection, statement, document_ids, since)]
-
-
-def _unseen(since: int, collection: str | None) -> list[ColumnElement[bool]]:
-    conditions: list[ColumnElement[bool]] = [document.c.last_seen < since]
-    if collection is not None:
-        conditions.append(document.c.collection == line_as_stored(collection))
-    return conditions
 
 
 def earliest_with_digest(connection: Connection, digest: bytes, limit: int) -> list[bytes]:

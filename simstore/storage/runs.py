@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, delete, select, update
 
-from simstore.model import Rejection, SourceState, StoredRejection
+from simstore.model import DocumentFilter, Rejection, SourceState, StoredRejection
 from simstore.storage.rows import count_rows, delete_in, execute, fetch, insert_rows, select_in
 from simstore.storage.tables import ingest_run, reject, seen_record, source
 from simstore.text.decoding import exact_text, line_as_stored
@@ -16,6 +16,7 @@ from simstore.text.decoding import exact_text, line_as_stored
 # A source and the number of a record in it; None: from no source.
 Origin = tuple[int | None, int | None]
 RunKind = Literal["ingest", "remove", "expire"]
+_COUNTS = ("added", "updated", "unchanged", "duplicates", "rejected", "byte_count")
 
 
 def begin_run(
@@ -26,7 +27,7 @@ def begin_run(
     *,
     kind: RunKind = "ingest",
     not_seen_since: int | None = None,
-    collection: str | None = None,
+    wanted: DocumentFilter | None = None,
 ) -> int:
     """Record that a run has begun; return its number.
 
@@ -37,21 +38,24 @@ def begin_run(
         version: Of simstore.
         kind: What it does with documents.
         not_seen_since: The time that an expiry goes by.
-        collection: The collection that an expiry keeps to.
+        wanted: The documents that an expiry keeps to; None: all.
     """
-    row = (started_at, "running", json.dumps(list(sources)), version)
-    return int(
-        fetch(
-            connection,
-            "INSERT INTO ingest_run (started_at, state, sources, version, added, updated, "
-            "unchanged, duplicates, rejected, byte_count, kind, not_seen_since, collection) "
-            "VALUES (?, ?, ?, ?, 0, 0, 0, 0, 0, 0, ?, ?, ?) RETURNING run_id",
-            *row,
-            kind,
-            not_seen_since,
-            None if collection is None else line_as_stored(collection),
-        )[0][0]
+    row = {
+        "started_at": started_at,
+        "state": "running",
+        "sources": json.dumps(list(sources)),
+        "version": version,
+        **dict.fromkeys(_COUNTS, 0),
+        "kind": kind,
+        "not_seen_since": not_seen_since,
+    }
+    if wanted is not None:
+        row |= {name: line_as_stored(value) for name, value in wanted.chosen.items()}
+    statement = (
+        f"INSERT INTO ingest_run ({', '.join(row)}) "  # noqa: S608 - names of columns
+        f"VALUES ({', '.join('?' * len(row))}) RETURNING run_id"
     )
+    return int(fetch(connection, statement, *row.values())[0][0])
 
 
 def count_in_run(

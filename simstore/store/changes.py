@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from simstore.model import (
-    Document,
+    DocumentFilter,
+    DocumentFilterKeywords,
+    DocumentKeywords,
     ExpireSummary,
     IngestSummary,
     OnDuplicate,
     Outcome,
     SqlRows,
+    Time,
+    with_keywords,
 )
-from simstore.sources.dates import Time, time_given
-from simstore.sources.documents import DocumentsGiven, keys_of
+from simstore.sources.documents import DocumentsGiven, document_with, keys_of
 from simstore.sources.files import names_of, open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import Source
@@ -35,16 +38,11 @@ class Changes(Opened):
         key: str,
         text: str,
         *,
-        title: str | None = None,
-        collection: str | None = None,
-        metadata: Mapping[str, Any] | None = None,
-        seen_at: Time | None = None,
-        published_at: Time | None = None,
-        links: Sequence[str] = (),
         refresh: bool = True,
         on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
+        **said: Unpack[DocumentKeywords],
     ) -> Outcome:
         """Add a document, or update the one with this key; durable on return.
 
@@ -56,13 +54,6 @@ class Changes(Opened):
         Args:
             key: Its key.
             text: Its text.
-            title: Its title.
-            collection: Name of the collection it belongs to.
-            metadata: Further fields, JSON values.
-            seen_at: When it was seen: a datetime or date, ISO 8601 or seconds
-                since 1970, UTC without a zone; None: now.
-            published_at: When it was published, in the same ways.
-            links: Keys that it links to.
             refresh: Refresh a live store at the end.
             on_duplicate: What is done with a near-duplicate of a stored
                 document: ``keep`` it, ``flag`` it (store it, and what it
@@ -73,17 +64,20 @@ class Changes(Opened):
             radius: Largest distance of its fingerprint, bits; None: it does not
                 count.
 
+        Keyword Args:
+            title: Its title.
+            collection: Name of the collection it belongs to.
+            metadata: Further fields, JSON values.
+            seen_at: When it was seen: a datetime or date, ISO 8601 or seconds
+                since 1970, UTC without a zone; None: now.
+            published_at: When it was published, in the same ways.
+            links: Keys that it links to.
+
         Returns:
             ``added``, ``updated``, ``unchanged``, ``flagged`` or ``skipped``.
         """
-        document = Document(
-            key, text, title=title, collection=collection, metadata=metadata or {},
-            seen_at=None if seen_at is None else time_given("seen_at", seen_at),
-            published_at=None if published_at is None else time_given("published_at", published_at),
-            links=(links,) if isinstance(links, str) else tuple(links),
-        )  # fmt: skip
         summary = self.add_many(
-            [document],
+            [document_with("Store.add", key, text, said)],
             refresh=refresh,
             on_duplicate=on_duplicate,
             min_resemblance=min_resemblance,
@@ -289,12 +283,12 @@ class Changes(Opened):
         older_than: str | timedelta | None = None,
         *,
         not_seen_since: Time | None = None,
-        collection: str | None = None,
         dry_run: bool = False,
         refresh: bool = True,
         batch_documents: int | None = None,
         on_progress: Progress | None = None,
         on_refresh: Progress | None = None,
+        **wanted: Unpack[DocumentFilterKeywords],
     ) -> ExpireSummary:
         """Remove documents that were not seen since a time.
 
@@ -314,16 +308,18 @@ class Changes(Opened):
             not_seen_since: Or what was last seen before this time: a datetime
                 or date, ISO 8601 as ``2026-05-01``, or seconds since 1970;
                 without a zone it is UTC.
-            collection: Only documents of this collection.
             dry_run: Only count.
             refresh: Refresh a live store at the end.
             batch_documents: Most documents a transaction; None: 8,000.
             on_progress: Called with documents done and in all.
             on_refresh: Called with documents refreshed and in all.
 
+        Keyword Args:
+            collection: Only documents of this collection.
+
         Returns:
-            How many documents were removed, or would be, and the time they
-            were last seen before.
+            How many documents were removed, or would be, and the time they were
+            last seen before.
 
         Raises:
             InvalidParameter: Not one of the two times is given, or it is none.
@@ -335,7 +331,7 @@ class Changes(Opened):
         return expire_documents(
             self._opened,
             expiry_time(not_seen_since, older_than),
-            collection=collection,
+            wanted=with_keywords("expire", DocumentFilter, None, wanted),
             dry_run=dry_run,
             refresh_after=refresh,
             batch_documents=BATCH_DOCUMENTS if batch_documents is None else batch_documents,

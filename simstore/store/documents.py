@@ -8,7 +8,16 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Unpack, overload
 
 from simstore.errors import InvalidParameter, check_numbers
-from simstore.model import Results, Seen, StoredDocument, StoreStatistics, Stream, with_keywords
+from simstore.model import (
+    DocumentFilter,
+    DocumentFilterKeywords,
+    Results,
+    Seen,
+    StoredDocument,
+    StoreStatistics,
+    Stream,
+    with_keywords,
+)
 from simstore.storage import documents
 from simstore.store.opened import Opened
 from simstore.text.decoding import digest_given, encode
@@ -47,10 +56,10 @@ class Documents(Opened):
     def list(
         self,
         *,
-        collection: str | None = None,
         limit: int | None = None,
         with_text: bool = True,
         after: int = 0,
+        **wanted: Unpack[DocumentFilterKeywords],
     ) -> Stream[StoredDocument]:
         """Yield the documents in order of ingest.
 
@@ -58,10 +67,12 @@ class Documents(Opened):
         ['ferry-2025', 'ferry-2026']
 
         Args:
-            collection: Only those of this collection.
             limit: Most of them; None: all.
             with_text: Read the texts, too, where the store keeps texts.
             after: Only those behind the one with this ``document_id``.
+
+        Keyword Args:
+            collection: Only documents of this collection.
 
         Returns:
             An iterator over documents as :meth:`get` returns them, read as it
@@ -71,7 +82,11 @@ class Documents(Opened):
 
         check_numbers(limit=limit, after=after)
         found = show.iterate_documents(
-            self._opened, collection=collection, limit=limit, with_text=with_text, after=after
+            self._opened,
+            wanted=with_keywords("list", DocumentFilter, None, wanted),
+            limit=limit,
+            with_text=with_text,
+            after=after,
         )
         return Stream(found, of=StoredDocument)
 

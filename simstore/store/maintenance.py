@@ -6,12 +6,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from simstore.errors import InvalidParameter, check_numbers
 from simstore.errors.remedies import in_words
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import (
+    FILTERS,
     CompactSummary,
     Finding,
     ImportSummary,
@@ -58,26 +59,28 @@ class Maintenance(Namespace):
 
         return maintain.backup(self._opened, Path(target), replace=replace, on_progress=on_progress)
 
-    def completions(
-        self, kind: Literal["key", "collection"], beginning: str, limit: int
-    ) -> list[str]:
-        """Return keys or collections that begin so, in order, for who types one.
+    def completions(self, kind: str, beginning: str, limit: int) -> list[str]:
+        """Return keys, or values of a column, that begin so, in order.
 
         >>> store.maintenance.completions("key", "ferry", 10)
         ['ferry-2025', 'ferry-2026']
 
         Args:
-            kind: Which of them.
+            kind: ``key``, or a column that documents are chosen by:
+                ``collection``.
             beginning: What is typed already.
-            limit: At most so many. Collections are looked for among the first
-                100,000 documents.
+            limit: At most so many. Values of a column are looked for among the
+                first 100,000 documents.
         """
         from simstore.storage import documents
 
         check_numbers(limit=limit)
-        read = documents.keys_beginning if kind == "key" else documents.collections_beginning
+        if kind not in ("key", *FILTERS):
+            raise InvalidParameter(f"kind {kind!r}: choose one of {', '.join(('key', *FILTERS))}")
         with self._opened.database.read() as connection:
-            return read(connection, beginning, limit)
+            if kind == "key":
+                return documents.keys_beginning(connection, beginning, limit)
+            return documents.values_beginning(connection, kind, beginning, limit)
 
     def compact(
         self, bands: tuple[int, int] | None = None, *, on_progress: Progress | None = None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simstore.model import Results, Scope, Token
-from simstore.sources.dates import Time, time_given
+from simstore.model import Results, Scope, Time, Token
+from simstore.sources.dates import time_given
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -61,6 +62,23 @@ def test_the_house_shows_each_folder() -> None:
         shown = set(re.findall(rf"^ {{{indent}}}(\w+)/ ", house, re.MULTILINE))
         there = {path.parent.name for path in (REPOSITORY / above).glob("*/__init__.py")}
         assert shown == there
+
+
+def test_each_path_of_the_continuous_integration_is_there() -> None:
+    script = REPOSITORY / ".ci" / "run"
+    if not script.exists():
+        pytest.skip("the script is not beside the tests")
+    text = script.read_text(encoding="utf-8")
+    start = text.index("stores_on_postgresql() {")
+    program = text[start : text.index("\n}\n", start) + 3]
+    program = program.replace('cd "$work/test"', "").replace(".venv/bin/pytest", "echo")
+    words = subprocess.run(
+        ["bash", "-c", f"{program}stores_on_postgresql"],
+        capture_output=True, text=True, check=True,
+    ).stdout.split()  # fmt: skip
+    named = [word for word in words if word.startswith("tests/")]
+    assert len(named) > 15
+    assert [name for name in named if not (REPOSITORY / name).exists()] == []
 
 
 def test_folders_of_unit_tests_mirror_the_package() -> None:

@@ -9,10 +9,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 
 from simstore.errors import MalformedRequest, TooLarge
 from simstore.model import (
+    DocumentFilter,
     DocumentOutcome,
     OnDuplicate,
     RemoveRequest,
@@ -183,9 +184,9 @@ async def add_documents(
 )
 async def documents(
     request: Request,
+    wanted: Annotated[DocumentFilter, Depends()],
     after: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
     limit: Annotated[int | None, Query(ge=1, le=LARGEST)] = None,
-    collection: str | None = None,
     with_text: bool = False,
 ) -> Response:
     """Return a page of documents; with ``Accept: application/x-ndjson`` all, a line each."""
@@ -195,8 +196,8 @@ async def documents(
         request,
         service.readers,
         "documents",
-        lambda wanted: service.store.list(
-            collection=collection, limit=wanted, with_text=with_text, after=after
+        lambda most_wanted: service.store.list(
+            **wanted.chosen, limit=most_wanted, with_text=with_text, after=after
         ),
         limit=limit,
         most=most,

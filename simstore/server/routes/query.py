@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fastapi import APIRouter, Request, Response
 
 from simstore.errors import MalformedRequest, TooLarge
-from simstore.model import Document, QueryOptions, QueryRun, SampleResult
+from simstore.model import Document, DocumentFilter, QueryOptions, QueryRun, SampleResult
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import read_body, reply
 from simstore.server.openapi import answers, json_body
@@ -37,7 +37,7 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryBody:
+class QueryBody(DocumentFilter):
     """One text, or some samples; and how to look for them, as ``simstore.QueryOptions``."""
 
     text: str | None = None
@@ -46,7 +46,6 @@ class QueryBody:
     first: bool = False
     limit: int | None = None
     exclude_self: bool = False
-    collection: str | None = None
     since: int | None = None
     where: tuple[tuple[str, str], ...] = ()
     plan: str = "auto"

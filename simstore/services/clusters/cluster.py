@@ -6,14 +6,21 @@ Nothing is stored: the clusters are computed anew for each call.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
-from simstore.model import Cluster, Clustering, ClusterMember, LeastShares, Progress
-from simstore.model.arguments import check_fields
+from simstore.model import (
+    Cluster,
+    Clustering,
+    ClusterMember,
+    DocumentFilter,
+    DocumentFilterKeywords,
+    LeastShares,
+    Progress,
+)
 from simstore.search.hamming import distances
 from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
 from simstore.search.plan import check_radius, default_radius
@@ -30,7 +37,7 @@ RESEMBLANCE_ALONE = 0.5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClusterOptions:
+class ClusterOptions(DocumentFilter):
     """Options of clustering.
 
     A member has to reach one of the two thresholds that are given. Where none
@@ -60,15 +67,11 @@ class ClusterOptions:
     exact_join: bool = False
     policy: str = "first"
     min_size: int = 2
-    collection: str | None = None
     min_likeness: float | None = None
     min_cosine: float | None = None
 
-    def __post_init__(self) -> None:
-        check_fields(self)
 
-
-class ClusterKeywords(TypedDict, total=False):
+class ClusterKeywords(DocumentFilterKeywords, total=False):
     """The options of clusters of the moment by name, as :class:`ClusterOptions` describes them."""
 
     min_resemblance: float | None
@@ -76,7 +79,6 @@ class ClusterKeywords(TypedDict, total=False):
     exact_join: bool
     policy: str
     min_size: int
-    collection: str | None
     min_likeness: float | None
     min_cosine: float | None
 
@@ -109,7 +111,7 @@ def cluster_documents(
         radius = _radius(snapshot, options)
         basis = cluster_basis(snapshot, exact_join=options.exact_join)
         least = _least(snapshot, options)
-        held = read_contents(snapshot, collection=options.collection, on_progress=on_progress)
+        held = read_contents(snapshot, wanted=options, on_progress=on_progress)
         finder = EdgeFinder(snapshot, held, least, on_progress)
         stale = stale_reason(snapshot)
         placed = _Placed.of(held, CanonicalOrder.parse(options.policy))

@@ -14,7 +14,8 @@ from simstore.fingerprint.minhash import VALUES
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import to_words, word_count
 from simstore.fingerprint.sketching import unpack_sketches
-from simstore.model import Progress
+from simstore.model import DocumentFilter, Progress
+from simstore.model.documents import ALL_DOCUMENTS
 from simstore.services.features.feature_counts import whole_texts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents
@@ -65,14 +66,14 @@ class Contents:
 def read_contents(
     snapshot: Snapshot,
     *,
-    collection: str | None = None,
+    wanted: DocumentFilter = ALL_DOCUMENTS,
     on_progress: Progress | None = None,
 ) -> Contents:
     """Read the documents of a snapshot without their texts.
 
     Args:
         snapshot: The store in a read transaction.
-        collection: Only documents of this collection.
+        wanted: Which documents.
         on_progress: Called with documents read and in all.
     """
     connection = snapshot.connection
@@ -86,7 +87,7 @@ def read_contents(
     # Memory that is not written to is not taken.
     made, sizes = np.empty((total, VALUES), np.uint16), np.zeros(total, np.int64)
     after = 0
-    while rows := content_rows(connection, after, _PAGE_DOCUMENTS, collection):
+    while rows := content_rows(connection, after, _PAGE_DOCUMENTS, wanted):
         start, first = len(numbers), len(places)
         fresh = []
         for document_id, key, digest, byte_count, token_count, first_seen in rows:
@@ -156,11 +157,11 @@ def read_shingles(
     return from_rows(rows)
 
 
-def pages(connection: Connection, collection: str | None = None) -> Iterator[list[Any]]:
-    """Yield the rows of all documents, or of a collection, in order of ingest, in batches."""
+def pages(connection: Connection, wanted: DocumentFilter = ALL_DOCUMENTS) -> Iterator[list[Any]]:
+    """Yield the rows of documents in order of ingest, in batches."""
     after = 0
     while rows := list(
-        documents.full_rows(connection, after=after, limit=_PAGE_DOCUMENTS, collection=collection)
+        documents.full_rows(connection, after=after, limit=_PAGE_DOCUMENTS, wanted=wanted)
     ):
         yield rows
         after = rows[-1].document_id

@@ -15,7 +15,7 @@ from simstore.fingerprint.imatch import SIGNATURE_BYTES, in_lexicon, signatures_
 from simstore.fingerprint.minhash import VALUES, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import word_count
-from simstore.model import Progress
+from simstore.model import FILTERS, Progress
 from simstore.search.agreement import NO_DISTANCE, ScoredPairs, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.bands import colliding_pairs, pairs_of_columns
@@ -37,7 +37,6 @@ from simstore.text.decoding import exact_text
 
 # Pairs whose sketches are compared at a time.
 _BLOCK_PAIRS = 1 << 16
-_COLLECTION = "collection"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -105,7 +104,7 @@ def read_documents(
         for row in rows:
             reading.keys.append(exact_text(row.key))
             for name, values in reading.fields.items():
-                value = row.collection if name == _COLLECTION else (row.metadata or {}).get(name)
+                value = getattr(row, name) if name in FILTERS else (row.metadata or {}).get(name)
                 values.append(None if value is None else str(value))
         if snapshot.settings.text_kept:
             texts = feature_counts.whole_texts(snapshot, ids)

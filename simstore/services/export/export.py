@@ -8,12 +8,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
-from typing import Any, BinaryIO, Literal, TypedDict
+from typing import Any, BinaryIO, Literal
 
 from simstore.errors import InvalidParameter, ReadOnlyStore, printable
-from simstore.model import LeastShares, Progress
-from simstore.model.arguments import check_fields
-from simstore.model.export import ExclusionReason, ExportedDocument
+from simstore.model import (
+    DocumentFilter,
+    DocumentFilterKeywords,
+    DocumentLabels,
+    ExclusionReason,
+    ExportedDocument,
+    LeastShares,
+    Progress,
+)
 from simstore.outputs import is_standard_output, written
 from simstore.reports.exported import CSV_COLUMNS, csv_row, json_line
 from simstore.reports.lines import csv_line
@@ -48,7 +54,7 @@ Sink = Callable[[Sequence[ExportedDocument]], None]
 
 
 @dataclass(frozen=True, slots=True)
-class ExportOptions:
+class ExportOptions(DocumentFilter):
     """Options of an export.
 
     Attributes:
@@ -69,22 +75,17 @@ class ExportOptions:
     """
 
     part: Part = "all"
-    collection: str | None = None
     text: bool = True
     format: Format = "auto"
     log: str | os.PathLike[str] | None = None
     dry_run: bool = False
     replace: bool = False
 
-    def __post_init__(self) -> None:
-        check_fields(self)
 
-
-class ExportKeywords(TypedDict, total=False):
+class ExportKeywords(DocumentFilterKeywords, total=False):
     """The options of an export by name, as :class:`ExportOptions` describes them."""
 
     part: Part
-    collection: str | None
     text: bool
     format: Format
     log: str | os.PathLike[str] | None
@@ -198,7 +199,7 @@ def _bring_up_to_date(
     opened: OpenStore, options: ExportOptions, on_progress: Progress | None
 ) -> ClusterRule:
     """Bring the kept clusters up to date where they are gone by; return their rule."""
-    if options.part != "all" and options.collection is None:
+    if options.part != "all" and not options.chosen:
         try:
             keep_clusters(opened, on_progress=on_progress)
         except ReadOnlyStore:
@@ -214,10 +215,10 @@ def _bring_up_to_date(
 def _judge(snapshot: Snapshot, options: ExportOptions, rule: ClusterRule) -> Judge:
     if options.part == "all":
         return KeepAll()
-    if options.collection is None:
+    if not options.chosen:
         return StoredClusterJudge(snapshot, rule)
     wanted = ClusterOptions(
-        min_resemblance=rule.least.resemblance, policy=rule.policy, collection=options.collection
+        min_resemblance=rule.least.resemblance, policy=rule.policy, **options.chosen
     )
     return ComputedClusterJudge(cluster_documents(snapshot.store, wanted), rule)
 
@@ -307,7 +308,7 @@ class _Export:
         counts = Counter[str]()
         # Of each document, by its number, whether it stands for one that is left out.
         stands = _Marks()
-        for rows in pages(connection, options.collection):
+        for rows in pages(connection, options):
             dropped = self._judge.judge(rows)
             left_out = [place for place, why in enumerate(dropped) if why is not None]
             kept = [place for place, why in enumerate(dropped) if why is None]
@@ -324,9 +325,9 @@ class _Export:
             counts["done"] += len(rows)
             if on_progress is not None:
                 on_progress(counts["done"], total)
-        if options.part == "duplicates" and options.collection is None:
+        if options.part == "duplicates" and not options.chosen:
             counts["skipped"] = self._write_skipped()
-        waits = options.part != "all" and options.collection is None
+        waits = options.part != "all" and not options.chosen
         return ExportSummary(
             document_count=counts["documents"],
             text_bytes=counts["bytes"],
@@ -362,8 +363,7 @@ class _Export:
                 ExportedDocument(
                     key=exact_text(row.key),
                     text=texts.get(number),
-                    title=row.title,
-                    collection=row.collection,
+                    **DocumentLabels.of(row).by_name(),
                     metadata=row.metadata or {},
                     digest=row.digest.hex(),
                     source=None if row.source_name is None else exact_text(row.source_name),
@@ -401,8 +401,7 @@ def _skipped(row: duplicates.DuplicateRow) -> ExportedDocument:
     return ExportedDocument(
         key=exact_text(row.key),
         text=None,
-        title=None,
-        collection=None,
+        **DocumentLabels().by_name(),
         metadata={},
         digest=row.digest.hex(),
         source=None,

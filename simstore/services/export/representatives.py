@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Literal, Protocol
 
 from simstore.model import Clustering, ClusterMember
-from simstore.model.export import ExclusionReason
+from simstore.model.documents import ExclusionReason
 from simstore.search.stars import JOINS_NEAREST, joined_centre
 from simstore.services.clusters.reasons import ClusterRule
 from simstore.services.open_store.open_store import Snapshot

@@ -236,8 +236,7 @@ def _columns(batch: PreparedBatch, key: bytes, final: FinalDocument, run_id: int
     return {
         "key": key,
         "digest": final.digest,
-        "title": final.title,
-        "collection": final.collection,
+        **final.labels.by_name(),
         "metadata": final.metadata,
         "source_id": final.source_id,
         "run_id": run_id,

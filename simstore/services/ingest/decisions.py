@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simstore.model import Outcome
-from simstore.model.ingest import PLACE_FIELDS
+from simstore.model import DocumentLabels, Outcome
+from simstore.model.documents import PLACE_FIELDS
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.duplicate_checker import DuplicateChecker
 from simstore.storage import documents, runs
@@ -33,8 +33,7 @@ class FinalDocument:
     """
 
     digest: bytes
-    title: str | None
-    collection: str | None
+    labels: DocumentLabels
     metadata: Mapping[str, Any] | None
     source_id: int | None
     position: int | None
@@ -83,7 +82,7 @@ def decide(
     """Go through the documents in order and decide the outcome of each.
 
     A dated record is no update of a document that was seen later: sources may be read in any
-    order. A record that differs in its place alone (:data:`~simstore.model.ingest.PLACE_FIELDS`)
+    order. A record that differs in its place alone (:data:`~simstore.model.documents.PLACE_FIELDS`)
     is none either, and the document keeps the place that its text was taken from.
 
     It ends before the end of the batch after a document that makes duplicates of others, as the
@@ -112,7 +111,7 @@ def decide(
             break
         key, digest = batch.keys[place], batch.digests[place]
         here = (source_ids.get(place), document.position)
-        fields = dict(document.metadata) or None
+        labels, fields = DocumentLabels.of(document), dict(document.metadata) or None
         final = finals.get(key)
         if final is None:
             last_seen.pop(key, None)
@@ -120,9 +119,8 @@ def decide(
         is_older = seen_at < last_seen.get(key, seen_at)
         last_seen[key] = max(seen_at, last_seen.get(key, seen_at))
         if final is not None:
-            same = (final.digest, final.title, final.collection) == (
-                digest, document.title, document.collection,
-            ) and _same_fields(final.metadata, fields)  # fmt: skip
+            is_alike = (final.digest, final.labels) == (digest, labels)
+            same = is_alike and _same_fields(final.metadata, fields)
             known = seen.get(place) == digest or decisions.seen.get(here) == (key, digest)
             is_dated = document.seen_at is not None
             if same or known or (is_dated and is_older):
@@ -160,8 +158,7 @@ def decide(
         decisions.outcomes.append(made if original is None else "flagged")
         finals[key] = FinalDocument(
             digest=digest,
-            title=document.title,
-            collection=document.collection,
+            labels=labels,
             metadata=fields,
             source_id=here[0],
             position=here[1],
@@ -192,8 +189,7 @@ def _of_content(fields: Mapping[str, Any] | None) -> dict[str, Any]:
 def _as_stored(row: DocumentRow) -> FinalDocument:
     return FinalDocument(
         digest=row.digest,
-        title=row.title,
-        collection=row.collection,
+        labels=row.labels,
         metadata=row.metadata,
         source_id=row.source_id,
         position=row.position,

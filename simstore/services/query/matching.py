@@ -188,11 +188,11 @@ class Matcher:
         options = self._options
         if options.exclude_self:
             matches = [match for match in matches if match.key != own_key]
-        if options.collection is not None or options.since is not None or options.where:
+        if options.chosen or options.since is not None or options.where:
             passing = documents.filtered(
                 self._snapshot.connection,
                 [match.document_id for match in matches],
-                collection=options.collection,
+                wanted=options,
                 since=options.since,
                 where=options.where,
             )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from datetime import timedelta
 
 from simstore.errors import InvalidParameter
-from simstore.model import ExpireSummary, Progress
+from simstore.model import DocumentFilter, ExpireSummary, Progress, Time
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.removal.remove import BATCH_DOCUMENTS, refresh_live, remove_batch
 from simstore.services.removal.run import RemovalRun, recorded
-from simstore.sources.dates import Time, duration, time_given
-from simstore.storage import duplicates, history
+from simstore.sources.dates import duration, time_given
+from simstore.storage import documents, duplicates
 from simstore.storage.rows import chunks
 from simstore.text.decoding import exact_text
 
@@ -42,7 +42,7 @@ def expire_documents(
     opened: OpenStore,
     since: int,
     *,
-    collection: str | None = None,
+    wanted: DocumentFilter,
     dry_run: bool = False,
     refresh_after: bool = True,
     batch_documents: int = BATCH_DOCUMENTS,
@@ -58,7 +58,7 @@ def expire_documents(
     Args:
         opened: The store.
         since: What was last seen before it expires, in seconds since 1970-01-01 UTC.
-        collection: Only documents of this collection; keys that were skipped belong to none.
+        wanted: Only these documents; keys that were skipped are only meant where all are.
         dry_run: Only count; no orphans are told.
         refresh_after: Refresh a live store at the end.
         batch_documents: Most documents a transaction.
@@ -72,17 +72,17 @@ def expire_documents(
     if batch_documents < 1:
         raise InvalidParameter(f"batches of {batch_documents}: there must be at least 1")
     with opened.database.read() as connection:
-        total = history.count_unseen(connection, since, collection)
+        total = documents.count_unseen(connection, since, wanted)
         if dry_run:
-            skipped = 0 if collection is not None else duplicates.count_older(connection, since)
+            skipped = 0 if wanted.chosen else duplicates.count_older(connection, since)
             return ExpireSummary(
                 since=since, removed=total, forgotten=skipped, orphans=(), dry_run=True
             )
-    going_by = RemovalRun(kind="expire", not_seen_since=since, collection=collection)
+    going_by = RemovalRun(kind="expire", not_seen_since=since, wanted=wanted)
     with recorded(opened, going_by) as run:
         forgotten = 0
         # Before the documents: what is forgotten is no orphan.
-        while collection is None:
+        while not wanted.chosen:
             with opened.write() as connection:
                 some = duplicates.delete_older(connection, since, batch_documents)
                 if some:
@@ -95,12 +95,12 @@ def expire_documents(
         unflagged: set[int] = set()
         while True:
             with opened.database.read() as connection:
-                numbers = history.unseen(connection, since, collection, after, _READ_NUMBERS)
+                numbers = documents.unseen(connection, since, wanted, after, _READ_NUMBERS)
             if not numbers:
                 break
             for part in chunks(numbers, batch_documents):
                 with opened.write() as connection:
-                    ids = history.unseen_among(connection, part, since)
+                    ids = documents.unseen_among(connection, part, since)
                     let_go = remove_batch(opened.snapshot(connection), ids)
                     run.count(connection, len(ids), ends_run=False)
                 orphans += let_go.orphans

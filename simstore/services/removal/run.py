@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
 from simstore.errors import StorageError
+from simstore.model import DocumentFilter
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.storage import runs
 from simstore.storage.engine import Connection
@@ -20,14 +21,14 @@ class RemovalRun:
 
     Attributes:
         not_seen_since: The time that an expiry goes by.
-        collection: The collection that it keeps to.
+        wanted: The documents that it keeps to.
         run_id: None until its first commit.
         removed: Documents, and skipped keys that were forgotten.
     """
 
     kind: RunKind
     not_seen_since: int | None = None
-    collection: str | None = None
+    wanted: DocumentFilter | None = None
     run_id: int | None = None
     removed: int = 0
     is_finished: bool = False
@@ -48,7 +49,7 @@ class RemovalRun:
                 __version__,
                 kind=self.kind,
                 not_seen_since=self.not_seen_since,
-                collection=self.collection,
+                wanted=self.wanted,
             )
         self.removed += removed
         self.is_finished = ends_run

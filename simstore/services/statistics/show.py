@@ -7,7 +7,14 @@ from typing import Any
 
 from simstore.errors import DocumentNotFound
 from simstore.fingerprint.simhash import to_hex
-from simstore.model import SchemeFacts, StoredDocument, StoreStatistics, StoreVitals
+from simstore.model import (
+    DocumentFilter,
+    DocumentLabels,
+    SchemeFacts,
+    StoredDocument,
+    StoreStatistics,
+    StoreVitals,
+)
 from simstore.services.channels.store_part import every_part
 from simstore.services.check.passage_index import anchor_count
 from simstore.services.features import feature_counts
@@ -49,7 +56,7 @@ def show_document(opened: OpenStore, key: str, *, with_text: bool = False) -> St
 def iterate_documents(
     opened: OpenStore,
     *,
-    collection: str | None = None,
+    wanted: DocumentFilter,
     limit: int | None = None,
     with_text: bool = False,
     after: int = 0,
@@ -70,7 +77,7 @@ def iterate_documents(
                     after=after,
                     up_to=last,
                     limit=_PAGE if left is None else min(left, _PAGE),
-                    collection=collection,
+                    wanted=wanted,
                 )
             )
             if not rows:
@@ -114,8 +121,6 @@ def _stored(
                 document_id=row.document_id,
                 key=exact_text(row.key),
                 digest=row.digest.hex(),
-                title=row.title,
-                collection=row.collection,
                 source=None if row.source_name is None else exact_text(row.source_name),
                 position=row.position,
                 byte_offset=row.byte_offset,
@@ -126,6 +131,7 @@ def _stored(
                 last_seen=row.last_seen,
                 revision=row.revision,
                 run_id=row.run_id,
+                **DocumentLabels.of(row).by_name(),
                 fingerprint=None if value is None else to_hex(value, snapshot.scheme.bits),
                 duplicate_of=None if earliest[0] == row.document_id else exact_text(earliest[1]),
                 text=text,

@@ -56,10 +56,10 @@ def answer(line: Connection[Any, Any]) -> None:
 
 
 def _serve(line: Connection[Any, Any], work: Callable[[Any], Any]) -> None:
-    requests: SimpleQueue[Any] = SimpleQueue()
-    threading.Thread(target=_listen, args=(line, requests), daemon=True).start()
+    queue: SimpleQueue[Any] = SimpleQueue()
+    threading.Thread(target=_listen, args=(line, queue), daemon=True).start()
     while True:
-        (item,) = requests.get()
+        (item,) = queue.get()
         try:
             result, is_done = work(item), True
         except Exception as error:
@@ -73,11 +73,11 @@ def _serve(line: Connection[Any, Any], work: Callable[[Any], Any]) -> None:
             line.send((False, _plain(result)))
 
 
-def _listen(line: Connection[Any, Any], requests: SimpleQueue[Any]) -> None:
+def _listen(line: Connection[Any, Any], queue: SimpleQueue[Any]) -> None:
     """Take what comes; end this process when nobody is there any more."""
     while True:
         try:
-            requests.put(line.recv())
+            queue.put(line.recv())
         except (EOFError, OSError):
             os._exit(0)
 

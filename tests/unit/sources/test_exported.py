@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from simstore.model import Document, Rejection
-from simstore.model.export import EXPORT_FIELD, ExportedDocument
+from simstore.model.documents import EXPORT_FIELD, ExportedDocument
 from simstore.reports.exported import json_line
 from simstore.sources.registry import reader_named
 
