@@ -25,6 +25,7 @@ from simstore.search.agreement import (
     found_by,
 )
 from simstore.search.likeness import LEAST_LIKENESS
+from simstore.search.mistakes import Mistakes
 from simstore.search.stars import star_clusters
 
 ALL_SETS, MEAN, LABELS = "all", "mean", "labels"
@@ -276,6 +277,8 @@ class Evaluation:
         methods: Methods there are curves of.
         points: The curves, and those against all pairs of a least resemblance.
         bands: The labelled pairs by their resemblance.
+        mistakes: Why the clusters of one method miss or wrongly join pairs;
+            None where no method is judged.
     """
 
     document_count: int
@@ -285,6 +288,7 @@ class Evaluation:
     methods: tuple[str, ...]
     points: tuple[CurvePoint, ...]
     bands: tuple[BandRecall, ...]
+    mistakes: Mistakes | None = None
 
     @property
     def summary_set(self) -> str:
