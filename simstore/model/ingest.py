@@ -135,10 +135,10 @@ class IngestSummary(Shown):
     or flagged and whose very text is stored under another key too: exact
     copies, no near-duplicates. ``orphaned`` counts the keys that were skipped
     because of documents which this run removed or changed, ``passed_over`` the
-    parts of sources that shall be none, ``undecodable`` the documents with
-    bytes that could not be read in their encoding, ``detected`` those whose
-    encoding was detected, by its name, ``unflagged`` the documents that were
-    flagged because of such which changed, and are originals now.
+    files, and the parts of sources, that are no documents, ``undecodable`` the
+    documents with bytes that could not be read in their encoding, ``detected``
+    those whose encoding was detected, by its name, ``unflagged`` the documents
+    that were flagged because of such which changed, and are originals now.
     ``reprints_removed`` and ``reprints_kept`` count stored documents that were
     originals until this run brought an earlier one that they duplicate: those
     whose texts left the store, and those that stay, flagged.

@@ -24,6 +24,8 @@ class IngestRun(Shown):
         removed: Documents that it removed, and skipped keys that it forgot.
         not_seen_since: Of an expiry, the time that it went by.
         collection: Of an expiry, the collection that it went by.
+        passed_over: Files and parts of sources that are no documents, such as
+            pictures.
     """
 
     run_id: int
@@ -44,6 +46,7 @@ class IngestRun(Shown):
     removed: int = 0
     not_seen_since: int | None = None
     collection: str | None = None
+    passed_over: int = 0
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Self:

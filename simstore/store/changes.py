@@ -220,14 +220,17 @@ class Changes(Opened):
 
         reading, chosen = ingest_choice("ingest", read, options, keywords)
         sources: list[Source]
+        passed_over: list[str] = []
         if isinstance(names, SqlRows):
             from simstore.services.ingest.external_query import RowsSource
 
             sources = [RowsSource(names.place, names.statement, reading or ReadOptions())]
         else:
-            sources, _ = open_sources(names_of(names), self._read_options(reading))
+            sources, passed_over = open_sources(names_of(names), self._read_options(reading))
         with watched(observer or Observer(), progress=progress) as hears:
-            return ingest_sources(self._opened, sources, chosen, hears)
+            return ingest_sources(
+                self._opened, sources, chosen, hears, passed_over=len(passed_over)
+            )
 
     def remove(
         self,
