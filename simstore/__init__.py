@@ -105,8 +105,8 @@ if TYPE_CHECKING:
     from simstore.services.ingest.writer import Writer as Writer
     from simstore.services.maintenance.scheme_choice import SchemeChoice as SchemeChoice
     from simstore.sources.documents import DocumentsGiven as DocumentsGiven
+    from simstore.sources.documents import SamplesGiven as SamplesGiven
     from simstore.sources.files import Files as Files
-    from simstore.sources.frames import SamplesGiven as SamplesGiven
     from simstore.sources.labels import GroupLabel as GroupLabel
     from simstore.sources.labels import LabelledPair as LabelledPair
     from simstore.sources.reader import HistoryFields as HistoryFields
@@ -172,7 +172,7 @@ _MODULES = {
     "ReadOptions": "sources.reader",
     "RejectsProtocol": "protocol",
     "RunsProtocol": "protocol",
-    "SamplesGiven": "sources.frames",
+    "SamplesGiven": "sources.documents",
     "SchemeChoice": "services.maintenance.scheme_choice",
     "Store": "store",
     "StoreProtocol": "protocol",

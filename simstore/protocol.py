@@ -76,9 +76,8 @@ if TYPE_CHECKING:
     from simstore.services.export.export import ExportKeywords, ExportOptions, ExportSummary
     from simstore.services.fingerprints.fingerprint_store import FingerprintValues
     from simstore.services.ingest.options import IngestFilesKeywords, IngestOptions, Observer
-    from simstore.sources.documents import DocumentsGiven
+    from simstore.sources.documents import DocumentsGiven, SamplesGiven
     from simstore.sources.files import Files
-    from simstore.sources.frames import SamplesGiven
     from simstore.sources.reader import ReadOptions
 
 # Of files: bytes read, and bytes in all where that is known.
