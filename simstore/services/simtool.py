@@ -1,4 +1,4 @@
-"""The course tool: find near-duplicate pages of two files for ``result.txt``, without a store.
+"""Match pages of ``sample.txt`` with those of ``article.txt`` by SimHash, without a store.
 
 Whole files are read and their words numbered by array operations, a part a thread; ranks, rows of
 the hash table and verification are a store's.

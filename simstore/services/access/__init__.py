@@ -1,1 +1,1 @@
-"""Access tokens for the clients of a served store."""
+"""Manage the access tokens that clients of a store served over HTTP send with their requests."""

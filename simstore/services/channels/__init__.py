@@ -1,1 +1,1 @@
-"""Search channels (such as SimHash and MinHash): stored data, packing, search and checks."""
+"""Search methods (channels: SimHash, MinHash): store, pack, search and check their data."""

@@ -1,4 +1,4 @@
-"""Storage of the ``simhash`` channel: write, delete and pack the fingerprints of documents."""
+"""Write, delete and pack (into index pages) the SimHash fingerprints of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SimHash search: find the stored fingerprints within the radius of each query text."""
+"""SimHash search: find the stored fingerprints within a Hamming radius of each query text's."""
 
 from __future__ import annotations
 

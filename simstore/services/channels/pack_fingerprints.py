@@ -1,4 +1,4 @@
-"""Pack fingerprints: move them from the tail (unpacked rows) into segment pages, or back.
+"""Pack fingerprints: move them from plain rows (the tail) into compressed index pages, or back.
 
 Each batch is one transaction after which every fingerprint is in the tail or in pages, so a killed
 pack is gone on with by the next one, and answers are the same before, meanwhile and after.

@@ -1,4 +1,4 @@
-"""Pack sketches: write the LSH bands of all sketches, the tail's included, into new pages.
+"""Pack MinHash sketches: write the LSH bands of all sketches into new compressed index pages.
 
 All sketches are packed anew beside the standing layout, a band a transaction, and one switch
 follows. A killed pack leaves a layout under construction, which the next one drops.

@@ -1,4 +1,4 @@
-"""Query samples with the fingerprints, shingles and sketches computed from their texts."""
+"""Compute the fingerprints, shingles and MinHash sketches of query texts (samples)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check a sketch (MinHash) channel: sketches against texts, packed bands against sketches."""
+"""Check stored MinHash sketches against the texts, and packed LSH bands against the sketches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Storage of a sketch channel such as ``minhash``: write, delete, pack and check sketches."""
+"""Write, delete, check and pack (into index pages by LSH bands) the sketches of documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sketch (MinHash) search: find stored documents whose sketches share a band with the query.
+"""MinHash search: find stored documents whose sketches share an LSH band with the query's.
 
 Packed sketches are looked up by their pages; those of the tail are held in memory and compared.
 """

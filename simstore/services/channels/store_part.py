@@ -1,4 +1,4 @@
-"""The base class of channel storage: how a store writes, searches and packs a channel's data.
+"""The base class that writes, searches, packs and checks the data of one search method (channel).
 
 Ingest, query, packing, reindex, fsck and statistics go through the store parts of a store's
 channels and know none of them by name. A part is loaded when it is first asked for, by the address

@@ -1,4 +1,4 @@
-"""Read access to the passage index for a paper check: anchor postings, passages and texts."""
+"""Read the passage index during a paper check: indexed n-grams (anchors), passages and texts."""
 
 from __future__ import annotations
 

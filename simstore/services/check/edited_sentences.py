@@ -1,4 +1,4 @@
-"""Find single sentences of a paper that were copied with some words or characters changed."""
+"""Choose the stored sentences that a submitted paper copied with small edits, and align them."""
 
 from __future__ import annotations
 

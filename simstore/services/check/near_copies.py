@@ -1,4 +1,4 @@
-"""Find copies in a paper by the fingerprints of its passages (an optional SimHash look-up)."""
+"""Find copied passages of a paper among stored passages with a similar SimHash fingerprint."""
 
 from __future__ import annotations
 

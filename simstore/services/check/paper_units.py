@@ -1,4 +1,4 @@
-"""Tokens ("units") of a submitted paper and its sources, encoded as symbols for comparison."""
+"""Cut a submitted paper and its sources into tokens and n-grams that can be compared."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Build, drop, compact and describe the passage index of a store."""
+"""Build, drop, compact and describe a store's passage index, which paper checks search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Look up stored passages by their fingerprints (an optional part of the passage index)."""
+"""Find stored passages whose SimHash fingerprints differ in at most 3 bits from a text's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find copied passages by the offsets of shared anchors, for stores that keep no texts."""
+"""Find copied passages by the offsets of shared n-grams (anchors), in stores that keep no texts."""
 
 from __future__ import annotations
 

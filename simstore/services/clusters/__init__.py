@@ -1,1 +1,1 @@
-"""Clusters of near-duplicates: stars of verified edges, computed once or kept up to date."""
+"""Cluster near-duplicates: for one call, or stored in the database and kept up to date."""

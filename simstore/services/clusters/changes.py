@@ -1,4 +1,4 @@
-"""Record the texts that changed since clusters were last brought up to date."""
+"""Record which texts changed, so that the stored clusters can be updated for them later."""
 
 from __future__ import annotations
 

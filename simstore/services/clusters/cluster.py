@@ -1,4 +1,4 @@
-"""Cluster a store's documents: stars of verified edges to a canonical document.
+"""Cluster a store's documents: each cluster is a canonical document and those similar to it.
 
 Nothing is stored: the clusters are computed anew for each call.
 """

@@ -1,4 +1,4 @@
-"""Read the clusters that a store keeps."""
+"""Read stored clusters: all, one by number or by document, and which clusters have merged."""
 
 from __future__ import annotations
 

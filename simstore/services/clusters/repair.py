@@ -1,4 +1,4 @@
-"""Bring kept clusters up to date, one batch of changed texts at a time."""
+"""Update the stored clusters for a batch of texts that were added, removed or changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Create, update and drop the clusters that a store keeps."""
+"""Build or update the clusters stored in a database, summarize them, or drop them."""
 
 from __future__ import annotations
 

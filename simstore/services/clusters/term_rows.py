@@ -1,4 +1,4 @@
-"""Term counts of stored documents, merged across batches, and their weighted term vectors."""
+"""Count the terms of stored documents, and make term vectors of them for similarity measures."""
 
 from __future__ import annotations
 

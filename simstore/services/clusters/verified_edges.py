@@ -1,4 +1,4 @@
-"""Find verified edges: the pairs of distinct texts in a store that are similar enough."""
+"""Find the pairs of distinct texts in a store that are similar enough to be clustered together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of a comparison, and two texts prepared for the similarity measures."""
+"""Prepare two texts for comparison (shingles, feature counts), by the given options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The similarity measures of a comparison, from digests and SimHash to cosine."""
+"""Compute each similarity measure of two texts, from equal digests and SimHash to cosine."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Near-duplicates: verified edges from a text to stored documents, and recorded duplicates."""
+"""Find and verify the stored near-duplicates of a text; list the duplicates on record."""

@@ -1,4 +1,4 @@
-"""A text whose verified edges are sought, with its digest, fingerprint and sketch."""
+"""A text whose near-duplicates are sought, with its digest, fingerprint and sketch."""
 
 from __future__ import annotations
 

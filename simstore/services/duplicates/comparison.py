@@ -1,4 +1,4 @@
-"""Compare one text with many others at once, cheapest conditions first.
+"""Verify near-duplicates: compare a text with many candidates at once, cheapest tests first.
 
 Distances, sizes and sketches of all pairs are compared in arrays; the shingle sets of what is left
 by one loop (:class:`~simstore.search.set_pool.SetPool`). So a text that may be like thousands of

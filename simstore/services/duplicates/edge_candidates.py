@@ -1,4 +1,4 @@
-"""Find candidate edges: fingerprints within the radius, a shared band, or the same text."""
+"""Find near-duplicate candidates: a near fingerprint, a shared LSH band, or the same text."""
 
 from __future__ import annotations
 

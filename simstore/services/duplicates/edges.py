@@ -1,4 +1,4 @@
-"""Find verified edges (similar pairs) from a few texts to the documents of a store.
+"""Find the stored near-duplicates of given texts, and verify each pair (an edge).
 
 An edge is a function of two texts: they resemble each other enough, and where one of them is too
 short to tell, one wholly contains the other. Which pairs are looked at, the channels say.

@@ -1,4 +1,4 @@
-"""Evaluate a store's matches against labelled pairs, and find its similar pairs exactly."""
+"""Evaluate a store's matches against labelled pairs, and compute its similar pairs exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choose the document that represents a cluster in an export."""
+"""Decide which documents an export leaves out because others of their cluster represent them."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Feature counts of documents, and corpus statistics of features (ranks, frequencies)."""
+"""Count the features of documents, and read their corpus statistics (ranks, frequencies)."""

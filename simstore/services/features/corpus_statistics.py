@@ -1,4 +1,4 @@
-"""Ranks and frequencies of features, for schemes that depend on the corpus.
+"""Read the ranks and document frequencies of features, for fingerprints that depend on them.
 
 From the vocabulary as it is, or as a generation has frozen it.
 """

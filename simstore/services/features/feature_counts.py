@@ -1,4 +1,4 @@
-"""Feature counts of stored documents, and the changes that they make to the vocabulary."""
+"""Count, store and read the features of documents, and change the vocabulary's counts by them."""
 
 from __future__ import annotations
 

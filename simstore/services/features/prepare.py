@@ -1,4 +1,4 @@
-"""Prepare documents without the database: digests, feature counts, fingerprints."""
+"""Compute the digests, features, fingerprints and sketches of documents before they are stored."""
 
 from __future__ import annotations
 

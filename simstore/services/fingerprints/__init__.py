@@ -1,1 +1,1 @@
-"""Fingerprints as data: stores without documents, and a reader for repeated look-ups."""
+"""Fill a store of fingerprints without documents, and look up fingerprints again and again."""

@@ -1,4 +1,4 @@
-"""Add and remove the fingerprints of a store without documents."""
+"""Add fingerprints to, and remove them from, a store that holds fingerprints without documents."""
 
 from __future__ import annotations
 

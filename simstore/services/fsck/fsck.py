@@ -1,4 +1,4 @@
-"""Check every invariant of a store that can be stated, without changing anything."""
+"""Run all integrity checks on a store (fsck) and list what is broken, without changing anything."""
 
 from __future__ import annotations
 

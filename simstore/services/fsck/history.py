@@ -1,4 +1,4 @@
-"""Check records beside the documents: history, duplicates, clusters, access tokens, replies."""
+"""Check the stored history, duplicates, clusters, access tokens and replies for contradictions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Check the indexes: the pages of packed fingerprints, and the passage index.
+"""Check the integrity of the fingerprint index (its packed pages) and of the passage index.
 
 The pages of every segment hold the same fingerprints, in order, counted. Each document's entry in
 the passage index is that of its text.

@@ -1,1 +1,1 @@
-"""Generations of fingerprints: rebuild them, and measure the drift of the vocabulary."""
+"""Rebuild all fingerprints with the present vocabulary, and measure how far it has drifted."""

@@ -1,4 +1,4 @@
-"""Measure how far the vocabulary has drifted from the standing generation."""
+"""Measure how far the vocabulary has drifted since the current fingerprints were made."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""History of documents: visits, versions, originals."""
+"""Read the history of documents: crawl visits, earlier versions, and which one is the original."""

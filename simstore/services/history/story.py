@@ -1,4 +1,4 @@
-"""The history of a key: when it was seen, its near-duplicates, and the original among them."""
+"""Gather the history of a key: when it was seen, its near-duplicates, and their original."""
 
 from __future__ import annotations
 

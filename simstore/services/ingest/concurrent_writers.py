@@ -1,4 +1,4 @@
-"""Claims (locks on keys, texts, segments and bands) that let several processes write at once.
+"""Choose the locks (on keys, texts, segments, bands) that let several processes write at once.
 
 Two processes that decide of the same must take turns: of one key, of one text, of two texts that a
 channel may find from each other. Fingerprints within the radius share a segment, where the radius

@@ -1,4 +1,4 @@
-"""Update the duplicate records after a batch: those found, those stored after all, orphans."""
+"""Update the records of duplicates for a batch: write new ones, release outdated ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of an ingest, and the callbacks that report its progress."""
+"""The options of an ingest, and its callbacks for progress, findings and requests to stop."""
 
 from __future__ import annotations
 

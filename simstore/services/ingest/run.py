@@ -1,4 +1,4 @@
-"""An ingest run: its counts so far, and the commit of its batches."""
+"""Commit the batches of an ingest run with their source positions, and count the outcomes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find edges between texts that are decided one by one, verifying an edge only when needed.
+"""Find near-duplicates among texts taken one by one, comparing two texts only when needed.
 
 A text is compared with what stands when its turn comes: with some of the documents of the store,
 and with those of the texts before it that were put among them. So the work grows with how many

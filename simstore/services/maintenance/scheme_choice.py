@@ -1,4 +1,4 @@
-"""Choose the scheme of a new store, by name and options or by the files in a folder."""
+"""Choose a new store's fingerprint scheme, by name and options or by the files in a folder."""
 
 from __future__ import annotations
 

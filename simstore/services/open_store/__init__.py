@@ -1,1 +1,1 @@
-"""The open store: its database, its scheme, its caches and its locks."""
+"""Hold a store open: its database connections, settings, locks and in-memory caches."""

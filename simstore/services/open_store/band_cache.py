@@ -1,4 +1,4 @@
-"""In-memory caches of the sketches and bands of a channel, kept between queries."""
+"""In-memory caches of MinHash sketches and their LSH bands, kept between queries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Locks for threads: a fair (FIFO) lock, and one that a thread may retake for a while."""
+"""Two locks for threads: a fair (FIFO) lock, and one that a thread may retake for a short while."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An open store: its database, its schemes, and its caches in this process."""
+"""An open store: starts transactions on its database, and holds its schemes and caches."""
 
 from __future__ import annotations
 

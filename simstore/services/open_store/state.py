@@ -1,4 +1,4 @@
-"""The state of a store: its settings, scheme, generation and channels."""
+"""Describe a store at one moment: its settings, fingerprint scheme and search methods."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An in-memory cache of the tail (fingerprints not yet packed), for a writer's look-ups."""
+"""An in-memory cache, for writers, of fingerprints not yet packed into index pages (the tail)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Query a store: from samples (query texts) to verified matches, channel by channel."""
+"""Query a store: find the stored documents similar to query texts (samples), and verify them."""

@@ -1,4 +1,4 @@
-"""Match samples with stored documents: combine all channels, then filter, verify and sort."""
+"""Match query texts with stored documents: merge all search methods, filter, verify and sort."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run a query: find the stored documents near each sample (query text)."""
+"""Run a query: find the stored documents similar to each query text (sample)."""
 
 from __future__ import annotations
 

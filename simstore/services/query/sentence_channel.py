@@ -1,4 +1,4 @@
-"""The sentence channel: find documents that contain a sentence similar to a short sample."""
+"""Sentence search: find documents that contain a sentence similar to a short query text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Validate the options of a query against what the store keeps."""
+"""Validate query options: refuse search methods and measures that the store cannot serve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Verify matches: measure how much of a sample and a stored document is the same.
+"""Verify matches: measure how much of a query text and a stored document is the same.
 
 From the text where the store keeps it, exactly; else from the sketch, as an estimate.
 """

@@ -1,1 +1,1 @@
-"""Removal of documents, by key or by expiry."""
+"""Remove documents, by key or by expiry."""

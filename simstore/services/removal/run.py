@@ -1,4 +1,4 @@
-"""Record each removal of documents as a run, as each ingest is."""
+"""Record each removal of documents as a run (start, conditions, counts), as for an ingest."""
 
 from __future__ import annotations
 

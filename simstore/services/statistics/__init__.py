@@ -1,1 +1,1 @@
-"""Statistics of a store: lists of documents, counts, and figures over time."""
+"""List a store's documents, and compute its statistics: counts, sizes and growth over time."""

@@ -1,4 +1,4 @@
-"""Figures of a store over time: growth, duplicates, clusters, distances, vocabulary."""
+"""Compute figures of a store: growth over time, cluster sizes, distances, vocabulary size."""
 
 from __future__ import annotations
 

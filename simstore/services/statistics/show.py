@@ -1,4 +1,4 @@
-"""List documents, show one, and count what a store holds."""
+"""List documents, show one document, and count what a store holds."""
 
 from __future__ import annotations
 

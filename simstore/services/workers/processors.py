@@ -1,4 +1,4 @@
-"""The number of processors that this process may use."""
+"""Count the processors that this process may use, by its CPU affinity and container limits."""
 
 from __future__ import annotations
 

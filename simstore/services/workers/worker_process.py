@@ -1,4 +1,4 @@
-"""The main program of a worker process: see :mod:`~.workers`.
+"""The main program of a worker process: receive a task by a socket, and answer item by item.
 
 Its standard input is a socket, by which it takes what to do, then item after item, and answers. It
 ends at once when the process that has started it has gone.
