@@ -1,4 +1,4 @@
-"""Log-structured segments of packed anchors: write, merge and look up.
+"""Write, merge and look up log-structured segments of the passage index (n-gram postings).
 
 A log-structured merge: what is added becomes a segment of level 0, and eight segments of one level
 one of the next, so that each posting is rewritten once a level, and few segments are asked.

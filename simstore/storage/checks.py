@@ -1,4 +1,4 @@
-"""Integrity checks of the database file, of documents, and of each column."""
+"""Check the database for corruption: its file or indexes, and the values of each column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of kept clusters and their names: create, move, end and list."""
+"""Read and write the table of clusters: lasting numbers, canonical texts, ends and merges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of stored clusters: rule, texts, edges and pending changes, with integrity checks."""
+"""Read, write and check the tables of stored clusters: texts, similar pairs, pending changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Report a corrupt store from code that has only a connection."""
+"""Make the error for a corrupt store, in code that has only a database connection."""
 
 from __future__ import annotations
 

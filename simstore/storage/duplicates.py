@@ -1,4 +1,4 @@
-"""The table of recorded duplicates, each with the document that it duplicates."""
+"""Read and write the table of recorded duplicates, each with the document that it duplicates."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Connections to a store's database, and translation of its errors to simstore's."""
+"""Open connections to a store's database, and translate its errors to simstore's."""
 
 from __future__ import annotations
 

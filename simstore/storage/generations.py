@@ -1,4 +1,4 @@
-"""The tables of a store's settings, schemes and generations."""
+"""Read and write a store's settings, schemes and generations (sets of fingerprints)."""
 
 from __future__ import annotations
 

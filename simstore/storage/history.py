@@ -1,4 +1,4 @@
-"""Tables of document history: visits, earlier versions, links, growth; with their checks."""
+"""Read, write and check the history of documents: visits, earlier versions and links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of the passage index: settings, entries of documents, and look-ups of anchors."""
+"""Read and write the passage index: settings, entries of documents, look-ups of n-grams."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of query runs: the queries and their matches, kept for reports."""
+"""Record query runs with their matches, and read them again for reports."""
 
 from __future__ import annotations
 

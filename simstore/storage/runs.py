@@ -1,4 +1,4 @@
-"""Tables of runs (ingests, removals): sources and their positions, seen records, rejects."""
+"""Record runs (ingests, removals): counts, positions reached in sources, and rejected records."""
 
 from __future__ import annotations
 

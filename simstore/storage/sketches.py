@@ -1,4 +1,4 @@
-"""Tables of document sketches, and of the pages that their bands are packed into."""
+"""Read and write MinHash sketches of documents, and the index pages of their LSH bands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of access tokens: digests of secrets, scopes and expiry times."""
+"""Read and write the table of access tokens: digests of secrets, scopes and expiry times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of the feature vocabulary: terms, counts, feature counts of documents, and ranks."""
+"""Read and write the feature vocabulary: terms, their counts and ranks, and documents' counts."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Stored fingerprints of each generation: the tail table, segment pages and look-ups."""
+"""Store fingerprints, as rows (the tail) or in compressed index pages, and look them up."""

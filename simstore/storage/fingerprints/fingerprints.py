@@ -1,4 +1,4 @@
-"""Add, remove, link and check the stored fingerprints of a generation."""
+"""Add, remove and read stored fingerprints, and link them to their documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Optional segment columns of packed fingerprints, for users who query by SQL.
+"""Keep optional columns of fingerprints' 16-bit parts (segments), for users who query by SQL.
 
 No look-up of simstore reads them: they are for users who query by SQL, through the views of
 ``storage/tables/views.py``. Whatever changes pages changes them in the same transaction.

@@ -1,4 +1,4 @@
-"""Look up segment pages and tail rows in one snapshot, through the driver's cursor.
+"""Look up fingerprints by 16-bit segment, in index pages and in rows not packed yet (the tail).
 
 SQLAlchemy takes longer for a look-up than SQLite does; only here, where a query spends its time,
 is it left out.

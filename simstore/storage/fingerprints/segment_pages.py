@@ -1,4 +1,4 @@
-"""The table of segment pages: read, merge, remove, and move fingerprints from and to the tail.
+"""Read, add and remove fingerprints in index pages (compressed, by 16-bit segment value).
 
 A fingerprint of a generation is in the tail, or in one page of each of its segments. A page is kept
 in rows, whose numbers follow each other, or shares one with the page of the value beside its own

@@ -1,4 +1,4 @@
-"""The tail: the table of fingerprints that no page has yet, with a column for each segment."""
+"""Read and write the table of fingerprints that are not in index pages yet (the tail)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Table definitions of documents and their sources, runs, history, tokens and queries."""
+"""Table definitions of documents, sources, runs, history, access tokens and recorded queries."""
 
 from __future__ import annotations
 

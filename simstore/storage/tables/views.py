@@ -1,4 +1,4 @@
-"""SQL views of fingerprints with their segment values, whether packed or in the tail.
+"""Define SQL views that list all fingerprints with their 16-bit segment values.
 
 ``fingerprint_segments_64`` and ``fingerprint_segments_128`` have a row for each fingerprint
 of a generation: those of the tail, and the packed ones, from their columns where the store keeps
