@@ -139,7 +139,7 @@ def _delete_between(connection: Connection, segment: Segment, first: int, end: i
 
 
 def live(connection: Connection, postings: Postings) -> Postings:
-    """Return the postings of entries that are there."""
+    """Return the postings of entries that still exist."""
     return postings[documents_of(connection, postings["entry"]) >= 0]
 
 

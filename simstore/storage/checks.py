@@ -67,7 +67,7 @@ _REFERENCES = (("source", "run_id", "ingest_run", "run_id"),)
 
 
 def broken_columns(connection: Connection) -> Iterator[str]:
-    """Yield which columns hold what they may not, each with the number of rows."""
+    """Yield the columns that hold invalid values, each with the number of rows."""
     for table in metadata.sorted_tables:
         refused = [
             (column.name, problem, condition)
@@ -95,7 +95,7 @@ def broken_columns(connection: Connection) -> Iterator[str]:
 
 
 def broken_digests(connection: Connection) -> Iterator[str]:
-    """Yield which tables hold digests of texts that are none."""
+    """Yield the tables that hold digests of a wrong length."""
     for name in sorted(_TABLES_OF_DIGESTS):
         statement = f"SELECT count(*) FROM {name} WHERE length(digest) <> {_DIGEST_BYTES}"  # noqa: S608
         ((count,),) = fetch(connection, statement)

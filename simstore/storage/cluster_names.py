@@ -66,7 +66,7 @@ def give_names(connection: Connection, centres: Sequence[int], created_at: int) 
 
 
 def move_names(connection: Connection, centres: Mapping[int, int]) -> None:
-    """Give clusters, by their names, other canonical texts."""
+    """Change the canonical texts of clusters, by their numbers."""
     statement = (
         "UPDATE cluster SET centre_id = ?, merged_into = NULL, ended_at = NULL WHERE cluster_id = ?"
     )
@@ -75,7 +75,7 @@ def move_names(connection: Connection, centres: Mapping[int, int]) -> None:
 
 
 def end_names(connection: Connection, merged: Mapping[int, int | None], ended_at: int) -> None:
-    """End clusters; each became part of another, or of none."""
+    """Record that clusters ended, each merged into another or into none."""
     statement = (
         "UPDATE cluster SET centre_id = NULL, merged_into = ?, ended_at = ? WHERE cluster_id = ?"
     )

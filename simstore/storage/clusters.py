@@ -200,7 +200,7 @@ def _text_row(row: tuple[Any, ...]) -> TextRow:
 def texts_of(
     connection: Connection, document_ids: Sequence[int]
 ) -> dict[int, tuple[bytes, int | None, bool]]:
-    """Return of documents the digest, the number of the text if known, whether it is canonical."""
+    """Return for documents the digest, the text's number if known, whether it is canonical."""
     statement = (
         "SELECT d.document_id, d.digest, t.text_id, c.cluster_id FROM document d "
         "LEFT JOIN cluster_text t ON t.digest = d.digest "
@@ -376,7 +376,7 @@ def broken_names(connection: Connection) -> Iterator[str]:
 
 
 def text_pages(connection: Connection, limit: int) -> Iterator[list[TextRow]]:
-    """Yield all texts, ascending by number, some at a time."""
+    """Yield all texts, ascending by number, in batches."""
     statement = f"{_TEXTS} WHERE text_id > ? ORDER BY text_id LIMIT ?"
     after = 0
     while rows := fetch(connection, statement, after, limit):

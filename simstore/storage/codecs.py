@@ -1,4 +1,4 @@
-"""Encode texts, feature counts and vocabulary deltas as BLOBs."""
+"""Encode texts, feature counts and vocabulary changes as BLOBs, and decode them."""
 
 from __future__ import annotations
 

@@ -139,7 +139,7 @@ def merge(connection: Connection, scheme_id: int) -> None:
 
 
 def gather(connection: Connection, scheme_id: int) -> None:
-    """Make one change of all that wait, where all name terms; those that come to nothing go."""
+    """Merge all pending changes by term into one, and drop terms whose counts add up to 0."""
     numbers = fetch(
         connection,
         "SELECT delta_id FROM vocabulary_delta WHERE scheme_id = ? ORDER BY delta_id",

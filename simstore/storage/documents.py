@@ -1,4 +1,4 @@
-"""The tables of documents and their texts: insert, update, delete and read rows."""
+"""Insert, update, delete and read rows of the tables of documents and their texts."""
 
 from __future__ import annotations
 
@@ -399,7 +399,7 @@ def content_rows(
 
 
 def keys_beginning(connection: Connection, beginning: str, limit: int) -> list[str]:
-    """Return keys that begin so, in the order of their bytes."""
+    """Return keys with a prefix, in the order of their bytes."""
     first = encode(beginning)
     statement = select(document.c.key).where(document.c.key >= first)
     # No UTF-8 has this byte.
@@ -409,7 +409,7 @@ def keys_beginning(connection: Connection, beginning: str, limit: int) -> list[s
 
 
 def values_beginning(connection: Connection, name: str, beginning: str, limit: int) -> list[str]:
-    """Return values of a column of text that begin so, in order, of the first documents."""
+    """Return values of a text column with a prefix, sorted, of the first documents."""
     some = select(document.c[name]).limit(_SOME_DOCUMENTS).subquery()
     found = connection.execute(select(some.c[name]).distinct()).scalars()
     names = sorted(name for name in found if name is not None and name.startswith(beginning))

@@ -155,7 +155,7 @@ def _one(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> tuple[Any, 
 
 
 def without_settings(connection: Connection) -> CorruptStore:
-    """Return the error that a store does not say any more how it was made."""
+    """Return the error that the settings of a store are missing."""
     return corrupt(connection, "the store's parameters are gone: its table store is empty")
 
 

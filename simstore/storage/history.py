@@ -178,13 +178,13 @@ def sights_of_keys(connection: Connection, keys: Sequence[bytes]) -> list[SightR
 
 
 def sights_of_digest(connection: Connection, digest: bytes) -> list[SightRow]:
-    """Return the documents with a content."""
+    """Return the documents with a content, by its digest."""
     statement = f"SELECT {_SIGHT} FROM document WHERE digest = ?"  # noqa: S608 - ours
     return [SightRow(*row) for row in fetch(connection, statement, digest)]
 
 
 def earliest_with_digest(connection: Connection, digest: bytes, limit: int) -> list[bytes]:
-    """Return the keys of the documents with a content that were first seen, at most so many."""
+    """Return the keys of documents with a content, the first seen first, at most ``limit``."""
     statement = "SELECT key FROM document WHERE digest = ? ORDER BY first_seen, document_id LIMIT ?"
     return [row[0] for row in fetch(connection, statement, digest, limit)]
 

@@ -1,4 +1,4 @@
-"""Stored replies by idempotency key, so that a repeated request gets the same reply."""
+"""Store replies by idempotency key, so that a repeated request gets the same reply."""
 
 from __future__ import annotations
 

@@ -397,6 +397,6 @@ def _stored_bytes(connection: Connection) -> int:
 
 
 def count_of(connection: Connection, what: str, where: str) -> int:
-    """Return a sum or count of ours over rows of ours, 0 where there are none."""
+    """Return an SQL sum or count over rows, 0 where there are none."""
     statement = f"SELECT coalesce({what}, 0) FROM {where}"  # noqa: S608 - our own words
     return int(fetch(connection, statement)[0][0])

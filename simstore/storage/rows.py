@@ -1,4 +1,4 @@
-"""Generic row statements (insert, select, change, delete), mostly on the DBAPI cursor.
+"""Generic row statements (insert, select, update, delete), mostly on the DBAPI cursor.
 
 SQLAlchemy takes longer to bind a row than SQLite to write it. A statement takes many rows: the
 driver gives up the interpreter's lock once a statement, so that threads which prepare the next

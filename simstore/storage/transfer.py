@@ -108,7 +108,7 @@ def write_own_references(source: Connection, target: Connection, table: Table) -
 
 
 def chunks(connection: Connection, table: Table) -> Iterator[list[Row]]:
-    """Yield all rows of a table in the order of their keys, some at a time."""
+    """Yield all rows of a table in the order of their keys, in batches."""
     after: Row | None = None
     limit = chunk_rows(table)
     while rows := read(connection, table, after, limit):
@@ -151,7 +151,7 @@ def state(connection: Connection) -> str:
 
 
 def under_way(connection: Connection) -> str | None:
-    """Return of which :func:`state` a copy is being made; None: none is."""
+    """Return the source :func:`state` of an unfinished copy; None: there is none."""
     if not sqlalchemy.inspect(connection).has_table(_UNDER_WAY):
         return None
     found = fetch(connection, f"SELECT state FROM {_UNDER_WAY}")  # noqa: S608 - ours
@@ -183,7 +183,7 @@ def give_up(connection: Connection) -> None:
 
 
 def finish(source: Connection, target: Connection) -> None:
-    """Make a store of what was filled: numbers go on where the source's do."""
+    """Make the filled tables a store; new row numbers continue where the source's do."""
     for table in tables():
         column = table.autoincrement_column
         if column is not None:

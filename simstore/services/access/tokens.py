@@ -1,4 +1,4 @@
-"""Create, list, revoke and verify the access tokens of a served store.
+"""Create, list, revoke and verify the access tokens of a store served over HTTP.
 
 A secret has 256 random bits, so its SHA-256 needs no salt and no slow hash: there is nothing to
 guess. What is compared is digests, all of them and each in a time that does not depend on it.

@@ -149,7 +149,7 @@ class FingerprintSearch:
         return to_hex(near.value, self._bits)
 
     def fingerprints(self, counts: FeatureCounts) -> NDArray[np.uint64]:
-        """Make the fingerprints of texts as they are made in the standing generation."""
+        """Compute the fingerprints of texts as the current generation's were."""
         scheme = self._snapshot.scheme
         if not scheme.depends_on_corpus:
             return scheme.fingerprints(counts)

@@ -108,7 +108,7 @@ class SketchSearch:
         return found
 
     def agreeing(self, wanted: NDArray[np.uint16], among: Among | None) -> Iterator[Pairs]:
-        """Yield which sketches agree in a band with which stored documents, some at a time.
+        """Yield pairs of a given sketch and a stored document that share a band, in batches.
 
         Args:
             wanted: Sketches of sets that are not empty, shape (samples, 128).

@@ -1,4 +1,4 @@
-"""The base class that writes, searches, packs and checks the data of one search method (channel).
+"""The base class of storage for a search method (channel): write, search, pack, check its data.
 
 Ingest, query, packing, reindex, fsck and statistics go through the store parts of a store's
 channels and know none of them by name. A part is loaded when it is first asked for, by the address

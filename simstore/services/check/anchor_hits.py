@@ -46,7 +46,7 @@ class HitContext:
 
 
 def hits_of(paper: PaperUnits, postings: AnchorPostings) -> tuple[Hits, NDArray[np.int64]]:
-    """Return a hit for each place of an anchor's hash in the paper, and the anchors' lengths.
+    """Return a hit for each occurrence of an anchor's hash in the paper, and the anchors' lengths.
 
     Places in the paper are those of its grams, places in sources are characters.
 
@@ -69,7 +69,7 @@ def hits_of(paper: PaperUnits, postings: AnchorPostings) -> tuple[Hits, NDArray[
 
 
 def surroundings(paper: PaperUnits, index: PassageIndex, hits: Hits) -> Iterator[HitContext]:
-    """Yield what surrounds hits, by source.
+    """Yield the text around hits, by source.
 
     Each part holds every run of t units that has the hit's place in it.
 

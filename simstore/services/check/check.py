@@ -375,7 +375,7 @@ def _warm_up(opened: OpenStore, options: CheckOptions) -> None:
 
 
 def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:
-    """Return copies, and of others those that have units of the paper that none before has."""
+    """Return copies, and those of others that cover tokens of the paper not covered before."""
     known: dict[int, CoveredUnits] = {}
     for copy in copies:
         of_source = known.setdefault(copy.source.document_id, CoveredUnits(set(), set()))

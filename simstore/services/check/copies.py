@@ -96,7 +96,7 @@ class CopyFinder:
         self._reach = np.zeros(len(paper.units) + 1, np.int64)
 
     def find(self) -> list[FoundCopy]:
-        """Return the copies, in no order that means anything."""
+        """Return the copies, in no particular order."""
         rare, read = self._looked_up()
         if len(rare):
             self._align_regions(rare)

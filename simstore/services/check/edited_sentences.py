@@ -20,7 +20,7 @@ MOST_SURROUNDINGS = 3
 
 
 def edited_sentences(paper: PaperUnits, found: Iterable[LikeSentence]) -> list[FoundCopy]:
-    """Return the sentences of a paper that are like stored ones, aligned.
+    """Return the sentences of a paper that are edited copies of stored ones, aligned.
 
     Those that stand in many different surroundings are left out: a news agency's opening, or what a
     court always writes. The same story in several documents is one surrounding.

@@ -46,7 +46,7 @@ Allowed = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 
 @dataclass(frozen=True, slots=True)
 class LikeSentence:
-    """A stored sentence that is like one of a text.
+    """A stored sentence that is similar to one of a text.
 
     Attributes:
         place: Which sentence of the text, from 0.
@@ -101,7 +101,7 @@ def unit_weights(units: LocatedUnits, words: int, characters: int) -> NDArray[np
 
 
 def like_sentences(index: PassageIndex, asked: AskedSentences) -> Iterator[LikeSentence]:
-    """Yield the stored sentences that are like those of a text, in no order that means anything.
+    """Yield the stored sentences that are similar to those of a text, in no particular order.
 
     Args:
         index: The index; it has terms of sentences, and the texts.

@@ -59,7 +59,7 @@ def write_from_scratch(
     on_progress: Progress | None = None,
     known: KnownEdges | None = None,
 ) -> Callable[[Connection], None]:
-    """Make the clusters of what stands, without writing anything yet.
+    """Compute the clusters of the stored documents; return the function that writes them.
 
     Args:
         opened: The store.

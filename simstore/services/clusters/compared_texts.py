@@ -17,7 +17,7 @@ _READ_TEXTS = 2_048
 
 
 class ByTexts:
-    """Compares shingle sets, made of the kept texts; at most 128 MB of them are held.
+    """Compares the shingle sets of stored texts, and holds at most 128 MB of them.
 
     Args:
         snapshot: The store in a read transaction.
@@ -37,13 +37,13 @@ class ByTexts:
         return self._pool.compared_count
 
     def expect(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
-        """Read the texts of pairs, some at a time."""
+        """Read the texts of pairs, in batches."""
         texts = np.unique(np.concatenate((first, second)))
         for start in range(0, len(texts), _READ_TEXTS):
             self._pool.hold(texts[start : start + _READ_TEXTS])
 
     def compare(self, text: int, others: NDArray[np.int64]) -> ComparedEdges:
-        """Return which others a text has an edge to."""
+        """Return which other texts a text has an edge to."""
         parts = []
         for start in range(0, len(others), _READ_TEXTS):
             some = others[start : start + _READ_TEXTS]

@@ -136,7 +136,7 @@ def read_shingles(
     document_ids: Sequence[int],
     on_progress: Progress | None = None,
 ) -> ShingleSets:
-    """Return the shingle sets of documents, from their kept texts; 8 bytes a shingle.
+    """Return the shingle sets of documents, from their stored texts; 8 bytes a shingle.
 
     Args:
         snapshot: The store in a read transaction.

@@ -21,7 +21,7 @@ _PAGE_CLUSTERS = 500
 def kept_clusters(
     opened: OpenStore, *, min_size: int = 2, after: int = 0
 ) -> Iterator[StoredCluster]:
-    """Yield the clusters that are kept, as they were last brought up to date, by their names.
+    """Yield the stored clusters, as they were last brought up to date, by their numbers.
 
     Documents that came since are left out where their text is new; those that went are left out,
     and with its canonical document a cluster is named by the next of the same text, if any.
@@ -49,7 +49,7 @@ def kept_clusters(
 
 
 def cluster_of(opened: OpenStore, key: str) -> ClusterPlace | None:
-    """Return where a document stands among the kept clusters.
+    """Return the stored cluster of a document, and its place in it.
 
     Args:
         opened: The store.
@@ -90,7 +90,7 @@ def cluster_of(opened: OpenStore, key: str) -> ClusterPlace | None:
 
 
 def cluster_members(opened: OpenStore, cluster_id: int) -> StoredCluster | None:
-    """Return a kept cluster by its name; None where there is none."""
+    """Return a stored cluster by its number; None where there is none."""
     with opened.database.read() as connection:
         centre = cluster_names.centre(connection, cluster_id)
         if centre is None:
@@ -99,7 +99,7 @@ def cluster_members(opened: OpenStore, cluster_id: int) -> StoredCluster | None:
 
 
 def cluster_merges(opened: OpenStore, *, after: int = 0) -> Iterator[ClusterMerge]:
-    """Yield the clusters that have ended, with names above one, by their names."""
+    """Yield the clusters that have ended or merged, by their numbers, above a given one."""
     with opened.database.read() as connection:
         while rows := cluster_names.merges(connection, after, _PAGE_CLUSTERS):
             for row in rows:

@@ -75,7 +75,7 @@ def repair_texts(
 
 
 def first_place(order: CanonicalOrder, rows: Sequence[HolderRow]) -> Place:
-    """Return the place of a text: that of the first of its documents."""
+    """Return the sort key of a text in the canonical order: that of the first of its documents."""
     keys = [exact_text(row.key) for row in rows]
     majors = order.majors(keys, [row.byte_count for row in rows])
     return min(

@@ -32,7 +32,7 @@ def keep_clusters(
     on_progress: Progress | None = None,
     known: KnownEdges | None = None,
 ) -> ClustersStatus:
-    """Make clusters where none are kept, and bring them up to date.
+    """Build a store's clusters where there are none, and bring them up to date.
 
     They are made from the first where none are kept, where it is asked for, where they were made
     by an older rule, and where what edges are found by has changed: another scheme or other bands,
@@ -75,7 +75,7 @@ def keep_clusters(
 
 
 def kept_summary(opened: OpenStore, *, largest: bool = False) -> ClustersStatus | None:
-    """Return a summary of the kept clusters; None where none are kept.
+    """Return a summary of the stored clusters; None where there are none.
 
     Args:
         opened: The store.
@@ -105,7 +105,7 @@ def kept_summary(opened: OpenStore, *, largest: bool = False) -> ClustersStatus 
 
 
 def drop_clusters(opened: OpenStore) -> bool:
-    """Forget the kept clusters and their names; return whether there were any."""
+    """Delete the stored clusters and their numbers; return whether there were any."""
     with opened.write() as connection:
         existed = clusters.are_kept(connection)
         clusters.drop_all(connection)

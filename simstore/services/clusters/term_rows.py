@@ -51,7 +51,7 @@ def read_vectors(
     document_ids: Sequence[int],
     on_progress: Progress | None = None,
 ) -> tuple[TermVectors, TermVectors]:
-    """Return the vectors of likeness and of cosine of documents, from their kept texts.
+    """Return the term vectors of documents for likeness and for cosine, from their stored texts.
 
     How rare a term is, the vocabulary of the store says. 24 bytes a term of a document, twice.
 

@@ -39,7 +39,7 @@ _BLOCK_TEXT_PAIRS = 1 << 11
 
 @dataclass(frozen=True, slots=True)
 class Edges:
-    """Pairs of texts that are alike enough.
+    """Pairs of texts that are similar enough.
 
     Attributes:
         first: The one text of each, int64, shape (edges,).
@@ -100,7 +100,7 @@ class EdgeFinder:
         self.compared_count = 0
 
     def all_texts(self) -> ReadTexts:
-        """Return all texts; 8 bytes a shingle, and what vectors take where they are asked for."""
+        """Return the shingle sets of all texts (8 bytes a shingle), and term vectors on request."""
         return self._read(np.arange(len(self._held.firsts)), self._on_progress)
 
     def by_exact_join(self, read: ReadTexts) -> Edges:

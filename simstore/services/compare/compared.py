@@ -104,7 +104,7 @@ class CompareOptions:
 
     @property
     def form_of_words(self) -> Normalization:
-        """Return the form of terms and words."""
+        """Return the normalization of terms and words."""
         return _AS_IT_IS if self.normalization is None else self.normalization
 
     def counts_like(self, scheme: Scheme) -> bool:
@@ -117,7 +117,7 @@ class CompareOptions:
         )
 
     def scheme(self, bits: int = 64) -> WebScheme:
-        """Return the recipe of terms and fingerprints."""
+        """Return the scheme that makes terms and fingerprints."""
         form = self.form_of_words
         recipe = FeatureRecipe(form, segmenter=self.segmenter)
         kind = WebScheme if form.version == 1 else Web2Scheme

@@ -149,13 +149,13 @@ def filter_overlap(made: Prepared, options: CompareOptions) -> Answer:
 
 
 def cosine(made: Prepared, options: CompareOptions, collection: CollectionCounts | None) -> Answer:
-    """Compare the directions of the vectors; None where neither text has a feature."""
+    """Return the cosine of the angle of the vectors; None where neither text has a feature."""
     vectors = _vectors(made, options, collection)
     return {"cosine": similarity.cosine(*vectors)}, _of_vectors(options)
 
 
 def euclid(made: Prepared, options: CompareOptions, collection: CollectionCounts | None) -> Answer:
-    """Compare the ends of the vectors."""
+    """Return the Euclidean distance of the vectors."""
     vectors = _vectors(made, options, collection)
     return {"distance": similarity.euclidean_distance(*vectors)}, _of_vectors(options)
 

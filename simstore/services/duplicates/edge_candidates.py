@@ -54,7 +54,7 @@ class EdgeCandidates:
         )
 
     def near_pairs(self, words: NDArray[np.uint64]) -> Pairs:
-        """Return which fingerprints channel 1 finds from which others; none without the channel.
+        """Return the pairs of fingerprints within the radius; none without the SimHash channel.
 
         Args:
             words: Fingerprints of M bits, shape (n, ceil(M / 64)).

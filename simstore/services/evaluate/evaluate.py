@@ -247,7 +247,7 @@ def _mistakes(held: StoredDocuments, pairs: ScoredPairs, judging: _Judging) -> M
 def exact_pairs(
     opened: OpenStore, least: float, on_progress: Progress | None = None
 ) -> list[ExactPair]:
-    """Return all pairs of the store's documents of a least resemblance, found exactly.
+    """Return all pairs of stored documents with at least a given resemblance, found exactly.
 
     The shingle sets of all documents are held in memory, 8 bytes a shingle.
 

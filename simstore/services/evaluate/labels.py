@@ -108,7 +108,7 @@ def _pair_truth(
 def take_resemblances(
     pairs: ScoredPairs, held: StoredDocuments, labelled: Sequence[LabelledPair]
 ) -> None:
-    """Set the resemblances that the file of labels tells; the store cannot."""
+    """Set the resemblances given in the labels file; the store cannot compute them."""
     row_of = {key: row for row, key in enumerate(held.keys)}
     resemblances = {
         frozenset((row_of[pair.first], row_of[pair.second])): pair.resemblance

@@ -33,7 +33,7 @@ class KeepAll:
 
 
 class StoredClusterJudge:
-    """A judge by the kept clusters, in one snapshot; a text that is in none stays."""
+    """A judge by the stored clusters, in one snapshot; a text that is in none is exported."""
 
     def __init__(self, snapshot: Snapshot, rule: ClusterRule) -> None:
         """Judge by a rule, that of the clusters.
@@ -47,7 +47,7 @@ class StoredClusterJudge:
         self._basis: Literal["text", "sketch"] = "text" if snapshot.settings.text_kept else "sketch"
 
     def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
-        """Return of each row why it is left out; None: it is canonical, or in no cluster."""
+        """Return for each row why it is left out; None: it is canonical, or in no cluster."""
         connection = self._snapshot.connection
         texts = clusters.texts(connection, sorted({row.digest for row in rows}))
         led = clusters.spokes(connection, [one.text_id for one in texts.values()])
@@ -113,7 +113,7 @@ class ComputedClusterJudge:
                 self._dropped[member.document_id] = _dropping(None, canonical, member, rule)
 
     def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
-        """Return of each row why it is left out; None: it is not."""
+        """Return for each row the reason to leave it out; None: export it."""
         return [self._dropped.get(row.document_id) for row in rows]
 
 

@@ -20,7 +20,7 @@ _EMPTY = np.empty(0, np.int64)
 
 
 def stored_texts(snapshot: Snapshot, document_ids: Sequence[int]) -> dict[int, str]:
-    """Return the kept texts of documents.
+    """Return the stored texts of documents.
 
     Raises:
         CorruptStore: A kept text is damaged.

@@ -1,1 +1,1 @@
-"""Fill a store of fingerprints without documents, and look up fingerprints again and again."""
+"""Stores of fingerprints alone (add, remove), and a reader for repeated fingerprint look-ups."""

@@ -149,7 +149,7 @@ class FingerprintReader:
         return [(value, exact_text(key)) for value, _, key in sorted(rows, key=lambda row: row[1])]
 
     def close(self) -> None:
-        """Refuse all further questions: the snapshot is given back."""
+        """Close the reader: later look-ups are refused."""
         self._is_open = False
         self._near = _closed
 

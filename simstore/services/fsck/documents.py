@@ -65,7 +65,7 @@ class StoreCheck:
         return texts
 
     def kept_rows(self, batch: list[int]) -> dict[int, FeatureRow]:
-        """Return the kept feature counts of documents that can be read."""
+        """Return the stored feature counts of documents that can be read."""
         rows = {}
         for document_id, packed in vocabularies.packed_features_of(
             self.snapshot.connection, self.snapshot.scheme_id, batch
@@ -76,7 +76,7 @@ class StoreCheck:
 
 
 def check_documents(check: StoreCheck) -> Iterator[Finding]:
-    """Texts agree with digests and sizes; kept counts agree with texts."""
+    """Check that texts agree with digests and sizes, and stored feature counts with texts."""
     snapshot = check.snapshot
     for batch in check.batches():
         facts = checks.document_facts(check.snapshot.connection, batch)
@@ -147,7 +147,7 @@ def _counted(check: StoreCheck, texts: dict[int, bytes]) -> dict[int, FeatureRow
 
 
 def check_fingerprints(check: StoreCheck) -> Iterator[Finding]:
-    """Each document has the fingerprint of its features, each fingerprint its segments."""
+    """Check that each document has the fingerprint of its features, and that its segments agree."""
     snapshot, connection = check.snapshot, check.snapshot.connection
     bits = snapshot.scheme.bits
     if snapshot.generation is None:
@@ -219,7 +219,7 @@ def _made(check: StoreCheck, generation_id: int, batch: list[int]) -> dict[int, 
 
 
 def check_vocabulary(check: StoreCheck) -> Iterator[Finding]:
-    """The vocabulary is the sum of the documents."""
+    """Check that the vocabulary's counts are the sum of the documents'."""
     snapshot = check.snapshot
     if not snapshot.records_vocabulary or not (
         snapshot.keeps_counts or snapshot.settings.text_kept
@@ -236,7 +236,7 @@ def check_vocabulary(check: StoreCheck) -> Iterator[Finding]:
 
 
 def check_ranks(check: StoreCheck) -> Iterator[Finding]:
-    """Ranks follow their order; what a fresh generation froze is the present vocabulary."""
+    """Check the order of ranks, and that a fresh generation's are the present vocabulary's."""
     snapshot, connection = check.snapshot, check.snapshot.connection
     if not snapshot.scheme.depends_on_corpus or snapshot.generation is None:
         return

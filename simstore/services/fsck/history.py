@@ -37,7 +37,7 @@ def check_history(connection: Connection, most: int) -> Iterator[Finding]:
 
 
 def duplicate_problems(connection: Connection) -> Iterator[str]:
-    """Compare the duplicates with the documents.
+    """Check the recorded duplicates against the documents.
 
     A flagged key is that of its document, with the same text; a skipped or orphaned key has none.
     What is flagged or skipped has an original that is stored, is another document, and goes by the
@@ -89,7 +89,7 @@ def duplicate_problems(connection: Connection) -> Iterator[str]:
 
 
 def check_clusters(snapshot: Snapshot) -> Iterator[Finding]:
-    """Yield the errors in kept clusters.
+    """Yield the errors in stored clusters.
 
     Texts that wait to be dealt with are left out, and with them what touches them. Where clusters
     are to be made anew only their names are looked at. That two canonical texts have no edge is

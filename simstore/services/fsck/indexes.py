@@ -54,7 +54,7 @@ class _Digest:
 def check_pages(
     connection: Connection, bits: int, row: GenerationRow, remedy: str
 ) -> Iterator[Finding]:
-    """Yield the errors in the pages of the standing generation, and in its counts.
+    """Yield the errors in the index pages of the current generation, and in its counts.
 
     Args:
         connection: A snapshot.

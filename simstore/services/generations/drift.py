@@ -18,7 +18,7 @@ _DRIFT_SAMPLE = 1_000
 
 
 def status(opened: OpenStore) -> VocabularyStatus:
-    """Return the vocabulary's state and how far the standing generation has drifted from it."""
+    """Return the vocabulary's state and how far it has drifted since the current generation."""
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
         bits = snapshot.scheme.bits

@@ -28,7 +28,7 @@ _DROP_ROWS = 20_000
 def refresh(
     opened: OpenStore, *, force: bool = False, on_progress: Progress | None = None
 ) -> RefreshSummary:
-    """Make all fingerprints go by the present vocabulary.
+    """Rebuild all fingerprints with the present vocabulary, where they are outdated.
 
     Args:
         opened: The store.

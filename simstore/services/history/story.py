@@ -58,7 +58,7 @@ def tell_story(
     original: str = "first-seen",
     on_step: Callable[[], None] | None = None,
 ) -> Story:
-    """Return the story of a key.
+    """Return the history of a key and its near-duplicates.
 
     Args:
         opened: The store.

@@ -20,7 +20,7 @@ from simstore.services.duplicates.edges import Among, EdgeSearch
 
 
 class SequentialEdges:
-    """Candidates and edges of some texts, looked for as their turns come.
+    """Finds the candidates and edges of texts one after the other, in their order.
 
     Args:
         search: Finds candidates and verifies them.

@@ -1,4 +1,4 @@
-"""Create, back up, compact, pack and upgrade a store."""
+"""Create, back up, compact and upgrade a store, and pack its fingerprints into index pages."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def reindex(
     resume: bool = False,
     on_progress: Progress | None = None,
 ) -> str:
-    """Make the store's fingerprints anew; return the label of the scheme that stands now.
+    """Rebuild the store's fingerprints; return the label of the scheme now in use.
 
     Args:
         opened: The store.

@@ -18,7 +18,7 @@ from simstore.storage.sketches import LayoutRow
 
 @dataclass(frozen=True, slots=True)
 class CachedTail:
-    """The bands of a tail, kept from query to query.
+    """The bands of sketches not packed yet (the tail), kept from query to query.
 
     Attributes:
         layout_id: The layout it is the tail of, 0 before the first.

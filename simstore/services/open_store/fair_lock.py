@@ -1,4 +1,4 @@
-"""Two locks for threads: a fair (FIFO) lock, and one that a thread may retake for a short while."""
+"""Two locks for threads: a fair (FIFO) lock, and one that its holder may retake for a few ms."""
 
 from __future__ import annotations
 

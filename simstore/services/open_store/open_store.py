@@ -72,7 +72,7 @@ class OpenStore:
         self._frequencies: tuple[int, Frequencies] | None = None
 
     def computing(self, characters: int = 0) -> AbstractContextManager[None]:
-        """Return the context of work on a question: of short ones, one is worked on at a time.
+        """Return a context for answering a query; with a resident index, short ones take turns.
 
         What a short question needs of a resident index in this process is hardly ever waited for:
         threads that worked on some at once would only wait for the interpreter's lock, some twenty

@@ -15,7 +15,7 @@ _KEPT_RESIDENT = 32 << 20
 
 
 class ShingleCache:
-    """Shingle sets of texts that were compared lately, by their digests: an original comes again.
+    """Caches shingle sets of recently compared texts, by digest: originals are compared again.
 
     There are two halves. What is asked for or made comes into the young one; once that is full it
     becomes the old one, and the old one is forgotten: what is asked for again and again stays.

@@ -66,12 +66,12 @@ class State:
 
     @property
     def searched_channels(self) -> tuple[str, ...]:
-        """Return the channels that a query can look by."""
+        """Return the channels that a query can search."""
         return (*self.channels.names, *((SENTENCES,) if self.finds_sentences else ()))
 
     @property
     def is_fresh(self) -> bool:
-        """Return whether the standing generation covers the present vocabulary."""
+        """Return whether the current generation covers the present vocabulary."""
         if not self.scheme.depends_on_corpus:
             return True
         if self.generation is None:
@@ -80,7 +80,7 @@ class State:
 
 
 def check_generation(state: State, label: str) -> None:
-    """Raise CorruptStore where the generation of fingerprints that stood is lost.
+    """Raise CorruptStore where the current generation of fingerprints is lost.
 
     One that was never made is no damage: no document has a fingerprint yet.
 

@@ -69,7 +69,7 @@ class WorkerPool:
 
 
 def worker_count(threads: int | None) -> int:
-    """Return how many processes compute, where so many threads are asked for; None: all that can.
+    """Return the number of processes for the threads asked for; None: one for each processor.
 
     Raises:
         InvalidParameter: It is less than one.
@@ -340,7 +340,7 @@ class Worker:
         self._process.wait()
 
     def close(self) -> None:
-        """Close what leads to it, when it has ended and nobody asks it."""
+        """Close the connection and output of a worker that has ended."""
         self._line.close()
         if self._process.stdout is not None:
             self._process.stdout.close()

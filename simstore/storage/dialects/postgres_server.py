@@ -1,4 +1,4 @@
-"""A store in a PostgreSQL database: connect, read, and write with one or many writers.
+"""Open, read and write a store in a PostgreSQL database, with one or many writers.
 
 Readers have a snapshot each. A writer is the only one, or one of many that write beside each
 other: each claims what it is about to decide of (keys, texts, segment values, bands), in one

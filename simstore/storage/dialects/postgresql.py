@@ -1,4 +1,4 @@
-"""The PostgreSQL dialect: SQL statements and database errors."""
+"""The PostgreSQL dialect: its own SQL, and its errors translated to simstore's."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class PostgresDialect:
     def largest_number(
         self, connection: Connection, table: str, column: str
     ) -> LargestNumber | None:
-        """Return it, of one snapshot with the transactions that were under way."""
+        """Return the largest number, of one snapshot with the transactions under way then."""
         statement = (
             f"SELECT coalesce((SELECT max({column}) FROM {table}), 0), "  # noqa: S608 - ours
             "coalesce((SELECT min(xid::text::bigint) "
@@ -137,12 +137,12 @@ class PostgresDialect:
         return LargestNumber(*self.run(connection, statement, ()).fetchone())
 
     def last_number(self, connection: Connection, table: str, column: str) -> int:
-        """Return what the sequence of a column has given out."""
+        """Return the last number that the sequence of a column has given out."""
         statement = f"SELECT pg_sequence_last_value(pg_get_serial_sequence('{table}', '{column}'))"
         return int(self.run(connection, statement, ()).fetchone()[0] or 0)
 
     def go_on_after(self, connection: Connection, table: str, column: str, last: int) -> None:
-        """Let the sequence of a column go on."""
+        """Set the sequence of a column to continue after a number."""
         statement = (
             f"SELECT setval(sequence, greatest(?, (SELECT max({column}) FROM {table}))) "  # noqa: S608
             f"FROM pg_get_serial_sequence('{table}', '{column}') AS sequence "
@@ -151,7 +151,7 @@ class PostgresDialect:
         self.run(connection, statement, (max(last, 1), last))
 
     def plain(self, column: Column[Any]) -> str:
-        """Return it with a cast."""
+        """Return the column's name, with a cast for JSON and truth values."""
         if isinstance(column.type, JSON):
             return f'"{column.name}"::text'
         if isinstance(column.type, Boolean):
@@ -159,7 +159,7 @@ class PostgresDialect:
         return f'"{column.name}"'
 
     def in_order(self, column: Column[Any]) -> str:
-        """Return it by the order of its bytes, whatever language the database was made for."""
+        """Return the column with a collation by bytes, whatever the database's own is."""
         return (
             f'"{column.name}" COLLATE "C"'
             if isinstance(column.type, String)
@@ -171,7 +171,7 @@ class PostgresDialect:
         return None
 
     def json_type(self, column: Column[Any]) -> str:
-        """Return what JSON a column holds."""
+        """Return the SQL for the type of a column's JSON."""
         return f'json_typeof("{column.name}")'
 
     def problems(self, connection: Connection) -> Iterator[str]:

@@ -33,7 +33,7 @@ class SharedSnapshot:
 
 
 class Backend(Protocol):
-    """Connections to one database, and what only it knows of itself.
+    """The interface of a database: its connections, its size and its abilities.
 
     How statements differ from database to database: :class:`Dialect`.
 
@@ -168,13 +168,13 @@ class Dialect(Protocol):
         """Give the next row of a table a number above this, and above all that are there."""
 
     def plain(self, column: Column[Any]) -> str:
-        """Return how a column is selected: JSON as text, truth as 0 or 1."""
+        """Return the SQL that selects a column: JSON as text, truth as 0 or 1."""
 
     def in_order(self, column: Column[Any]) -> str:
-        """Return how a column is compared, byte by byte."""
+        """Return the SQL that compares a column byte by byte."""
 
     def wrong_type(self, column: Column[Any]) -> str | None:
-        """Return when a value is of another type than its column, in SQL; None: none can be."""
+        """Return the SQL condition that a value is not of its column's type; None: none can be."""
 
     def json_type(self, column: Column[Any]) -> str:
         """Return the type of a column's JSON, in SQL: ``object``, ``array``, ...; null: none."""

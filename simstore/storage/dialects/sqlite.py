@@ -1,4 +1,4 @@
-"""The SQLite dialect: SQL statements, type checks of stored values, and database errors.
+"""The SQLite dialect: its own SQL, type checks of stored values, and translation of its errors.
 
 SQLite gives each value a type, not each column. Whatever changed a file behind our back may have
 put a text where a number belongs: every row that is read is checked against the types of its
@@ -98,13 +98,13 @@ class SqliteDialect:
         return list(range(first, first + count))
 
     def last_number(self, connection: Connection, table: str, column: str) -> int:  # noqa: ARG002
-        """Return what SQLite keeps beside a table that gives no number twice."""
+        """Return the last number given out, as SQLite records it for AUTOINCREMENT tables."""
         statement = "SELECT seq FROM sqlite_sequence WHERE name = ?"
         found = self.run(connection, statement, (table,)).fetchall()
         return int(found[0][0]) if found else 0
 
     def go_on_after(self, connection: Connection, table: str, column: str, last: int) -> None:
-        """Change what SQLite keeps beside a table that gives no number twice."""
+        """Set the number after which SQLite continues, in an AUTOINCREMENT table."""
         held = self.last_number(connection, table, column)
         made = self.run(connection, "SELECT sql FROM sqlite_master WHERE name = ?", (table,))
         if last > held and "AUTOINCREMENT" in made.fetchone()[0]:
@@ -112,12 +112,12 @@ class SqliteDialect:
             self.run(connection, "INSERT INTO sqlite_sequence VALUES (?, ?)", (table, last))
 
     def plain(self, column: Column[Any]) -> str:
-        """Return its name: so SQLite has it."""
+        """Return the column's name: SQLite stores JSON as text, and truth as 0 or 1."""
         other = OTHER_NAMES.get(str(column))
         return f'"{column.name}"' + (f" AS {other}" if other else "")
 
     def in_order(self, column: Column[Any]) -> str:
-        """Return its name: so SQLite compares."""
+        """Return the column's name: SQLite compares byte by byte."""
         return f'"{column.name}"'
 
     def largest_number(
@@ -130,7 +130,7 @@ class SqliteDialect:
         return None
 
     def wrong_type(self, column: Column[Any]) -> str | None:
-        """Return when a value is of another type: SQLite keeps any in each column."""
+        """Return the SQL condition that a value is of another type than its column."""
         name = f'"{column.name}"'
         if isinstance(column.type, Boolean):
             return f"{name} NOT IN (0, 1)"
@@ -138,7 +138,7 @@ class SqliteDialect:
         return f"typeof({name}) NOT IN ({types})"
 
     def json_type(self, column: Column[Any]) -> str:
-        """Return what JSON a column holds; of what is none, null."""
+        """Return the SQL for the type of a column's JSON; null where it is none."""
         return f'CASE WHEN json_valid("{column.name}") THEN json_type("{column.name}") END'
 
     def problems(self, connection: Connection) -> Iterator[str]:

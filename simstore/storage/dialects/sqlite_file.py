@@ -1,4 +1,4 @@
-"""A store in an SQLite file: open, read and write it."""
+"""Open, read and write a store in an SQLite file."""
 
 from __future__ import annotations
 
