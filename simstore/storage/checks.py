@@ -21,7 +21,7 @@ DocumentFacts = tuple[bytes, bytes, int, int]
 
 
 def file_problems(connection: Connection) -> Iterator[str]:
-    """Yield what the database itself finds damaged."""
+    """Yield the damage that the database's own check finds."""
     yield from dialect_of(connection).problems(connection)
 
 

@@ -113,7 +113,7 @@ def drop_old_ended(connection: Connection) -> None:
 
 
 def merges(connection: Connection, after: int, limit: int) -> list[tuple[int, int | None, int]]:
-    """Return clusters that ended: name, what it became part of, when; ascending by name."""
+    """Return ended clusters by number: number, cluster merged into (or None), time of the end."""
     statement = (
         "SELECT cluster_id, merged_into, ended_at FROM cluster WHERE ended_at IS NOT NULL "
         "AND cluster_id > ? ORDER BY cluster_id LIMIT ?"

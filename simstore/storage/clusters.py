@@ -48,7 +48,7 @@ class Basis:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusteringRow:
-    """The rule by which clusters are kept.
+    """The rule by which a store's clusters are made.
 
     Attributes:
         preferred: A regular expression for keys, with the policy ``prefer``.
@@ -87,7 +87,7 @@ class HolderRow:
 
 
 def row(connection: Connection) -> ClusteringRow | None:
-    """Return the rule; None where no clusters are kept."""
+    """Return the rule; None where the store has no clusters."""
     found = connection.execute(select(clustering)).mappings().one_or_none()
     if found is None:
         return None
@@ -114,7 +114,7 @@ def are_kept(connection: Connection) -> bool:
 
 
 def state(connection: Connection) -> str | None:
-    """Return whether clusters are ``building`` or ``standing``; None where none are kept."""
+    """Return the state of clusters, ``building`` or ``standing``; None where there are none."""
     found = fetch(connection, "SELECT state FROM clustering")
     return found[0][0] if found else None
 
@@ -147,7 +147,7 @@ def drop_changes(connection: Connection, digests: Sequence[bytes]) -> None:
 
 
 def drop_all(connection: Connection) -> None:
-    """Forget the rule, all clusters and their names, and what waits."""
+    """Delete the rule, all clusters and their numbers, and the pending changes."""
     connection.execute(update(cluster).values(merged_into=None))
     for table in (cluster, clustering):
         connection.execute(delete(table))
@@ -333,7 +333,7 @@ def leftovers(connection: Connection) -> list[str]:
 
 
 def broken_names(connection: Connection) -> Iterator[str]:
-    """Yield in words what is wrong with the names of clusters and with what is canonical."""
+    """Yield in words the errors in the numbers of clusters and in their canonical texts."""
     spokes_of = "EXISTS (SELECT 1 FROM cluster_spoke o WHERE o.text_id = {})"
     has_spokes = spokes_of.format("t.text_id")
     has_name = "EXISTS (SELECT 1 FROM cluster c WHERE c.centre_id = t.text_id)"

@@ -187,7 +187,7 @@ def unpack_named_delta(
 def unpack_named_counts(
     packed: bytes,
 ) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return what was given to :func:`pack_named_delta`.
+    """Return the arguments of :func:`pack_named_delta` from the packed change.
 
     Raises:
         ValueError: The BLOB is damaged.

@@ -41,7 +41,7 @@ def copy(
 
 
 def settle(path: Path) -> None:
-    """Bring what is in the journals of a file into it, so that without them it is whole.
+    """Write the contents of a file's journals into it, so that it is complete without them.
 
     What cannot be read by SQLite is left as it is.
 

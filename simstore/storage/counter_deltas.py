@@ -38,7 +38,7 @@ def note_fingerprints(connection: Connection, generation_id: int, added: int) ->
 
 
 def settle(connection: Connection) -> None:
-    """Add to the counters what was appended; for a writer that is the only one."""
+    """Add the appended counts to the counters; for a writer that is the only one."""
     if dialect_of(connection).appends_counts:
         settle_all(connection)
 

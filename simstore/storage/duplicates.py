@@ -99,7 +99,7 @@ def flagged_because_of(
 
 
 def of_documents(connection: Connection, document_ids: Sequence[int]) -> dict[int, DuplicateRow]:
-    """Return what the flagged ones among these documents duplicate, by their numbers."""
+    """Return the duplicate records of the flagged ones among these documents, by their numbers."""
     statement = f"SELECT {_NAMES} FROM duplicate WHERE document_id IN ({{}})"  # noqa: S608 - ours
     rows = (DuplicateRow(*row) for row in select_in(connection, statement, document_ids))
     return {row.document_id: row for row in rows if row.document_id is not None}

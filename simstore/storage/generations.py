@@ -135,7 +135,7 @@ def settings(connection: Connection) -> StoreSettings:
 
 
 def standing(connection: Connection) -> tuple[StoreSettings, int | None, GenerationRow | None]:
-    """Return the settings, the number of the standing scheme, and the standing generation.
+    """Return the settings, the number of the scheme in use, and the current generation.
 
     Raises:
         CorruptStore: The settings are gone, or the number of the generation is damaged.

@@ -69,7 +69,7 @@ def drop_older(connection: Connection, time: int) -> int:
 
 
 def count(connection: Connection) -> int:
-    """Return how many replies are kept."""
+    """Return how many replies are stored."""
     return int(fetch(connection, "SELECT count(*) FROM idempotency")[0][0])
 
 

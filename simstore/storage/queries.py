@@ -137,7 +137,7 @@ def recent_runs(connection: Connection, limit: int) -> list[dict[str, Any]]:
 
 
 def run_count(connection: Connection) -> int:
-    """Return the number of query runs that are kept."""
+    """Return the number of stored query runs."""
     return count_rows(connection, query_run)
 
 

@@ -262,7 +262,7 @@ def rejections(
     limit: int | None = None,
     after: int = 0,
 ) -> list[StoredRejection]:
-    """Return the kept rejects, or the one with this number, the oldest first.
+    """Return the stored rejects, or the one with this number, the oldest first.
 
     Args:
         connection: A snapshot.
@@ -287,12 +287,12 @@ def rejections(
 
 
 def clear_rejections(connection: Connection) -> int:
-    """Delete all kept rejects; return how many there were."""
+    """Delete all stored rejects; return how many there were."""
     return connection.execute(delete(reject)).rowcount
 
 
 def reject_count(connection: Connection) -> int:
-    """Return the number of kept rejects."""
+    """Return the number of stored rejects."""
     return count_rows(connection, reject)
 
 

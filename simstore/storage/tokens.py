@@ -49,11 +49,11 @@ def add(
     created_at: int,
     expires_at: int | None,
 ) -> None:
-    """Store a token, whose name no standing token has."""
+    """Store a token, whose name no unrevoked token has."""
     insert_rows(connection, token, _COLUMNS, [(name, name, digest, scope, created_at, expires_at)])
 
 
 def revoke(connection: Connection, name: str, revoked_at: int) -> bool:
-    """Revoke the standing token of a name; return whether there was one."""
+    """Revoke the token of a name; return whether there was one that was not revoked yet."""
     changed = "UPDATE token SET revoked_at = ?, standing_name = NULL WHERE standing_name = ?"
     return execute(connection, changed, revoked_at, name) > 0

@@ -66,7 +66,7 @@ class PassageIndex(Protocol):
         """Return the anchors with these hashes; those with more than ``most`` are left out."""
 
     def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
-        """Return the texts of documents, those that are kept."""
+        """Return the texts of documents that the store keeps."""
 
     def spans(self, text: str) -> NDArray[np.int32]:
         """Return the passages of a text as the index cuts them, shape (n, 2)."""
@@ -155,7 +155,7 @@ class StoredPassages:
         return near_passages(self._snapshot, text, spans)
 
     def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
-        """Return the texts of documents, those that are kept.
+        """Return the texts of documents that the store keeps.
 
         Raises:
             CorruptStore: A kept text is damaged.

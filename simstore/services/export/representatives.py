@@ -20,7 +20,7 @@ class Judge(Protocol):
     """Decides which documents an export leaves out, and why."""
 
     def judge(self, rows: Sequence[Any]) -> list[ExclusionReason | None]:
-        """Return of each row of the table ``document`` why it is left out; None: it is not."""
+        """Return for each row of the table ``document`` why it is left out, or None."""
         ...
 
 

@@ -134,7 +134,7 @@ def scanned_words(scheme: Scheme, texts: Sequence[str], encoded: Sequence[bytes]
 
 
 def is_prepared_for(prepared_with: State, state: State) -> bool:
-    """Return whether what was prepared with one state of a store serves another."""
+    """Return whether documents prepared for one state of a store can be written in another."""
     one, other = prepared_with, state
     return (one.scheme_id, one.channels, one.settings.text_kept, one.passages) == (
         other.scheme_id, other.channels, other.settings.text_kept, other.passages,

@@ -91,7 +91,7 @@ def checked(request: Request, state: State) -> Request:
 
 
 def prepared_group(requests: Sequence[Request], state: State) -> PreparedGroup:
-    """Compute what needs no transaction, for requests that will be committed together.
+    """Prepare, outside a transaction, requests that will be committed together.
 
     Raises:
         InvalidParameter: One of them holds what cannot be stored; :func:`checked` tells which.

@@ -105,7 +105,7 @@ class Writer:
         return self.commit(group)
 
     def prepare(self, requests: Sequence[Request]) -> PreparedGroup:
-        """Compute what needs no transaction, for requests of one commit.
+        """Prepare, outside a transaction, the requests of one commit.
 
         Raises:
             InvalidParameter: One of them holds what cannot be stored;

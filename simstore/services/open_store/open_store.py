@@ -216,7 +216,7 @@ class OpenStore:
         return np.fromiter((known[term] for term in terms), np.int64, len(terms))
 
     def shingles(self, state: State) -> ShingleCache:
-        """Return the cache of shingle sets of the standing scheme."""
+        """Return the cache of shingle sets of the scheme in use."""
         kept = self._shingles  # one read: another thread may put another in its place
         if kept is None or kept.scheme_id != state.scheme_id:
             most = most_kept(resident=self.resident is not None)

@@ -36,7 +36,7 @@ class ShingleCache:
         return len(self._young.keys() | self._old.keys())
 
     def of(self, digests: Iterable[bytes]) -> Sets:
-        """Return the sets that are kept."""
+        """Return the sets that are cached."""
         young, old = self._young, self._old  # one read: another thread may put others in place
         found: Sets = {}
         again: Sets = {}

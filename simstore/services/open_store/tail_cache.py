@@ -25,7 +25,7 @@ _Moment = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class CachedNearTail:
-    """The tail of a generation, kept from look-up to look-up.
+    """A cached tail: the fingerprints of a generation that are not in index pages yet.
 
     Attributes:
         moment: Generation, edition, and fingerprints in pages: with all three the same, the tail
@@ -53,7 +53,7 @@ class TailCache:
         self.kept = None
 
     def current(self, row: GenerationRow) -> GrowingTables | None:
-        """Return the tail of a generation where it is kept; some may have left it."""
+        """Return the cached tail of a generation; some fingerprints may have left it since."""
         kept = self.kept  # one read: another thread may put another in its place
         return kept.tables if kept is not None and kept.moment == _moment(row) else None
 

@@ -231,7 +231,7 @@ def _answering(
 
 
 def stale_reason(snapshot: Snapshot) -> str | None:
-    """Return why the standing generation does not give a batch run's answer; None where it does."""
+    """Return why the current generation does not give a batch run's answer; None where it does."""
     if not snapshot.channels.has_fingerprints:
         return None
     if snapshot.generation is None:

@@ -25,7 +25,7 @@ _LEAST_SLICE = 10
 
 
 def store_figures(opened: OpenStore, on_progress: Progress | None = None) -> StoreFigures:
-    """Return the figures of a store; for clusters, those of the kept clusters as last updated.
+    """Return the figures of a store; for clusters, those of the stored ones as last updated.
 
     Args:
         opened: The store.

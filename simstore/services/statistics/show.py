@@ -212,7 +212,7 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
 
 
 def scheme_facts(opened: OpenStore) -> SchemeFacts:
-    """Return the standing scheme's name, version, bits and options."""
+    """Return the name, version, bits and options of the scheme in use."""
     with opened.database.read() as connection:
         found = generations.scheme_with_status(connection, "standing")
     if found is None:

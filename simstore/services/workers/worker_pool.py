@@ -83,7 +83,7 @@ def worker_count(threads: int | None) -> int:
 
 @contextmanager
 def snapshot_for(database: Database, count: int) -> Iterator[SharedSnapshot]:
-    """Yield a snapshot for so many processes."""
+    """Yield a snapshot that a number of processes can share."""
     if count > 1:
         with database.share() as snapshot:
             yield snapshot

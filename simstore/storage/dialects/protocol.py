@@ -180,4 +180,4 @@ class Dialect(Protocol):
         """Return the type of a column's JSON, in SQL: ``object``, ``array``, ...; null: none."""
 
     def problems(self, connection: Connection) -> Iterator[str]:
-        """Yield what the database itself finds damaged."""
+        """Yield the damage that the database's own check finds."""
