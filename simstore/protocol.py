@@ -30,8 +30,6 @@ if TYPE_CHECKING:
         CompactSummary,
         Comparison,
         Document,
-        DocumentFilterKeywords,
-        DocumentKeywords,
         Duplicate,
         ExpireSummary,
         Finding,
@@ -282,10 +280,15 @@ class StoreProtocol(Protocol):
         key: str,
         text: str,
         *,
+        title: str | None = None,
+        collection: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        seen_at: Time | None = None,
+        published_at: Time | None = None,
+        links: Sequence[str] = (),
         on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
-        **said: Unpack[DocumentKeywords],
     ) -> Outcome: ...
     def add_many(
         self,
@@ -320,8 +323,8 @@ class StoreProtocol(Protocol):
         older_than: str | timedelta | None = None,
         *,
         not_seen_since: Time | None = None,
+        collection: str | None = None,
         dry_run: bool = False,
-        **wanted: Unpack[DocumentFilterKeywords],
     ) -> ExpireSummary: ...
     def query(
         self,
@@ -385,9 +388,9 @@ class StoreProtocol(Protocol):
     def list(
         self,
         *,
+        collection: str | None = None,
         limit: int | None = None,
         with_text: bool = True,
-        **wanted: Unpack[DocumentFilterKeywords],
     ) -> Stream[StoredDocument]: ...
     @overload
     def seen(self, key: str) -> Seen | None: ...

@@ -233,8 +233,8 @@ def test_shingles_that_are_kept_are_forgotten_before_they_take_too_much(
     monkeypatch.setattr(caches, "_KEPT_SHINGLES", 100)
     for number in range(12):
         add(store, (f"a {number}", A + f" {number}"), mode="skip")
-        kept = store._opened._shingles
-        assert kept is not None
+        assert store._opened.last_state is not None
+        kept = store._opened.shingles(store._opened.last_state)
         assert sum(map(len, [*kept._young.values(), *kept._old.values()])) <= 300
     assert told(store) == {f"a {number}": ("skipped", "a 0") for number in range(1, 12)}
 
