@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+import time
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,13 +19,26 @@ from simstore.cli.parameters import choice, command, flag, option, section
 from simstore.cli.results import print_rows, write_blocks
 from simstore.cli.tables import print_table
 from simstore.errors import InvalidParameter, MissingExtra, NotFound, StorageError, printable
-from simstore.outputs import make_folder, write_file
+from simstore.outputs import is_standard_output, make_folder, write_file
 from simstore.reports.lines import json_array, rounded
 
 if TYPE_CHECKING:
     from simstore.search.evaluation import Evaluation
+    from simstore.store import Store
 
 _NAMED_KEYS = 3
+# As in `search.agreement`, which is not imported for a help text.
+_METHODS = (
+    "simhash",
+    "minhash",
+    "verified",
+    "likeness",
+    "either",
+    "exact",
+    "exact-either",
+    "i-match",
+    "counting-bloom",
+)
 _FILES = ("curves.png", "curves.svg", "points.csv", "bands.csv")
 # What `simstore clusters` is asked for to join what a method finds.
 _COMMANDS = {
@@ -78,12 +92,22 @@ _COMMANDS = {
         "--older-methods",
         "Judge I-Match and counting Bloom filters too, as `simstore compare` has them.",
     ),
+    choice(
+        "--mistakes-of",
+        _METHODS,
+        "Method of whose clusters the mistakes are told.  [default: verified, as kept clusters]",
+    ),
     flag("--exact", "Print all pairs that resemble each other instead."),
 )
 @section(
     "Answer",
     format_option(),
     option("-o --output", "Write tables and curves to this folder.", metavar="FOLDER"),
+    option(
+        "--mistakes",
+        "Write a page of pairs that were missed or wrongly joined, with their texts.",
+        metavar="FILE",
+    ),
     flag("--force", "Replace files that are there."),
 )
 @common_options
@@ -98,7 +122,9 @@ def evaluate(
     set_by: str | None,
     split: Any,
     older_methods: bool,
+    mistakes_of: str | None,
     output: str | None,
+    mistakes: str | None,
     force: bool,
     output_format: str,
 ) -> None:
@@ -108,18 +134,21 @@ def evaluate(
       simstore evaluate --pairs pairs.tsv  a line a pair: two keys, perhaps 1 or 0
       simstore evaluate --clusters groups.tsv -o out a line a document: key, group
       simstore evaluate --clusters-field group  the group is a metadata field
+      simstore evaluate --clusters groups.tsv --mistakes mistakes.html  look at what went wrong
       simstore evaluate --exact --min-resemblance 0.8 --format csv
 
     Labels are tab-separated, with or without a header, or JSON Lines; compressed or not. With -o,
     points.csv, bands.csv, curves.png and curves.svg go to the folder (the
-    extra plots). `docs/explanation/detection.md` says what the figures mean.
+    extra plots). --mistakes shows why pairs were missed or
+    wrongly joined. `docs/explanation/detection.md` says what the figures mean.
     """
     chosen = [name for name in (pairs, clusters, clusters_field) if name is not None]
     if len(chosen) + exact != 1:
         raise InvalidParameter("give one of --pairs, --clusters, --clusters-field and --exact")
     if exact:
-        if output is not None:
-            raise InvalidParameter("--exact writes to standard output; leave out -o")
+        if output is not None or mistakes is not None:
+            left = "-o" if output is not None else "--mistakes"
+            raise InvalidParameter(f"--exact writes to standard output; leave out {left}")
         _exact(0.5 if min_resemblance is None else min_resemblance, output_format)
         return
     if output is not None and os.path.exists(output) and not os.path.isdir(output):
@@ -129,6 +158,12 @@ def evaluate(
     if output is not None:
         for name in _FILES:
             check_output(os.path.join(output, name), replace=force)
+    if mistakes is not None:
+        if is_standard_output(mistakes):
+            raise InvalidParameter("--mistakes writes a page: name a file")
+        if find_spec("jinja2") is None:
+            raise MissingExtra("a page of mistakes", "check")
+        check_output(mistakes, replace=force)
     from simstore.services.evaluate.evaluate import FLOOR, EvaluateOptions
     from simstore.services.evaluate.labels import Labels
     from simstore.sources.labels import read_clusters, read_pairs
@@ -149,14 +184,33 @@ def evaluate(
         candidate_radius,
         split,
         older_methods,
+        mistakes_of,
     )
-    with open_store(read_only=True) as store, progress("read") as show:
-        found = store.evaluate.run(labels, options, on_progress=show)
+    with open_store(read_only=True) as store:
+        with progress("read") as show:
+            found = store.evaluate.run(labels, options, on_progress=show)
+        page = None if mistakes is None else _page(store, found)
     _report(found)
     if output is not None:
         _write(found, Path(output), replace=force)
+    if mistakes is not None and page is not None:
+        write_file(Path(mistakes), page, replace=force)
+        log.info("%s: pairs that were missed or wrongly joined", printable(mistakes))
     _print(found, output_format)
     _suggest_threshold(found)
+
+
+def _page(store: Store, found: Evaluation) -> bytes:
+    from simstore.reports.mistakes_html import mistakes_page
+
+    def text_of(key: str) -> str | None:
+        try:
+            return store.get(key, with_text=True).text
+        except NotFound:
+            # The store keeps no texts, or the document was removed since.
+            return None
+
+    return mistakes_page(found, text_of, generated_at=int(time.time())).encode()
 
 
 def _exact(least: float, output_format: str) -> None:

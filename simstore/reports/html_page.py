@@ -202,17 +202,17 @@ def render(told: Mapping[str, Any]) -> str:
         MissingExtra: Jinja is not installed.
     """
     style, script = _style(), part("report.js")
-    return _template().render(
+    return page_template("report.html").render(
         **told,
         style=style,
         script=script,
-        digests={"style": _digest(style), "script": _digest(script)},
+        digests={"style": digest(style), "script": digest(script)},
     )
 
 
 def content_policy() -> str:
     """Return the Content-Security-Policy of a rendered page, to be sent as an HTTP header."""
-    style, script = _digest(_style()), _digest(part("report.js"))
+    style, script = digest(_style()), digest(part("report.js"))
     return (
         f"default-src 'none'; style-src {style}; script-src {script}; base-uri 'none'; "
         "form-action 'none'; frame-ancestors 'none'"
@@ -239,7 +239,12 @@ def in_script(value: Any) -> str:
 
 
 @cache
-def _template() -> Template:
+def page_template(name: str) -> Template:
+    """Return a template that escapes all it is given.
+
+    Raises:
+        MissingExtra: Jinja is not installed.
+    """
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError as error:
@@ -251,7 +256,7 @@ def _template() -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("report.html")
+    return environment.get_template(name)
 
 
 @cache
@@ -266,6 +271,7 @@ def _style() -> str:
     return part("light.css") + dark + part("report.css")
 
 
-def _digest(text: str) -> str:
-    digest = hashlib.sha256(text.encode()).digest()
-    return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"
+def digest(text: str) -> str:
+    """Return the digest of a style or script as a Content-Security-Policy names it."""
+    made = hashlib.sha256(text.encode()).digest()
+    return f"'sha256-{base64.b64encode(made).decode('ascii')}'"

@@ -211,6 +211,29 @@ class ScoredPairs:
     filter_overlap: NDArray[np.float64]
 
 
+def candidates_of(
+    pairs: ScoredPairs, method: str, threshold: float, radius: int
+) -> NDArray[np.bool_]:
+    """Return which pairs a method looks at before its rule decides; some look at every pair.
+
+    Args:
+        pairs: The pairs.
+        method: One of :data:`METHODS` or :data:`OLDER`.
+        threshold: Its threshold, inclusive.
+        radius: Radius of channel 1 where the method is not ``simhash``.
+    """
+    found: NDArray[np.bool_]
+    if method == "simhash":
+        found = pairs.distance <= threshold
+    elif method == "minhash":
+        found = pairs.in_band
+    elif method in JOINED or method in OLDER:
+        found = np.ones(len(pairs.first), np.bool_)
+    else:
+        found = (pairs.distance <= radius) | pairs.in_band
+    return found
+
+
 def found_by(pairs: ScoredPairs, method: str, threshold: float, radius: int) -> NDArray[np.bool_]:
     """Return which pairs a method finds.
 
@@ -234,7 +257,7 @@ def found_by(pairs: ScoredPairs, method: str, threshold: float, radius: int) -> 
     elif method == "exact-either":
         found = (pairs.likeness >= threshold) | (pairs.resemblance >= SURE_RESEMBLANCE)
     else:
-        found = (pairs.distance <= radius) | pairs.in_band
+        found = candidates_of(pairs, method, threshold, radius)
         if method == "verified":
             found &= pairs.resemblance >= threshold
         else:

@@ -89,6 +89,27 @@ def test_folder_gets_tables_and_curves(shell: Shell) -> None:
     }  # fmt: skip
 
 
+def test_page_shows_mistakes_with_their_texts(shell: Shell) -> None:
+    pytest.importorskip("jinja2", reason="needs simstore[check]")
+    # A copy that is labelled as something else, and a group of two texts that share nothing.
+    (shell.folder / "wrong.tsv").write_text("one\ta\none again\tb\nother\tc\nanother\tc\n")
+    done = shell("evaluate", "--clusters", "wrong.tsv", "--mistakes", "m.html")
+    page = (shell.folder / "m.html").read_text()
+    for shown in ("<bdi>one again</bdi>", "forty sheep", "technicians", "1 pair."):
+        assert shown in page
+    assert "m.html: pairs that were missed or wrongly joined" in done.errors
+    assert "Why clusters by verified 0.50 miss or wrongly join pairs" in done.text
+    again = shell("evaluate", "--clusters", "wrong.tsv", "--mistakes", "m.html", code=4)
+    assert "--force" in again.errors
+    asked = ("evaluate", "--clusters", "wrong.tsv", "--format", "jsonl", "--mistakes-of", "exact")
+    found = [one for one in shell.json_lines(*asked) if one["kind"] == "mistakes"]
+    assert {one["method"] for one in found} == {"exact"}
+    told = {(one["pairs_are"], one["reason"]): one["pairs"] for one in found}
+    assert told["missed", "the rule said no"] == 1
+    assert told["wrongly joined", "the rule said yes"] == 1
+    assert sum(told.values()) == 2
+
+
 def test_unknown_keys_are_named(shell: Shell) -> None:
     (shell.folder / "groups.tsv").write_text("one\ta\none again\ta\ngone\ta\n")
     done = shell("evaluate", "--clusters", "groups.tsv", "--format", "csv")
@@ -116,6 +137,9 @@ def test_exact_join(shell: Shell) -> None:
         ([], 2, "--pairs"),
         (["--pairs", "pairs.tsv", "--exact"], 2, "--exact"),
         (["--exact", "-o", "out"], 2, "-o"),
+        (["--exact", "--mistakes", "m.html"], 2, "--mistakes"),
+        (["--pairs", "pairs.tsv", "--mistakes", "-"], 2, "--mistakes"),
+        (["--pairs", "pairs.tsv", "--mistakes-of", "i-match"], 2, "i-match"),
         (["--pairs", "none.tsv"], 3, "none.tsv"),
         (["--pairs", "pairs.tsv", "--radius", "three"], 2, "three"),
         (["--pairs", "pairs.tsv", "--radius", "0-65"], 2, "65"),

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter, NotFound
 from simstore.model import Progress
 from simstore.model.arguments import check_fields
-from simstore.search.agreement import METHODS, OLDER
-from simstore.search.all_pairs import all_pairs
+from simstore.search.agreement import METHODS, NO_DISTANCE, OLDER, ScoredPairs
+from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.evaluation import (
     ALL_SETS,
     RESEMBLANCE,
@@ -24,6 +24,8 @@ from simstore.search.evaluation import (
     band_recalls,
     curves,
 )
+from simstore.search.likeness import likenesses, term_vectors
+from simstore.search.mistakes import MistakeClass, MistakenPair, Mistakes, find_mistakes, spread
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.resemblance import check_share
 from simstore.services.evaluate.judged_documents import (
@@ -31,6 +33,8 @@ from simstore.services.evaluate.judged_documents import (
     Scope,
     StoredDocuments,
     check_texts,
+    distances_of,
+    estimates_of,
     read_documents,
     score_pairs,
 )
@@ -39,6 +43,8 @@ from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 
 LARGEST_RADIUS = 12
+# By which clusters are made: the first that the store has.
+_OF_CLUSTERS = ("verified", "minhash", "simhash")
 FLOOR = 0.3
 # The exact join's pairs of this resemblance are a truth of their own.
 TRUTHS = (0.8, RESEMBLANCE)
@@ -49,16 +55,20 @@ class EvaluateOptions:
     """Options of an evaluation.
 
     Attributes:
-        radii: First and last radius of the curve of ``simhash``, bits, inclusive; None: 0 to 12,
-            or to the fingerprint's bits.
+        radii: First and last radius of the curve of ``simhash``, bits,
+            inclusive; None: 0 to 12, or to the fingerprint's bits.
         floor: Least resemblance and least likeness of the exact joins' pairs.
-        set_by: Metadata field, or ``collection``, by which documents are judged apart: no pair
-            of documents of two sets is.
-        candidate_radius: Radius of channel 1 where resemblance or likeness verifies what it finds;
-            None: the default radius.
-        part: ``tuning`` or ``test``: only groups whose hash is even or odd; ``none``: all.
-        older_methods: I-Match and counting Bloom filters too, as in ``compare``; the store must
-            keep its texts.
+        set_by: Metadata field, or ``collection``, by which documents are judged
+            apart: no pair of documents of two sets is.
+        candidate_radius: Radius of channel 1 where resemblance or likeness
+            verifies what it finds; None: the default radius.
+        part: ``tuning`` or ``test``: only groups whose hash is even or odd;
+            ``none``: all.
+        older_methods: I-Match and counting Bloom filters too, as in
+            ``compare``; the store must keep its texts.
+        mistakes_of: Method of whose clusters the mistakes are explained; None:
+            ``verified``, by which kept clusters go, or ``minhash`` in a store
+            without texts.
     """
 
     radii: tuple[int, int] | None = None
@@ -67,6 +77,7 @@ class EvaluateOptions:
     candidate_radius: int | None = None
     part: Part = "none"
     older_methods: bool = False
+    mistakes_of: str | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -81,6 +92,7 @@ class EvaluateKeywords(TypedDict, total=False):
     candidate_radius: int | None
     part: Part
     older_methods: bool
+    mistakes_of: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +167,74 @@ def evaluate_store(
         tuple(thresholds.methods),
         tuple(points),
         tuple(band_recalls(pairs, judged, thresholds)),
+        _mistakes(held, pairs, _Judging(rows, clusters, thresholds, options.mistakes_of)),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judging:
+    """What the mistakes of a method are found by.
+
+    Attributes:
+        rows: Row of each judged document.
+        clusters: The labelled cluster of each; None where only some pairs are judged.
+        thresholds: Which methods there are, and their thresholds.
+        method: The method that was asked for; None: by which kept clusters go.
+    """
+
+    rows: NDArray[np.int64]
+    clusters: NDArray[np.int64] | None
+    thresholds: Thresholds
+    method: str | None
+
+
+def _mistakes(held: StoredDocuments, pairs: ScoredPairs, judging: _Judging) -> Mistakes | None:
+    """Return the mistakes of a method, with the keys and scores of some of them."""
+    thresholds = judging.thresholds
+    there = [name for name in _OF_CLUSTERS if name in thresholds.methods]
+    if judging.method is None and not there:
+        return None
+    method = judging.method or there[0]
+    threshold = thresholds.default(method)
+    total = len(judging.rows)
+    found = find_mistakes(
+        pairs, judging.clusters, total, (method, threshold), thresholds.candidate_radius
+    )
+    keys = [held.keys[row] for row in judging.rows.tolist()]
+    vectors = None if held.counts is None else term_vectors(held.counts)
+    classes = []
+    for kind, reason, codes in found.classes:
+        some = spread(codes)
+        first, second = some // total, some % total
+        one, other = judging.rows[first], judging.rows[second]
+        shares: list[float] | list[None] = [None] * len(some)
+        alike = shares
+        if vectors is not None:
+            shares = resemblances(held.shingles, one, other).tolist()
+            alike = likenesses(vectors, one, other).tolist()
+        bits, estimates = distances_of(held, one, other), estimates_of(held, one, other)
+        examples = tuple(
+            MistakenPair(
+                first=keys[a],
+                second=keys[b],
+                first_canonical=keys[found.stars[a]],
+                second_canonical=keys[found.stars[b]],
+                resemblance=shares[place],
+                likeness=alike[place],
+                distance=None if bits[place] == NO_DISTANCE else int(bits[place]),
+                estimate=float(estimates[place]),
+            )
+            for place, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True))
+        )
+        classes.append(
+            MistakeClass(kind=kind, reason=reason, pair_count=len(codes), examples=examples)
+        )
+    return Mistakes(
+        method=method,
+        threshold=threshold,
+        counts=found.counts,
+        ari=found.ari,
+        classes=tuple(classes),
     )
 
 
@@ -206,6 +286,10 @@ def _thresholds(state: State, options: EvaluateOptions) -> Thresholds:
     if options.older_methods:
         check_texts(state)
         methods += OLDER
+    if options.mistakes_of is not None and options.mistakes_of not in methods:
+        raise InvalidParameter(
+            f"mistakes of {options.mistakes_of!r}: this evaluation judges {', '.join(methods)}"
+        )
     lexicons = OlderMethods().lexicons
     return Thresholds(range(low, high + 1), default, candidate, methods, options.floor, lexicons)
 

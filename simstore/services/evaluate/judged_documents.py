@@ -217,9 +217,9 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
         first=first,
         second=second,
         labelled=np.isin(codes, scope.truth, assume_unique=True),
-        distance=_distances(held, first, second),
+        distance=distances_of(held, first, second),
         in_band=np.isin(codes, in_band, assume_unique=True),
-        estimate=_estimates(held, first, second),
+        estimate=estimates_of(held, first, second),
         resemblance=resemblance,
         likeness=likeness,
         cosine=cosine,
@@ -228,17 +228,19 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
     )
 
 
-def _distances(
+def distances_of(
     held: StoredDocuments, first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.int64]:
+    """Return the Hamming distance of pairs of documents; NO_DISTANCE without fingerprints."""
     bits = np.bitwise_count(held.words[first] ^ held.words[second]).sum(axis=1, dtype=np.int64)
     known = held.fingerprinted[first] & held.fingerprinted[second]
     return np.where(known, bits, NO_DISTANCE)
 
 
-def _estimates(
+def estimates_of(
     held: StoredDocuments, first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.float64]:
+    """Return the resemblance of pairs of documents as their sketches estimate it."""
     result = np.zeros(len(first), np.float64)
     for start in range(0, len(first), _BLOCK_PAIRS):
         part = slice(start, start + _BLOCK_PAIRS)

@@ -268,3 +268,53 @@ def test_older_methods_are_judged_where_they_are_asked_for(tmp_path: Path) -> No
 def test_older_methods_need_the_texts(tmp_path: Path) -> None:
     with filled(tmp_path, text=False) as store, pytest.raises(NotFound, match="no texts"):
         store.evaluate.run(FIELD, EvaluateOptions(older_methods=True))
+
+
+def test_mistakes_tell_why_pairs_are_missed_or_joined(tmp_path: Path) -> None:
+    clusters = [
+        # Two texts of one group that share nothing; two that share half of their sentences.
+        GroupLabel("a1", "tide"), GroupLabel("b1", "tide"),
+        GroupLabel("c1", "well"), GroupLabel("c3", "well"),
+        # A copy that is labelled as something else.
+        GroupLabel("a2", "map"),
+    ]  # fmt: skip
+    with filled(tmp_path) as store:
+        store.add_many([Document("c3", text(99, 3))], threads=1)
+        made = store.evaluate.run(Labels(clusters=clusters)).mistakes
+        alone = store.evaluate.run(Labels(clusters=clusters), mistakes_of="simhash").mistakes
+    assert made is not None
+    assert alone is not None
+    assert (made.method, made.threshold) == ("verified", 0.5)
+    assert (made.counts.common_count, made.counts.found_count, made.counts.labelled_count) == (
+        0, 1, 2,
+    )  # fmt: skip
+    pairs = {
+        (one.kind, one.reason): [(pair.first, pair.second) for pair in one.examples]
+        for one in made.classes
+    }
+    assert pairs == {
+        ("missed", "never a candidate"): [("a1", "b1")],
+        ("missed", "the rule said no"): [("c1", "c3")],
+        ("missed", "joined to another canonical document"): [],
+        ("wrongly joined", "the rule said yes"): [("a1", "a2")],
+        ("wrongly joined", "each is like the canonical document"): [],
+    }
+    (wrong,) = made.classes[3].examples
+    assert (wrong.resemblance, wrong.distance, wrong.second_canonical) == (1.0, 0, "a1")
+    # By fingerprints alone what is not within the radius is no candidate.
+    assert [one.pair_count for one in alone.classes] == [2, 0, 0, 1, 0]
+
+
+def test_mistakes_of_a_method_that_is_not_judged_are_refused(tmp_path: Path) -> None:
+    with filled(tmp_path) as store, pytest.raises(InvalidParameter, match="judges simhash, "):
+        store.evaluate.run(FIELD, mistakes_of="i-match")
+
+
+def test_pairs_labelled_distinct_are_judged_by_their_own_edge(tmp_path: Path) -> None:
+    pairs = [LabelledPair("a1", "a3"), LabelledPair("a1", "a2", duplicate=False)]
+    with filled(tmp_path) as store:
+        made = store.evaluate.run(Labels(pairs=pairs)).mistakes
+    assert made is not None
+    assert made.ari is None
+    (wrong,) = [one for one in made.classes if one.pair_count]
+    assert (wrong.reason, wrong.examples[0].second) == ("the rule said yes", "a2")
