@@ -18,6 +18,9 @@ if TYPE_CHECKING:
         CheckKeywords,
         CheckOptions,
         Copy,
+        CopyEvidence,
+        ExcludedAs,
+        PassageKind,
         SourceShare,
         Totals,
     )
@@ -91,6 +94,7 @@ if TYPE_CHECKING:
     )
     from simstore.model.query import (
         Match,
+        PlanName,
         QueryKeywords,
         QueryOptions,
         QueryRun,
@@ -133,6 +137,7 @@ __all__ = [
     "ComparedText",
     "Comparison",
     "Copy",
+    "CopyEvidence",
     "CopySummary",
     "Decoding",
     "Document",
@@ -143,6 +148,7 @@ __all__ = [
     "DocumentOutcome",
     "Duplicate",
     "DuplicateState",
+    "ExcludedAs",
     "ExclusionReason",
     "ExpireSummary",
     "ExportedDocument",
@@ -158,7 +164,9 @@ __all__ = [
     "Measurement",
     "OnDuplicate",
     "Outcome",
+    "PassageKind",
     "PassageStatus",
+    "PlanName",
     "Policy",
     "Progress",
     "QueryKeywords",
