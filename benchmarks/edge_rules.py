@@ -191,6 +191,7 @@ def measure(documents: Sequence[Labelled]) -> dict[str, Quality]:
                 for member in cluster.members:
                     stars[numbers[member.key]] = numbers[cluster.key]
             found[name] = of_stars(stars, groups)
+    print(f"{len(documents)} documents of {documents[0].key}", file=sys.stderr, flush=True)
     return found
 
 
@@ -248,7 +249,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--data", type=Path)
     parser.add_argument("--cache", type=Path, default=Path(tempfile.gettempdir()) / "detection")
-    parser.add_argument("--most", type=int, default=400, help="documents of a set, about")
+    parser.add_argument("--most", type=int, default=80, help="documents of a set, about")
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()

@@ -80,10 +80,14 @@ def edge_sets(data: Path | None, cache: Path, most: int) -> Sets:
         development[f"{name}, tuning part"] = part_of(fitting, "tuning")
         held_out[f"{name}, test part"] = part_of(fitting, "test")
     return Sets(
-        {name: capped(some, most) for name, some in development.items()},
-        {name: capped(some, most) for name, some in held_out.items()},
+        _with_pairs({name: capped(some, most) for name, some in development.items()}),
+        _with_pairs({name: capped(some, most) for name, some in held_out.items()}),
         {"bulletins": bulletins(4, days=22)},
     )
+
+
+def _with_pairs(sets: dict[str, list[Labelled]]) -> dict[str, list[Labelled]]:
+    return {name: some for name, some in sets.items() if len({d.group for d in some}) < len(some)}
 
 
 def capped(documents: list[Labelled], most: int) -> list[Labelled]:
