@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Protocol, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack, overload
 
 if TYPE_CHECKING:
     from simstore.known_filter import KnownFilter
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
         CompactSummary,
         Comparison,
         Document,
-        DocumentFilterKeywords,
-        DocumentKeywords,
         Duplicate,
         ExpireSummary,
         Finding,
@@ -74,11 +72,10 @@ if TYPE_CHECKING:
     from simstore.services.evaluate.evaluate import EvaluateKeywords, EvaluateOptions, ExactPair
     from simstore.services.evaluate.labels import Labels
     from simstore.services.export.export import ExportKeywords, ExportOptions, ExportSummary
-    from simstore.services.fingerprints.fingerprint_store import Values
+    from simstore.services.fingerprints.fingerprint_store import FingerprintValues
     from simstore.services.ingest.options import IngestFilesKeywords, IngestOptions, Observer
-    from simstore.sources.documents import DocumentsGiven
+    from simstore.sources.documents import DocumentsGiven, SamplesGiven
     from simstore.sources.files import Files
-    from simstore.sources.frames import SamplesGiven
     from simstore.sources.reader import ReadOptions
 
 # Of files: bytes read, and bytes in all where that is known.
@@ -112,7 +109,7 @@ class ClustersProtocol(Protocol):
 
 
 class DuplicatesProtocol(Protocol):
-    """Duplicates that ingests found: :class:`simstore.store.duplicates.Duplicates`."""
+    """Duplicates that ingests found, as of ``store.duplicates``."""
 
     def list(
         self, *, state: str | None = None, original: str | None = None
@@ -154,20 +151,20 @@ class FiltersProtocol(Protocol):
 
 
 class FingerprintsProtocol(Protocol):
-    """Fingerprints by their values: :class:`simstore.store.fingerprints.Fingerprints`."""
+    """Fingerprints by their values, as of ``store.fingerprints``."""
 
     def add(
         self,
-        values: Values,
+        values: FingerprintValues,
         *,
         apart: int | None = None,
         on_progress: Progress | None = None,
     ) -> int: ...
-    def remove(self, values: Values, *, on_progress: Progress | None = None) -> int: ...
+    def remove(self, values: FingerprintValues, *, on_progress: Progress | None = None) -> int: ...
 
 
 class MaintenanceProtocol(Protocol):
-    """Upkeep of a store and its file: :class:`simstore.store.maintenance.Maintenance`."""
+    """Upkeep of a store and its file, as of ``store.maintenance``."""
 
     def backup(
         self,
@@ -234,7 +231,7 @@ class TokensProtocol(Protocol):
 
 
 class VocabularyProtocol(Protocol):
-    """The features of all documents: :class:`simstore.store.vocabulary.Vocabulary`."""
+    """The features of all documents, as of ``store.vocabulary``."""
 
     def terms(self, limit: int | None = None) -> Results[VocabularyTerm]: ...
     def status(self) -> VocabularyStatus: ...
@@ -245,7 +242,7 @@ class VocabularyProtocol(Protocol):
 
 
 class StoreProtocol(Protocol):
-    """The interface of :class:`simstore.Store` and :class:`simstore.Client`; see the first.
+    """The interface that ``Store`` and ``Client`` share.
 
     >>> from simstore import StoreProtocol
     >>> def keys_near(store: StoreProtocol, text: str) -> list[str]:
@@ -282,10 +279,15 @@ class StoreProtocol(Protocol):
         key: str,
         text: str,
         *,
+        title: str | None = None,
+        collection: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        seen_at: Time | None = None,
+        published_at: Time | None = None,
+        links: Sequence[str] = (),
         on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
-        **said: Unpack[DocumentKeywords],
     ) -> Outcome: ...
     def add_many(
         self,
@@ -320,8 +322,8 @@ class StoreProtocol(Protocol):
         older_than: str | timedelta | None = None,
         *,
         not_seen_since: Time | None = None,
+        collection: str | None = None,
         dry_run: bool = False,
-        **wanted: Unpack[DocumentFilterKeywords],
     ) -> ExpireSummary: ...
     def query(
         self,
@@ -385,9 +387,9 @@ class StoreProtocol(Protocol):
     def list(
         self,
         *,
+        collection: str | None = None,
         limit: int | None = None,
         with_text: bool = True,
-        **wanted: Unpack[DocumentFilterKeywords],
     ) -> Stream[StoredDocument]: ...
     @overload
     def seen(self, key: str) -> Seen | None: ...

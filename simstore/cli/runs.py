@@ -13,10 +13,14 @@ from simstore.model.documents import FILTERS
 
 _COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "removed",
+    "passed over",
 )  # fmt: skip
+# Sources of a run that are shown by name; of more, the first.
+_NAMED = 3
 # What a narrow terminal can do without.
 _DROP = (
     "duplicates",
+    "passed over",
     "unchanged",
     "of",
     "flagged",
@@ -51,7 +55,7 @@ def runs(limit: int, output_format: str) -> None:
             time_text(run["started_at"]),
             _took(run),
             run["state"],
-            *(run.get(name) for name in _COUNTS),
+            *(run.get(name.replace(" ", "_")) for name in _COUNTS),
             _what(run),
         ),
         record=lambda run: run,
@@ -73,4 +77,7 @@ def _what(run: Mapping[str, Any]) -> str:
         values = ((name, run.get(name)) for name in FILTERS)
         of = "".join(f", {name} {value}" for name, value in values if value is not None)
         return f"last seen before {time_text(run['not_seen_since'])}{of}"
-    return " ".join(run["sources"][:3]) + (" ..." if len(run["sources"]) > 3 else "")
+    names = run["sources"]
+    if len(names) <= _NAMED:
+        return " ".join(names)
+    return f"{names[0]} and {len(names) - 1:,} more"

@@ -41,13 +41,16 @@ class CurvePoint:
     """Counts and measures of a method at one threshold.
 
     Attributes:
-        set_name: The set of documents; ``all``: all of them; ``mean``: the mean over the sets.
+        set_name: The set of documents; ``all``: all of them; ``mean``: the mean
+            over the sets.
         method: One of :data:`~simstore.search.agreement.METHODS`.
         threshold: Radius in bits, inclusive, or least share.
-        against: ``labels``, or ``resemblance >= x``: the pairs of the exact join.
-        exact_sets: Share of the documents that were found alike to exactly what is labelled;
-            None where not every pair is judged.
-        ari: Adjusted Rand index of the star clusters of the found pairs; None as before.
+        against: ``labels``, or ``resemblance >= x``: the pairs of the exact
+            join.
+        exact_sets: Share of the documents that were found alike to exactly what
+            is labelled; None where not every pair is judged.
+        ari: Adjusted Rand index of the star clusters of the found pairs; None
+            as before.
         counts: The pairs; None for a mean.
         is_default: The threshold is the default.
     """
@@ -272,13 +275,13 @@ class Evaluation:
         document_count: Documents whose pairs are judged.
         pair_count: Labelled pairs among them.
         unknown_keys: Labelled keys that the store does not hold, sorted.
-        outside_count: Labelled pairs that were left aside, because their documents are of two
-            sets or two parts.
+        outside_count: Labelled pairs that were left aside, because their
+            documents are of two sets or two parts.
         methods: Methods there are curves of.
         points: The curves, and those against all pairs of a least resemblance.
         bands: The labelled pairs by their resemblance.
-        mistakes: Why the clusters of one method miss or wrongly join pairs; None where no method
-            is judged.
+        mistakes: Why the clusters of one method miss or wrongly join pairs;
+            None where no method is judged.
     """
 
     document_count: int
@@ -307,7 +310,7 @@ class Evaluation:
     def steadiest(
         self, set_name: str, methods: Sequence[str] | None = None
     ) -> tuple[CurvePoint, float] | None:
-        """Return the point whose F1, averaged over the thresholds around it, is the highest.
+        """Return the point whose F1 is the highest on average around it.
 
         Args:
             set_name: The set.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 
 from forked import Nursery
@@ -46,3 +47,30 @@ def test_runs_and_stats_tell_of_removals_and_expiries(nursery: Nursery, tmp_path
     assert table[1].endswith("last seen before 2026-05-02 00:00:00 UTC, collection news")
     stats = json.loads(nursery.simstore(tmp_path, "stats", "--format", "json").text)
     assert (stats["ingest_run_count"], stats["removal_run_count"]) == (1, 2)
+
+
+def test_runs_tell_what_was_passed_over(nursery: Nursery, tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "one.txt").write_text("some words")
+    (pages / "drawing.xyz").write_bytes(b"\x89\x00\x01")
+    with zipfile.ZipFile(pages / "more.zip", "w") as archive:
+        archive.writestr("two.txt", "other words")
+        archive.writestr("drawing.xyz", b"\x89\x00\x01")
+    done = nursery.simstore(tmp_path, "ingest", "pages")
+    assert done.code == 0
+    assert done.text.splitlines()[-1] == "2 passed over"
+    shown = nursery.simstore(tmp_path, "runs", "--format", "json")
+    assert [run["passed_over"] for run in json.loads(shown.text)] == [2]
+    header, row = nursery.simstore(tmp_path, "runs").text.splitlines()
+    assert row[: header.index("passed over") + len("passed over")].endswith(" 2")
+
+
+def test_of_many_sources_the_first_is_named(nursery: Nursery, tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    for name in "abcd":
+        (pages / f"{name}.txt").write_text(f"words of {name}")
+    assert nursery.simstore(tmp_path, "ingest", "pages").code == 0
+    row = nursery.simstore(tmp_path, "runs").text.splitlines()[1]
+    assert row.endswith("  pages/a.txt and 3 more")

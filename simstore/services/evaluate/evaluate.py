@@ -38,7 +38,13 @@ from simstore.services.evaluate.judged_documents import (
     read_documents,
     score_pairs,
 )
-from simstore.services.evaluate.labels import Labels, Part, part_of, take_resemblances, truth_of
+from simstore.services.evaluate.labels import (
+    EvaluatePart,
+    Labels,
+    part_of,
+    take_resemblances,
+    truth_of,
+)
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 
@@ -55,25 +61,27 @@ class EvaluateOptions:
     """Options of an evaluation.
 
     Attributes:
-        radii: First and last radius of the curve of ``simhash``, bits, inclusive; None: 0 to 12,
-            or to the fingerprint's bits.
+        radii: First and last radius of the curve of ``simhash``, bits,
+            inclusive; None: 0 to 12, or to the fingerprint's bits.
         floor: Least resemblance and least likeness of the exact joins' pairs.
-        set_by: Metadata field, or ``collection``, by which documents are judged apart: no pair
-            of documents of two sets is.
-        candidate_radius: Radius of channel 1 where resemblance or likeness verifies what it finds;
-            None: the default radius.
-        part: ``tuning`` or ``test``: only groups whose hash is even or odd; ``none``: all.
-        older_methods: I-Match and counting Bloom filters too, as in ``compare``; the store must
-            keep its texts.
-        mistakes_of: Method of whose clusters the mistakes are explained; None: ``verified``, by
-            which kept clusters go, or ``minhash`` in a store without texts.
+        set_by: Metadata field, or ``collection``, by which documents are judged
+            apart: no pair of documents of two sets is.
+        candidate_radius: Radius of channel 1 where resemblance or likeness
+            verifies what it finds; None: the default radius.
+        part: ``tuning`` or ``test``: only groups whose hash is even or odd;
+            ``none``: all.
+        older_methods: I-Match and counting Bloom filters too, as in
+            ``compare``; the store must keep its texts.
+        mistakes_of: Method of whose clusters the mistakes are explained; None:
+            ``verified``, by which kept clusters go, or ``minhash`` in a store
+            without texts.
     """
 
     radii: tuple[int, int] | None = None
     floor: float = FLOOR
     set_by: str | None = None
     candidate_radius: int | None = None
-    part: Part = "none"
+    part: EvaluatePart = "none"
     older_methods: bool = False
     mistakes_of: str | None = None
 
@@ -82,13 +90,13 @@ class EvaluateOptions:
 
 
 class EvaluateKeywords(TypedDict, total=False):
-    """The options of an evaluation by name, as :class:`EvaluateOptions` describes them."""
+    """Options by name, as :class:`EvaluateOptions` describes them."""
 
     radii: tuple[int, int] | None
     floor: float
     set_by: str | None
     candidate_radius: int | None
-    part: Part
+    part: EvaluatePart
     older_methods: bool
     mistakes_of: str | None
 

@@ -15,7 +15,7 @@ from simstore.services.evaluate.judged_documents import StoredDocuments
 from simstore.sources.labels import GroupLabel, LabelledPair
 from simstore.text.decoding import encode
 
-Part = Literal["none", "tuning", "test"]
+EvaluatePart = Literal["none", "tuning", "test"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,9 @@ class Labels:
     """The labels of an evaluation, in one of three forms.
 
     Attributes:
-        pairs: Labelled pairs. Where one of them is labelled distinct, only labelled pairs are
-            judged; else every other pair of the store's documents counts as distinct.
+        pairs: Labelled pairs. Where one of them is labelled distinct, only
+            labelled pairs are judged; else every other pair of the store's
+            documents counts as distinct.
         clusters: Groups of documents; documents without one are not judged.
         field: Metadata field that holds a document's group.
     """
@@ -119,7 +120,7 @@ def take_resemblances(
         pairs.resemblance[place] = resemblances.get(frozenset(pair), np.nan)
 
 
-def part_of(held: StoredDocuments, truth: Truth, part: Part) -> NDArray[np.bool_]:
+def part_of(held: StoredDocuments, truth: Truth, part: EvaluatePart) -> NDArray[np.bool_]:
     """Return which documents belong to a part: the hash of a group is the same everywhere."""
     if part == "none":
         return np.ones(len(held), np.bool_)

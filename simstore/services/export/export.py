@@ -38,8 +38,8 @@ from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import clusters, documents, duplicates, history
 from simstore.text.decoding import exact_text
 
-Part = Literal["all", "unique", "duplicates"]
-Format = Literal["auto", "jsonl", "json", "csv", "parquet"]
+ExportPart = Literal["all", "unique", "duplicates"]
+ExportFormat = Literal["auto", "jsonl", "json", "csv", "parquet"]
 PARTS = ("all", "unique", "duplicates")
 FORMATS = ("auto", "jsonl", "json", "csv", "parquet")
 # What else the ending of a name promises, so that JSON Lines in it would mislead.
@@ -58,22 +58,25 @@ class ExportOptions(DocumentFilter):
     """Options of an export.
 
     Attributes:
-        part: ``all`` documents; ``unique``: one a cluster, the canonical one, and what is in none;
-            ``duplicates``: those that ``unique`` leaves out, and the keys that were skipped.
-        collection: Only documents of this collection. Clusters are those of the collection alone
-            then, and of the moment.
+        part: ``all`` documents; ``unique``: one a cluster, the canonical one,
+            and what is in none; ``duplicates``: those that ``unique`` leaves
+            out, and the keys that were skipped.
+        collection: Only documents of this collection. Clusters are those of the
+            collection alone then, and of the moment.
         text: With the texts, where the store keeps them.
-        format: ``jsonl``, ``json`` (one array), ``csv`` or ``parquet``, whatever the file is
-            called; ``auto``: by its name, before ``.gz`` or ``.zst``, else ``jsonl``. A name that
-            promises another format (``.xlsx``) is refused then.
-        log: File for the documents that ``unique`` leaves out, complete and with the reason.
+        format: ``jsonl``, ``json`` (one array), ``csv`` or ``parquet``,
+            whatever the file is called; ``auto``: by its name, before ``.gz``
+            or ``.zst``, else ``jsonl``. A name that promises another format
+            (``.xlsx``) is refused then.
+        log: File for the documents that ``unique`` leaves out, complete and
+            with the reason.
         dry_run: Only count.
         replace: Put the files in the place of others.
     """
 
-    part: Part = "all"
+    part: ExportPart = "all"
     text: bool = True
-    format: Format = "auto"
+    format: ExportFormat = "auto"
     log: str | os.PathLike[str] | None = None
     dry_run: bool = False
     replace: bool = False
@@ -82,9 +85,9 @@ class ExportOptions(DocumentFilter):
 class ExportKeywords(DocumentFilterKeywords, total=False):
     """The options of an export by name, as :class:`ExportOptions` describes them."""
 
-    part: Part
+    part: ExportPart
     text: bool
-    format: Format
+    format: ExportFormat
     log: str | os.PathLike[str] | None
     dry_run: bool
     replace: bool
@@ -100,10 +103,11 @@ class ExportSummary:
         dropped_count: Documents that ``unique`` leaves out.
         dropped_bytes: Bytes of their texts.
         cluster_count: Clusters they are in.
-        skipped_count: Keys that were skipped as duplicates when they came, and have no text.
+        skipped_count: Keys that were skipped as duplicates when they came, and
+            have no text.
         text_kept: The store keeps the texts.
-        waiting_count: Texts that others changed after the clusters were brought up to date; their
-            documents are in the unique part.
+        waiting_count: Texts that others changed after the clusters were brought
+            up to date; their documents are in the unique part.
     """
 
     document_count: int = 0
@@ -152,7 +156,7 @@ def export_documents(
             return run.run(on_progress)
 
 
-def format_of(target: str | os.PathLike[str]) -> Format:
+def format_of(target: str | os.PathLike[str]) -> ExportFormat:
     """Return the export format that a file name implies.
 
     Raises:
@@ -171,7 +175,7 @@ def format_of(target: str | os.PathLike[str]) -> Format:
         )
     if path.suffix.lower() == ".parquet":
         return "parquet"
-    by_name: dict[str, Format] = {".json": "json", ".csv": "csv"}
+    by_name: dict[str, ExportFormat] = {".json": "json", ".csv": "csv"}
     return by_name.get(ending, "jsonl")
 
 

@@ -69,14 +69,24 @@ def ingest_sources(
     sources: Sequence[Source],
     options: IngestOptions,
     observer: Observer,
+    *,
+    passed_over: int = 0,
 ) -> IngestSummary:
     """Ingest sources, one after the other.
+
+    Args:
+        opened: The store.
+        sources: The sources.
+        options: How to ingest.
+        observer: Hears of what happens.
+        passed_over: Files beside them that are no sources, for the summary.
 
     Raises:
         MalformedRecord: ``strict`` and a record cannot be used; what came before is committed.
         StorageError: The store cannot be written; what was committed stays.
     """
     run = Run([printable(source.name) for source in sources])
+    run.counts["passed_over"] = passed_over
     with opened.database.read() as connection:
         for source in sources:
             _look_up(connection, run, source, from_start=options.from_start)

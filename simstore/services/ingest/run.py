@@ -34,6 +34,7 @@ Work = tuple[Batch, PreparedBatch, State]
 _MERGED_TOGETHER = 64
 RUN_COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "byte_count",
+    "passed_over",
 )  # fmt: skip
 
 

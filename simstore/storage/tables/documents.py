@@ -98,6 +98,8 @@ ingest_run = Table(
     # What an expiry goes by: a time, and a collection if any.
     Column("not_seen_since", BIG),
     Column("collection", Text),
+    # Files, and parts of sources, that are no documents.
+    Column("passed_over", BIG, nullable=False, server_default="0"),
     CheckConstraint("state IN ('running', 'finished', 'interrupted')", name="state"),
     sqlite_autoincrement=True,
 )
