@@ -34,6 +34,7 @@ from simstore.model.clusters import (
 from simstore.model.compare import (
     ComparedText,
     Comparison,
+    FoldedPlace,
     Measurement,
 )
 from simstore.model.documents import (
@@ -143,6 +144,7 @@ __all__ = [
     "ExpireSummary",
     "ExportedDocument",
     "Finding",
+    "FoldedPlace",
     "Idempotency",
     "Ignored",
     "ImportSummary",
