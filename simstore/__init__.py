@@ -1,42 +1,45 @@
-"""Find near-duplicate texts: store documents in one SQLite file and query it for similar ones.
+"""Find near-duplicate texts with one SQLite file.
 
-A store has documents, each a text with a key. Ask it what is near a text, and how near:
+A store has documents, each a text with a key. Ask it what is near a text:
 
 >>> from simstore import Store
 >>> with Store("crawl.db") as store:
-...     store.add("ferry", "The ferry to the island leaves at nine every morning.")
-...     store.add("bread", "Mix flour, water and salt, and let the dough rest for a day.")
-...     for match in store.query("The ferry to the island leaves at ten every morning."):
+...     store.add("ferry", "The ferry to the island leaves at nine.")
+...     store.add("bread", "Mix flour, water and salt; let the dough rest.")
+...     for match in store.query("The ferry to the island leaves at ten."):
 ...         print(match.key, round(match.resemblance, 1))
 'added'
 'added'
-ferry 0.5
+ferry 0.7
 
-Drop the near-duplicates of a list; the store of ``:memory:`` is gone at the end:
+Drop near-duplicates of a list; what is in ``:memory:`` is gone at the end:
 
->>> texts = ["Tickets are sold at the pier.", "Oats do not rise.", "Tickets are sold at the pier."]
+>>> texts = ["Tickets are sold here.", "Oats.", "Tickets are sold here."]
 >>> with Store(":memory:") as store:
 ...     summary = store.add_many(enumerate(texts), on_duplicate="skip")
-...     [texts[int(document.key)] for document in store.list()]
-['Tickets are sold at the pier.', 'Oats do not rise.']
+...     [texts[int(document.key)] for document in store]
+['Tickets are sold here.', 'Oats.']
 
 Where to go on::
 
-    Store(path)                     open a store, or make one; help(Store)
-    store.ingest("folder")          files, folders, patterns, archives, web crawls
-    store.add_many(documents)       pairs, records, DataFrames, data sets
-    store.query(text, limit=10)     what is near a text; query_many for many
-    store.query(text, min_resemblance=0.8)    only what shares so much with it
-    store.get(match.key).text       the text of a match
-    store.check(paper)              which passages of a paper are in stored documents
-    store.clusters.build()          clusters; store.clusters.list().to_frame() reads them
-    store.expire("90d")             remove what was not seen for so long
-    store.export("corpus.jsonl")    write documents; part="unique" leaves duplicates out
-    Client(url)                     the same methods, asked of a server
+    Store(path)                   open a store, or make one; help(Store)
+    store.ingest("folder")        files, folders, patterns, archives
+    store.add_many(documents)     pairs, records, DataFrames, data sets
+    store.query(text, limit=10)   what is near a text; query_many for many
+    store.query(text, min_resemblance=0.8)    only what is so much like it
+    store.get(match.key).text     the text of a match
+    store.check(paper)            passages of a paper that are in documents
+    store.clusters.build()        make clusters; store.clusters.list()
+                                  reads them, .to_frame() in a DataFrame
+    store.expire("90d")           remove what was not seen for so long
+    store.export("corpus.jsonl")  write documents; part="unique" leaves
+                                  duplicates out
+    Client(url)                   the same methods, asked of a server
 
-Options are keywords, or objects such as :class:`QueryOptions`. Results show themselves, and have
-``to_frame()``. Errors are :class:`SimstoreError`, and name the remedy. Everything that callers pass
-or get is here, and is imported when it is first used (PEP 562): ``import simstore`` is cheap.
+Options are keywords, or objects such as :class:`QueryOptions`. Results show
+themselves, and have ``to_frame()``. Errors are :class:`SimstoreError`, and
+name the remedy. All that callers pass or get is here, imported when it is
+first used (PEP 562): ``import simstore`` is cheap.
 """
 
 from __future__ import annotations

@@ -65,9 +65,10 @@ _NO_FILTER = "it is no filter that `simstore export --filter` wrote"
 class KnownFilter:
     """A filter of known keys and texts: no false negatives, few false positives.
 
-    A crawler asks it before it fetches. What was added is known until it was removed as often as
-    it was added; what was added four times stays known. Only what was added may be removed: a
-    stranger that is taken for known would take another's place with it.
+    A crawler asks it before it fetches. What was added is known until it was
+    removed as often as it was added; what was added four times stays known.
+    Only what was added may be removed: a stranger that is taken for known would
+    take another's place with it.
     """
 
     def __init__(self, parts: dict[str, CuckooTable]) -> None:
@@ -86,8 +87,8 @@ class KnownFilter:
 
         Args:
             capacity: Keys, and as many texts, that it has room for, at least.
-            false_positive_rate: Largest share of unknown keys, and of unknown texts, that are
-                taken for known, above 0, below 1.
+            false_positive_rate: Largest share of unknown keys, and of unknown
+                texts, that are taken for known, above 0, below 1.
             of: ``keys``, ``digests`` (of texts) or both.
 
         Raises:
@@ -104,7 +105,8 @@ class KnownFilter:
 
         Raises:
             SourceNotFound: There is no such file.
-            UnreadableSource: It cannot be read, is no file or no filter, or is damaged.
+            UnreadableSource: It cannot be read, is no file or no filter, or is
+                damaged.
         """
         try:
             # Before it is opened: a pipe without a writer would be waited for.
@@ -186,7 +188,7 @@ class KnownFilter:
         self.table("keys").add(_hash(key))
 
     def add_keys(self, keys: Iterable[str | bytes]) -> None:
-        """Make many keys known, all or none; the faster way where they are more than some hundred.
+        """Make many keys known, all or none; faster than one by one.
 
         Raises:
             FilterFull: There is no room; the filter is as before.
@@ -205,7 +207,7 @@ class KnownFilter:
         return _hash(text) in self.table("digests")
 
     def knows_digest(self, digest: bytes) -> bool:
-        """Return whether the text with a digest is known: its BLAKE2b-128, 16 bytes."""
+        """Return whether a text is known by its BLAKE2b-128, 16 bytes."""
         return digest in self.table("digests")
 
     def add_text(self, text: str | bytes) -> None:

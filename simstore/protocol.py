@@ -245,7 +245,7 @@ class VocabularyProtocol(Protocol):
 
 
 class StoreProtocol(Protocol):
-    """The interface of :class:`simstore.Store` and :class:`simstore.Client`; see the first.
+    """The interface that ``Store`` and ``Client`` share.
 
     >>> from simstore import StoreProtocol
     >>> def keys_near(store: StoreProtocol, text: str) -> list[str]:

@@ -21,15 +21,16 @@ from simstore.client.query import QueryRequests
 
 
 class Client(QueryRequests, DocumentRequests):
-    """A store on a server, with the methods of :class:`simstore.Store` that a server serves.
+    """A store on a server, with the methods of :class:`simstore.Store`.
 
     >>> client = Client("http://127.0.0.1:8765")
     >>> client
     Client('http://127.0.0.1:8765')
 
-    Parameters, replies and errors are the same. What is only about a store itself (threads,
-    transactions, refreshes) has no parameter here: the server sees to it; what a server does not
-    serve raises NotServed. Threads may share a client.
+    Parameters, replies and errors are the same. What is only about a store
+    itself (threads, transactions, refreshes) has no parameter here: the server
+    sees to it; what a server does not serve raises NotServed. Threads may share
+    a client.
     """
 
     @property

@@ -131,13 +131,15 @@ class Connection(CheckedArguments):
         """Connect; nothing is sent before the first request.
 
         Args:
-            url: Where the server is, as ``http://127.0.0.1:8765``; a path is put before those of
-                the API.
-            token: A token that ``simstore token add`` made; None: the server asks for none.
+            url: Where the server is, as ``http://127.0.0.1:8765``; a path is
+                put before those of the API.
+            token: A token that ``simstore token add`` made; None: the server
+                asks for none.
             timeout: Longest time for a reply, in seconds.
-            patience: For how many seconds a request is sent again that was not served: the server
-                is overloaded, is restarted, or the connection breaks. Safe, since a request has a
-                name by which the server does it once. 0: each is sent once. A server that has
+            patience: For how many seconds a request is sent again that was not
+                served: the server is overloaded, is restarted, or the
+                connection breaks. Safe, since a request has a name by which the
+                server does it once. 0: each is sent once. A server that has
                 never answered is not waited for.
 
         Raises:

@@ -137,15 +137,18 @@ class DocumentRequests(IngestRequests):
         on_orphan: Callable[[str], None] | None = None,
         on_unflagged: Callable[[str], None] | None = None,
     ) -> int:
-        """Remove documents, in requests that are durable one by one; return how many.
+        """Remove documents; return how many there were.
+
+        They are removed in requests that are durable one by one.
 
         Args:
             keys: Keys; a repeated one counts once.
             missing_ok: Pass over keys that are not there.
             on_progress: Called with keys done and in all.
-            on_orphan: Called with each key that was skipped as a duplicate of one that is removed.
-            on_unflagged: Called with each key that stays, and was flagged as a duplicate of one
-                that is removed.
+            on_orphan: Called with each key that was skipped as a duplicate of
+                one that is removed.
+            on_unflagged: Called with each key that stays, and was flagged as a
+                duplicate of one that is removed.
 
         Raises:
             DocumentNotFound: A key is not there; then nothing is removed.

@@ -47,7 +47,10 @@ class IngestRequests(Connection):
         radius: int | None = None,
         **said: Unpack[DocumentKeywords],
     ) -> Outcome:
-        """Add a document, or update the one with this key; as :meth:`simstore.Store.add`."""
+        """Add a document, or update the one with this key.
+
+        As :meth:`simstore.Store.add`.
+        """
         document = document_with("Client.add", key, text, said)
         run = UploadOutcome(self, on_duplicate, min_resemblance, radius)
         run.send(list(cast("Iterator[Document]", documents_of([document], None))))
@@ -65,8 +68,8 @@ class IngestRequests(Connection):
     ) -> IngestSummary:
         """Add or update documents, in requests that are durable one by one.
 
-        As :meth:`simstore.Store.add_many`; a request has at most 500 documents. What is rejected
-        is counted and told of, and not kept by the server.
+        As :meth:`simstore.Store.add_many`; a request has at most 500 documents.
+        What is rejected is counted and told of, and not kept by the server.
         """
         from simstore.services.ingest.options import Observer, ingest_choice, watched
 
@@ -97,12 +100,13 @@ class IngestRequests(Connection):
         progress: bool = False,
         **keywords: Unpack[IngestFilesKeywords],
     ) -> IngestSummary:
-        """Ingest files, folders, patterns, or ``-`` for standard input, which are read here.
+        """Ingest files, folders, patterns or standard input, read here.
 
-        As :meth:`simstore.Store.ingest`. The server does not see sources: it knows of no
-        interruption, so each is read from its start, and what is stored already is unchanged; what
-        is rejected it does not keep. What concerns a store alone (threads, transactions,
-        refreshes) is the server's own.
+        As :meth:`simstore.Store.ingest`. The server does not see sources: it
+        knows of no interruption, so each is read from its start, and what is
+        stored already is unchanged; what is rejected it does not keep. What
+        concerns a store alone (threads, transactions, refreshes) is the
+        server's own.
 
         Raises:
             SourceNotFound: A name means nothing; then nothing is ingested.

@@ -71,7 +71,7 @@ class RemoteClusters(RemoteNamespace):
         return Stream((self._client._as(StoredCluster, one) for one in pages), of=StoredCluster)
 
     def of(self, key: str) -> ClusterPlace | None:
-        """Return where a document stands among the kept clusters; None where it does not.
+        """Return where a document stands among the kept clusters.
 
         Raises:
             DocumentNotFound: There is no document with the key.
@@ -80,7 +80,7 @@ class RemoteClusters(RemoteNamespace):
         return None if place is None else self._client._as(ClusterPlace, place)
 
     def members(self, cluster_id: int) -> StoredCluster | None:
-        """Return a kept cluster by its name; None where there is none, or none any more."""
+        """Return a kept cluster by its name; None where there is none."""
         try:
             return self._client._as(
                 StoredCluster, self._client._get(f"/v1/clusters/{cluster_id:d}")
@@ -112,7 +112,7 @@ class RemoteDuplicates(RemoteNamespace):
     of = not_served("duplicates.of")
 
     def list(self, *, state: str | None = None, original: str | None = None) -> Stream[Duplicate]:
-        """Yield what checks before the insert found to be duplicates, by their keys.
+        """Yield the duplicates that checks before the insert found.
 
         They are fetched in parts, each as the store then is.
         """
@@ -123,11 +123,11 @@ class RemoteDuplicates(RemoteNamespace):
         return Stream((self._client._as(Duplicate, one) for one in pages), of=Duplicate)
 
     def orphans(self) -> Stream[Duplicate]:
-        """Yield the keys that were skipped because of documents which have gone or changed."""
+        """Yield skipped keys whose originals have gone or changed."""
         return self.list(state="orphaned")
 
     def story(self, key: str, *, original: str = "first-seen") -> Story:
-        """Return when a key was seen, what is like it, and which of them is the original.
+        """Return when a key was seen, what is like it, and the original.
 
         As :meth:`simstore.Store.duplicates.story`.
         """
@@ -150,12 +150,14 @@ class RemoteFilters(RemoteNamespace):
         capacity: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
     ) -> KnownFilter:
-        """Return a filter of the keys and the texts that the store knows, for a crawler.
+        """Return a filter of known keys and texts, for a crawler.
 
         Args:
-            false_positive_rate: Largest share of strangers that are taken for known.
+            false_positive_rate: Largest share of strangers that are taken for
+                known.
             of: ``keys``, ``digests`` (of texts) or both.
-            capacity: Keys, and as many texts, that it has room for; None: a quarter more.
+            capacity: Keys, and as many texts, that it has room for; None: a
+                quarter more.
             on_progress: Called once, at the end, with members.
 
         Raises:
@@ -208,7 +210,8 @@ class RemoteMaintenance(RemoteNamespace):
     ) -> int:
         """Fetch a checked copy of the store; return its size in bytes.
 
-        The file appears when all of it came and its digest is right. The token is an admin's.
+        The file appears when all of it came and its digest is right. The token
+        is an admin's.
 
         Args:
             target: The copy.
@@ -232,7 +235,7 @@ class RemoteRejects(RemoteNamespace):
     def list(
         self, reject_id: int | None = None, *, limit: int | None = None
     ) -> Results[StoredRejection]:
-        """Return the records that could not be stored, or the one with this number."""
+        """Return the records that could not be stored, or one of them."""
         parameters: dict[str, Any] = {}
         if reject_id is not None:
             parameters, limit = {"after": max(reject_id - 1, 0)}, 1
@@ -251,7 +254,7 @@ class RemoteRuns(RemoteNamespace):
     writer = not_served("runs.writer")
 
     def ingest(self, limit: int = 20) -> Results[IngestRun]:
-        """Return the latest runs that stored or removed documents, the newest first.
+        """Return the latest runs of ingest and removal, the newest first.
 
         One is the server's own: what it was asked to store and to remove.
         """

@@ -19,5 +19,5 @@ def not_served(name: str) -> Callable[..., Never]:
         raise NotServed(name)
 
     refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
-    refuse.__doc__ = f"Raise NotServed: ``store.{name}`` is done where the store is."
+    refuse.__doc__ = f"Raise NotServed.\n\n``store.{name}`` is done where the store is."
     return refuse

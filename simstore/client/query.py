@@ -79,8 +79,10 @@ class QueryRequests(IngestRequests):
             record: Not over a server: it keeps no runs.
             require_fresh: Not over a server: it refreshes by itself.
             threads: Not used: the server has processors of its own.
-            on_progress: Of files: called with bytes read, and bytes in all where that is known.
-            on_ignored: Of files: called for each part that is no document and shall be none.
+            on_progress: Of files: called with bytes read, and bytes in all
+                where that is known.
+            on_ignored: Of files: called for each part that is no document and
+                shall be none.
 
         Raises:
             NotServed: ``record`` or ``require_fresh``.
@@ -115,7 +117,10 @@ class QueryRequests(IngestRequests):
         key: str = "",
         **keywords: Unpack[CheckKeywords],
     ) -> CheckedPaper:
-        """Check a paper passage by passage; as :meth:`simstore.Store.check`."""
+        """Check a paper passage by passage.
+
+        As :meth:`simstore.Store.check`.
+        """
         chosen = with_keywords("check", CheckOptions, options, keywords)
         return self._checked(accept((key, text)), chosen)
 
@@ -159,9 +164,12 @@ class QueryRequests(IngestRequests):
             papers: The papers, or files.
             options: How to check them.
             threads: Not used: the server has processors of its own.
-            on_step: Called before each paper is sent; what it raises ends the check.
-            on_progress: Of files: called with bytes read, and bytes in all where that is known.
-            on_ignored: Of files: called for each part that is no document and shall be none.
+            on_step: Called before each paper is sent; what it raises ends the
+                check.
+            on_progress: Of files: called with bytes read, and bytes in all
+                where that is known.
+            on_ignored: Of files: called for each part that is no document and
+                shall be none.
 
         Yields:
             What was found in each; of files also why one could not be read.
@@ -188,7 +196,9 @@ class QueryRequests(IngestRequests):
         on_progress: Callable[[int, int], None] | None = None,
         **keywords: Unpack[CompareKeywords],
     ) -> Comparison:
-        """Compare two texts by every algorithm, side by side; as :meth:`simstore.Store.compare`.
+        """Compare two texts by every algorithm, side by side.
+
+        As :meth:`simstore.Store.compare`.
 
         Args:
             first: Key of a stored document, or a document whose text is given.

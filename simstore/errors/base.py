@@ -9,7 +9,7 @@ from simstore.errors.remedies import Caller, in_words
 
 
 class SimstoreError(Exception):
-    """Base of all errors raised by simstore. They can be pickled, to cross processes."""
+    """Base of all errors of simstore. They can be pickled."""
 
     exit_code = 1
     http_status = 500

@@ -44,7 +44,8 @@ def _packages_of(extra: str) -> list[str]:
 class MissingExtra(InvalidParameter, ImportError):
     """An optional package is needed and not installed.
 
-    The message names packages, not the extra: that is true however simstore was installed.
+    The message names packages, not the extra: that is true however simstore was
+    installed.
     """
 
     http_status = 501
@@ -118,7 +119,8 @@ class MalformedRecord(BadInput):
 
     Attributes:
         path: Name of the source.
-        position: Number of the record in its source, from 0; None where it has none.
+        position: Number of the record in its source, from 0; None where it
+            has none.
         reason: What is wrong with it.
     """
 

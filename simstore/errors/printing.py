@@ -11,10 +11,11 @@ _PASSWORD = re.compile(r"(://[^:/@]*):[^@]*@")
 
 
 def printable(text: str) -> str:
-    """Return text that is safe to print: what is not UTF-8 or a control character is escaped.
+    """Return text that is safe to print: control characters are escaped.
 
     Args:
-        text: Any string; bytes that are not UTF-8 are surrogate escapes (PEP 383).
+        text: Any string; bytes that are not UTF-8 are surrogate escapes (PEP
+            383).
     """
     try:
         data = text.encode("utf-8", "surrogateescape")
@@ -34,7 +35,7 @@ def shown_place(place: str) -> str:
 
 
 def shortened(message: str) -> str:
-    """Return a message in which long words, as arguments that it quotes, are cut in the middle.
+    """Return a message in which long words are cut in the middle.
 
     >>> len(shortened(f"no document has the key {'k' * 70_000!r}"))
     285

@@ -59,7 +59,7 @@ class StaleGeneration(Conflict):
 
 
 class ReindexInProgress(Conflict):
-    """A reindex has begun and is not finished; the store takes no new documents until then."""
+    """A reindex is not finished; until then the store takes no documents."""
 
     def __init__(self, scheme: str) -> None:
         self.scheme = scheme
@@ -195,7 +195,7 @@ class SchemaTooNew(StorageError):
 
 
 class SchemeMismatch(StorageError):
-    """This installation computes other fingerprints than the store's scheme promises."""
+    """This installation computes other fingerprints than the store's."""
 
     def __init__(self, scheme: str, detail: str) -> None:
         self.scheme = scheme

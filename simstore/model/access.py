@@ -19,7 +19,8 @@ class Token(Shown):
     Attributes:
         token_id: Its number, never given again.
         name: How its owner calls it.
-        scope: ``read``; ``write``: and change documents; ``admin``: and copy the whole store.
+        scope: ``read``; ``write``: and change documents; ``admin``: and copy
+            the whole store.
         created_at: Seconds since 1970-01-01 UTC, as all times here.
         expires_at: From then on it is refused; None: never.
         revoked_at: Since then it is refused; None: it is not revoked.

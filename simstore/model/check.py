@@ -23,23 +23,28 @@ class CheckOptions:
 
     Attributes:
         high: Least similarity of a highly similar passage, 0 to 1.
-        moderate: Least similarity of a moderately similar passage, 0 to ``high``; what is less
-            similar is not told of.
-        min_words: Shortest copied stretch that is told of, in words of a script with blanks
-            between words; None: the length that the passage index guarantees to find.
+        moderate: Least similarity of a moderately similar passage, 0 to
+            ``high``; what is less similar is not told of.
+        min_words: Shortest copied stretch that is told of, in words of a script
+            with blanks between words; None: the length that the passage index
+            guarantees to find.
         min_characters: The same in characters of a script without blanks.
-        exclude: Keys of documents, or patterns of keys with ``*`` and ``?``, that are no sources:
-            the author's own earlier work.
-        exclude_quotations: Leave what stands in quotation marks out of the passages' classes and
-            of the shares.
-        exclude_bibliography: Leave the list of references at the end out of them.
-        include_self: A stored document with the paper's own key is a source too.
-        fast: Stop at the first source of each passage; which of several that is, is not said.
+        exclude: Keys of documents, or patterns of keys with ``*`` and ``?``,
+            that are no sources: the author's own earlier work.
+        exclude_quotations: Leave what stands in quotation marks out of the
+            passages' classes and of the shares.
+        exclude_bibliography: Leave the list of references at the end out of
+            them.
+        include_self: A stored document with the paper's own key is a source
+            too.
+        fast: Stop at the first source of each passage; which of several that
+            is, is not said.
         by: What a passage is: a sentence, or a window.
         window: Characters a window.
-        channels: By which to look: ``anchors``; ``sentences``, which finds sentences in which
-            words were changed, where the passage index has their terms, and does not go with
-            ``fast``; ``simhash`` where it has fingerprints.
+        channels: By which to look: ``anchors``; ``sentences``, which finds
+            sentences in which words were changed, where the passage index has
+            their terms, and does not go with ``fast``; ``simhash`` where it has
+            fingerprints.
     """
 
     high: float = 0.8
@@ -87,12 +92,15 @@ class Copy(Shown):
         source_document_id: The source's place in the order of ingest.
         source_start: Where it begins in the source.
         source_end: Where it ends in the source.
-        similarity: Share of the units of both stretches that they have in common in one order,
-            0 to 1, where the evidence is ``text``; else an estimate.
-        evidence: ``text``: both texts were aligned; ``anchors``: the store keeps no text, and the
-            places of common runs were aligned; ``simhash``: the fingerprints of two passages.
-        blocks: The stretches that are the same in both, in order: start and end in the paper,
-            start and end in the source. Empty where the evidence is ``simhash``.
+        similarity: Share of the units of both stretches that they have in
+            common in one order, 0 to 1, where the evidence is ``text``; else an
+            estimate.
+        evidence: ``text``: both texts were aligned; ``anchors``: the store
+            keeps no text, and the places of common runs were aligned;
+            ``simhash``: the fingerprints of two passages.
+        blocks: The stretches that are the same in both, in order: start and end
+            in the paper, start and end in the source. Empty where the evidence
+            is ``simhash``.
         source_text: The source's stretch; None where the store keeps no text.
     """
 
@@ -110,20 +118,25 @@ class Copy(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CheckedPassage(Shown):
-    """A sentence or window of the paper; none overlap, and what is in none has no letter or digit.
+    """A sentence or a window of the paper.
+
+    None overlap, and what is in none has no letter or digit.
 
     Attributes:
         start: Where it begins.
         end: Where it ends.
-        similarity: How like the stretch of its best copy it is, 0 to 1: twice the units that they
-            have in common, in one order, by the units of both. 0 without a copy.
+        similarity: How like the stretch of its best copy it is, 0 to 1: twice
+            the units that they have in common, in one order, by the units of
+            both. 0 without a copy.
         kind: ``high``, ``moderate`` or ``none``, by the options' limits.
         copy: Which of the paper's copies is the best one; None without one.
         excluded: Why it does not count; None where it does.
-        others: The other copies that it has units in common with, at most 100: which of the
-            paper's copies, and how like its stretch the passage is; the likest first.
-        flags: What was folded in it that honest texts hardly have: ``hidden characters``,
-            ``mixed scripts``, ``stacked marks``, ``spaced letters``.
+        others: The other copies that it has units in common with, at most 100:
+            which of the paper's copies, and how like its stretch the passage
+            is; the likest first.
+        flags: What was folded in it that honest texts hardly have:
+            ``hidden characters``, ``mixed scripts``, ``stacked marks``,
+            ``spaced letters``.
     """
 
     start: int
@@ -138,7 +151,9 @@ class CheckedPassage(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SourceShare(Shown):
-    """A source, and how much of the paper is from it; overlapping copies count once.
+    """A source, and how much of the paper is from it.
+
+    Overlapping copies count once.
 
     What the options exclude does not count, as in :class:`Totals`.
 
@@ -163,14 +178,15 @@ class SourceShare(Shown):
 class Totals(Shown):
     """Statistics of a checked paper. Characters are counted without white space.
 
-    What the options exclude (sources, quotations, the bibliography) counts as copied in
-    ``share_with_excluded`` alone.
+    What the options exclude (sources, quotations, the bibliography) counts as
+    copied in ``share_with_excluded`` alone.
 
     Attributes:
         characters: Characters of the paper.
         copied: Characters in copies; what several sources have counts once.
         share: copied / characters; 0 for an empty paper.
-        share_without_quotations: The same where nothing in quotation marks counts as copied.
+        share_without_quotations: The same where nothing in quotation marks
+            counts as copied.
         share_with_excluded: The same with all that the options exclude.
         largest_source_share: Share of the source with the most characters.
         high: Passages of high similarity that are not excluded.
@@ -198,18 +214,21 @@ class CheckedPaper(Shown):
         title: Its title, where it has one.
         text: Its text.
         passages: In the order of the text.
-        copies: In the order of the paper, then of similarity, the highest first.
+        copies: In the order of the paper, then of similarity, the highest
+            first.
         sources: By their characters, the most first.
         totals: The paper in numbers.
         method: How it was looked for, in a sentence.
         guarantee: What is surely found, in a sentence.
-        verified_by: ``text``: copies are aligned texts; ``positions``: the store keeps no text,
-            and only places are known.
+        verified_by: ``text``: copies are aligned texts; ``positions``: the
+            store keeps no text, and only places are known.
         high: Least similarity of a highly similar passage, as it was asked for.
-        moderate: Least similarity of a moderately similar passage, as it was asked for.
-        decoding: How its bytes were decoded, where that may be wrong or has lost some.
-        flags: What in it hides words from a program, as for its passages, whether the index folds
-            it or not.
+        moderate: Least similarity of a moderately similar passage, as it was
+            asked for.
+        decoding: How its bytes were decoded, where that may be wrong or has
+            lost some.
+        flags: What in it hides words from a program, as for its passages,
+            whether the index folds it or not.
     """
 
     _HOLDS = ("sources", SourceShare)

@@ -34,9 +34,11 @@ class ClusterMember(Shown):
         document_id: Its place in the order of ingest.
         resemblance: Resemblance to the canonical document, 0 to 1.
         likeness: Likeness to it, 0 to 1; None where no likeness was asked for.
-        distance: Hamming distance to it, in bits; None where one of the two has no fingerprint.
-        basis: ``same``: it has the very text of the canonical document, or is it; ``text``: the
-            resemblance is exact; ``sketch``: it is an estimate.
+        distance: Hamming distance to it, in bits; None where one of the two has
+            no fingerprint.
+        basis: ``same``: it has the very text of the canonical document, or is
+            it; ``text``: the resemblance is exact; ``sketch``: it is an
+            estimate.
     """
 
     key: str
@@ -53,7 +55,8 @@ class Cluster(Shown):
 
     Attributes:
         key: Key of the canonical document.
-        members: All documents of the cluster by the policy's order, the canonical one in front.
+        members: All documents of the cluster by the policy's order, the
+            canonical one in front.
     """
 
     _SHAPE = "places"
@@ -73,13 +76,16 @@ class Clustering(Shown):
     """The clusters of the documents of a store.
 
     Attributes:
-        clusters: Those of the least size, by the policy's order of their canonical documents.
+        clusters: Those of the least size, by the policy's order of their
+            canonical documents.
         document_count: Documents that were looked at.
-        too_short_count: Of those, how many are too short to be judged by their likeness.
-        radius: Radius of channel 1, in bits; None where the edges are those of the exact join, or
-            the store has no fingerprints.
+        too_short_count: Of those, how many are too short to be judged by their
+            likeness.
+        radius: Radius of channel 1, in bits; None where the edges are those of
+            the exact join, or the store has no fingerprints.
         basis: ``text`` or ``sketch``: by which the edges were verified.
-        stale: Why the standing generation does not cover every document; None where it does.
+        stale: Why the standing generation does not cover every document; None
+            where it does.
         least: What a member has to reach one of.
     """
 
@@ -110,7 +116,8 @@ class StoredCluster(Shown):
     Attributes:
         cluster_id: Its name, given to no other.
         key: Key of the canonical document.
-        members: All documents of the cluster by the policy's order, the canonical one in front.
+        members: All documents of the cluster by the policy's order, the
+            canonical one in front.
     """
 
     _SHAPE = "members"
@@ -152,7 +159,8 @@ class ClusterMerge(Shown):
 
     Attributes:
         cluster_id: Its name.
-        merged_into: The cluster that its documents came to; None where none was left.
+        merged_into: The cluster that its documents came to; None where none was
+            left.
         ended_at: When, in seconds since 1970-01-01 UTC.
     """
 
@@ -166,16 +174,21 @@ class ClustersStatus(Shown):
     """The state of the clusters that a store keeps.
 
     Attributes:
-        min_resemblance: Least resemblance of a member to its canonical document, inclusive.
+        min_resemblance: Least resemblance of a member to its canonical
+            document, inclusive.
         policy: ``first``, ``longest`` or ``prefer:REGEX``.
         radius: Radius of channel 1, in bits; None: not by fingerprints.
         basis: ``text`` or ``sketch``: by which edges are verified.
         text_count: Distinct texts that are in clusters.
         cluster_count: Clusters, those of one document too.
-        waiting_count: Texts whose documents changed and that are still to be dealt with.
-        is_current: The clusters are made by what stands now; else they are to be made anew.
-        updated_at: When they were last brought up to date, in seconds since 1970-01-01 UTC.
-        largest_count: Documents of the largest cluster; None where it was not asked for.
+        waiting_count: Texts whose documents changed and that are still to be
+            dealt with.
+        is_current: The clusters are made by what stands now; else they are to
+            be made anew.
+        updated_at: When they were last brought up to date, in seconds since
+            1970-01-01 UTC.
+        largest_count: Documents of the largest cluster; None where it was not
+            asked for.
         made_anew: They were made from the first now.
     """
 
@@ -198,7 +211,8 @@ class ImportSummary(Shown):
 
     Attributes:
         documents: What became of the documents.
-        clusters: The clusters that are kept now; None: none are, or it was interrupted.
+        clusters: The clusters that are kept now; None: none are, or it was
+            interrupted.
     """
 
     documents: IngestSummary

@@ -20,7 +20,8 @@ class ComparedText(Shown):
         distinct_shingles: Distinct shingles.
         feature_count: Features, with repetitions.
         distinct_features: Distinct features.
-        flags: What in the text hides words from a program, and honest texts hardly have.
+        flags: What in the text hides words from a program, and honest texts
+            hardly have.
     """
 
     name: str
@@ -39,9 +40,11 @@ class Measurement(Shown):
 
     Attributes:
         algorithm: Its name.
-        values: Its measures by name, in order; None where a measure is not defined for the texts.
+        values: Its measures by name, in order; None where a measure is not
+            defined for the texts.
         detail: What the measures go by, in words.
-        seconds: Time from the texts to the measures, steps shared with other algorithms included.
+        seconds: Time from the texts to the measures, steps shared with other
+            algorithms included.
     """
 
     algorithm: str
@@ -58,8 +61,8 @@ class Comparison(Shown):
         first: The first text, A.
         second: The second text, B.
         measurements: One an algorithm, in a fixed order.
-        similar: The resemblance of the shingles reaches the threshold; None where neither text
-            has a shingle.
+        similar: The resemblance of the shingles reaches the threshold; None
+            where neither text has a shingle.
     """
 
     _HOLDS = ("measurements", Measurement)

@@ -37,14 +37,14 @@ EXPORT_VERSION = 1
 
 
 class DocumentLabels(NamedTuple):
-    """What callers say of a document in short lines of text: each is a column of that name."""
+    """Short texts that callers say of a document: columns of the names."""
 
     title: str | None = None
     collection: str | None = None
 
     @classmethod
     def of(cls, document: Any) -> Self:
-        """Return the labels of anything that has them as attributes: a document, or a row."""
+        """Return the labels of what has them as attributes, as a row."""
         return cls(*(getattr(document, name) for name in cls._fields))
 
     def by_name(self) -> dict[str, Any]:
@@ -58,7 +58,7 @@ LABELS = DocumentLabels._fields
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFilter:
-    """A choice of documents by the values of their columns; options that choose inherit it.
+    """A choice of documents by columns; options that choose inherit it.
 
     Attributes:
         collection: Only documents of this collection.
@@ -88,7 +88,7 @@ class DocumentFilterKeywords(TypedDict, total=False):
 
 
 class DocumentKeywords(TypedDict, total=False):
-    """What is said of a document beside its key and text, as ``Store.add`` describes it."""
+    """Fields of a document by name, as ``Store.add`` describes them."""
 
     title: str | None
     collection: str | None
@@ -105,7 +105,8 @@ class Decoding(Shown):
     Attributes:
         encoding: Name of Python's codec.
         is_detected: Nothing told the encoding: it was recognised by the bytes.
-        replaced_bytes: Bytes that could not be read; each run of them is a U+FFFD.
+        replaced_bytes: Bytes that could not be read; each run of them is a
+            U+FFFD.
     """
 
     encoding: str
@@ -130,14 +131,18 @@ class Document:
         text: The text. Bytes that are not UTF-8 are surrogate escapes.
         title: Title, where the source knows one.
         collection: Name of the collection it belongs to.
-        metadata: Further fields, JSON values. Those of :data:`PLACE_FIELDS` say where it was read.
+        metadata: Further fields, JSON values. Those of :data:`PLACE_FIELDS` say
+            where it was read.
         position: Number of the record in its source, from 0.
         byte_offset: Where the record begins in its (decompressed) source.
         end_offset: Where the next record begins.
-        seen_at: When the source saw it, the date of a crawl; None: when it is ingested.
-        published_at: When it was published, as the page says; None: nobody says so.
+        seen_at: When the source saw it, the date of a crawl; None: when it is
+            ingested.
+        published_at: When it was published, as the page says; None: nobody says
+            so.
         links: Keys of documents that its page links to.
-        seen_since: When the source first saw it, where that was before ``seen_at``.
+        seen_since: When the source first saw it, where that was before
+            ``seen_at``.
     """
 
     key: str
@@ -156,7 +161,7 @@ class Document:
 
     @property
     def decoding(self) -> Decoding | None:
-        """The decoding of its bytes, as its metadata tell; None: nothing of it is doubtful."""
+        """The decoding of its bytes; None: nothing of it is doubtful."""
         detected, replaced = self.metadata.get(DETECTED), self.metadata.get(REPLACED)
         is_detected = detected is True
         count = replaced if isinstance(replaced, int) and replaced > 0 else 0
@@ -188,11 +193,11 @@ class Seen(Shown):
     """The state of a key that was seen: stored, flagged, skipped or orphaned.
 
     Attributes:
-        state: ``stored``; ``flagged``: stored, as a duplicate of its original; ``skipped``: not
-            stored, as a duplicate; ``orphaned``: it was skipped, and its original has gone or has
-            other content.
-        original: Key of the document that it duplicates, or did; None where it is stored for
-            itself.
+        state: ``stored``; ``flagged``: stored, as a duplicate of its original;
+            ``skipped``: not stored, as a duplicate; ``orphaned``: it was
+            skipped, and its original has gone or has other content.
+        original: Key of the document that it duplicates, or did; None where it
+            is stored for itself.
         digest: BLAKE2b-128 of the text it was last seen with, hexadecimal.
     """
 
@@ -226,14 +231,18 @@ class Relative(Shown):
     """A document that resembles another, with the measures of their similarity.
 
     Attributes:
-        relation: ``same text``; ``cluster``: of one kept cluster; ``duplicate``: one was flagged
-            or skipped because of the other, or both because of a third.
-        first_seen_basis: Who says when it was first seen: ``ingest``, ``crawl`` or ``published``;
-            None: it was skipped, and that is not kept.
-        resemblance: Of the two texts, 0 to 1; None where there is nothing to tell it by.
+        relation: ``same text``; ``cluster``: of one kept cluster;
+            ``duplicate``: one was flagged or skipped because of the other, or
+            both because of a third.
+        first_seen_basis: Who says when it was first seen: ``ingest``, ``crawl``
+            or ``published``; None: it was skipped, and that is not kept.
+        resemblance: Of the two texts, 0 to 1; None where there is nothing to
+            tell it by.
         distance: Of the two fingerprints, bits; None where one has none.
-        links_to: Keys of the relatives, or of the document itself, that it links to.
-        site_revisit_seconds: How often documents of its site are visited; None: unknown.
+        links_to: Keys of the relatives, or of the document itself, that it
+            links to.
+        site_revisit_seconds: How often documents of its site are visited; None:
+            unknown.
     """
 
     key: str
@@ -250,20 +259,22 @@ class Relative(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Story(Shown):
-    """The history of a key: when it was seen, similar documents, and which is the original.
+    """The history of a key: visits, similar documents, the original.
 
     Attributes:
         first_seen_basis: As of :class:`Relative`.
-        duplicate_of: Key of the document that it duplicates, by the check before the insert.
-        versions: Its versions, the present one at the end; none where it was skipped.
+        duplicate_of: Key of the document that it duplicates, by the check
+            before the insert.
+        versions: Its versions, the present one at the end; none where it was
+            skipped.
         revisit_seconds: Mean time between visits; None before the second.
         site: Host of a key that is an address; None where it is none.
-        site_revisit_seconds: Median of ``revisit_seconds`` of the documents of the site; where
-            the key is no address, its own.
+        site_revisit_seconds: Median of ``revisit_seconds`` of the documents of
+            the site; where the key is no address, its own.
         links_to: Keys of its relatives that it links to.
         cluster_id: The kept cluster that it is in; None where it is in none.
-        relatives: Documents with the same text, of its cluster, and its duplicates; at most 1,000
-            of each, by the time of first sight.
+        relatives: Documents with the same text, of its cluster, and its
+            duplicates; at most 1,000 of each, by the time of first sight.
         original: Key of the one that is the original.
         reason: Why.
     """
@@ -290,12 +301,15 @@ class StoredDocument(Shown):
     """A document in the store.
 
     Attributes:
-        fingerprint: Zero-padded hexadecimal; None while it waits for its generation.
-        duplicate_of: Key of the earliest document with the same content; None where that is this
-            one.
-        text: The text; None where the store keeps none, or it was not asked for.
-        flags: What in the text hides words from a program, and honest texts hardly have: ``hidden
-            characters``, ``mixed scripts``, ``stacked marks``, ``spaced letters``.
+        fingerprint: Zero-padded hexadecimal; None while it waits for its
+            generation.
+        duplicate_of: Key of the earliest document with the same content; None
+            where that is this one.
+        text: The text; None where the store keeps none, or it was not asked
+            for.
+        flags: What in the text hides words from a program, and honest texts
+            hardly have: ``hidden characters``, ``mixed scripts``,
+            ``stacked marks``, ``spaced letters``.
     """
 
     document_id: int
@@ -324,8 +338,10 @@ class ExclusionReason:
     """The reason why a document is not in the unique part.
 
     Attributes:
-        cluster_id: The cluster; None where clusters are those of the moment, or it was skipped.
-        canonical_id: Number of the document that stands for it; 0 where it was skipped.
+        cluster_id: The cluster; None where clusters are those of the moment, or
+            it was skipped.
+        canonical_id: Number of the document that stands for it; 0 where it was
+            skipped.
         canonical: Key of the document that stands for it.
         distance: Of the two fingerprints, in bits; None where one has none.
         resemblance: Of the two texts, 0 to 1; None where nothing tells it.
@@ -348,9 +364,11 @@ class ExportedDocument:
         text: None where there is none, or it is not wanted.
         digest: BLAKE2b-128 of its text, hexadecimal.
         source: Name of the source it was taken from.
-        first_seen_basis: ``ingest``, ``crawl`` or ``published``: by what it was first seen.
+        first_seen_basis: ``ingest``, ``crawl`` or ``published``: by what it was
+            first seen.
         links: Keys that it links to.
-        dropped: Why it is not in the unique part; None where it is, or nobody asked.
+        dropped: Why it is not in the unique part; None where it is, or nobody
+            asked.
     """
 
     key: str

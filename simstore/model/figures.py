@@ -38,7 +38,8 @@ class VocabularySlice:
         documents: Documents of the store up to here.
         sampled: Documents of the sample up to here.
         terms: Distinct terms of those.
-        new_share: Share of the occurrences in this part whose term no earlier part has, 0 to 1.
+        new_share: Share of the occurrences in this part whose term no earlier
+            part has, 0 to 1.
     """
 
     documents: int
@@ -54,14 +55,18 @@ class StoreFigures(Shown):
     Attributes:
         slot_seconds: Length of a span of time.
         slots: Spans of time, none left out between the first and the last.
-        cluster_sizes: Number of kept clusters by their number of documents, from 2; None where
-            no clusters are kept.
-        distances: Number of documents by the distance to their canonical document, bits.
+        cluster_sizes: Number of kept clusters by their number of documents,
+            from 2; None where no clusters are kept.
+        distances: Number of documents by the distance to their canonical
+            document, bits.
         waiting: Texts that kept clusters do not take into account yet.
-        vocabulary: Parts of the sample; empty where the store keeps nothing to count by.
-        changed_ranks: Ranks or frequencies of the standing generation that a refresh would change,
-            and how many it has; None where the scheme does not depend on the corpus.
-        changed_fingerprints: Fingerprints that a refresh would change, of a sample, and its size.
+        vocabulary: Parts of the sample; empty where the store keeps nothing to
+            count by.
+        changed_ranks: Ranks or frequencies of the standing generation that a
+            refresh would change, and how many it has; None where the scheme
+            does not depend on the corpus.
+        changed_fingerprints: Fingerprints that a refresh would change, of a
+            sample, and its size.
     """
 
     slot_seconds: int

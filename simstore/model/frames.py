@@ -47,14 +47,17 @@ def to_frame(found: Any, *, of: type | None = None) -> pandas.DataFrame:
 
     Args:
         found: What a method of the store returned: one of :class:`QueryRun` and
-            :class:`Clustering`, or any number of results of one kind: matches, results of
-            samples, clusters, documents, duplicates, rejections and the like.
-        of: Of which kind they are, ``Match`` for one; for columns where there are none of them.
+            :class:`Clustering`, or any number of results of one kind: matches,
+            results of samples, clusters, documents, duplicates, rejections and
+            the like.
+        of: Of which kind they are, ``Match`` for one; for columns where there
+            are none of them.
 
     Returns:
-        A row a match (a sample without matches has one, without a key), a row a document of a
-        cluster, else a row a result, with its fields for columns. Numbers that may be missing are
-        ``Int64`` or NaN, times UTC by the second, strings and all else Python's objects.
+        A row a match (a sample without matches has one, without a key), a row a
+        document of a cluster, else a row a result, with its fields for columns.
+        Numbers that may be missing are ``Int64`` or NaN, times UTC by the
+        second, strings and all else Python's objects.
 
     Raises:
         InvalidParameter: They are no results.

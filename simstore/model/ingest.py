@@ -18,13 +18,16 @@ Policy = Literal["live", "frozen"]
 
 @dataclass(frozen=True, slots=True)
 class SqlRows:
-    """The rows of a query to another database, which is only read; each becomes a document.
+    """The rows of a query to another database; each becomes a document.
+
+    The database is only read.
 
     >>> rows = SqlRows("pages.db", "SELECT url AS key, body AS text FROM page")
 
     Attributes:
         place: A database URL, or the path of an SQLite file.
-        statement: One statement that returns rows, with a column for the key and one for the text.
+        statement: One statement that returns rows, with a column for the key
+            and one for the text.
     """
 
     place: str
@@ -54,7 +57,7 @@ class Rejection(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Ignored(Shown):
-    """A part of a source that is deliberately no document, such as a picture in an archive.
+    """A part of a source that is no document, as a picture in an archive.
 
     It is counted and told, and nothing of it is kept.
 
@@ -64,11 +67,11 @@ class Ignored(Shown):
         byte_offset: Where it begins in the (decompressed) source.
         end_offset: Where the next record begins.
         reason: Why, in a few words.
-        seen_key: Key of a document that was seen again with the text it had, as a web archive
-            tells; None: it tells nothing of the kind.
+        seen_key: Key of a document that was seen again with the text it had, as
+            a web archive tells; None: it tells nothing of the kind.
         seen_at: When.
-        is_source: It is the whole source, which has no records: what is appended to it is read
-            from its start.
+        is_source: It is the whole source, which has no records: what is
+            appended to it is read from its start.
     """
 
     source: str
@@ -127,18 +130,18 @@ class SourceState:
 class IngestSummary(Shown):
     """Summary of an ingest run: counts of its records.
 
-    Each record is counted once, as added, updated, unchanged, flagged, skipped or rejected.
-    ``identical_texts`` counts documents that were added, updated or flagged and whose very text is
-    stored under another key too: exact copies, no near-duplicates.
-    ``orphaned`` counts the keys that were skipped because of documents
-    which this run removed or changed, ``passed_over`` the files, and the parts of sources, that
-    are no documents,
-    ``undecodable`` the documents with bytes that could not be read in their encoding, ``detected``
-    those whose encoding was detected, by its name,
-    ``unflagged`` the documents that were flagged because of such which changed, and are originals
-    now. ``reprints_removed`` and ``reprints_kept`` count stored documents that were originals until
-    this run brought an earlier one that they duplicate: those whose texts left the store, and those
-    that stay, flagged.
+    Each record is counted once, as added, updated, unchanged, flagged, skipped
+    or rejected. ``identical_texts`` counts documents that were added, updated
+    or flagged and whose very text is stored under another key too: exact
+    copies, no near-duplicates. ``orphaned`` counts the keys that were skipped
+    because of documents which this run removed or changed, ``passed_over`` the
+    files, and the parts of sources, that are no documents, ``undecodable`` the
+    documents with bytes that could not be read in their encoding, ``detected``
+    those whose encoding was detected, by its name, ``unflagged`` the documents
+    that were flagged because of such which changed, and are originals now.
+    ``reprints_removed`` and ``reprints_kept`` count stored documents that were
+    originals until this run brought an earlier one that they duplicate: those
+    whose texts left the store, and those that stay, flagged.
     """
 
     run_id: int | None = None
@@ -172,13 +175,15 @@ class Duplicate(Shown):
 
     Attributes:
         digest: BLAKE2b-128 of its text, hexadecimal.
-        state: ``flagged``: it is stored; ``skipped``: only this is; ``orphaned``: it was skipped,
-            and its original has gone or has other content: it should be ingested again.
+        state: ``flagged``: it is stored; ``skipped``: only this is;
+            ``orphaned``: it was skipped, and its original has gone or has other
+            content: it should be ingested again.
         original: Key of the document that it duplicates.
         distance: Of the two fingerprints, bits; None where one has none.
         resemblance: Of the two texts, 0 to 1; None where nothing tells it.
-        basis: ``same``: one text; ``text``: compared exactly; ``sketch``: estimated;
-            ``distance``: that of the fingerprints, where there is nothing else to compare.
+        basis: ``same``: one text; ``text``: compared exactly; ``sketch``:
+            estimated; ``distance``: that of the fingerprints, where there is
+            nothing else to compare.
         run_id: The ingest run that found it.
     """
 
@@ -210,14 +215,15 @@ class ExpireSummary(Shown):
     """Summary of an expiry: the documents it removed, or would remove.
 
     Attributes:
-        since: What was last seen before this time expired, in seconds since 1970-01-01 UTC.
+        since: What was last seen before this time expired, in seconds since
+            1970-01-01 UTC.
         removed: Documents.
         forgotten: Keys that had been skipped as duplicates, or were orphans.
-        orphans: Keys that were skipped as duplicates of documents that expired, and were seen
-            since: they should be ingested again.
+        orphans: Keys that were skipped as duplicates of documents that expired,
+            and were seen since: they should be ingested again.
         dry_run: Nothing was removed.
-        unflagged: Documents that stay, were flagged as duplicates of ones that expired, and are
-            originals now.
+        unflagged: Documents that stay, were flagged as duplicates of ones that
+            expired, and are originals now.
     """
 
     since: int

@@ -13,7 +13,8 @@ def with_keywords(verb: str, kind: type[T], options: T | None, keywords: Mapping
     """Return options in which keywords go before what the object says.
 
     >>> from simstore import QueryOptions
-    >>> with_keywords("query", QueryOptions, QueryOptions(radius=6), {"limit": 1}).radius
+    >>> given = QueryOptions(radius=6)
+    >>> with_keywords("query", QueryOptions, given, {"limit": 1}).radius
     6
 
     Args:

@@ -19,7 +19,8 @@ class VocabularyTerm(Shown):
     """A feature of the store's vocabulary.
 
     Attributes:
-        rank: Its rank in the standing generation, from 0; None where it has none.
+        rank: Its rank in the standing generation, from 0; None where it has
+            none.
         term: The feature, UTF-8.
         document_count: Documents it occurs in.
         total_count: Occurrences in all documents.
@@ -39,11 +40,12 @@ class VocabularyStatus(Shown):
         generation_id: The standing generation; None before the first.
         fresh: It covers every stored document and the present vocabulary.
         term_count: Features that the vocabulary knows.
-        rank_count: Ranks of the standing generation; for weights by document frequency, features
-            whose frequency it has.
-        changed_ranks: Ranks that would hold another feature after a refresh; features whose
-            frequency would be another.
-        entering_terms: Features that would enter the first N; that the generation does not have.
+        rank_count: Ranks of the standing generation; for weights by document
+            frequency, features whose frequency it has.
+        changed_ranks: Ranks that would hold another feature after a refresh;
+            features whose frequency would be another.
+        entering_terms: Features that would enter the first N; that the
+            generation does not have.
         sampled: Documents looked at for ``changed_fingerprints``.
         changed_fingerprints: Of those, how many would get another fingerprint.
         waiting: Documents without a fingerprint in the standing generation.
@@ -76,12 +78,15 @@ class PassageStatus(Shown):
         document_count: Documents that have theirs.
         passage_count: Their passages.
         anchor_count: Their anchors.
-        stale_count: Stored postings of texts that are gone; the next merge leaves them out.
+        stale_count: Stored postings of texts that are gone; the next merge
+            leaves them out.
         unpacked_count: Postings that are in no page yet.
         segment_count: Segments that a look-up asks.
-        stored_bytes: Bytes of all that, without the tables' own; None: not counted.
+        stored_bytes: Bytes of all that, without the tables' own; None: not
+            counted.
         fingerprints: Whether each passage has a fingerprint besides.
-        sentences: Whether terms of sentences are kept, by which edited ones are found.
+        sentences: Whether terms of sentences are kept, by which edited ones are
+            found.
         term_count: The terms.
     """
 
@@ -111,25 +116,33 @@ class StoreStatistics(Shown):
         distinct_fingerprints: Distinct fingerprints of the standing generation.
         packed_fingerprints: Those of them that are in segment pages.
         sketch_count: Documents that have a sketch.
-        sketch_bytes: Bytes of the sketches and of their pages; None: not counted.
+        sketch_bytes: Bytes of the sketches and of their pages; None: not
+            counted.
         unpacked_sketches: Sketches that are in no page yet.
         bands: How sketches are cut, bands x values; empty without sketches.
         passage_count: Passages of the passage index; 0 where there is none.
         anchor_count: Its anchors.
-        stored_text_bytes: Bytes of the texts as they are stored; None: not counted.
-        passage_bytes: Bytes of the passage index, without the tables' own; None: not counted.
+        stored_text_bytes: Bytes of the texts as they are stored; None: not
+            counted.
+        passage_bytes: Bytes of the passage index, without the tables' own;
+            None: not counted.
         removal_run_count: Runs that removed documents: removals and expiries.
         on_duplicate: What an ingest does with duplicates that is not told.
-        min_resemblance: Least resemblance of a duplicate then; None: the usual one, or any where
-            there is a radius.
-        duplicate_radius: Largest distance of a duplicate then; None: it does not count.
-        keep_columns: Packed fingerprints keep their indexed segment columns, for who asks by SQL.
+        min_resemblance: Least resemblance of a duplicate then; None: the usual
+            one, or any where there is a radius.
+        duplicate_radius: Largest distance of a duplicate then; None: it does
+            not count.
+        keep_columns: Packed fingerprints keep their indexed segment columns,
+            for who asks by SQL.
         flagged_count: Documents that are stored, and flagged as duplicates.
-        skipped_count: Keys that were skipped as duplicates of a stored document.
-        orphaned_count: Keys that were skipped, and whose originals have gone or changed.
-        removed_count: Documents and skipped keys that removals and expiries took away in all.
-        clustered_count: Texts that stand in a kept cluster beside its canonical one; None: no
-            clusters are kept.
+        skipped_count: Keys that were skipped as duplicates of a stored
+            document.
+        orphaned_count: Keys that were skipped, and whose originals have gone or
+            changed.
+        removed_count: Documents and skipped keys that removals and expiries
+            took away in all.
+        clustered_count: Texts that stand in a kept cluster beside its canonical
+            one; None: no clusters are kept.
     """
 
     _FIRST = ("path", "document_count", "scheme", "bits", "channels", "file_bytes")
@@ -187,10 +200,13 @@ class StoreVitals(Shown):
         sketch_count: Documents that have a sketch.
         tail_sketches: Sketches that are in no page yet.
         waiting: Documents without a fingerprint in the standing generation.
-        follows_corpus: Fingerprints depend on the whole corpus, so that they can drift.
+        follows_corpus: Fingerprints depend on the whole corpus, so that they
+            can drift.
         duplicates: Duplicates by their state.
-        changes: Grows with each batch that adds or removes a text or changes one.
-        file_bytes: Size of the file and its log; of a server, of tables and indexes.
+        changes: Grows with each batch that adds or removes a text or changes
+            one.
+        file_bytes: Size of the file and its log; of a server, of tables and
+            indexes.
     """
 
     document_count: int
@@ -231,7 +247,8 @@ class UpgradeSummary(Shown):
     Attributes:
         revision_before: The schema's revision before.
         revision_after: And after.
-        backup: The copy that was made before; None where nothing was to be done.
+        backup: The copy that was made before; None where nothing was to be
+            done.
     """
 
     revision_before: str
@@ -255,7 +272,7 @@ class SchemeFacts(Shown):
 
     @property
     def name(self) -> str:
-        """Its name: ``web``, ``simtool``, or ``given`` of fingerprints that were made elsewhere."""
+        """Its name: ``web``, ``simtool``; ``given``: made elsewhere."""
         return self.label.partition("/")[0]
 
     @classmethod

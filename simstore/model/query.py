@@ -32,27 +32,34 @@ PlanName = Literal[
 class Match(Shown):
     """A stored document near a sample.
 
-    Resemblance and containment are of the sets of shingles; None where they were not asked for,
-    or the store keeps neither text nor sketch.
+    Resemblance and containment are of the sets of shingles; None where they
+    were not asked for, or the store keeps neither text nor sketch.
 
     Attributes:
         key: Key of the document.
-        distance: Hamming distance of the fingerprints, in bits; None without fingerprints.
+        distance: Hamming distance of the fingerprints, in bits; None without
+            fingerprints.
         document_id: Its place in the order of ingest.
-        channels: What found it: ``simhash``: within the radius; ``minhash``: the sketches agree
-            in a band; ``sentences``: it has a sentence that is like one of the sample.
+        channels: What found it: ``simhash``: within the radius; ``minhash``:
+            the sketches agree in a band; ``sentences``: it has a sentence that
+            is like one of the sample.
         resemblance: |A∩B| / |A∪B|, 0 to 1.
-        containment: |A∩B| / |A|, how much of the sample is in the document, 0 to 1.
-        containment_reverse: |A∩B| / |B|, how much of the document is in the sample, 0 to 1.
+        containment: |A∩B| / |A|, how much of the sample is in the document, 0
+            to 1.
+        containment_reverse: |A∩B| / |B|, how much of the document is in the
+            sample, 0 to 1.
         basis: ``text``: the three are exact; ``sketch``: they are estimates.
-        likeness: Cosine of the two texts' terms, weighted by how rare they are in the store, 0 to
-            1; None where it was not asked for, or the store keeps no text or no vocabulary.
+        likeness: Cosine of the two texts' terms, weighted by how rare they are
+            in the store, 0 to 1; None where it was not asked for, or the store
+            keeps no text or no vocabulary.
         cosine: The same, weighted by their counts alone.
-        passage_start: Where the sentence that is like one of the sample begins in the document's
-            text, in characters; None where no sentence was found.
+        passage_start: Where the sentence that is like one of the sample begins
+            in the document's text, in characters; None where no sentence was
+            found.
         passage_end: The character behind its last.
-        passage_similarity: 2 M / (a + b): of the a and b words, or characters of scripts without
-            blanks, of the two sentences, M are the same in one order.
+        passage_similarity: 2 M / (a + b): of the a and b words, or characters
+            of scripts without blanks, of the two sentences, M are the same in
+            one order.
     """
 
     key: str
@@ -75,29 +82,33 @@ class QueryOptions(DocumentFilter):
     """Options of a query.
 
     Attributes:
-        radius: Largest accepted Hamming distance, in bits, inclusive; None: the default.
-        first: Stop at the first match of each sample. Which of several matches that is depends
-            on the plan.
+        radius: Largest accepted Hamming distance, in bits, inclusive; None: the
+            default.
+        first: Stop at the first match of each sample. Which of several matches
+            that is depends on the plan.
         limit: Most matches a sample; None: all.
         exclude_self: Leave out the document whose key is the sample's.
         collection: Only documents of this collection.
         since: Only documents first seen at or after this time.
-        where: Only documents whose metadata fields have these values, compared as text.
-        plan: ``auto`` or how to look; the matches are the same. ``scan``, ``segments``, and the
-            methods of :mod:`simstore.search.classic`.
-        channels: By which to look: ``simhash``, ``minhash``, ``sentences`` (of samples of at most
-            64 words or characters, in a passage index); none: all that the store has. A store of
-            the scheme ``simtool`` is asked by ``simhash`` then, as the course tool does, unless a
+        where: Only documents whose metadata fields have these values, compared
+            as text.
+        plan: ``auto`` or how to look; the matches are the same. ``scan``,
+            ``segments``, and the methods of :mod:`simstore.search.classic`.
+        channels: By which to look: ``simhash``, ``minhash``, ``sentences`` (of
+            samples of at most 64 words or characters, in a passage index);
+            none: all that the store has. A store of the scheme ``simtool`` is
+            asked by ``simhash`` then, as the course tool does, unless a
             threshold is given.
         verify: Tell resemblance and containment of each match.
         min_resemblance: Only matches of this resemblance, 0 to 1.
-        min_containment: Only matches of this containment of the sample in the document, 0 to 1.
+        min_containment: Only matches of this containment of the sample in the
+            document, 0 to 1.
         likeness: Tell likeness and cosine of each match.
         min_likeness: Only matches of this likeness, 0 to 1.
         min_cosine: Only matches of this cosine, 0 to 1.
-        min_features: Texts of fewer features are too short to judge by their likeness: they match
-            only where one wholly contains the other. None: 8 with the scheme ``web``, 0 with
-            ``simtool``.
+        min_features: Texts of fewer features are too short to judge by their
+            likeness: they match only where one wholly contains the other. None:
+            8 with the scheme ``web``, 0 with ``simtool``.
     """
 
     radius: int | None = None
@@ -155,11 +166,13 @@ class SampleExplanation(Shown):
     """The plan and the cost of the search for one sample.
 
     Attributes:
-        method: ``segments``, ``scan``, or the plan that was asked for; ``none`` without
-            fingerprints.
-        thresholds: Bits flipped in each segment; -1: the segment is not looked at.
+        method: ``segments``, ``scan``, or the plan that was asked for; ``none``
+            without fingerprints.
+        thresholds: Bits flipped in each segment; -1: the segment is not looked
+            at.
         probe_count: Segment values looked up.
-        candidate_count: Postings compared; a fingerprint counts for each probe that it shares.
+        candidate_count: Postings compared; a fingerprint counts for each probe
+            that it shares.
         seconds: Wall time.
         band_candidate_count: Sketches that agree in a band.
         verified_count: Documents whose resemblance was computed.
@@ -176,12 +189,15 @@ class SampleExplanation(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SampleResult(Shown):
-    """The matches of one sample, by distance, then order of ingest; last those of its sentences.
+    """The matches of one sample, by distance, then order of ingest.
+
+    Matches of its sentences alone come last.
 
     Attributes:
         fingerprint: Zero-padded hexadecimal; empty without fingerprints.
         too_short: The sample has too few features to be judged by its likeness.
-        decoding: How its bytes were decoded, where that may be wrong or has lost some.
+        decoding: How its bytes were decoded, where that may be wrong or has
+            lost some.
     """
 
     _SHAPE = "matches"
@@ -217,7 +233,8 @@ class QueryRun(Shown):
         bits: Fingerprint length.
         scheme: Scheme of the store.
         samples: One result a sample, in the order of the samples.
-        stale: Why the standing generation does not cover every document; None where it does.
+        stale: Why the standing generation does not cover every document; None
+            where it does.
         not_recorded: Why the run is not recorded, where it should be.
         rejections: Samples that could not be read.
     """

@@ -22,7 +22,7 @@ _MOST_SHOWN, _MOST_ROWS = 3, 20
 
 
 class Shown:
-    """A result with a display as text and as a notebook table, and with a DataFrame."""
+    """A result that is shown as text, in notebooks and as a DataFrame."""
 
     __slots__ = ()
     # Fields that are told first.
@@ -65,7 +65,7 @@ class Shown:
         return html_table(type(self).__name__, ("", ""), rows)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return the result as a DataFrame: a row for it, or for each result that it holds.
+        """Return a DataFrame: a row for each result that it holds.
 
         Raises:
             MissingExtra: pandas is not installed.

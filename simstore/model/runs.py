@@ -24,7 +24,8 @@ class IngestRun(Shown):
         removed: Documents that it removed, and skipped keys that it forgot.
         not_seen_since: Of an expiry, the time that it went by.
         collection: Of an expiry, the collection that it went by.
-        passed_over: Files and parts of sources that are no documents, such as pictures.
+        passed_over: Files and parts of sources that are no documents, such as
+            pictures.
     """
 
     run_id: int
@@ -49,7 +50,7 @@ class IngestRun(Shown):
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Self:
-        """Return the run that a row, or a server, tells of; what it tells besides is left out."""
+        """Return the run that a row, or a server, tells of."""
         given = _known(cls, record)
         return cls(**given | {"identical_texts": record["duplicates"]})
 
@@ -72,7 +73,8 @@ class RecordedQuery(Shown):
         radius: In bits.
         bits: Fingerprint length.
         options: The options of the query, as JSON values.
-        stale: Why the generation did not cover every document; None where it did.
+        stale: Why the generation did not cover every document; None where it
+            did.
     """
 
     run_id: int
@@ -90,7 +92,7 @@ class RecordedQuery(Shown):
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Self:
-        """Return the run that a row, or a server, tells of; what it tells besides is left out."""
+        """Return the run that a row, or a server, tells of."""
         return cls(**_known(cls, record))
 
     def record(self) -> dict[str, Any]:

@@ -16,7 +16,8 @@ class Idempotency:
     Attributes:
         owner: Who sends it; names of different owners do not meet.
         key: The sender's name for the request.
-        digest: Digest of what is asked; another request of the same name is refused.
+        digest: Digest of what is asked; another request of the same name is
+            refused.
     """
 
     owner: str
@@ -31,7 +32,8 @@ class WriteRequest:
     Attributes:
         documents: The documents.
         on_duplicate: As for :meth:`~simstore.Store.add_many`.
-        min_resemblance: As for :meth:`~simstore.Store.add_many`, and so ``radius``.
+        min_resemblance: As for :meth:`~simstore.Store.add_many`, and so
+            ``radius``.
         idempotency: Its name; None: it has none.
     """
 
@@ -64,10 +66,12 @@ class DocumentOutcome(Shown):
     Attributes:
         key: Its key.
         outcome: What became of it.
-        duplicate: What it duplicates, where it was flagged or skipped and its original stands.
+        duplicate: What it duplicates, where it was flagged or skipped and its
+            original stands.
         same_text_as: Key of the earliest other document with its text.
-        displaced: Stored documents that were originals and duplicate it by now, as it comes before
-            them: ``skipped`` where their text has left the store, ``flagged`` where it stays.
+        displaced: Stored documents that were originals and duplicate it by now,
+            as it comes before them: ``skipped`` where their text has left the
+            store, ``flagged`` where it stays.
     """
 
     key: str
@@ -84,10 +88,12 @@ class WriteReply(Shown):
     Attributes:
         outcomes: One a document, in their order.
         removed: Documents that were removed.
-        replayed: The request came before: this is what it did then, and nothing was done now.
-        orphans: Keys that had been skipped as duplicates of documents which it removed or changed,
-            ascending: they should be added again.
-        unflagged: Keys of documents that were flagged because of those, and are originals now.
+        replayed: The request came before: this is what it did then, and nothing
+            was done now.
+        orphans: Keys that had been skipped as duplicates of documents which it
+            removed or changed, ascending: they should be added again.
+        unflagged: Keys of documents that were flagged because of those, and are
+            originals now.
     """
 
     outcomes: tuple[DocumentOutcome, ...] = ()

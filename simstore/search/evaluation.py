@@ -272,13 +272,13 @@ class Evaluation:
         document_count: Documents whose pairs are judged.
         pair_count: Labelled pairs among them.
         unknown_keys: Labelled keys that the store does not hold, sorted.
-        outside_count: Labelled pairs that were left aside, because their documents are of two
-            sets or two parts.
+        outside_count: Labelled pairs that were left aside, because their
+            documents are of two sets or two parts.
         methods: Methods there are curves of.
         points: The curves, and those against all pairs of a least resemblance.
         bands: The labelled pairs by their resemblance.
-        mistakes: Why the clusters of one method miss or wrongly join pairs; None where no method
-            is judged.
+        mistakes: Why the clusters of one method miss or wrongly join pairs;
+            None where no method is judged.
     """
 
     document_count: int
@@ -307,7 +307,7 @@ class Evaluation:
     def steadiest(
         self, set_name: str, methods: Sequence[str] | None = None
     ) -> tuple[CurvePoint, float] | None:
-        """Return the point whose F1, averaged over the thresholds around it, is the highest.
+        """Return the point whose F1 is the highest on average around it.
 
         Args:
             set_name: The set.

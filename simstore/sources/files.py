@@ -245,8 +245,8 @@ class Files:
     Args:
         names: One name or several.
         read: How to read them, as an object; keywords go before it.
-        keywords: The same by name: ``format``, ``encoding``, ``key_field``, ``text_field`` and
-            the others of :class:`simstore.ReadOptions`.
+        keywords: The same by name: ``format``, ``encoding``, ``key_field``,
+            ``text_field`` and the others of :class:`simstore.ReadOptions`.
     """
 
     def __init__(

@@ -44,20 +44,24 @@ class ReadOptions:
 
     Attributes:
         format: Name of a reader, or ``auto``: by content, then by name.
-        texts_are_articles: A ``.txt`` file is an article file (stores of the scheme ``simtool``).
+        texts_are_articles: A ``.txt`` file is an article file (stores of the
+            scheme ``simtool``).
         max_document_bytes: Longer records are rejected; None: no limit.
-        key_field: Field that holds the key, where records have fields; a dotted path leads into
-            objects. None: the usual ones.
+        key_field: Field that holds the key, where records have fields; a dotted
+            path leads into objects. None: the usual ones.
         text_field: Field that holds the text; None: the usual ones.
         history_fields: Fields that hold times and links.
-        max_expansion: Most bytes that a compressed one may become, on the whole; what expands to
-            less than 100 MB is never refused. None: no limit.
+        max_expansion: Most bytes that a compressed one may become, on the
+            whole; what expands to less than 100 MB is never refused. None: no
+            limit.
         extract: Of web pages, the main text or all text.
-        encoding: ``auto``: what is not UTF-8 and declares no encoding is read in the one that it
-            is recognised to be in, and rejected where that is not certain; ``keep``: bytes of
-            plain texts that are not UTF-8 are kept as they are; else the name of the encoding of
-            texts and pages, as :func:`~.encodings.checked_codec` returns it. Of pages ``keep`` is
-            ``auto``; where texts are articles, ``auto`` is ``keep``.
+        encoding: ``auto``: what is not UTF-8 and declares no encoding is read
+            in the one that it is recognised to be in, and rejected where that
+            is not certain; ``keep``: bytes of plain texts that are not UTF-8
+            are kept as they are; else the name of the encoding of texts and
+            pages, as :func:`~.encodings.checked_codec` returns it. Of pages
+            ``keep`` is ``auto``; where texts are articles, ``auto`` is
+            ``keep``.
     """
 
     format: str = "auto"
@@ -78,12 +82,12 @@ class ReadOptions:
 
     @property
     def keeps_bytes(self) -> bool:
-        """Return whether bytes of plain texts that are not UTF-8 are kept as they are."""
+        """Return whether bytes that are not UTF-8 are kept as they are."""
         return self.encoding == "keep" or (self.encoding == "auto" and self.texts_are_articles)
 
     @property
     def named_encoding(self) -> str | None:
-        """Return the encoding that all texts and pages are in; None: none is named."""
+        """Return the encoding of all texts and pages; None: none is named."""
         return None if self.encoding in ("keep", "auto") else self.encoding
 
 

@@ -43,28 +43,34 @@ if TYPE_CHECKING:
 
 
 class Store(Changes, Queries, Documents):
-    """A near-duplicate store: one SQLite file that remembers texts and finds what is like them.
+    """A near-duplicate store: one file that finds texts like a text.
 
     >>> from simstore import Store
     >>> with Store("library.db") as store:
-    ...     store.add("ferry", "The ferry to the island leaves at nine every morning.")
-    ...     [match.key for match in store.query("the ferry to the island leaves at nine")]
+    ...     store.add("ferry", "The ferry to the island leaves at nine.")
+    ...     found = store.query("the ferry to the island leaves at nine")
+    ...     [match.key for match in found]
     'added'
     ['ferry']
 
-    ``Store(path)`` opens the store at a path, and makes one where there is none;
-    :meth:`Store.open` opens only what is there, :meth:`Store.create` makes a new one with options.
-    ``Store(":memory:")`` is a store of the moment: nothing is left of it when it is closed. Close
-    a store with :meth:`close` or a ``with`` statement.
+    ``Store(path)`` opens the store at a path, and makes one where there is
+    none; :meth:`Store.open` opens only what is there, :meth:`Store.create`
+    makes a new one with options. ``Store(":memory:")`` is a store of the
+    moment: nothing is left of it when it is closed. Close a store with
+    :meth:`close` or a ``with`` statement.
 
-    Threads may share a store: queries run side by side, each in a snapshot of its own, and writers
-    take turns. A store may not be used in a child process after a fork (ForkedStore); open it there
-    again. Several processes may have the same file open.
+    Threads may share a store: queries run side by side, each in a snapshot of
+    its own, and writers take turns. A store may not be used in a child process
+    after a fork (ForkedStore); open it there again. Several processes may have
+    the same file open.
 
-    What is done every day are its verbs: ``add``, ``add_many``, ``ingest``, ``query``,
-    ``query_many``, ``check``, ``compare``, ``get``, ``list``, ``remove``, ``expire``, ``export``.
-    The rest is in namespaces, ``store.clusters``, ``store.duplicates``, ``store.maintenance`` and
-    others; ``help(Store.clusters)`` tells of one.
+    Its verbs: ``add``, ``add_many``, ``ingest``, ``query``, ``query_many``,
+    ``check``, ``check_many``, ``compare``, ``get``, ``list``, ``remove``,
+    ``expire``, ``seen``, ``export``, ``stats``, ``report``, ``close``.
+    ``len(store)``, ``key in store`` and ``for document in store`` work as of a
+    collection. The rest is in namespaces, such as ``store.clusters``,
+    ``store.duplicates`` and ``store.maintenance``; ``help(Store.clusters)``
+    tells of one.
     """
 
     if TYPE_CHECKING:
@@ -119,7 +125,8 @@ class Store(Changes, Queries, Documents):
         0
 
         Args:
-            place: Path of the file, or an SQLAlchemy URL; ``:memory:``: a store of the moment.
+            place: Path of the file, or an SQLAlchemy URL; ``:memory:``: a store
+                of the moment.
             read_only: Refuse to write; a store must be there.
             synchronous: As for :meth:`open`.
             resident: As for :meth:`open`.
@@ -146,19 +153,24 @@ class Store(Changes, Queries, Documents):
 
         Args:
             place: Path of the file, or an SQLAlchemy URL.
-            create: Make a store of the scheme ``web`` where there is none, as ``Store(path)``.
+            create: Make a store of the scheme ``web`` where there is none, as
+                ``Store(path)``.
             read_only: Refuse to write.
-            synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
-            resident: Keep all fingerprints in memory, sorted by each segment (about 33 bytes each
-                at 64 bits, 65 at 128), for queries, readers and checks before an insert; after
-                ``maintenance.warm()`` also what packed sketches are looked up by (some 250 bytes a
-                document, 2 GB at most). What others write is read as it comes, and no answer is
-                stale. For those who read beside it, the log of a file is kept short.
+            synchronous: ``full``: a commit survives a loss of power;
+                ``normal``: it may not.
+            resident: Keep all fingerprints in memory, sorted by each segment
+                (about 33 bytes each at 64 bits, 65 at 128), for queries,
+                readers and checks before an insert; after
+                ``maintenance.warm()`` also what packed sketches are looked up
+                by (some 250 bytes a document, 2 GB at most). What others write
+                is read as it comes, and no answer is stale. For those who read
+                beside it, the log of a file is kept short.
 
         Raises:
             StoreNotFound: There is none.
             NotAStore: Something else is there.
-            SchemaOutOfDate: An older simstore made it; :func:`simstore.upgrade_store` helps.
+            SchemaOutOfDate: An older simstore made it;
+                :func:`simstore.upgrade_store` helps.
             SchemaTooNew: A newer simstore made it.
         """
         store = cls.__new__(cls)
@@ -220,24 +232,30 @@ class Store(Changes, Queries, Documents):
         128
 
         Args:
-            place: Path of the file, or an SQLAlchemy URL; ``:memory:``: a store of the moment.
-            scheme: ``web``, ``simtool``, or a choice with options; None: ``web``.
-            channels: ``simhash``, ``minhash`` or both: by which the store finds documents.
-            policy: ``live``: each ingest and removal refreshes a corpus-dependent scheme at its
-                end; ``frozen``: only :meth:`~Vocabulary.refresh` does.
+            place: Path of the file, or an SQLAlchemy URL; ``:memory:``: a store
+                of the moment.
+            scheme: ``web``, ``simtool``, or a choice with options; None:
+                ``web``.
+            channels: ``simhash``, ``minhash`` or both: by which the store finds
+                documents.
+            policy: ``live``: each ingest and removal refreshes a
+                corpus-dependent scheme at its end; ``frozen``: only
+                :meth:`~Vocabulary.refresh` does.
             text: Keep the texts.
             vocabulary: Count the features of all documents.
             synchronous: As for :meth:`open`.
-            exist_ok: Open the store where another process has made it meanwhile.
-            fingerprints_only: Hold fingerprints that were made elsewhere, and no documents; see
-                ``store.fingerprints``. Takes no scheme.
+            exist_ok: Open the store where another process has made it
+                meanwhile.
+            fingerprints_only: Hold fingerprints that were made elsewhere, and
+                no documents; see ``store.fingerprints``. Takes no scheme.
             bits: Fingerprint length M, 1 to 128; None: as the scheme says, 64.
-            on_duplicate: What becomes of a document that duplicates a stored one, where an ingest
-                says nothing; see :meth:`add_many`.
-            min_resemblance: As for :meth:`add_many`, where an ingest says nothing.
+            on_duplicate: What becomes of a document that duplicates a stored
+                one, where an ingest says nothing; see :meth:`add_many`.
+            min_resemblance: As for :meth:`add_many`, where an ingest says
+                nothing.
             radius: As for :meth:`add_many`, where an ingest says nothing.
-            keep_columns: Packed fingerprints keep their indexed segment columns, for who asks by
-                SQL: some 110 bytes each besides.
+            keep_columns: Packed fingerprints keep their indexed segment
+                columns, for who asks by SQL: some 110 bytes each besides.
 
         Raises:
             StoreExists: There is something at this place.
@@ -377,10 +395,11 @@ def copy_store(
     restart: bool = False,
     on_progress: Callable[[int, int], None] | None = None,
 ) -> CopySummary:
-    """Copy a store to a place of whatever kind: an SQLite file or a PostgreSQL database.
+    """Copy a store to an SQLite file or to a PostgreSQL database.
 
-    The copy is as the store is at one moment; counts and digests of all tables are compared on
-    both sides. A copy that was ended goes on where it was, if the store has not changed.
+    The copy is as the store is at one moment; counts and digests of all tables
+    are compared on both sides. A copy that was ended goes on where it was, if
+    the store has not changed.
 
     >>> Store.create("pages.db").close()
     >>> copy_store("pages.db", "pages-2.db").document_count
@@ -395,7 +414,8 @@ def copy_store(
     Raises:
         StoreNotFound: There is no store at the source.
         StoreExists: There is one at the target.
-        Conflict: A copy of another store, or of another state, was begun at the target.
+        Conflict: A copy of another store, or of another state, was begun at the
+            target.
         CorruptStore: What was written is not what was read.
     """
     from simstore.services.maintenance import copy

@@ -46,26 +46,32 @@ class Changes(Opened):
     ) -> Outcome:
         """Add a document, or update the one with this key; durable on return.
 
-        >>> store.add("bread", "Mix flour, water, salt and yeast, and let the dough rise.")
+        >>> store.add("bread", "Mix flour, water, salt and yeast.")
         'added'
-        >>> store.add("bread", "Mix flour, water, salt and yeast, and let the dough rise.")
+        >>> store.add("bread", "Mix flour, water, salt and yeast.")
         'unchanged'
 
         Args:
             key: Its key.
             text: Its text.
             refresh: Refresh a live store at the end.
-            on_duplicate: What is done with a near-duplicate of a stored document: ``keep`` it,
-                ``flag`` it (store it, and what it duplicates), or ``skip`` it (store only what it
-                duplicates). None: as the store was made; ``keep`` unless it says otherwise.
-            min_resemblance: Least resemblance of a near-duplicate, above 0, at most 1; None: as
-                for :meth:`add_many`, 0.8.
-            radius: Largest distance of its fingerprint, bits; None: it does not count.
-            said: What is said of it, by name: ``title``; ``collection``, the name of the one that
-                it belongs to; ``metadata``, further fields, JSON values; ``seen_at`` and
-                ``published_at``, when it was seen (None: now) and published, each a datetime or
-                date, ISO 8601 or seconds since 1970, UTC without a zone; ``links``, keys that it
-                links to.
+            on_duplicate: What is done with a near-duplicate of a stored
+                document: ``keep`` it, ``flag`` it (store it, and what it
+                duplicates), or ``skip`` it (store only what it duplicates).
+                None: as the store was made; ``keep`` unless it says otherwise.
+            min_resemblance: Least resemblance of a near-duplicate, above 0, at
+                most 1; None: as for :meth:`add_many`, 0.8.
+            radius: Largest distance of its fingerprint, bits; None: it does not
+                count.
+
+        Keyword Args:
+            title: Its title.
+            collection: Name of the collection it belongs to.
+            metadata: Further fields, JSON values.
+            seen_at: When it was seen: a datetime or date, ISO 8601 or seconds
+                since 1970, UTC without a zone; None: now.
+            published_at: When it was published, in the same ways.
+            links: Keys that it links to.
 
         Returns:
             ``added``, ``updated``, ``unchanged``, ``flagged`` or ``skipped``.
@@ -92,21 +98,22 @@ class Changes(Opened):
         """Add or update documents, in batches that are durable one by one.
 
         >>> summary = store.add_many([
-        ...     ("bread", "Mix flour, water, salt and yeast, and let the dough rise."),
-        ...     {"id": "soup", "text": "Boil the bones for two hours.", "title": "Soup"},
+        ...     ("bread", "Mix flour, water, salt and yeast."),
+        ...     {"id": "soup", "text": "Boil the bones.", "title": "Soup"},
         ... ])
         >>> summary.added
         2
-        >>> lines = ["Rye needs a sour dough.", "Rye needs a sour dough.", "Oats do not rise."]
+        >>> lines = ["Rye needs sour dough.", "Rye needs sour dough.", "Oats."]
         >>> store.add_many(enumerate(lines), on_duplicate="skip").skipped
         1
 
         Args:
-            documents: What has keys and texts: (key, text) pairs, a mapping of keys to texts,
-                records (mappings with a key, as ``key``, ``id``, ``url`` or ``doc_id``, a text,
-                as ``text`` or ``content``, and what else belongs to it), or
-                :class:`simstore.Document`. Or a table, whose rows are records: a DataFrame of
-                pandas or polars, a table of PyArrow, a data set of Hugging Face. Records that
+            documents: What has keys and texts: (key, text) pairs, a mapping of
+                keys to texts, records (mappings with a key, as ``key``, ``id``,
+                ``url`` or ``doc_id``, a text, as ``text`` or ``content``, and
+                what else belongs to it), or :class:`simstore.Document`. Or a
+                table, whose rows are records: a DataFrame of pandas or polars,
+                a table of PyArrow, a data set of Hugging Face. Records that
                 cannot be used are rejected; ``store.rejects`` has them.
             read: How records are read, as an object; keywords go before it.
             options: How to ingest, as an object; keywords go before it.
@@ -114,27 +121,39 @@ class Changes(Opened):
             progress: Show how far it is, in a terminal or a notebook.
 
         Keyword Args:
-            key_field: Field of records that holds the key; None: the first of the usual ones.
-            text_field: Field that holds the text; None: the first of the usual ones.
+            key_field: Field of records that holds the key; None: the first of
+                the usual ones.
+            text_field: Field that holds the text; None: the first of the usual
+                ones.
             collection: Collection of documents that name none.
-            on_duplicate: What is done with a near-duplicate of a stored document, verified and
-                within the writer's transaction. ``keep``: it is stored, nothing is looked up;
-                ``flag``: it is stored, and what it duplicates; ``skip``: only what it duplicates.
-                None: as the store was made; ``keep`` unless it says otherwise.
-            min_resemblance: Least resemblance of a near-duplicate to its original, above 0, at
-                most 1; None: as the store was made, 0.8 unless it says otherwise (text may be
-                lost by it, so it asks for more than clusters do), or any where there is a radius.
-            radius: Largest distance of a near-duplicate's fingerprint to its original's, bits;
-                None: it does not count. Where both are given, both have to hold.
+            on_duplicate: What is done with a near-duplicate of a stored
+                document, verified and within the writer's transaction.
+                ``keep``: it is stored, nothing is looked up; ``flag``: it is
+                stored, and what it duplicates; ``skip``: only what it
+                duplicates. None: as the store was made; ``keep`` unless it says
+                otherwise.
+            min_resemblance: Least resemblance of a near-duplicate to its
+                original, above 0, at most 1; None: as the store was made, 0.8
+                unless it says otherwise (text may be lost by it, so it asks for
+                more than clusters do), or any where there is a radius.
+            radius: Largest distance of a near-duplicate's fingerprint to its
+                original's, bits; None: it does not count. Where both are given,
+                both have to hold.
             strict: Stop at the first record that cannot be used.
             refresh: Refresh a live store at the end.
             threads: Threads that prepare batches; None: at most 4.
             batch_documents: Most documents a transaction.
 
+        Returns:
+            How many were added, updated, unchanged, flagged, skipped and
+            rejected, and why.
+
         Raises:
-            InvalidParameter: An option is out of its range, a table has no column for key or
-                text, or what is given is no document; what came before it is stored.
-            NotFound: Duplicates are asked for, and the store keeps nothing to verify them by.
+            InvalidParameter: An option is out of its range, a table has no
+                column for key or text, or what is given is no document; what
+                came before it is stored.
+            NotFound: Duplicates are asked for, and the store keeps nothing to
+                verify them by.
         """
         self._check_takes_documents()
         from simstore.services.ingest.ingest import Observer, ingest_documents
@@ -155,7 +174,7 @@ class Changes(Opened):
         progress: bool = False,
         **keywords: Unpack[IngestFilesKeywords],
     ) -> IngestSummary:
-        """Ingest files, folders, patterns, standard input, or rows of another database.
+        """Ingest files, folders, patterns or rows of another database.
 
         >>> Path("soup.txt").write_text("Boil the bones for two hours.")
         29
@@ -165,26 +184,34 @@ class Changes(Opened):
         1
 
         Args:
-            names: A path or several: of files, of folders (all files below them that have a known
-                ending), or patterns such as ``*.jsonl``; ``-`` is standard input. Or the rows of
-                a query to another database, :class:`simstore.SqlRows`.
+            names: A path or several: of files, of folders (all files below them
+                that have a known ending), or patterns such as ``*.jsonl``;
+                ``-`` is standard input. Or the rows of a query to another
+                database, :class:`simstore.SqlRows`.
             read: How to read them, as an object; keywords go before it.
             options: How to ingest, as an object; keywords go before it.
             observer: Hears of what happens.
             progress: Show how far it is, in a terminal or a notebook.
 
         Keyword Args:
-            format: Name of a reader, as ``jsonl``, ``csv`` or ``text``; ``auto``: by content,
-                then by name.
+            format: Name of a reader, as ``jsonl``, ``csv`` or ``text``;
+                ``auto``: by content, then by name.
             encoding: Encoding of the files; ``auto``: it is recognised.
-            key_field: Field of records that holds the key; and ``text_field`` that of the text.
-            from_start: Read from their start the sources that could be read on, too.
-            on_duplicate: As for :meth:`add_many`, and so ``min_resemblance`` (0.8), ``radius``,
-                ``collection``, ``strict``, ``refresh``, ``threads`` and ``batch_documents``.
+            key_field: Field of records that holds the key; and ``text_field``
+                that of the text.
+            from_start: Read from their start the sources that could be read on,
+                too.
+            on_duplicate: As for :meth:`add_many`, and so ``min_resemblance``
+                (0.8), ``radius``, ``collection``, ``strict``, ``refresh``,
+                ``threads`` and ``batch_documents``.
+
+        Returns:
+            As :meth:`add_many`; ``interrupted`` where the observer stopped it.
 
         Raises:
             SourceNotFound: A name means nothing; then nothing is ingested.
-            UnreadableSource: A database cannot be reached, or refuses the query.
+            UnreadableSource: A database cannot be reached, or refuses the
+                query.
             MalformedRecord: ``strict`` and a record cannot be used.
         """
         self._check_takes_documents()
@@ -215,7 +242,9 @@ class Changes(Opened):
         on_orphan: Callable[[str], None] | None = None,
         on_unflagged: Callable[[str], None] | None = None,
     ) -> int:
-        """Remove documents, in batches that are durable one by one; return how many.
+        """Remove documents; return how many there were.
+
+        They are removed in batches that are durable one by one.
 
         >>> store.remove("ferry-2026")
         1
@@ -228,9 +257,13 @@ class Changes(Opened):
             refresh: Refresh a live store at the end.
             on_progress: Called with keys done and in all.
             on_refresh: Called with documents refreshed and in all.
-            on_orphan: Called with each key that was skipped as a duplicate of one that is removed.
-            on_unflagged: Called with each key that stays, and was flagged as a duplicate of one
-                that is removed: it is an original now.
+            on_orphan: Called with each key that was skipped as a duplicate of
+                one that is removed.
+            on_unflagged: Called with each key that stays, and was flagged as a
+                duplicate of one that is removed: it is an original now.
+
+        Returns:
+            How many documents are gone.
 
         Raises:
             DocumentNotFound: A key is not there; then nothing is removed.
@@ -260,7 +293,9 @@ class Changes(Opened):
         on_refresh: Progress | None = None,
         **wanted: Unpack[DocumentFilterKeywords],
     ) -> ExpireSummary:
-        """Remove what was not seen since a time, in batches that are durable one by one.
+        """Remove documents that were not seen since a time.
+
+        They are removed in batches that are durable one by one.
 
         >>> store.expire("90d", dry_run=True).removed
         0
@@ -271,20 +306,27 @@ class Changes(Opened):
         0
 
         Args:
-            older_than: Remove what was not seen for so long: a timedelta, or ``30m``, ``12h``,
-                ``90d``, ``8w``.
-            not_seen_since: Or what was last seen before this time: a datetime or date, ISO 8601
-                as ``2026-05-01``, or seconds since 1970; without a zone it is UTC.
+            older_than: Remove what was not seen for so long: a timedelta, or
+                ``30m``, ``12h``, ``90d``, ``8w``.
+            not_seen_since: Or what was last seen before this time: a datetime
+                or date, ISO 8601 as ``2026-05-01``, or seconds since 1970;
+                without a zone it is UTC.
             dry_run: Only count.
             refresh: Refresh a live store at the end.
             batch_documents: Most documents a transaction; None: 8,000.
             on_progress: Called with documents done and in all.
             on_refresh: Called with documents refreshed and in all.
-            wanted: Which documents, by name: ``collection``, only those of this collection.
+
+        Keyword Args:
+            collection: Only documents of this collection.
+
+        Returns:
+            How many documents were removed, or would be, and the time they were
+            last seen before.
 
         Raises:
-            InvalidParameter: Not one of the two times is given, or it is none. A bare number is no
-                duration: it does not say of what.
+            InvalidParameter: Not one of the two times is given, or it is none.
+                A bare number is no duration: it does not say of what.
         """
         from simstore.services.removal.expire import expire_documents, expiry_time
         from simstore.services.removal.remove import BATCH_DOCUMENTS

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 class Clusters(Namespace):
     """Clusters of near-duplicates, in ``store.clusters``.
 
-    A cluster is a canonical document and those that are like it. :meth:`build` keeps clusters in
-    the store, and brings them up to date; :meth:`once` returns some and keeps nothing.
+    A cluster is a canonical document and those that are like it.
+    :meth:`build` keeps clusters in the store, and brings them up to date;
+    :meth:`once` returns some and keeps nothing.
     """
 
     def once(
@@ -35,9 +36,9 @@ class Clusters(Namespace):
         on_progress: Progress | None = None,
         **keywords: Unpack[ClusterKeywords],
     ) -> Clustering:
-        """Return clusters of near-duplicates: stars of verified edges to a canonical document.
+        """Return clusters of near-duplicates, and keep nothing.
 
-        Nothing is stored.
+        A cluster is a star of verified edges to a canonical document.
 
         >>> for cluster in store.clusters.once(min_resemblance=0.5):
         ...     print(cluster.key, [member.key for member in cluster.members])
@@ -45,22 +46,34 @@ class Clusters(Namespace):
 
         Args:
             options: How to cluster, as an object; keywords go before it.
-            on_progress: Called with documents read and in all, then with texts read and in all.
+            on_progress: Called with documents read and in all, then with texts
+                read and in all.
 
         Keyword Args:
-            min_resemblance: Least resemblance of a member to its canonical document, above 0, at
-                most 1. Where neither it nor ``min_likeness`` is given: 0.65, or a likeness of
-                0.58 (0.5 where the store keeps no texts to tell likeness by).
-            min_likeness: Least likeness, in the same range: the cosine of weighted terms.
-            min_cosine: Least cosine that goes with the likeness, 0 to 1; None: 0.68.
-            radius: Largest distance of fingerprints that are compared, bits; None: 3 or fewer.
-            exact_join: Compare all pairs that can reach the threshold; none is missed.
-            policy: Which document is canonical: ``first``, ``longest`` or ``prefer:REGEX``.
+            min_resemblance: Least resemblance of a member to its canonical
+                document, above 0, at most 1. Where neither it nor
+                ``min_likeness`` is given: 0.65, or a likeness of 0.58 (0.5
+                where the store keeps no texts to tell likeness by).
+            min_likeness: Least likeness, in the same range: the cosine of
+                weighted terms.
+            min_cosine: Least cosine that goes with the likeness, 0 to 1; None:
+                0.68.
+            radius: Largest distance of fingerprints that are compared, bits;
+                None: 3 or fewer.
+            exact_join: Compare all pairs that can reach the threshold; none is
+                missed.
+            policy: Which document is canonical: ``first``, ``longest`` or
+                ``prefer:REGEX``.
             min_size: Leave out clusters of fewer documents; 2.
             collection: Only documents of this collection.
 
+        Returns:
+            The clusters, and what they were made by; iterate over it, or call
+            its ``to_frame()``.
+
         Raises:
-            InvalidParameter: A parameter is out of its range, or asks for what the store has not.
+            InvalidParameter: A parameter is out of its range, or asks for what
+                the store has not.
             NotFound: The store keeps nothing to verify candidates by.
         """
         self._check_takes_documents()
@@ -77,21 +90,26 @@ class Clusters(Namespace):
         rebuild: bool = False,
         on_progress: Progress | None = None,
     ) -> ClustersStatus:
-        """Bring the clusters that the store keeps up to date; the first time, make them.
+        """Bring the kept clusters up to date; the first time, make them.
 
         >>> store.clusters.build().cluster_count
         2
 
         Args:
-            min_resemblance: Least resemblance of a member to its canonical document; None: that
-                of the clusters that are kept, else 0.5.
-            policy: ``first``, ``longest`` or ``prefer:REGEX``; None: as above, else ``first``.
+            min_resemblance: Least resemblance of a member to its canonical
+                document; None: that of the clusters that are kept, else 0.5.
+            policy: ``first``, ``longest`` or ``prefer:REGEX``; None: as above,
+                else ``first``.
             rebuild: Make them anew, by what is given.
             on_progress: Called with texts done and in all.
 
+        Returns:
+            The state of the clusters: how many there are, and by which rule.
+
         Raises:
-            InvalidParameter: A parameter is out of its range, or other than that of the clusters
-                that are kept and they are not to be made anew.
+            InvalidParameter: A parameter is out of its range, or other than
+                that of the clusters that are kept and they are not to be made
+                anew.
             NotFound: The store keeps neither texts nor sketches to verify by.
             ReadOnlyStore: It cannot be written.
         """
@@ -107,7 +125,7 @@ class Clusters(Namespace):
         )
 
     def list(self, min_size: int = 2, *, after: int = 0) -> Stream[StoredCluster]:
-        """Yield the kept clusters, as they were last brought up to date, by their names.
+        """Yield the kept clusters, by their names.
 
         >>> status = store.clusters.build()
         >>> [cluster.key for cluster in store.clusters.list()]
@@ -116,6 +134,11 @@ class Clusters(Namespace):
         Args:
             min_size: Leave out clusters of fewer documents.
             after: Only those behind the one with this ``cluster_id``.
+
+        Returns:
+            An iterator over clusters, each with its ``key`` (of the canonical
+            document) and ``members``; ``to_frame()`` makes a DataFrame, a row a
+            member.
 
         Raises:
             NotFound: The store keeps no clusters.
@@ -127,11 +150,15 @@ class Clusters(Namespace):
         return Stream(found, of=StoredCluster)
 
     def of(self, key: str) -> ClusterPlace | None:
-        """Return where a document stands among the kept clusters; None where it does not.
+        """Return where a document stands among the kept clusters.
 
         >>> status = store.clusters.build()
         >>> store.clusters.of("ferry-2026").canonical_key
         'ferry-2025'
+
+        Returns:
+            Its cluster and that cluster's canonical document; None where the
+            document is in no cluster.
 
         Raises:
             DocumentNotFound: There is no document with the key.
@@ -141,12 +168,15 @@ class Clusters(Namespace):
         return cluster_of(self._opened, key)
 
     def members(self, cluster_id: int) -> StoredCluster | None:
-        """Return a kept cluster by its name; None where there is none, or none any more.
+        """Return a kept cluster by its name; None where there is none.
 
         >>> status = store.clusters.build()
         >>> place = store.clusters.of("ferry-2026")
         >>> len(store.clusters.members(place.cluster_id).members)
         2
+
+        Returns:
+            The cluster; None where there is none, or none any more.
         """
         from simstore.services.clusters.read import cluster_members
 
@@ -178,7 +208,8 @@ class Clusters(Namespace):
         2
 
         Args:
-            largest: Count the documents of the largest, too; it looks at every text.
+            largest: Count the documents of the largest, too; it looks at every
+                text.
         """
         from simstore.services.clusters.stored_clusters import kept_summary
 

@@ -41,6 +41,11 @@ class Documents(Opened):
             key: Its key.
             with_text: Read its text, too, where the store keeps texts.
 
+        Returns:
+            The document, with ``key``, ``text`` (None where it is not read or
+            not kept), ``title``, ``collection``, ``metadata``, and when it was
+            seen.
+
         Raises:
             DocumentNotFound: No document has the key.
         """
@@ -65,7 +70,13 @@ class Documents(Opened):
             limit: Most of them; None: all.
             with_text: Read the texts, too, where the store keeps texts.
             after: Only those behind the one with this ``document_id``.
-            wanted: Which documents, by name: ``collection``, only those of this collection.
+
+        Keyword Args:
+            collection: Only documents of this collection.
+
+        Returns:
+            An iterator over documents as :meth:`get` returns them, read as it
+            is consumed; ``to_frame()`` makes a DataFrame of the rest.
         """
         from simstore.services.statistics import show
 
@@ -112,7 +123,7 @@ class Documents(Opened):
         text: str | None = None,
         digest: str | bytes | None = None,
     ) -> Seen | builtins.list[Seen | None] | Results[Seen] | None:
-        """Tell what became of a key, of several keys, or of a text, whether it is stored or not.
+        """Tell what became of a key, of several keys, or of a text.
 
         >>> store.seen("ferry-2025").state
         'stored'
@@ -124,16 +135,17 @@ class Documents(Opened):
         Args:
             key: A key, or a list of keys.
             text: Or a text, exactly as it was given.
-            digest: Or the digest of a text, BLAKE2b of its UTF-8: 16 bytes, or 32 hexadecimal
-                digits, as results have it.
+            digest: Or the digest of a text, BLAKE2b of its UTF-8: 16 bytes, or
+                32 hexadecimal digits, as results have it.
 
         Returns:
-            Of a key what became of it; None where it was never seen, or was forgotten. Of keys a
-            list of these. Of a text or a digest the keys under which it was seen, the first seen
-            in front.
+            Of a key what became of it; None where it was never seen, or was
+            forgotten. Of keys a list of these. Of a text or a digest the keys
+            under which it was seen, the first seen in front.
 
         Raises:
-            InvalidParameter: Not exactly one of the three is given, or a digest is none.
+            InvalidParameter: Not exactly one of the three is given, or a digest
+                is none.
         """
         from simstore.services.history.seen import digest_of, look_up_content, look_up_keys
 
@@ -153,8 +165,12 @@ class Documents(Opened):
         3
 
         Args:
-            sizes: Count the bytes of texts, sketches and passages, too. All of them are read: of a
-                million documents that may take half a minute.
+            sizes: Count the bytes of texts, sketches and passages, too. All of
+                them are read: of a million documents that may take half a
+                minute.
+
+        Returns:
+            Counts, sizes, the scheme and its state.
         """
         from simstore.services.statistics import show
 
@@ -168,7 +184,9 @@ class Documents(Opened):
         on_progress: Progress | None = None,
         **keywords: Unpack[ExportKeywords],
     ) -> ExportSummary:
-        """Write the documents of one snapshot to a file, all or a part, in order of ingest.
+        """Write documents to a file, all or a part, in order of ingest.
+
+        They are those of one snapshot.
 
         >>> store.export("documents.jsonl").document_count
         3
@@ -176,25 +194,32 @@ class Documents(Opened):
         2
 
         Args:
-            target: The file: JSON Lines (``.jsonl``, ``.ndjson``), ``.json``, ``.csv`` or
-                ``.parquet``, compressed where it ends in ``.gz`` or ``.zst``; ``-`` is standard
-                output. What ``ingest`` takes again whole are JSON Lines and Parquet.
-            options: What to write, and how, as an object; keywords go before it.
+            target: The file: JSON Lines (``.jsonl``, ``.ndjson``), ``.json``,
+                ``.csv`` or ``.parquet``, compressed where it ends in ``.gz`` or
+                ``.zst``; ``-`` is standard output. What ``ingest`` takes again
+                whole are JSON Lines and Parquet.
+            options: What to write, and how, as an object; keywords go before
+                it.
             on_progress: Called with documents done and in all.
 
         Keyword Args:
-            part: ``all`` documents; ``unique``: one a cluster, and what is in none;
-                ``duplicates``: those that ``unique`` leaves out.
+            part: ``all`` documents; ``unique``: one a cluster, and what is in
+                none; ``duplicates``: those that ``unique`` leaves out.
             collection: Only documents of this collection.
             text: With the texts, where the store keeps them.
-            format: ``jsonl``, ``json``, ``csv`` or ``parquet``, whatever the file is called;
-                ``auto``: by its name.
-            log: File for what ``unique`` leaves out, complete and with the reason.
+            format: ``jsonl``, ``json``, ``csv`` or ``parquet``, whatever the
+                file is called; ``auto``: by its name.
+            log: File for what ``unique`` leaves out, complete and with the
+                reason.
             dry_run: Only count.
             replace: Put the files in the place of others.
 
+        Returns:
+            How many documents were written, and how many were left out.
+
         Raises:
-            InvalidParameter: The name promises a format that is not written, as ``.xlsx``.
+            InvalidParameter: The name promises a format that is not written, as
+                ``.xlsx``.
             OutputExists: There is a file already; ``replace=True`` replaces it.
             StorageError: It cannot be written; then it is not there.
         """

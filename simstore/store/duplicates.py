@@ -21,7 +21,7 @@ class Duplicates(Namespace):
         original: str | None = None,
         after: str | None = None,
     ) -> Stream[Duplicate]:
-        """Yield what checks before the insert found to be duplicates, by their keys.
+        """Yield the duplicates that checks before the insert found.
 
         >>> store.add("copy", text, on_duplicate="flag")
         'flagged'
@@ -33,6 +33,10 @@ class Duplicates(Namespace):
             original: Only those of the document with this key.
             after: Only those behind this key, by its bytes.
 
+        Returns:
+            An iterator over duplicates, each with ``key``, ``original`` and how
+            like they are, by their keys.
+
         Raises:
             InvalidParameter: There is no such state.
         """
@@ -42,21 +46,25 @@ class Duplicates(Namespace):
         return Stream(found, of=Duplicate)
 
     def of(self, key: str) -> Duplicate | None:
-        """Return what a key duplicates; None where no check before the insert found it to.
+        """Return what a key was found to duplicate.
 
         >>> store.add("copy", text, on_duplicate="skip")
         'skipped'
         >>> store.duplicates.of("copy").original
         'ferry-2025'
+
+        Returns:
+            The duplicate; None where no check before the insert found one.
         """
         from simstore.services.duplicates.duplicates import duplicate_of_key
 
         return duplicate_of_key(self._opened, key)
 
     def orphans(self) -> Stream[Duplicate]:
-        """Yield the keys that were skipped because of documents which have gone or changed.
+        """Yield skipped keys whose originals have gone or changed.
 
-        Nothing stands for them: they should be ingested again, which clears them.
+        Nothing stands for them: they should be ingested again, which clears
+        them.
 
         >>> store.add("copy", text, on_duplicate="skip")
         'skipped'
@@ -74,7 +82,7 @@ class Duplicates(Namespace):
         original: str = "first-seen",
         on_step: Callable[[], None] | None = None,
     ) -> Story:
-        """Return when a key was seen, what is like it, and which of them is the original.
+        """Return when a key was seen, what is like it, and the original.
 
         >>> story = store.duplicates.story("ferry-2025")
         >>> story.original, story.reason
@@ -82,8 +90,9 @@ class Duplicates(Namespace):
 
         Args:
             key: The key of a document, or one that was skipped as a duplicate.
-            original: ``first-seen``: the one that was surely there first; ``linked``: the one that
-                most of the others link to; ``prefer:REGEX``: one with such a key.
+            original: ``first-seen``: the one that was surely there first;
+                ``linked``: the one that most of the others link to;
+                ``prefer:REGEX``: one with such a key.
             on_step: Called between pieces of work; what it raises ends them.
 
         Raises:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Evaluate(Namespace):
-    """Evaluation of what the store finds against labels, in ``store.evaluate``."""
+    """Evaluation of the store against labels, in ``store.evaluate``."""
 
     def run(
         self,
@@ -25,13 +25,15 @@ class Evaluate(Namespace):
         on_progress: Progress | None = None,
         **keywords: Unpack[EvaluateKeywords],
     ) -> Evaluation:
-        """Tell how well the store finds what is labelled, by each method, at each threshold.
+        """Tell how well each method finds what is labelled.
 
         >>> from simstore import LabelledPair, Labels
-        >>> found = store.evaluate.run(Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")]))
+        >>> pairs = [LabelledPair("ferry-2025", "ferry-2026")]
+        >>> found = store.evaluate.run(Labels(pairs=pairs))
         >>> found.pair_count
         1
-        >>> [(one.reason, one.pair_count) for one in found.mistakes.classes if one.pair_count]
+        >>> classes = [one for one in found.mistakes.classes if one.pair_count]
+        >>> [(one.reason, one.pair_count) for one in classes]
         []
 
         Args:
@@ -40,13 +42,20 @@ class Evaluate(Namespace):
             on_progress: Called with documents read and in all.
 
         Keyword Args:
-            radii: First and last radius of the curve of ``simhash``, bits; None: 0 to 12.
+            radii: First and last radius of the curve of ``simhash``, bits;
+                None: 0 to 12.
             floor: Least resemblance and likeness of the exact joins' pairs.
-            set_by: Metadata field, or ``collection``, by which documents are judged apart.
-            candidate_radius: Radius, bits, of what is verified; None: the default.
+            set_by: Metadata field, or ``collection``, by which documents are
+                judged apart.
+            candidate_radius: Radius, bits, of what is verified; None: the
+                default.
             part: ``tuning`` or ``test``: every second group; ``none``: all.
             older_methods: I-Match and counting Bloom filters too.
-            mistakes_of: Method of whose clusters the mistakes are explained; None: ``verified``.
+            mistakes_of: Method of whose clusters the mistakes are explained;
+                None: ``verified``.
+
+        Returns:
+            Precision and recall of each method at each threshold.
 
         Raises:
             NotFound: No document of the store is labelled.
@@ -60,9 +69,12 @@ class Evaluate(Namespace):
     def exact_pairs(
         self, min_resemblance: float = 0.5, *, on_progress: Progress | None = None
     ) -> Results[ExactPair]:
-        """Return all pairs of documents of a least resemblance, in order of ingest; none is missed.
+        """Return all pairs of documents of a least resemblance.
 
-        >>> [(pair.first, pair.second) for pair in store.evaluate.exact_pairs(0.5)]
+        None is missed; they are in order of ingest.
+
+        >>> pairs = store.evaluate.exact_pairs(0.5)
+        >>> [(pair.first, pair.second) for pair in pairs]
         [('ferry-2025', 'ferry-2026')]
 
         Args:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Filters(Namespace):
-    """Filters of the keys and texts that the store knows, in ``store.filters``."""
+    """Filters of known keys and texts, in ``store.filters``."""
 
     def known(
         self,
@@ -23,17 +23,22 @@ class Filters(Namespace):
         capacity: int | None = None,
         on_progress: Progress | None = None,
     ) -> KnownFilter:
-        """Return a filter of the keys and the texts that the store knows, for a crawler.
+        """Return a filter of known keys and texts, for a crawler.
 
         >>> known = store.filters.known()
         >>> known.knows_key("ferry-2025"), known.knows_key("harbour")
         (True, False)
 
         Args:
-            false_positive_rate: Largest share of strangers that are taken for known.
+            false_positive_rate: Largest share of strangers that are taken for
+                known.
             of: ``keys``, ``digests`` (of texts) or both.
-            capacity: Keys, and as many texts, that it has room for; None: a quarter more.
+            capacity: Keys, and as many texts, that it has room for; None: a
+                quarter more.
             on_progress: Called with members added and in all.
+
+        Returns:
+            The filter; it can be saved, and asked without the store.
 
         Raises:
             InvalidParameter: A parameter is out of its range.
@@ -61,7 +66,7 @@ class Filters(Namespace):
             return known.count(connection)
 
     def known_mark(self) -> str:
-        """Return what a filter is out of date by: while it is the same, so is the filter.
+        """Return a mark; while it is the same, so is the filter.
 
         It may change where the filter does not.
 

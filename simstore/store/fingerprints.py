@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class Fingerprints(Namespace):
     """Fingerprints by their values, in ``store.fingerprints``.
 
-    Of any store they can be read; :meth:`add` and :meth:`remove` are for a store of fingerprints
-    alone, ``Store.create(..., fingerprints_only=True)``.
+    Of any store they can be read; :meth:`add` and :meth:`remove` are for a
+    store of fingerprints alone, ``Store.create(...,
+    fingerprints_only=True)``.
     """
 
     def add(
@@ -28,31 +29,36 @@ class Fingerprints(Namespace):
         apart: int | None = None,
         on_progress: Progress | None = None,
     ) -> int:
-        """Add fingerprints to a store of fingerprints alone; return how many were not there.
+        """Add fingerprints; return how many were not there.
 
-        >>> with Store.create("fingerprints.db", fingerprints_only=True) as alone:
+        The store is one of fingerprints alone.
+
+        >>> with Store.create("values.db", fingerprints_only=True) as alone:
         ...     alone.fingerprints.add([0xFF, 0xFE, 0xFF])
         2
 
         Args:
-            values: An array of uint64, shape (n,) up to 64 bits, else (n, 2), the most significant
-                word first; or integers.
-            apart: Leave out what lies within so many bits of one that is there, or of one before
-                it; None: only what is there.
-            on_progress: Called with fingerprints added and in all; what it was told is durable.
+            values: An array of uint64, shape (n,) up to 64 bits, else (n, 2),
+                the most significant word first; or integers.
+            apart: Leave out what lies within so many bits of one that is there,
+                or of one before it; None: only what is there.
+            on_progress: Called with fingerprints added and in all; what it was
+                told is durable.
 
         Raises:
-            InvalidParameter: The store is one of documents, a value does not fit M, or the distance
-                is not from 0 to M.
+            InvalidParameter: The store is one of documents, a value does not
+                fit M, or the distance is not from 0 to M.
         """
         from simstore.services.fingerprints.fingerprint_store import add_fingerprints
 
         return add_fingerprints(self._opened, values, on_progress, apart=apart)
 
     def remove(self, values: Values, *, on_progress: Progress | None = None) -> int:
-        """Remove fingerprints from a store of fingerprints alone; return how many were there.
+        """Remove fingerprints; return how many were there.
 
-        >>> with Store.create("fingerprints.db", fingerprints_only=True) as alone:
+        The store is one of fingerprints alone.
+
+        >>> with Store.create("values.db", fingerprints_only=True) as alone:
         ...     alone.fingerprints.add([0xFF, 0xFE])
         ...     alone.fingerprints.remove([0xFF, 0xAA])
         2
@@ -60,10 +66,12 @@ class Fingerprints(Namespace):
 
         Args:
             values: As for :meth:`add_fingerprints`.
-            on_progress: Called with fingerprints done and in all; what it was told is durable.
+            on_progress: Called with fingerprints done and in all; what it was
+                told is durable.
 
         Raises:
-            InvalidParameter: The store is one of documents, or a value does not fit M.
+            InvalidParameter: The store is one of documents, or a value does not
+                fit M.
         """
         from simstore.services.fingerprints.fingerprint_store import remove_fingerprints
 
@@ -71,9 +79,9 @@ class Fingerprints(Namespace):
 
     @contextmanager
     def reader(self, *, resident: bool | None = None) -> Iterator[Reader]:
-        """Yield a reader of the fingerprints of one snapshot, for many questions in a row.
+        """Yield a reader of the fingerprints of one snapshot.
 
-        >>> with Store.create("fingerprints.db", fingerprints_only=True) as alone:
+        >>> with Store.create("values.db", fingerprints_only=True) as alone:
         ...     alone.fingerprints.add([0xFF, 0xFE])
         ...     with alone.fingerprints.reader() as reader:
         ...         reader.near(0xFF)
@@ -81,8 +89,8 @@ class Fingerprints(Namespace):
         [(255, 0), (254, 1)]
 
         Args:
-            resident: Answer from memory, where all fingerprints are read to first; None: as the
-                store was opened.
+            resident: Answer from memory, where all fingerprints are read to
+                first; None: as the store was opened.
         """
         from simstore.services.fingerprints.reader import Reader
         from simstore.services.open_store.resident_index import ResidentIndex

@@ -35,7 +35,7 @@ class Maintenance(Namespace):
 
     @property
     def path(self) -> Path | None:
-        """The store's file, wherever links to it lie; None where it is on a database server."""
+        """The store's file; None where it is on a database server."""
         return self._opened.database.path
 
     def backup(
@@ -45,7 +45,7 @@ class Maintenance(Namespace):
         replace: bool = False,
         on_progress: Progress | None = None,
     ) -> int:
-        """Copy the store while it is used, check the copy; return its size in bytes.
+        """Copy the store while it is used; return the copy's bytes.
 
         >>> store.maintenance.backup("copy.db") > 0
         True
@@ -60,16 +60,17 @@ class Maintenance(Namespace):
         return maintain.backup(self._opened, Path(target), replace=replace, on_progress=on_progress)
 
     def completions(self, kind: str, beginning: str, limit: int) -> list[str]:
-        """Return keys, or values of a column, that begin so, in order, for who types one.
+        """Return keys, or values of a column, that begin so, in order.
 
         >>> store.maintenance.completions("key", "ferry", 10)
         ['ferry-2025', 'ferry-2026']
 
         Args:
-            kind: ``key``, or a column that documents are chosen by: ``collection``.
+            kind: ``key``, or a column that documents are chosen by:
+                ``collection``.
             beginning: What is typed already.
-            limit: At most so many. Values of a column are looked for among the first 100,000
-                documents.
+            limit: At most so many. Values of a column are looked for among the
+                first 100,000 documents.
         """
         from simstore.storage import documents
 
@@ -91,11 +92,16 @@ class Maintenance(Namespace):
         True
 
         Args:
-            bands: Number of bands and values a band to pack by from now on; None: as before.
+            bands: Number of bands and values a band to pack by from now on;
+                None: as before.
             on_progress: Called with bands done and in all.
 
+        Returns:
+            The bytes of the file before and after.
+
         Raises:
-            InvalidParameter: The sketch has not so many values, or the store no sketches.
+            InvalidParameter: The sketch has not so many values, or the store no
+                sketches.
         """
         from simstore.services.maintenance import maintain
 
@@ -111,10 +117,11 @@ class Maintenance(Namespace):
         columns: bool | None = None,
         on_progress: Progress | None = None,
     ) -> int:
-        """Put fingerprints and sketches into pages; return how many fingerprints were packed.
+        """Pack fingerprints and sketches; return how many fingerprints.
 
-        Pages take less room and are looked up faster; the answers are the same. A long tail is
-        packed at the end of an ingest, that of fingerprints from a million of them on.
+        Pages take less room and are looked up faster; the answers are the same.
+        A long tail is packed at the end of an ingest, that of fingerprints from
+        a million of them on.
 
         >>> store.maintenance.pack()
         3
@@ -122,14 +129,17 @@ class Maintenance(Namespace):
         Args:
             fingerprints: Pack them, where there are any.
             sketches: Pack their bands, where there are any.
-            columns: From now on packed fingerprints have indexed segment columns too, for who asks
-                by SQL (they are written anew for all that is packed), or no longer; None: as
-                before.
-            on_progress: Called with fingerprints packed and in all, then with bands.
+            columns: From now on packed fingerprints have indexed segment
+                columns too, for who asks by SQL (they are written anew for all
+                that is packed), or no longer; None: as before.
+            on_progress: Called with fingerprints packed and in all, then with
+                bands.
 
         Raises:
-            InvalidParameter: ``fingerprints`` alone, and those of this length have no pages.
-            Conflict: Another process packs the sketches, or a reindex is under way.
+            InvalidParameter: ``fingerprints`` alone, and those of this length
+                have no pages.
+            Conflict: Another process packs the sketches, or a reindex is under
+                way.
         """
         from simstore.services.maintenance import maintain
 
@@ -179,18 +189,23 @@ class Maintenance(Namespace):
         resume: bool = False,
         on_progress: Progress | None = None,
     ) -> str:
-        """Make fingerprints and sketches anew from the kept texts; return the scheme's label.
+        """Make fingerprints and sketches anew from the kept texts.
 
         >>> from simstore import SchemeChoice
         >>> store.maintenance.reindex(SchemeChoice("web", bits=128))
         'web/2'
 
         Args:
-            scheme: The new scheme; None: the present one, as this installation computes it.
+            scheme: The new scheme; None: the present one, as this installation
+                computes it.
             channels: ``simhash``, ``minhash`` or both; None: as before.
-            resume: Go on with a reindex that was interrupted, whatever its scheme; a call with the
-                same scheme and channels goes on with it, too.
+            resume: Go on with a reindex that was interrupted, whatever its
+                scheme; a call with the same scheme and channels goes on with
+                it, too.
             on_progress: Called with documents done and in all.
+
+        Returns:
+            Name and version of the scheme, as ``web/2``.
         """
         self._check_takes_documents()
         from simstore.services.maintenance import reindex
@@ -238,7 +253,8 @@ class Maintenance(Namespace):
         Args:
             choice: A scheme with some of its options; None: any.
             text: False: it keeps no texts; True: whether it does is not asked.
-            keep_columns: True: it keeps segment columns; False: whether it does is not asked.
+            keep_columns: True: it keeps segment columns; False: whether it does
+                is not asked.
 
         Raises:
             InvalidParameter: It has others; the message says which.
@@ -260,10 +276,10 @@ class Maintenance(Namespace):
             )
 
     def warm(self) -> None:
-        """Read into memory what queries go by; the first of them then takes no longer than others.
+        """Read into memory what queries go by, so that the first is fast.
 
-        Without a resident index (:meth:`open`), only what is worth it for any process that asks
-        often.
+        Without a resident index (:meth:`open`), only what is worth it for any
+        process that asks often.
 
         >>> store.maintenance.warm()
         """
@@ -272,7 +288,7 @@ class Maintenance(Namespace):
         warm(self._opened)
 
     def quick_stats(self) -> StoreVitals:
-        """Return the statistics of the store that are fast to compute, for monitoring.
+        """Return statistics that are fast to compute, for monitoring.
 
         >>> store.maintenance.quick_stats().document_count
         3
@@ -282,12 +298,13 @@ class Maintenance(Namespace):
         return store_vitals(self._opened)
 
     def stats_over_time(self, *, on_progress: Progress | None = None) -> StoreFigures:
-        """Return the store over time: documents, duplicates, kept clusters, vocabulary.
+        """Return documents, duplicates, clusters and vocabulary over time.
 
         >>> figures = store.maintenance.stats_over_time()
 
         Args:
-            on_progress: Called with documents of a sample counted, and its size.
+            on_progress: Called with documents of a sample counted, and its
+                size.
         """
         self._check_takes_documents()
         from simstore.services.statistics.over_time import store_figures
@@ -302,16 +319,21 @@ class Maintenance(Namespace):
         observer: Observer | None = None,
         on_progress: Progress | None = None,
     ) -> ImportSummary:
-        """Add what ``simstore spark dedup`` found: its documents, in their order, and its clusters.
+        """Add the documents and clusters of ``simstore spark dedup``.
 
-        Clusters are taken without comparing where the store finds edges by the same rule and has no
-        other documents; else they are made as ``store.clusters.build()`` makes them.
+        Clusters are taken without comparing where the store finds edges by the
+        same rule and has no other documents; else they are made as
+        ``store.clusters.build()`` makes them.
 
         Args:
             output: The folder, or what was read of it.
             clusters: Keep clusters.
             observer: Hears of progress.
-            on_progress: Called with documents read and in all while clusters are made.
+            on_progress: Called with documents read and in all while clusters
+                are made.
+
+        Returns:
+            The summary of the ingest, and the state of the clusters.
 
         Raises:
             NotFound: No run has finished in the folder.

@@ -23,20 +23,27 @@ class Passages(Namespace):
         sentences: bool | None = None,
         on_progress: Progress | None = None,
     ) -> PassageStatus:
-        """Make the passage index, or go on making it; every ingest keeps it up from then on.
+        """Make the passage index, or go on making it.
+
+        From then on every ingest keeps it up to date.
 
         >>> store.passages.build().document_count
         3
 
         Args:
-            cut: ``sentences`` or ``window``; None: as the index has it, else sentences (windows
-                where ``window`` is given).
+            cut: ``sentences`` or ``window``; None: as the index has it, else
+                sentences (windows where ``window`` is given).
             window: Characters of a window, by default 30.
-            fingerprints: Keep a fingerprint of 64 bits of each passage besides, by which passages
-                within 3 bits are found; None: as the index has it, else not.
-            sentences: Keep terms of each sentence too, by which one is found again though words
-                in it were changed; None: as the index has it, else where the store keeps texts.
+            fingerprints: Keep a fingerprint of 64 bits of each passage besides,
+                by which passages within 3 bits are found; None: as the index
+                has it, else not.
+            sentences: Keep terms of each sentence too, by which one is found
+                again though words in it were changed; None: as the index has
+                it, else where the store keeps texts.
             on_progress: Called with documents done and in all.
+
+        Returns:
+            What the index holds.
 
         Raises:
             Conflict: There is an index with other passages.

@@ -46,7 +46,8 @@ class Queries(Opened):
     ) -> Results[Match]:
         """Return the documents near a text, by distance, then order of ingest.
 
-        They are those within the radius, and those whose sketches agree in a band.
+        They are those within the radius, and those whose sketches agree in a
+        band.
 
         >>> for match in store.query(text, min_resemblance=0.5):
         ...     print(match.key, match.distance, round(match.resemblance, 2))
@@ -58,19 +59,30 @@ class Queries(Opened):
             options: How to look, as an object; keywords go before it.
 
         Keyword Args:
-            radius: Largest Hamming distance of fingerprints, bits; None: 3 or fewer.
+            radius: Largest Hamming distance of fingerprints, bits; None: 3 or
+                fewer.
             limit: Most matches; None: all.
             first: Stop at the first match.
             collection: Only documents of this collection.
-            min_resemblance: Only documents whose shingles resemble the text's so much, 0 to 1
-                (|A∩B| / |A∪B|); None: all that were found, whatever they resemble.
-            min_containment: Only documents that contain this share of the text, 0 to 1.
-            since: Only documents first seen at or after this time, seconds since 1970.
-            where: Only documents with these metadata: ``(("language", "en"),)``.
-            channels: By which to look: ``simhash``, ``minhash``, ``sentences``; none: all.
-            likeness: Tell likeness and cosine of each match too; and ``min_likeness``,
-                ``min_cosine``, ``min_features``, ``verify``, ``exclude_self`` and ``plan`` of
-                :class:`simstore.QueryOptions`.
+            min_resemblance: Only documents whose shingles resemble the text's
+                so much, 0 to 1 (|A∩B| / |A∪B|); None: all that were found,
+                whatever they resemble.
+            min_containment: Only documents that contain this share of the text,
+                0 to 1.
+            since: Only documents first seen at or after this time, seconds
+                since 1970.
+            where: Only documents with these metadata:
+                ``(("language", "en"),)``.
+            channels: By which to look: ``simhash``, ``minhash``, ``sentences``;
+                none: all.
+            likeness: Tell likeness and cosine of each match too; and
+                ``min_likeness``, ``min_cosine``, ``min_features``, ``verify``,
+                ``exclude_self`` and ``plan`` of :class:`simstore.QueryOptions`.
+
+        Returns:
+            A list of :class:`simstore.Match`, each with ``key``, ``distance``
+            (bits), ``resemblance`` and ``containment`` (0 to 1); empty where
+            nothing is near. ``to_frame()`` makes a DataFrame of it.
 
         Raises:
             InvalidParameter: An option is out of its range.
@@ -102,16 +114,20 @@ class Queries(Opened):
         1
 
         Args:
-            samples: Texts, or whatever :meth:`add_many` takes; or the documents of
-                :class:`simstore.Files`. The key of a text alone is its number, from 0.
+            samples: Texts, or whatever :meth:`add_many` takes; or the documents
+                of :class:`simstore.Files`. The key of a text alone is its
+                number, from 0.
             options: How to look, as an object; keywords go before it.
             record: Keep the run for :meth:`report`.
             require_fresh: Refresh a stale generation first.
-            threads: Processors to use; None: all. For more than one, processes are started from
-                2,048 samples on (or eight million characters; of files that are known to be long,
-                at once); the answers are the same.
-            on_progress: Of files: called with bytes read, and bytes in all where that is known.
-            on_ignored: Of files: called for each part that is no document and shall be none.
+            threads: Processors to use; None: all. For more than one, processes
+                are started from 2,048 samples on (or eight million characters;
+                of files that are known to be long, at once); the answers are
+                the same.
+            on_progress: Of files: called with bytes read, and bytes in all
+                where that is known.
+            on_ignored: Of files: called for each part that is no document and
+                shall be none.
 
         Keyword Args:
             radius: As for :meth:`query`, and so all its other keywords.
@@ -175,17 +191,25 @@ class Queries(Opened):
 
         Keyword Args:
             high: Least similarity of a highly similar passage, 0 to 1.
-            moderate: Least similarity of a moderately similar passage, 0 to ``high``.
-            min_words: Shortest copied stretch that is told of, in words; None: the length that
-                the passage index is certain to find. And ``min_characters`` of a script without
-                blanks.
-            exclude: Keys, or patterns of keys, of documents that are no sources.
+            moderate: Least similarity of a moderately similar passage, 0 to
+                ``high``.
+            min_words: Shortest copied stretch that is told of, in words; None:
+                the length that the passage index is certain to find. And
+                ``min_characters`` of a script without blanks.
+            exclude: Keys, or patterns of keys, of documents that are no
+                sources.
             exclude_quotations: Do not count what stands in quotation marks.
             exclude_bibliography: Do not count the list of references.
-            include_self: A stored document with the paper's own key is a source too.
+            include_self: A stored document with the paper's own key is a source
+                too.
             fast: Stop at the first source of each passage.
-            by: What a passage is: ``sentences``, or a ``window`` of ``window`` characters.
+            by: What a passage is: ``sentences``, or a ``window`` of ``window``
+                characters.
             channels: By which to look: ``anchors``, ``sentences``, ``simhash``.
+
+        Returns:
+            The copied passages, each with its source, the sources, and the
+            share of the paper that is from them (``paper.totals``).
 
         Raises:
             InvalidParameter: The options contradict each other.
@@ -232,21 +256,26 @@ class Queries(Opened):
         """Yield what was found in each paper, in their order; see :meth:`check`.
 
         >>> status = store.passages.build()
-        >>> for paper in store.check_many([("paper-1", text), ("paper-2", "All my own words.")]):
+        >>> papers = [("paper-1", text), ("paper-2", "All my own words.")]
+        >>> for paper in store.check_many(papers):
         ...     print(paper.key, len(paper.sources))
         paper-1 2
         paper-2 0
 
         Args:
-            papers: Texts, or whatever :meth:`add_many` takes; or the documents of
-                :class:`simstore.Files`. The key of a text alone is its number, from 0.
+            papers: Texts, or whatever :meth:`add_many` takes; or the documents
+                of :class:`simstore.Files`. The key of a text alone is its
+                number, from 0.
             options: How to check them, as an object; keywords go before it.
-            threads: Processors to use; None: all. For more than one, processes are started from 64
-                papers on (or 65,536 characters); what is found is the same.
-            on_step: Called between pieces of work, a source that is compared being one; what it
-                raises ends the check.
-            on_progress: Of files: called with bytes read, and bytes in all where that is known.
-            on_ignored: Of files: called for each part that is no document and shall be none.
+            threads: Processors to use; None: all. For more than one, processes
+                are started from 64 papers on (or 65,536 characters); what is
+                found is the same.
+            on_step: Called between pieces of work, a source that is compared
+                being one; what it raises ends the check.
+            on_progress: Of files: called with bytes read, and bytes in all
+                where that is known.
+            on_ignored: Of files: called for each part that is no document and
+                shall be none.
 
         Keyword Args:
             high: As for :meth:`check`, and so all its other keywords.
@@ -303,8 +332,12 @@ class Queries(Opened):
             units: What a shingle is made of: ``characters`` or ``words``.
             shingle: Units a shingle, 1 to 1000.
             similar_at: Least resemblance of two similar texts, 0 to 1.
-            features: What SimHash counts: ``terms``, ``words``, ``characters``, ``shingles``; and
-                the others of :class:`simstore.CompareOptions`.
+            features: What SimHash counts: ``terms``, ``words``, ``characters``,
+                ``shingles``; and the others of
+                :class:`simstore.CompareOptions`.
+
+        Returns:
+            One measurement an algorithm, and whether the texts are similar.
 
         Raises:
             DocumentNotFound: No document has a key.
@@ -323,6 +356,9 @@ class Queries(Opened):
         >>> run = store.query_many([("sample", text)], record=True)
         >>> store.report() == store.report(run.run_id)
         True
+
+        Returns:
+            The run, as :meth:`query_many` returned it.
 
         Raises:
             RunNotFound: There is none.

@@ -19,7 +19,7 @@ class Rejects(Namespace):
     def list(
         self, reject_id: int | None = None, *, limit: int | None = None, after: int = 0
     ) -> Results[StoredRejection]:
-        """Return the records that could not be stored, or the one with this number.
+        """Return the records that could not be stored, or one of them.
 
         >>> store.rejects.list()
         []
@@ -27,7 +27,8 @@ class Rejects(Namespace):
         Args:
             reject_id: Its number; None: all, the oldest first.
             limit: Most of them; None: all.
-            after: Only those with larger numbers, for the next ones after a limit.
+            after: Only those with larger numbers, for the next ones after a
+                limit.
         """
         from simstore.storage import runs
 
@@ -43,7 +44,7 @@ class Rejects(Namespace):
         options: IngestOptions | None = None,
         observer: Observer | None = None,
     ) -> IngestSummary:
-        """Read rejected records again where they stand, and store those that can be used now.
+        """Read rejected records again, and store what can be used now.
 
         >>> store.rejects.retry().added
         0
@@ -53,6 +54,9 @@ class Rejects(Namespace):
             read: How to read.
             options: How to ingest.
             observer: What hears of it.
+
+        Returns:
+            As of :meth:`Store.ingest`.
 
         Raises:
             NotFound: A number is not there; then nothing is read.

@@ -18,7 +18,7 @@ class Runs(Namespace):
     """Recorded runs of ingests and queries, in ``store.runs``."""
 
     def ingest(self, limit: int = 20) -> Results[IngestRun]:
-        """Return the latest runs that stored or removed documents, the newest first.
+        """Return the latest runs of ingest and removal, the newest first.
 
         >>> [run.kind for run in store.runs.ingest(limit=2)]
         ['ingest', 'ingest']
@@ -52,11 +52,12 @@ class Runs(Namespace):
 
     @contextmanager
     def writer(self) -> Iterator[Writer]:
-        """Yield a writer for as long as a process takes requests, which are one ingest run.
+        """Yield a writer for a process that takes requests: one ingest run.
 
         >>> from simstore import Document, WriteRequest
         >>> with store.runs.writer() as writer:
-        ...     (reply,) = writer.write([WriteRequest((Document("soup", "Boil the bones."),))])
+        ...     request = WriteRequest((Document("soup", "Boil the bones."),))
+        ...     (reply,) = writer.write([request])
 
         Raises:
             InvalidParameter: The store holds fingerprints alone.

@@ -13,21 +13,27 @@ if TYPE_CHECKING:
 
 
 class Tokens(Namespace):
-    """Tokens for those who use the store through a server, in ``store.tokens``."""
+    """Tokens for users of a server of the store, in ``store.tokens``."""
 
     def add(self, name: str, scope: Scope = "read", expires_at: Time | None = None) -> str:
-        """Make a token for a server of this store; return its secret, which is kept nowhere.
+        """Make a token for a server of this store; return its secret.
 
         >>> secret = store.tokens.add("reader-1", scope="read")
 
         Args:
             name: What to call it: letters, digits and ``. _ @ -``, at most 100.
-            scope: ``read``; ``write``: and change documents; ``admin``: and copy the whole store.
-            expires_at: From when on it is refused: a datetime or date, ISO 8601, or seconds since
-                1970; without a zone it is UTC. None: never.
+            scope: ``read``; ``write``: and change documents; ``admin``: and
+                copy the whole store.
+            expires_at: From when on it is refused: a datetime or date, ISO
+                8601, or seconds since 1970; without a zone it is UTC. None:
+                never.
+
+        Returns:
+            The secret. It is kept nowhere: pass it on now.
 
         Raises:
-            InvalidParameter: The name, scope or time is none, or the time has passed.
+            InvalidParameter: The name, scope or time is none, or the time has
+                passed.
             Conflict: A token that is not revoked is called so.
         """
         from simstore.services.access import tokens
@@ -36,7 +42,7 @@ class Tokens(Namespace):
         return tokens.add_token(self._opened, name, scope, until)
 
     def list(self) -> Results[Token]:
-        """Return the tokens in the order they were made, the expired and the revoked too.
+        """Return the tokens, the expired and the revoked too, oldest first.
 
         >>> secret = store.tokens.add("reader-1")
         >>> [(token.name, token.scope) for token in store.tokens.list()]
@@ -60,7 +66,7 @@ class Tokens(Namespace):
         tokens.revoke_token(self._opened, name)
 
     def book(self) -> TokenBook:
-        """Return what recognises tokens by their secrets, for a server of this store.
+        """Return what recognises tokens by their secrets, for a server.
 
         >>> secret = store.tokens.add("reader-1")
         >>> book = store.tokens.book()

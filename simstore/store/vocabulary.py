@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 
 class Vocabulary(Namespace):
-    """The features of all documents, and generations that go by them, in ``store.vocabulary``."""
+    """The features of all documents, in ``store.vocabulary``."""
 
     def terms(self, limit: int | None = None) -> Results[VocabularyTerm]:
         """Return the most frequent features of the stored documents.
 
-        >>> [(term.term, term.document_count) for term in store.vocabulary.terms(limit=2)]
+        >>> terms = store.vocabulary.terms(limit=2)
+        >>> [(term.term, term.document_count) for term in terms]
         [('the', 3), ('...', ...)]
         """
         from simstore.services.generations import drift
@@ -40,10 +41,17 @@ class Vocabulary(Namespace):
     def refresh(
         self, *, force: bool = False, on_progress: Progress | None = None
     ) -> RefreshSummary:
-        """Make the standing generation cover every document and the present vocabulary.
+        """Make all fingerprints go by the present vocabulary.
 
         >>> store.vocabulary.refresh().document_count
         3
+
+        Args:
+            force: Refresh a generation that is not stale, too.
+            on_progress: Called with documents done and in all.
+
+        Returns:
+            What the new generation holds.
         """
         from simstore.services.generations import refresh
 

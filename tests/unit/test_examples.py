@@ -106,13 +106,6 @@ def test_help_of_a_namespace_is_its_own() -> None:
         assert f"store.{name}" in (inspect.getdoc(kind) or ""), name
 
 
-def test_help_of_the_everyday_verbs_fits_a_terminal() -> None:
-    for name in ("add", "add_many", "ingest", "query", "query_many", "expire", "export"):
-        lines = (inspect.getdoc(getattr(Store, name)) or "").splitlines()
-        # pydoc indents them by eight.
-        assert max(map(len, lines)) <= 92, name
-
-
 def test_a_store_of_the_moment_leaves_nothing() -> None:
     store = Store(":memory:")
     assert repr(store) == "Store(':memory:')"

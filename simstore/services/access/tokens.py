@@ -61,7 +61,7 @@ def add_token(
 
 
 def all_tokens(opened: OpenStore) -> list[Token]:
-    """Return the tokens in the order they were made, the expired and the revoked too."""
+    """Return the tokens, the expired and the revoked too, oldest first."""
     with opened.database.read() as connection:
         return [_token(row, opened.database.label) for row in tokens.rows(connection)]
 

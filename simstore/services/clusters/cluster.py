@@ -40,20 +40,24 @@ RESEMBLANCE_ALONE = 0.5
 class ClusterOptions(DocumentFilter):
     """Options of clustering.
 
-    A member has to reach one of the two thresholds that are given. Where none is, that is a
-    resemblance of 0.65, or a likeness of 0.58 with a cosine of 0.68; in a store without texts or
-    without a vocabulary a resemblance of 0.5.
+    A member has to reach one of the two thresholds that are given. Where none
+    is, that is a resemblance of 0.65, or a likeness of 0.58 with a cosine of
+    0.68; in a store without texts or without a vocabulary a resemblance of 0.5.
 
     Attributes:
-        min_resemblance: Least resemblance of a member to its canonical document, above 0, at most
-            1, inclusive.
-        min_likeness: Least likeness of a member to its canonical document, in the same range.
-        min_cosine: Least cosine that goes with the likeness, 0 to 1; None: 0.68.
+        min_resemblance: Least resemblance of a member to its canonical
+            document, above 0, at most 1, inclusive.
+        min_likeness: Least likeness of a member to its canonical document, in
+            the same range.
+        min_cosine: Least cosine that goes with the likeness, 0 to 1; None:
+            0.68.
         radius: Radius of channel 1, bits, inclusive; None: the default.
-        exact_join: Compare by the exact join, which finds every edge, not by the channels.
-        policy: Which document is canonical. ``first``: the first seen, of several the first of
-            the order of ingest; ``longest``: that of the most bytes, of several the first;
-            ``prefer:REGEX``: the first whose key has a match of the expression, else the first.
+        exact_join: Compare by the exact join, which finds every edge, not by
+            the channels.
+        policy: Which document is canonical. ``first``: the first seen, of
+            several the first of the order of ingest; ``longest``: that of the
+            most bytes, of several the first; ``prefer:REGEX``: the first whose
+            key has a match of the expression, else the first.
         min_size: Leave out clusters of fewer documents.
         collection: Only documents of this collection.
     """

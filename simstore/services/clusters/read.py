@@ -90,7 +90,7 @@ def cluster_of(opened: OpenStore, key: str) -> ClusterPlace | None:
 
 
 def cluster_members(opened: OpenStore, cluster_id: int) -> StoredCluster | None:
-    """Return a kept cluster by its name; None where there is none, or none any more."""
+    """Return a kept cluster by its name; None where there is none."""
     with opened.database.read() as connection:
         centre = cluster_names.centre(connection, cluster_id)
         if centre is None:

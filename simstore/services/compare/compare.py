@@ -53,14 +53,14 @@ def compare_texts(
         second: Another one, B.
         options: How to compare.
         names: What to call them.
-        collection: Document counts for I-Match and for weights with idf; None: all features of the
-            texts are the lexicon.
+        collection: Document counts for I-Match and for weights with idf; None:
+            all features of the texts are the lexicon.
         on_progress: Called with algorithms done and in all.
 
     Raises:
         MissingExtra: An option needs a package that is not installed.
-        InvalidParameter: A text holds half characters (lone surrogates that are no escapes), or
-            the weights need counts that there are not.
+        InvalidParameter: A text holds half characters (lone surrogates that are
+            no escapes), or the weights need counts that there are not.
     """
     options = options or CompareOptions()
     # What is loaded or made once a process shall not count for the first algorithm.

@@ -38,24 +38,27 @@ class CompareOptions:
     Attributes:
         units: What a shingle is made of: ``characters`` or ``words``.
         shingle: Units a shingle, 1 to 1000.
-        normalization: One form for both texts, in which each run of white space is one blank,
-            none at the ends; None: characters as they are, terms and words in their own case and
-            width.
-        segmenter: How runs of Han characters are cut into words and terms: ``chars`` (words of
-            one character, terms of two), or one of :mod:`simstore.text.segmentation`.
-        features: What is counted for SimHash, I-Match, the counting filter and the vectors:
-            ``terms`` (those of the scheme ``web``), ``words``, ``characters``, or the same
-            ``shingles`` again.
-        weights: What a feature's count weighs in SimHash and in the vectors; those with idf need
-            the counts of a store of the same features.
+        normalization: One form for both texts, in which each run of white space
+            is one blank, none at the ends; None: characters as they are, terms
+            and words in their own case and width.
+        segmenter: How runs of Han characters are cut into words and terms:
+            ``chars`` (words of one character, terms of two), or one of
+            :mod:`simstore.text.segmentation`.
+        features: What is counted for SimHash, I-Match, the counting filter and
+            the vectors: ``terms`` (those of the scheme ``web``), ``words``,
+            ``characters``, or the same ``shingles`` again.
+        weights: What a feature's count weighs in SimHash and in the vectors;
+            those with idf need the counts of a store of the same features.
         feature_hash: Hash of a feature in SimHash.
         bits: Lengths of the SimHash fingerprints.
         similar_at: Least resemblance of two similar texts, 0 to 1.
         lexicons: Random lexicons of I-Match.
-        idf_band: Least and largest normalized idf of I-Match's lexicon, where a store has counts.
+        idf_band: Least and largest normalized idf of I-Match's lexicon, where a
+            store has counts.
         seed: Chooses the random lexicons.
-        filter_counters: Counters of the counting Bloom filter, a power of two; None: 256 for each
-            distinct feature of the two texts, rounded up, from 2**16 to 2**26.
+        filter_counters: Counters of the counting Bloom filter, a power of two;
+            None: 256 for each distinct feature of the two texts, rounded up,
+            from 2**16 to 2**26.
         filter_hashes: Counters a feature.
 
     Raises:

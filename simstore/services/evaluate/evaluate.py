@@ -55,18 +55,20 @@ class EvaluateOptions:
     """Options of an evaluation.
 
     Attributes:
-        radii: First and last radius of the curve of ``simhash``, bits, inclusive; None: 0 to 12,
-            or to the fingerprint's bits.
+        radii: First and last radius of the curve of ``simhash``, bits,
+            inclusive; None: 0 to 12, or to the fingerprint's bits.
         floor: Least resemblance and least likeness of the exact joins' pairs.
-        set_by: Metadata field, or ``collection``, by which documents are judged apart: no pair
-            of documents of two sets is.
-        candidate_radius: Radius of channel 1 where resemblance or likeness verifies what it finds;
-            None: the default radius.
-        part: ``tuning`` or ``test``: only groups whose hash is even or odd; ``none``: all.
-        older_methods: I-Match and counting Bloom filters too, as in ``compare``; the store must
-            keep its texts.
-        mistakes_of: Method of whose clusters the mistakes are explained; None: ``verified``, by
-            which kept clusters go, or ``minhash`` in a store without texts.
+        set_by: Metadata field, or ``collection``, by which documents are judged
+            apart: no pair of documents of two sets is.
+        candidate_radius: Radius of channel 1 where resemblance or likeness
+            verifies what it finds; None: the default radius.
+        part: ``tuning`` or ``test``: only groups whose hash is even or odd;
+            ``none``: all.
+        older_methods: I-Match and counting Bloom filters too, as in
+            ``compare``; the store must keep its texts.
+        mistakes_of: Method of whose clusters the mistakes are explained; None:
+            ``verified``, by which kept clusters go, or ``minhash`` in a store
+            without texts.
     """
 
     radii: tuple[int, int] | None = None

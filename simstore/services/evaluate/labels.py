@@ -23,8 +23,9 @@ class Labels:
     """The labels of an evaluation, in one of three forms.
 
     Attributes:
-        pairs: Labelled pairs. Where one of them is labelled distinct, only labelled pairs are
-            judged; else every other pair of the store's documents counts as distinct.
+        pairs: Labelled pairs. Where one of them is labelled distinct, only
+            labelled pairs are judged; else every other pair of the store's
+            documents counts as distinct.
         clusters: Groups of documents; documents without one are not judged.
         field: Metadata field that holds a document's group.
     """

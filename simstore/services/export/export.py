@@ -58,15 +58,18 @@ class ExportOptions(DocumentFilter):
     """Options of an export.
 
     Attributes:
-        part: ``all`` documents; ``unique``: one a cluster, the canonical one, and what is in none;
-            ``duplicates``: those that ``unique`` leaves out, and the keys that were skipped.
-        collection: Only documents of this collection. Clusters are those of the collection alone
-            then, and of the moment.
+        part: ``all`` documents; ``unique``: one a cluster, the canonical one,
+            and what is in none; ``duplicates``: those that ``unique`` leaves
+            out, and the keys that were skipped.
+        collection: Only documents of this collection. Clusters are those of the
+            collection alone then, and of the moment.
         text: With the texts, where the store keeps them.
-        format: ``jsonl``, ``json`` (one array), ``csv`` or ``parquet``, whatever the file is
-            called; ``auto``: by its name, before ``.gz`` or ``.zst``, else ``jsonl``. A name that
-            promises another format (``.xlsx``) is refused then.
-        log: File for the documents that ``unique`` leaves out, complete and with the reason.
+        format: ``jsonl``, ``json`` (one array), ``csv`` or ``parquet``,
+            whatever the file is called; ``auto``: by its name, before ``.gz``
+            or ``.zst``, else ``jsonl``. A name that promises another format
+            (``.xlsx``) is refused then.
+        log: File for the documents that ``unique`` leaves out, complete and
+            with the reason.
         dry_run: Only count.
         replace: Put the files in the place of others.
     """
@@ -100,10 +103,11 @@ class ExportSummary:
         dropped_count: Documents that ``unique`` leaves out.
         dropped_bytes: Bytes of their texts.
         cluster_count: Clusters they are in.
-        skipped_count: Keys that were skipped as duplicates when they came, and have no text.
+        skipped_count: Keys that were skipped as duplicates when they came, and
+            have no text.
         text_kept: The store keeps the texts.
-        waiting_count: Texts that others changed after the clusters were brought up to date; their
-            documents are in the unique part.
+        waiting_count: Texts that others changed after the clusters were brought
+            up to date; their documents are in the unique part.
     """
 
     document_count: int = 0

@@ -28,7 +28,7 @@ _DROP_ROWS = 20_000
 def refresh(
     opened: OpenStore, *, force: bool = False, on_progress: Progress | None = None
 ) -> RefreshSummary:
-    """Make the standing generation cover every document and the present vocabulary.
+    """Make all fingerprints go by the present vocabulary.
 
     Args:
         opened: The store.

@@ -82,7 +82,7 @@ def check_in(
     min_resemblance: float | None,
     radius: int | None,
 ) -> DuplicateRule | None:
-    """Return the duplicate rule for documents to be stored; None: no check is made.
+    """Return the duplicate rule for documents; None: no check is made.
 
     What is not given is as the store was made.
 

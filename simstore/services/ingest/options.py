@@ -39,17 +39,22 @@ class IngestOptions:
         collection: Collection of documents that name none.
         strict: Stop at the first record that cannot be used.
         refresh: Refresh a live store at the end.
-        threads: Threads that prepare batches; None: as many as there are processors, at most 4.
+        threads: Threads that prepare batches; None: as many as there are
+            processors, at most 4.
         batch_documents: Most documents a transaction.
-        on_duplicate: What is done with a document that duplicates one which is stored: ``keep``
-            stores it without looking; ``flag`` stores it and what it duplicates; ``skip`` stores
-            only what it duplicates. None: as the store was made; ``keep`` unless it says otherwise.
-        min_resemblance: Least resemblance of a duplicate to its original, above 0, at most 1. Where
-            neither it nor ``radius`` is given, both are as the store was made; 0.8 unless it says
-            otherwise. None with a radius: any.
-        from_start: Read from their start the sources that could be read on, too.
-        radius: Largest distance of a duplicate's fingerprint to its original's, bits, inclusive;
-            None: it does not count. Where a resemblance is given too, both have to hold.
+        on_duplicate: What is done with a document that duplicates one which is
+            stored: ``keep`` stores it without looking; ``flag`` stores it and
+            what it duplicates; ``skip`` stores only what it duplicates. None:
+            as the store was made; ``keep`` unless it says otherwise.
+        min_resemblance: Least resemblance of a duplicate to its original, above
+            0, at most 1. Where neither it nor ``radius`` is given, both are as
+            the store was made; 0.8 unless it says otherwise. None with a
+            radius: any.
+        from_start: Read from their start the sources that could be read on,
+            too.
+        radius: Largest distance of a duplicate's fingerprint to its original's,
+            bits, inclusive; None: it does not count. Where a resemblance is
+            given too, both have to hold.
     """
 
     collection: str | None = None
@@ -71,13 +76,14 @@ class IngestOptions:
         DuplicateRule(self.on_duplicate or "keep", self.min_resemblance, self.radius)
 
     def check_in(self, settings: StoreSettings) -> DuplicateRule | None:
-        """Return the duplicate rule for documents to be stored; None: no check is made.
+        """Return the duplicate rule for documents; None: no check is made.
 
         Args:
             settings: Of the store.
 
         Raises:
-            InvalidParameter: It is told what a duplicate is, and not what to do with one.
+            InvalidParameter: It is told what a duplicate is, and not what to do
+                with one.
         """
         return check_in(settings, self.on_duplicate, self.min_resemblance, self.radius)
 
@@ -107,17 +113,23 @@ class Observer:
     Attributes:
         on_progress: Called after each commit.
         on_reject: Called for each rejected record, after its commit.
-        on_duplicate: Called with a key and the key of the earlier document with its content.
-        on_refresh: Called while a live store is refreshed, with documents done and in all.
-        should_stop: Asked before each batch; True stops at the batch's boundary.
-        on_found: Called for each duplicate that a check before the insert found.
-        on_pass_over: Called for each part of a source that is no document and shall be none.
-        reading: Context in which sources are read and prepared; what it raises ends the run at
-            what is committed.
-        on_decoding: Called with the key of each document whose encoding was detected, or of whose
-            bytes some could not be read.
-        on_displaced: Called for each stored original that turned out to duplicate a document of
-            the run, which comes before it by the rule of the original.
+        on_duplicate: Called with a key and the key of the earlier document with
+            its content.
+        on_refresh: Called while a live store is refreshed, with documents done
+            and in all.
+        should_stop: Asked before each batch; True stops at the batch's
+            boundary.
+        on_found: Called for each duplicate that a check before the insert
+            found.
+        on_pass_over: Called for each part of a source that is no document and
+            shall be none.
+        reading: Context in which sources are read and prepared; what it raises
+            ends the run at what is committed.
+        on_decoding: Called with the key of each document whose encoding was
+            detected, or of whose bytes some could not be read.
+        on_displaced: Called for each stored original that turned out to
+            duplicate a document of the run, which comes before it by the rule
+            of the original.
     """
 
     on_progress: Callable[[IngestProgress], None] = lambda _progress: None

@@ -242,7 +242,7 @@ def pack(
     columns: bool | None = None,
     on_progress: Progress | None = None,
 ) -> int:
-    """Put fingerprints and sketches into pages; return how many fingerprints were packed.
+    """Pack fingerprints and sketches; return how many fingerprints.
 
     Args:
         opened: The store.

@@ -34,21 +34,26 @@ STOPWORDS_FILE = "stopwords.txt"
 
 @dataclass(frozen=True, slots=True)
 class SchemeChoice:
-    """A scheme by name, with its options; None leaves an option at the scheme's default.
+    """A scheme by name, with its options; None: the scheme's default.
 
     Attributes:
-        name: ``web`` (its newest version, ``web/2``), ``web/1``, ``web/2`` or ``simtool``.
+        name: ``web`` (its newest version, ``web/2``), ``web/1``, ``web/2`` or
+            ``simtool``.
         bits: Fingerprint length M, 1 to 128; default 64.
         features: Size N of the feature vector (``simtool``); default 1000.
-        hash_table: File with the hash table (``simtool``), or ``builtin``, the default.
-        stopwords: File with stop words, ``builtin`` (English), ``builtin:LANGUAGE`` (a code as
-            ``de`` or ``zh``; extra ``stopwords``) or ``none``.
-        weights: See :class:`~simstore.fingerprint.web.WebScheme`, as for ``tie``,
-            ``feature_hash`` and ``fields`` (each as ``NAME:enum:VALUE,...:WEIGHT``).
-        units: See :class:`~simstore.text.recipes.FeatureRecipe`, as for ``segmenter``,
-            ``shingle`` and ``stem``.
-        case: See :class:`~simstore.text.normalization.Normalization`, as for ``width``,
-            ``accents``, ``han`` and ``disguises``; what is not given is as in the scheme's form.
+        hash_table: File with the hash table (``simtool``), or ``builtin``, the
+            default.
+        stopwords: File with stop words, ``builtin`` (English),
+            ``builtin:LANGUAGE`` (a code as ``de`` or ``zh``; extra
+            ``stopwords``) or ``none``.
+        weights: See :class:`~simstore.fingerprint.web.WebScheme`, as for
+            ``tie``, ``feature_hash`` and ``fields`` (each as
+            ``NAME:enum:VALUE,...:WEIGHT``).
+        units: See :class:`~simstore.text.recipes.FeatureRecipe`, as for
+            ``segmenter``, ``shingle`` and ``stem``.
+        case: See :class:`~simstore.text.normalization.Normalization`, as for
+            ``width``, ``accents``, ``han`` and ``disguises``; what is not given
+            is as in the scheme's form.
     """
 
     name: str = "web"
