@@ -1,4 +1,4 @@
-"""Every command with wrong input: no traceback, a documented exit code, an error of two lines.
+"""Every command with wrong input: no traceback, a documented exit code, one short error.
 
 The commands and their options come from the command line itself, so that a new one is tested too.
 Each runs in this process. What single commands say of single mistakes is in test_wrong_use.py.
@@ -23,8 +23,8 @@ from .shells import PAGES, SAMPLE
 
 # Exit codes that `simstore --help` names; 1 would be an error that nobody foresaw.
 CODES = {0, 2, 3, 4, 5, 6}
-# Two lines of a terminal of 80 columns.
-LONGEST_ERROR = 160
+# Two lines of 100 columns, the widest that help is shown in.
+LONGEST_ERROR = 200
 # One that lists what may be chosen.
 LONGEST_CHOICE = 240
 
