@@ -222,7 +222,7 @@ class Library:
         self.stores = {}
         for scheme in SCHEMES:
             place = folder / f"{language}-{scheme.replace('/', '-')}.db"
-            store = Store.create(place, scheme=scheme, synchronous="off")
+            store = Store.create(place, scheme=scheme, synchronous="normal")
             store.add_many(Document(str(number), text) for number, text in enumerate(texts))
             self.stores[scheme] = store
 

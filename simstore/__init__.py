@@ -55,50 +55,132 @@ if TYPE_CHECKING:
     from simstore.known_filter import KnownFilter as KnownFilter
     from simstore.model import *
     from simstore.model.frames import to_frame as to_frame
+    from simstore.protocol import BytesRead as BytesRead
+    from simstore.protocol import ClustersProtocol as ClustersProtocol
+    from simstore.protocol import DuplicatesProtocol as DuplicatesProtocol
+    from simstore.protocol import EvaluateProtocol as EvaluateProtocol
+    from simstore.protocol import FiltersProtocol as FiltersProtocol
+    from simstore.protocol import FingerprintsProtocol as FingerprintsProtocol
+    from simstore.protocol import MaintenanceProtocol as MaintenanceProtocol
+    from simstore.protocol import PassagesProtocol as PassagesProtocol
+    from simstore.protocol import RejectsProtocol as RejectsProtocol
+    from simstore.protocol import RunsProtocol as RunsProtocol
     from simstore.protocol import StoreProtocol as StoreProtocol
+    from simstore.protocol import TokensProtocol as TokensProtocol
+    from simstore.protocol import VocabularyProtocol as VocabularyProtocol
+    from simstore.search.agreement import Agreement as Agreement
+    from simstore.search.evaluation import BandRecall as BandRecall
+    from simstore.search.evaluation import CurvePoint as CurvePoint
     from simstore.search.evaluation import Evaluation as Evaluation
+    from simstore.search.mistakes import MistakeClass as MistakeClass
+    from simstore.search.mistakes import MistakeKind as MistakeKind
+    from simstore.search.mistakes import MistakenPair as MistakenPair
+    from simstore.search.mistakes import Mistakes as Mistakes
+    from simstore.services.access.tokens import TokenBook as TokenBook
+    from simstore.services.clusters.cluster import ClusterKeywords as ClusterKeywords
     from simstore.services.clusters.cluster import ClusterOptions as ClusterOptions
     from simstore.services.compare.compare import compare_texts as compare_texts
+    from simstore.services.compare.compared import CompareFeatures as CompareFeatures
+    from simstore.services.compare.compared import CompareKeywords as CompareKeywords
     from simstore.services.compare.compared import CompareOptions as CompareOptions
+    from simstore.services.compare.compared import CompareUnits as CompareUnits
+    from simstore.services.evaluate.evaluate import EvaluateKeywords as EvaluateKeywords
     from simstore.services.evaluate.evaluate import EvaluateOptions as EvaluateOptions
     from simstore.services.evaluate.evaluate import ExactPair as ExactPair
+    from simstore.services.evaluate.labels import EvaluatePart as EvaluatePart
     from simstore.services.evaluate.labels import Labels as Labels
+    from simstore.services.export.export import ExportFormat as ExportFormat
+    from simstore.services.export.export import ExportKeywords as ExportKeywords
     from simstore.services.export.export import ExportOptions as ExportOptions
+    from simstore.services.export.export import ExportPart as ExportPart
     from simstore.services.export.export import ExportSummary as ExportSummary
+    from simstore.services.fingerprints.fingerprint_store import (
+        FingerprintValues as FingerprintValues,
+    )
+    from simstore.services.fingerprints.reader import FingerprintReader as FingerprintReader
+    from simstore.services.ingest.options import IngestFilesKeywords as IngestFilesKeywords
+    from simstore.services.ingest.options import IngestKeywords as IngestKeywords
     from simstore.services.ingest.options import IngestOptions as IngestOptions
     from simstore.services.ingest.options import Observer as Observer
+    from simstore.services.ingest.writer import Writer as Writer
     from simstore.services.maintenance.scheme_choice import SchemeChoice as SchemeChoice
+    from simstore.sources.documents import DocumentsGiven as DocumentsGiven
+    from simstore.sources.documents import SamplesGiven as SamplesGiven
     from simstore.sources.files import Files as Files
     from simstore.sources.labels import GroupLabel as GroupLabel
     from simstore.sources.labels import LabelledPair as LabelledPair
     from simstore.sources.reader import HistoryFields as HistoryFields
+    from simstore.sources.reader import ReadKeywords as ReadKeywords
     from simstore.sources.reader import ReadOptions as ReadOptions
+    from simstore.sources.spark_results import DedupedOutput as DedupedOutput
+    from simstore.storage.dialects.protocol import Synchronous as Synchronous
     from simstore.store import Store as Store
     from simstore.store import copy_store as copy_store
     from simstore.store import upgrade_store as upgrade_store
+    from simstore.text.normalization import Normalization as Normalization
 
 # Where a name is; those of model/ and errors/ are found there.
 _MODULES = {
+    "Agreement": "search.agreement",
+    "BandRecall": "search.evaluation",
+    "BytesRead": "protocol",
     "Client": "client.client",
+    "ClusterKeywords": "services.clusters.cluster",
     "ClusterOptions": "services.clusters.cluster",
+    "ClustersProtocol": "protocol",
+    "CompareFeatures": "services.compare.compared",
+    "CompareKeywords": "services.compare.compared",
     "CompareOptions": "services.compare.compared",
+    "CompareUnits": "services.compare.compared",
+    "CurvePoint": "search.evaluation",
+    "DedupedOutput": "sources.spark_results",
+    "DocumentsGiven": "sources.documents",
+    "DuplicatesProtocol": "protocol",
+    "EvaluateKeywords": "services.evaluate.evaluate",
     "EvaluateOptions": "services.evaluate.evaluate",
+    "EvaluatePart": "services.evaluate.labels",
+    "EvaluateProtocol": "protocol",
     "Evaluation": "search.evaluation",
     "ExactPair": "services.evaluate.evaluate",
+    "ExportFormat": "services.export.export",
+    "ExportKeywords": "services.export.export",
     "ExportOptions": "services.export.export",
+    "ExportPart": "services.export.export",
     "ExportSummary": "services.export.export",
     "Files": "sources.files",
+    "FiltersProtocol": "protocol",
+    "FingerprintReader": "services.fingerprints.reader",
+    "FingerprintValues": "services.fingerprints.fingerprint_store",
+    "FingerprintsProtocol": "protocol",
     "GroupLabel": "sources.labels",
     "HistoryFields": "sources.reader",
+    "IngestFilesKeywords": "services.ingest.options",
+    "IngestKeywords": "services.ingest.options",
     "IngestOptions": "services.ingest.options",
     "KnownFilter": "known_filter",
     "LabelledPair": "sources.labels",
     "Labels": "services.evaluate.labels",
+    "MaintenanceProtocol": "protocol",
+    "MistakeClass": "search.mistakes",
+    "MistakeKind": "search.mistakes",
+    "MistakenPair": "search.mistakes",
+    "Mistakes": "search.mistakes",
+    "Normalization": "text.normalization",
     "Observer": "services.ingest.options",
+    "PassagesProtocol": "protocol",
+    "ReadKeywords": "sources.reader",
     "ReadOptions": "sources.reader",
+    "RejectsProtocol": "protocol",
+    "RunsProtocol": "protocol",
+    "SamplesGiven": "sources.documents",
     "SchemeChoice": "services.maintenance.scheme_choice",
     "Store": "store",
     "StoreProtocol": "protocol",
+    "Synchronous": "storage.dialects.protocol",
+    "TokenBook": "services.access.tokens",
+    "TokensProtocol": "protocol",
+    "VocabularyProtocol": "protocol",
+    "Writer": "services.ingest.writer",
     "compare_texts": "services.compare.compare",
     "copy_store": "store",
     "to_frame": "model.frames",
@@ -114,11 +196,16 @@ def __getattr__(name: str) -> Any:
         return getattr(import_module(f"simstore.{_MODULES[name]}"), name)
     for room in ("model", "errors"):
         module = import_module(f"simstore.{room}")
-        if name in module.__all__:
+        if name in _types_of(module):
             return getattr(module, name)
     raise AttributeError(f"module 'simstore' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    values = (import_module(f"simstore.{room}").__all__ for room in ("model", "errors"))
-    return sorted({*_MODULES, *(name for names in values for name in names), "__version__"})
+    found = (_types_of(import_module(f"simstore.{room}")) for room in ("model", "errors"))
+    return sorted({*_MODULES, *(name for names in found for name in names), "__version__"})
+
+
+def _types_of(module: Any) -> list[str]:
+    """Return the types of a room; its functions and constants are for the other rooms."""
+    return [name for name in module.__all__ if name[0].isupper() and not name.isupper()]

@@ -74,11 +74,10 @@ if TYPE_CHECKING:
     from simstore.services.evaluate.evaluate import EvaluateKeywords, EvaluateOptions, ExactPair
     from simstore.services.evaluate.labels import Labels
     from simstore.services.export.export import ExportKeywords, ExportOptions, ExportSummary
-    from simstore.services.fingerprints.fingerprint_store import Values
+    from simstore.services.fingerprints.fingerprint_store import FingerprintValues
     from simstore.services.ingest.options import IngestFilesKeywords, IngestOptions, Observer
-    from simstore.sources.documents import DocumentsGiven
+    from simstore.sources.documents import DocumentsGiven, SamplesGiven
     from simstore.sources.files import Files
-    from simstore.sources.frames import SamplesGiven
     from simstore.sources.reader import ReadOptions
 
 # Of files: bytes read, and bytes in all where that is known.
@@ -112,7 +111,7 @@ class ClustersProtocol(Protocol):
 
 
 class DuplicatesProtocol(Protocol):
-    """Duplicates that ingests found: :class:`simstore.store.duplicates.Duplicates`."""
+    """Duplicates that ingests found, as of ``store.duplicates``."""
 
     def list(
         self, *, state: str | None = None, original: str | None = None
@@ -154,20 +153,20 @@ class FiltersProtocol(Protocol):
 
 
 class FingerprintsProtocol(Protocol):
-    """Fingerprints by their values: :class:`simstore.store.fingerprints.Fingerprints`."""
+    """Fingerprints by their values, as of ``store.fingerprints``."""
 
     def add(
         self,
-        values: Values,
+        values: FingerprintValues,
         *,
         apart: int | None = None,
         on_progress: Progress | None = None,
     ) -> int: ...
-    def remove(self, values: Values, *, on_progress: Progress | None = None) -> int: ...
+    def remove(self, values: FingerprintValues, *, on_progress: Progress | None = None) -> int: ...
 
 
 class MaintenanceProtocol(Protocol):
-    """Upkeep of a store and its file: :class:`simstore.store.maintenance.Maintenance`."""
+    """Upkeep of a store and its file, as of ``store.maintenance``."""
 
     def backup(
         self,
@@ -234,7 +233,7 @@ class TokensProtocol(Protocol):
 
 
 class VocabularyProtocol(Protocol):
-    """The features of all documents: :class:`simstore.store.vocabulary.Vocabulary`."""
+    """The features of all documents, as of ``store.vocabulary``."""
 
     def terms(self, limit: int | None = None) -> Results[VocabularyTerm]: ...
     def status(self) -> VocabularyStatus: ...

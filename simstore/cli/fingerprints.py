@@ -16,7 +16,7 @@ from simstore.cli.results import print_items, print_rows, print_summary
 from simstore.errors import InvalidParameter, printable
 
 if TYPE_CHECKING:
-    from simstore.services.fingerprints.reader import Reader
+    from simstore.services.fingerprints.reader import FingerprintReader
 
 _RADIUS = option(
     "-k --radius", f"Largest Hamming distance.  {RADIUS_DEFAULT}", type=int, metavar="BITS"
@@ -201,7 +201,7 @@ def _change(
 
 
 def _near_rows(
-    reader: Reader, queries: list[int], radius: int | None
+    reader: FingerprintReader, queries: list[int], radius: int | None
 ) -> Iterator[tuple[int, int, int, list[str]]]:
     from simstore.fingerprint.simhash import to_integers
 

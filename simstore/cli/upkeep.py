@@ -68,6 +68,12 @@ def reindex(
                 resume=resume,
                 on_progress=show,
             )
+        passages = store.passages.status(sizes=False)
+    if passages is not None and passages.older_form:
+        log.warning(
+            "the passage index still compares texts as the older scheme did; "
+            "`simstore passages drop` and `simstore passages build` make it anew"
+        )
     print_summary({"scheme": label, "aborted": False}, f"scheme {label} stands", output_format)
 
 

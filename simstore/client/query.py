@@ -26,9 +26,9 @@ from simstore.model import (
     Stream,
     with_keywords,
 )
-from simstore.sources.documents import accept
+from simstore.sources.documents import SamplesGiven, accept
 from simstore.sources.files import Files, open_sources
-from simstore.sources.frames import SamplesGiven, samples_given
+from simstore.sources.frames import samples_given
 from simstore.sources.source import read_so_far, samples_of, told_of
 from simstore.wire import to_wire, to_wire_fields
 

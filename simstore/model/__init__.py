@@ -14,6 +14,9 @@ from simstore.model.check import (
     CheckKeywords,
     CheckOptions,
     Copy,
+    CopyEvidence,
+    ExcludedAs,
+    PassageKind,
     SourceShare,
     Totals,
 )
@@ -87,6 +90,7 @@ from simstore.model.maintenance import (
 )
 from simstore.model.query import (
     Match,
+    PlanName,
     QueryKeywords,
     QueryOptions,
     QueryRun,
@@ -123,6 +127,7 @@ __all__ = [
     "ComparedText",
     "Comparison",
     "Copy",
+    "CopyEvidence",
     "CopySummary",
     "Decoding",
     "Document",
@@ -133,6 +138,7 @@ __all__ = [
     "DocumentOutcome",
     "Duplicate",
     "DuplicateState",
+    "ExcludedAs",
     "ExclusionReason",
     "ExpireSummary",
     "ExportedDocument",
@@ -148,7 +154,9 @@ __all__ = [
     "Measurement",
     "OnDuplicate",
     "Outcome",
+    "PassageKind",
     "PassageStatus",
+    "PlanName",
     "Policy",
     "Progress",
     "QueryKeywords",

@@ -142,7 +142,10 @@ def _converters_of_keywords(annotation: Any, scope: Mapping[str, Any]) -> dict[s
         return {}
     found = {}
     for name, hint in kind.__annotations__.items():
-        convert = converter_of(_resolved(getattr(hint, "__forward_arg__", hint), vars(module)))
+        # A keyword may be inherited from a class of another module.
+        origin = getattr(hint, "__forward_module__", None) or module.__name__
+        scope = vars(sys.modules[origin])
+        convert = converter_of(_resolved(getattr(hint, "__forward_arg__", hint), scope))
         if convert is not None:
             found[name] = convert
     return found

@@ -12,7 +12,7 @@ from simstore.model.arguments import check_fields
 from simstore.model.documents import Decoding
 from simstore.model.results import Shown
 
-Evidence = Literal["text", "anchors", "simhash"]
+CopyEvidence = Literal["text", "anchors", "simhash"]
 PassageKind = Literal["high", "moderate", "none"]
 ExcludedAs = Literal["quotation", "bibliography"]
 
@@ -111,7 +111,7 @@ class Copy(Shown):
     source_start: int
     source_end: int
     similarity: float
-    evidence: Evidence
+    evidence: CopyEvidence
     blocks: tuple[tuple[int, int, int, int], ...] = ()
     source_text: str | None = None
 

@@ -88,6 +88,8 @@ class PassageStatus(Shown):
         sentences: Whether terms of sentences are kept, by which edited ones are
             found.
         term_count: The terms.
+        older_form: It compares texts in the form of an older scheme than the store has now, in
+            which disguises count; an index made anew has the newer one.
     """
 
     cut: str
@@ -106,6 +108,7 @@ class PassageStatus(Shown):
     fingerprints: bool
     sentences: bool
     term_count: int
+    older_form: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -49,7 +49,7 @@ class Agreement:
 
     @property
     def f1(self) -> float:
-        """Harmonic mean of precision and recall; 1 where nothing is labelled and none found."""
+        """Harmonic mean of precision and recall; 1 where there is nothing."""
         both = self.found_count + self.labelled_count
         return 2 * self.common_count / both if both else 1.0
 

@@ -41,13 +41,16 @@ class CurvePoint:
     """Counts and measures of a method at one threshold.
 
     Attributes:
-        set_name: The set of documents; ``all``: all of them; ``mean``: the mean over the sets.
+        set_name: The set of documents; ``all``: all of them; ``mean``: the mean
+            over the sets.
         method: One of :data:`~simstore.search.agreement.METHODS`.
         threshold: Radius in bits, inclusive, or least share.
-        against: ``labels``, or ``resemblance >= x``: the pairs of the exact join.
-        exact_sets: Share of the documents that were found alike to exactly what is labelled;
-            None where not every pair is judged.
-        ari: Adjusted Rand index of the star clusters of the found pairs; None as before.
+        against: ``labels``, or ``resemblance >= x``: the pairs of the exact
+            join.
+        exact_sets: Share of the documents that were found alike to exactly what
+            is labelled; None where not every pair is judged.
+        ari: Adjusted Rand index of the star clusters of the found pairs; None
+            as before.
         counts: The pairs; None for a mean.
         is_default: The threshold is the default.
     """

@@ -25,7 +25,7 @@ from simstore.search.agreement import (
 )
 from simstore.search.stars import star_clusters
 
-Kind = Literal["missed", "wrongly joined"]
+MistakeKind = Literal["missed", "wrongly joined"]
 NO_CANDIDATE = "never a candidate"
 RULE_SAID_NO = "the rule said no"
 JOINED_ANOTHER = "joined to another canonical document"
@@ -67,10 +67,11 @@ class MistakeClass:
         kind: ``missed`` or ``wrongly joined``.
         reason: Why.
         pair_count: How many pairs.
-        examples: At most twenty of them, spread evenly over their order of ingest.
+        examples: At most twenty of them, spread evenly over their order of
+            ingest.
     """
 
-    kind: Kind
+    kind: MistakeKind
     reason: str
     pair_count: int
     examples: tuple[MistakenPair, ...]
@@ -83,9 +84,12 @@ class Mistakes:
     Attributes:
         method: The method.
         threshold: Its threshold.
-        counts: Pairs of documents in one cluster, compared with the labelled pairs.
-        ari: Adjusted Rand index of the clusters; None where only some pairs are judged.
-        classes: Why pairs were missed or wrongly joined; every class, also without pairs.
+        counts: Pairs of documents in one cluster, compared with the labelled
+            pairs.
+        ari: Adjusted Rand index of the clusters; None where only some pairs are
+            judged.
+        classes: Why pairs were missed or wrongly joined; every class, also
+            without pairs.
     """
 
     method: str
@@ -109,7 +113,7 @@ class FoundMistakes:
     counts: Agreement
     ari: float | None
     stars: NDArray[np.int64]
-    classes: Sequence[tuple[Kind, str, NDArray[np.int64]]]
+    classes: Sequence[tuple[MistakeKind, str, NDArray[np.int64]]]
 
 
 def find_mistakes(

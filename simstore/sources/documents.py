@@ -54,6 +54,8 @@ class HuggingFaceDataset(Protocol):
 TableLike = PandasFrame | PolarsFrame | ArrowTable | HuggingFaceDataset
 # What many documents may be given as.
 DocumentsGiven = Iterable[Addable] | Mapping[str, str] | TableLike
+# What many samples may be given as.
+SamplesGiven = Iterable[str | Addable] | Mapping[str, str] | TableLike
 
 # Names of the fields of a record that hold its key and its text, the first that is there.
 KEY_FIELDS = ("key", "id", "url", "doc_id")

@@ -17,16 +17,11 @@ from simstore.model import Document, Rejection
 from simstore.sources.documents import (
     KEY_FIELDS,
     TEXT_FIELDS,
-    Addable,
     DocumentsGiven,
-    TableLike,
     accept,
 )
 from simstore.sources.fields import RecordFields, check_columns
 from simstore.sources.reader import ReadOptions
-
-# What many samples may be given as.
-SamplesGiven = Iterable[str | Addable] | Mapping[str, str] | TableLike
 
 _ROWS = 1_000
 _RECORDS = "records"

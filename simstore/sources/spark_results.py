@@ -95,7 +95,10 @@ class DedupedOutput:
             ) from None
 
     def documents(self) -> Iterator[Document | Rejection]:
-        """Yield the documents in the order of ingest; what is held are some rows of each file."""
+        """Yield the documents in the order of ingest.
+
+        Some rows of each file are in memory at a time.
+        """
         gone = self._column("superseded", "record")
         files = [self._rows(file, gone) for file in self._files("documents")]
         for place, row in heapq.merge(*files, key=lambda one: one[0]):
@@ -108,7 +111,10 @@ class DedupedOutput:
                 yield Rejection(self.path, place, 0, 0, str(error))
 
     def edges(self) -> DedupedEdges:
-        """Return the edges between texts that a document has; 40 bytes a text, 24 an edge."""
+        """Return the edges between texts that a document has.
+
+        They take 40 bytes a text and 24 an edge.
+        """
         numbers = self._column("texts", "text_id")
         standing = ~np.isin(self._column("texts", "holder"), self._column("superseded", "record"))
         texts = self._values("texts", "digest")

@@ -10,8 +10,8 @@ from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
     from simstore.model import Progress
-    from simstore.services.fingerprints.fingerprint_store import Values
-    from simstore.services.fingerprints.reader import Reader
+    from simstore.services.fingerprints.fingerprint_store import FingerprintValues
+    from simstore.services.fingerprints.reader import FingerprintReader
 
 
 class Fingerprints(Namespace):
@@ -24,7 +24,7 @@ class Fingerprints(Namespace):
 
     def add(
         self,
-        values: Values,
+        values: FingerprintValues,
         *,
         apart: int | None = None,
         on_progress: Progress | None = None,
@@ -53,7 +53,7 @@ class Fingerprints(Namespace):
 
         return add_fingerprints(self._opened, values, on_progress, apart=apart)
 
-    def remove(self, values: Values, *, on_progress: Progress | None = None) -> int:
+    def remove(self, values: FingerprintValues, *, on_progress: Progress | None = None) -> int:
         """Remove fingerprints; return how many were there.
 
         The store is one of fingerprints alone.
@@ -78,7 +78,7 @@ class Fingerprints(Namespace):
         return remove_fingerprints(self._opened, values, on_progress)
 
     @contextmanager
-    def reader(self, *, resident: bool | None = None) -> Iterator[Reader]:
+    def reader(self, *, resident: bool | None = None) -> Iterator[FingerprintReader]:
         """Yield a reader of the fingerprints of one snapshot.
 
         >>> with Store.create("values.db", fingerprints_only=True) as alone:
@@ -92,7 +92,7 @@ class Fingerprints(Namespace):
             resident: Answer from memory, where all fingerprints are read to
                 first; None: as the store was opened.
         """
-        from simstore.services.fingerprints.reader import Reader
+        from simstore.services.fingerprints.reader import FingerprintReader
         from simstore.services.open_store.resident_index import ResidentIndex
 
         kept = self._opened.resident
@@ -101,7 +101,7 @@ class Fingerprints(Namespace):
         with self._opened.database.read() as connection:
             snapshot = self._opened.snapshot(connection)
             index = (kept or ResidentIndex()) if resident else None
-            reader = Reader(snapshot, index)
+            reader = FingerprintReader(snapshot, index)
             try:
                 yield reader
             finally:

@@ -32,7 +32,7 @@ from simstore.store.opened import Opened
 if TYPE_CHECKING:
     from simstore.model import Progress
     from simstore.services.compare.compared import CompareKeywords, CompareOptions
-    from simstore.sources.frames import SamplesGiven
+    from simstore.sources.documents import SamplesGiven
 
 
 class Queries(Opened):

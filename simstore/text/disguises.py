@@ -56,6 +56,12 @@ _MARK = re.compile(f"[{_MARKS}]")
 _MARK_HEAP = re.compile(f"[{_MARKS}]{{4,}}")
 # Lines through, under or over a letter: they form no letter of an orthography, but for one.
 _MARK_LINE = re.compile("[\u0305\u0332-\u0338\u033f\u20d0-\u20f0\ufe20-\ufe2f]+")
+# Marks with which orthographies, transcriptions and dictionaries write letters that are no single
+# character: Yoruba, Lithuanian, stress in Russian, Sanskrit.
+_COMMON_MARKS = frozenset(
+    "\u0300\u0301\u0302\u0303\u0304\u0306\u0307\u0308\u030a\u030b\u030c\u030f\u0310\u0311\u0323"
+    "\u0324\u0325\u0326\u0327\u0328\u032d\u032e\u0330\u0331"
+)
 # A line end behind a soft hyphen, or behind a hyphen between small letters of one word.
 _SOFT_BREAK = re.compile(r"\u00ad\r?\n[ \t]*")
 _HYPHEN_BREAK = re.compile(r"[-\u2010]\r?\n[ \t]*")
@@ -70,6 +76,8 @@ _LONGEST_SINGLE = 3
 _LEAST_MIXED, _LEAST_MARKS = 3, 2
 # How many words away those may be that tell the script of one.
 _FAR = 8
+# How many words away those may be whose marks tell of others.
+_NEAR = 4
 # Scripts where a blank of no width parts words: Thai to Myanmar, Khmer.
 _UNSPACED = ((0xE00, 0x109F), (0x1780, 0x17FF))
 _ASCII_BLANK = ord(" ")
@@ -92,6 +100,9 @@ KNOWN_DISGUISES = (
     "fr\u200bee che\u0430p w\u0456re p\u0440\u0438vet \u0441o\u0441o\u043d \u03b1bout g\u0261ag "
     "w\u0336i\u0336d\u0336e z\u0301\u0300\u0302\u0303\u0304o\u034fo &eacute;t&#233; "
     "\u202eback\u202c the \u0430 \u0441\u043e end",
+    "t\u0309o\u0312w\u0313n\u0301s\u0315 \u00e9\u0301t\u0346\u00e9 a\u0301 o\u0313n\u033a m\u0305 "
+    "k\u0323\u0300 w\u0326r\u034de\u0344 \u1ecd\u0300r\u1ecd\u0300 \u043c\u0438\u0301\u0440 "
+    "a\u0301 plain",
     "t h e   l e t t e r s   a r e   a p a r t , and a bro-\nken word ends co\u00ad\noperation.",
     "乾隆年間乾旱，麵條鐘錶，頭髮發現，皇后之後，著作看著，臺灣台風颱風，里程裏面，"
     "爲爲為線綫，羣眾床牀。",
@@ -170,7 +181,20 @@ def fold_disguises(text: str) -> FoldedText:
     """
     if text.isascii() and not _may_fold_ascii(text):
         return FoldedText(text, NOTHING)
-    work = _Work(text)
+    return _folded(_Work(text, located=True)).result()
+
+
+def without_disguises(text: str) -> str:
+    r"""Return a text without its disguises, without saying where they were: that is quicker.
+
+    Example:
+        >>> without_disguises("fr\u200bee &amp; ch\u0435\u0430p")
+        'free & cheap'
+    """
+    return text if text.isascii() and not _may_fold_ascii(text) else _folded(_Work(text)).text
+
+
+def _folded(work: _Work) -> _Work:
     work.decode_entities()
     if work.has(IGNORED):
         work.drop_ignorable()
@@ -180,42 +204,48 @@ def fold_disguises(text: str) -> FoldedText:
     work.join_broken_words()
     if work.has(_FOREIGN | _CYRILLIC | _GREEK) and work.has(LATIN | _CYRILLIC | _GREEK):
         work.fold_lookalikes()
-    return work.result()
+    return work
 
 
 def _may_fold_ascii(text: str) -> bool:
     if "&" in text or _may_break_words(text):
         return True
     data = np.frombuffer(text.encode("ascii"), np.uint8)
-    return _has_spaced_letters(data <= _ASCII_BLANK)
+    return bool(_thin_pairs(data <= _ASCII_BLANK).any())
 
 
 def _may_break_words(text: str) -> bool:
     return "-\n" in text or "-\r\n" in text or (not text.isascii() and "\u2010" in text)
 
 
-def _has_spaced_letters(blank: NDArray[np.bool_]) -> bool:
-    """Return whether two single characters stand beside each other, given where blanks are."""
+def _thin_pairs(blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return where a single character, a blank, another and a blank follow, given where blanks are.
+
+    The text's ends count as blanks.
+    """
     padded = np.concatenate((_TRUE, blank, _TRUE))
-    return bool(_spaced_places(padded).any())
-
-
-def _spaced_places(blank: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = blank[:-4] & ~blank[1:-3] & blank[2:-2] & ~blank[3:-1] & blank[4:]
+    found: NDArray[np.bool_] = padded[:-4] & ~padded[1:-3] & padded[2:-2]
+    found &= ~padded[3:-1] & padded[4:]
     return found
 
 
 class _Work:
-    """A text on its way: its code points, their kinds, and where each comes from."""
+    """A text on its way: its code points, their kinds, and where each comes from.
 
-    def __init__(self, text: str) -> None:
+    Args:
+        text: The text.
+        located: Whether it is kept where each code point comes from.
+    """
+
+    def __init__(self, text: str, *, located: bool = False) -> None:
         self._given = self.text = text
         self._counts: dict[str, int] = {}
         self._changed = False
         self._points: NDArray[np.uint32] | None = None
         self._kinds: NDArray[np.uint8] | None = None
         self._seen = 0
-        places = np.arange(len(text), dtype=np.int32)
+        self._located = located
+        places = np.arange(len(text) if located else 0, dtype=np.int32)
         self.starts, self.ends = places, places + np.int32(1)
 
     @property
@@ -245,13 +275,22 @@ class _Work:
 
     def _count(self, name: str, count: int) -> None:
         if count:
-            self._counts[name] = self._counts.get(name, 0) + count
+            self._counts[name] = self._counts.get(name, 0) + int(count)
 
     def _replace(self, edits: Iterable[tuple[int, int, str]]) -> None:
         """Put texts in the place of spans, in order, each not longer than its span.
 
         Where they are as long, each character keeps its place.
         """
+        if not self._located:
+            pieces, done = [], 0
+            for start, end, new in edits:
+                pieces += [self.text[done:start], new]
+                done = end
+            self.text = "".join((*pieces, self.text[done:]))
+            self._points = self._kinds = None
+            self._changed = True
+            return
         keep = np.ones(len(self.points), bool)
         points, starts, ends = self.points.copy(), self.starts.copy(), self.ends.copy()
         for start, end, new in edits:
@@ -271,7 +310,9 @@ class _Work:
         ends: NDArray[np.int32],
         keep: NDArray[np.bool_],
     ) -> None:
-        self._points, self.starts, self.ends = points[keep], starts[keep], ends[keep]
+        self._points = points[keep]
+        if self._located:
+            self.starts, self.ends = starts[keep], ends[keep]
         self.text = self._points.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass")
         self._kinds = None
         self._changed = True
@@ -335,21 +376,31 @@ class _Work:
         self._count("stacked_marks", count)
 
     def _marked_words(self) -> Iterable[tuple[int, int, str]]:
-        """Yield without their marks the words with marks that compose with no letter.
+        """Yield, without their marks, the words whose marks no orthography has, and those among.
 
-        Two of them, or one beside two others.
+        Letters that were given with a mark as one character keep it: ``é`` is no ``e`` with one.
         """
-        marks = self.kinds & IS_MARK != 0
         starts, ends = self._words()
-        if not len(starts):
+        sums = np.concatenate(([0], np.cumsum(self.kinds & IS_MARK != 0)))
+        given = sums[ends] - sums[starts]
+        marked = np.flatnonzero(given)
+        odd = np.zeros(len(starts), bool)
+        memory: dict[str, bool] = {}
+        for word, count in zip(marked.tolist(), given[marked].tolist(), strict=True):
+            text = self.text[starts[word] : ends[word]]
+            if text not in memory:
+                memory[text] = _has_odd_marks(text, count)
+            odd[word] = memory[text]
+        if not odd.any():
             return
-        sums = np.concatenate(([0], np.cumsum(marks)))
-        several = np.flatnonzero(sums[ends] - sums[starts] >= _LEAST_MARKS)
-        for start, end in zip(starts[several].tolist(), ends[several].tolist(), strict=True):
-            word = unicodedata.normalize("NFC", self.text[start:end])
-            left = len(_MARK.findall(word))
-            if left >= _LEAST_MARKS or (left and marks[start:end].sum() > _LEAST_MARKS):
-                yield start, end, "".join(map(_base, word))
+        odd_sums = np.concatenate(([0], np.cumsum(odd)))
+        places = np.arange(len(starts))
+        first, last = np.maximum(places - _NEAR, 0), np.minimum(places + _NEAR + 1, len(starts))
+        # Of the words around, at least half.
+        among = 2 * (odd_sums[last] - odd_sums[first]) >= np.maximum(last - first - 1, 1)
+        for word in np.flatnonzero(odd | (among & (given > 0))).tolist():
+            start, end = int(starts[word]), int(ends[word])
+            yield start, end, _MARK.sub("", self.text[start:end])
 
     def _words(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return first and last place (exclusive) of each word of a script with blanks."""
@@ -363,11 +414,12 @@ class _Work:
             blank = np.frombuffer(self.text.encode(), np.uint8) <= _ASCII_BLANK
         else:
             blank = self.kinds & BLANK != 0
-        if not _has_spaced_letters(blank):
+        pairs = np.flatnonzero(_thin_pairs(blank))
+        if not len(pairs):
             return
         keep = np.ones(len(self.points), bool)
         count = 0
-        for first, last in self._runs_of_singles():
+        for first, last in self._runs_of_singles(pairs):
             for found in _SPACED.finditer(self.text[first:last]):
                 spans = _spaced_words(found[0])
                 count += len(spans)
@@ -378,8 +430,13 @@ class _Work:
             self._count("spaced_letters", count)
             self._drop(keep)
 
-    def _runs_of_singles(self) -> list[tuple[int, int]]:
-        """Return where enough single characters, with or without signs behind them, follow."""
+    def _runs_of_singles(self, pairs: NDArray[np.int64]) -> list[tuple[int, int]]:
+        """Return where enough single characters, with or without signs behind them, follow.
+
+        Args:
+            pairs: Where two without signs, and a blank between them, begin; one has to be among
+                those of a run.
+        """
         shown = self.kinds & BLANK == 0
         edges = np.flatnonzero(np.diff(np.concatenate((_FALSE, shown, _FALSE))))
         starts, ends = edges[::2], edges[1::2]
@@ -387,26 +444,25 @@ class _Work:
         single = (letters[ends] - letters[starts] <= 1) & (ends - starts <= _LONGEST_SINGLE)
         turns = np.flatnonzero(np.diff(np.concatenate((_FALSE, single, _FALSE))))
         firsts, lasts = turns[::2], turns[1::2] - 1
+        begins, stops = starts[firsts], ends[lasts]
         many = lasts - firsts >= _LEAST_SPACED_LETTERS - 1
-        return list(zip(starts[firsts[many]].tolist(), ends[lasts[many]].tolist(), strict=True))
+        many &= np.searchsorted(pairs, begins) < np.searchsorted(pairs, stops - 2)
+        return list(zip(begins[many].tolist(), stops[many].tolist(), strict=True))
 
     def join_broken_words(self) -> None:
         """Join words that were broken at the end of a line, with a hyphen."""
         if not _may_break_words(self.text):
             return
-        keep: NDArray[np.bool_] | None = None
-        count = 0
+        edits = []
         for found in _HYPHEN_BREAK.finditer(self.text):
             start, end = found.span()
             before, after = self.text[max(start - 2, 0) : start], self.text[end : end + 2]
             whole = len(before) == len(after) == 2 and (before + after).isalpha()
             if whole and before[1].islower() and after.islower():
-                keep = np.ones(len(self.text), bool) if keep is None else keep
-                keep[start:end] = False
-                count += 1
-        if keep is not None:
-            self._count("line_breaks", count)
-            self._drop(keep)
+                edits.append((start, end, ""))
+        if edits:
+            self._count("line_breaks", len(edits))
+            self._replace(edits)
 
     def fold_lookalikes(self) -> None:
         """Give words of mixed scripts the letters of one script, where all look like it."""
@@ -455,12 +511,20 @@ class _Work:
             self._replace((int(starts[w]), int(ends[w]), new) for w, new in sorted(edits.items()))
 
 
-def _base(character: str) -> str:
-    """Return a character without marks of Latin, Greek and Cyrillic letters."""
-    if _MARK.match(character):
-        return ""
-    parts = unicodedata.normalize("NFD", character)
-    return parts[0] if len(parts) > 1 and all(map(_MARK.match, parts[1:])) else character
+def _has_odd_marks(word: str, given: int) -> bool:
+    """Return whether a word has marks that no orthography puts there.
+
+    They compose with no letter, and are rare or second ones. Two of them, or one of three marks.
+
+    Args:
+        word: The word.
+        given: How many marks it has.
+    """
+    odd = standing = 0
+    for character in unicodedata.normalize("NFC", word):
+        standing = standing + 1 if _MARK.match(character) else 0
+        odd += standing > 1 or (standing == 1 and character not in _COMMON_MARKS)
+    return odd >= _LEAST_MARKS or (odd > 0 and given > _LEAST_MARKS)
 
 
 def _spaced_words(text: str) -> list[tuple[int, int]]:
@@ -571,7 +635,7 @@ def kind_table() -> NDArray[np.uint8]:
     for bit, ranges in ((IGNORED, _IGNORABLE), (IS_MARK, _MARK_BLOCKS)):
         for first, last in ranges:
             table[first : last + 1] |= bit
-    blanks = np.array([ord(c) for c in map(chr, range(0x3001)) if c.isspace()])
-    table[blanks] |= BLANK
+    blanks = [ord(c) for c in map(chr, range(0x3001)) if c.isspace() or c <= " "]
+    table[np.array(blanks)] |= BLANK
     table.flags.writeable = False
     return table

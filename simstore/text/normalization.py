@@ -48,22 +48,25 @@ _ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff]+")
 
 @dataclass(frozen=True, slots=True)
 class Normalization:
-    """Options of normalization: how texts are brought into one form before they are tokenized.
+    """How texts are brought into one form before they are tokenized.
 
     Attributes:
         case: ``fold``: upper and lower case are one; ``keep``: they differ.
-        width: ``fold``: full-width, half-width, ligature and other compatibility forms are their
-            plain characters (NFKC); ``keep``: only canonically equivalent ones are (NFC).
-        accents: ``strip``: combining marks of Latin, Greek and Cyrillic letters are dropped, so
-            ``é`` is ``e`` and ``й`` is ``и``; letters that are no base with a mark (``ø``, ``ß``)
-            and the marks of other scripts stay. ``keep``: they count.
-        han: ``characters``: each traditional Chinese character becomes its simplified one, by a
-            table; ``simplified``: by OpenCC's phrases, then by character; ``simplified-words``: and
-            words of Taiwan become those of the mainland; ``keep``: they differ. OpenCC is the
-            extra ``han``.
-        disguises: ``fold``: what hides words from a program and not from a reader is folded first;
-            see :mod:`simstore.text.disguises`. ``keep``: only a few characters that show nothing
-            are dropped.
+        width: ``fold``: full-width, half-width, ligature and other
+            compatibility forms are their plain characters (NFKC); ``keep``:
+            only canonically equivalent ones are (NFC).
+        accents: ``strip``: combining marks of Latin, Greek and Cyrillic letters
+            are dropped, so ``é`` is ``e`` and ``й`` is ``и``; letters that are
+            no base with a mark (``ø``, ``ß``) and the marks of other scripts
+            stay. ``keep``: they count.
+        han: ``characters``: each traditional Chinese character becomes its
+            simplified one, by a table; ``simplified``: by OpenCC's phrases,
+            then by character; ``simplified-words``: and words of Taiwan become
+            those of the mainland; ``keep``: they differ. OpenCC is the extra
+            ``han``.
+        disguises: ``fold``: what hides words from a program and not from a
+            reader is folded first; see :mod:`simstore.text.disguises`.
+            ``keep``: only a few characters that show nothing are dropped.
 
     Raises:
         InvalidParameter: A value is none of those.
@@ -83,11 +86,11 @@ class Normalization:
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
-        """Return the normalization with these parameters; absent ones are the defaults."""
+        """Return the normalization with these parameters, else defaults."""
         return cls(**{f.name: parameters[f.name] for f in fields(cls) if f.name in parameters})
 
     def parameters(self) -> dict[str, Any]:
-        """Return all options, and the version of OpenCC where it takes part; JSON values.
+        """Return all options, JSON values, with the version of OpenCC.
 
         Raises:
             MissingExtra: OpenCC is needed and not installed.
@@ -115,11 +118,11 @@ class Normalization:
 
     @property
     def folds_phrases(self) -> bool:
-        """Return whether Chinese scripts are folded by OpenCC, which looks at neighbours."""
+        """Return whether OpenCC folds Chinese scripts by their neighbours."""
         return self.han in _BY_OPENCC
 
     def unmask(self, text: str) -> FoldedText:
-        """Return a text without its disguises, where they are folded; else as it is."""
+        """Return a text without its disguises, where they are folded."""
         if self.disguises == "keep":
             return FoldedText(text, NOTHING)
         return fold_disguises(text)
@@ -133,12 +136,12 @@ class Normalization:
         return self.form(self.unmask(text).text)
 
     def form(self, text: str) -> str:
-        """Return a text whose disguises are folded, where they are to be, in this form.
+        """Return a text in this form whose disguises are folded.
 
-        The result does not depend on the version of Python: code points that Unicode 14.0 does
-        not know are left as they are and never take part in a composition. (Normalization and
-        case folding of assigned code points are stable between versions: UAX 15, section 3;
-        UAX 31.)
+        The result does not depend on the version of Python: code points that
+        Unicode 14.0 does not know are left as they are and never take part in a
+        composition. (Normalization and case folding of assigned code points are
+        stable between versions: UAX 15, section 3; UAX 31.)
 
         Raises:
             MissingExtra: OpenCC is needed and not installed.
@@ -167,7 +170,7 @@ class Normalization:
         return folding.simplify(formed, words=self.han == "simplified-words")
 
     def steps(self, text: str) -> Iterator[str]:
-        """Yield a text without invisible characters after each step of its normalization.
+        """Yield a text without invisible characters, after each step.
 
         Chinese scripts are not folded here.
         """

@@ -12,7 +12,6 @@ import numpy as np
 
 from simstore.compiled import Kernel
 from simstore.text.characters import CHANGES, SEPARATOR, WORD
-from simstore.text.disguises import BLANK, IGNORED, IS_MARK, LATIN, LETTER_BITS, LIKE_LATIN
 
 # Places in the state that the kernel keeps between calls.
 USED_CHUNKS, TERMS, PLACES, KEYS, IS_INDEXED = 0, 1, 2, 3, 4
@@ -418,139 +417,12 @@ def _depends(windows: Any, starts: Any, ends: Any, forms: Any) -> Any:
     return found
 
 
-_LATIN_BIT, _BLANK_BIT = np.uint8(LATIN), np.uint8(BLANK)
-_SCRIPT_BITS, _LIKE_BIT = np.uint8(LETTER_BITS), np.uint8(LIKE_LATIN)
-_DROPPED_BITS = np.uint8(IGNORED | IS_MARK)
-_NO_BITS = np.uint8(0)
-_MANY_SINGLES = 5
-
-
-def _is_alphanumeric(byte: Any) -> Any:
-    lowered = byte | 0x20
-    return (byte >= 48 and byte <= 57) or (lowered >= 97 and lowered <= 122)
-
-
-def _begins_entity(windows: Any, place: Any, end: Any) -> Any:
-    """Return whether letters or digits and a semicolon follow an ampersand, as in an entity."""
-    first = place
-    while place < end and place < first + 34:
-        byte = _int(windows[place] & _BYTE)
-        if byte == 59:
-            return place > first
-        if not (_is_alphanumeric(byte) or (byte == 35 and place == first)):
-            return False
-        place += 1
-    return False
-
-
-# Added to seven-bit bytes, this sets the high bit of those that are no blanks: from 33 on.
-_FROM_33 = np.uint64(0x5F5F5F5F5F5F5F5F)
-_AMPERSANDS, _HYPHENS = np.uint64(0x2626262626262626), np.uint64(0x2D2D2D2D2D2D2D2D)
-_LINE_FEEDS, _RETURNS = np.uint64(0x0A0A0A0A0A0A0A0A), np.uint64(0x0D0D0D0D0D0D0D0D)
-# Bytes by which windows follow each other, so that three bytes in a row are in one.
-_STEP = 6
-
-
-def _zeros(window: Any) -> Any:
-    """Return the high bits of the bytes that are zero, the lowest of them for certain."""
-    return (window - _ONES) & ~window & _HIGH
-
-
-def _plain_end(windows: Any, place: Any, end: Any) -> Any:
-    """Return how far a text is ASCII without any sign of a disguise, and whether it has letters."""
-    latin: Any = False
-    while place < end:
-        window = windows[place]
-        seven = window & _SEVEN
-        blank = ~(seven + _FROM_33) & _HIGH
-        if window & _HIGH or blank & blank >> np.uint64(16) or _zeros(window ^ _AMPERSANDS):
-            break
-        hyphens = _zeros(window ^ _HYPHENS) << _U8
-        if hyphens and hyphens & (_zeros(window ^ _LINE_FEEDS) | _zeros(window ^ _RETURNS)):
-            break
-        lowered = seven | _CASE
-        latin |= ((lowered + _FROM_A) & ~(lowered + _AFTER_Z) & _HIGH) != _U0
-        place += _STEP
-    return min(place, end), latin
-
-
-def _may_fold_one(windows: Any, start: Any, end: Any, kinds: Any, classes: Any) -> Any:
-    """Return whether something in a text may be folded; False: it is certain that nothing is."""
-    place = start
-    latin: Any = False
-    alike: Any = False
-    while place < end:
-        place, found_latin = _plain_end(windows, place, end)
-        latin |= found_latin
-        # From the blank before it, as far as single characters go and such as are not plain.
-        while place > start and windows[place - 1] & _BYTE > np.uint64(32):
-            place -= 1
-        scripts = _NO_BITS
-        unlike: Any = False
-        singles = 0
-        length = 0  # characters since the last blank
-        letters = 0  # of these
-        before = _SEPARATOR
-        more = place < end
-        while more:
-            point, kind, found, width = 10, _BLANK_BIT, _SEPARATOR, 1
-            if place < end:
-                point, _, width = code_point(windows[place])
-                kind = kinds[point]
-                found = _int(classes[point])
-            place += width
-            if kind & _DROPPED_BITS:
-                return True
-            if found == _WORD:
-                bits = kind & _SCRIPT_BITS
-                scripts |= bits
-                unlike |= bits > _LATIN_BIT and not kind & _LIKE_BIT
-            elif scripts:
-                if scripts > _LATIN_BIT:
-                    if scripts & (scripts - np.uint8(1)):
-                        return True
-                    alike |= not unlike
-                else:
-                    latin = True
-                scripts = _NO_BITS
-                unlike = False
-            if kind & _BLANK_BIT:
-                more = place < end
-                if length:
-                    single = letters <= 1 and length <= 3
-                    singles = singles + 1 if single else 0
-                    if singles == _MANY_SINGLES:
-                        return True
-                    more &= single or point >= 128 or windows[place] & _FIRST != _U0
-                length = 0
-                letters = 0
-            else:
-                length += 1
-                letters += found != _SEPARATOR
-                if point == 38:
-                    if _begins_entity(windows, place, end):
-                        return True
-                elif (point == 45 or point == 0x2010) and before == _WORD and place < end:
-                    byte = windows[place] & _BYTE
-                    if byte == np.uint64(10) or byte == np.uint64(13):
-                        return True
-            before = found
-    return latin and alike
-
-
-def _may_fold(windows: Any, starts: Any, ends: Any, kinds: Any, classes: Any) -> Any:
-    result = np.zeros(len(starts), np.bool_)
-    for text in range(len(starts)):
-        result[text] = _may_fold_one(windows, starts[text], ends[text], kinds, classes)
-    return result
-
-
-_WINDOWS = "Array(uint64, 1, 'A', True, None, False)"
+WINDOWS = "Array(uint64, 1, 'A', True, None, False)"
 _FORMS = "Array(int32, 1, 'C', True)"
 SCAN = Kernel(
     _scan,
     [
-        f"int64({_WINDOWS}, int64[::1], int64[::1], boolean[::1], Array(uint8, 2, 'C', True), "
+        f"int64({WINDOWS}, int64[::1], int64[::1], boolean[::1], Array(uint8, 2, 'C', True), "
         f"{_FORMS}, {_FORMS}, {_FORMS}, boolean, boolean, boolean, boolean, int64, uint64[::1], "
         "uint64[::1], int64[::1], int64[::1], int32[::1], int64[::1], uint64[::1], "
         "int64[::1], boolean, int64[::1])"
@@ -559,21 +431,6 @@ SCAN = Kernel(
 )
 DEPENDS = Kernel(
     _depends,
-    [f"boolean[::1]({_WINDOWS}, int64[::1], int64[::1], {_FORMS})"],
+    [f"boolean[::1]({WINDOWS}, int64[::1], int64[::1], {_FORMS})"],
     parts=[code_point],
-)
-MAY_FOLD = Kernel(
-    _may_fold,
-    [
-        f"boolean[::1]({_WINDOWS}, int64[::1], int64[::1], Array(uint8, 1, 'C', True), "
-        "Array(uint8, 1, 'C', True))"
-    ],
-    parts=[
-        code_point,
-        _is_alphanumeric,
-        _begins_entity,
-        _zeros,
-        _plain_end,
-        _may_fold_one,
-    ],
 )

@@ -14,13 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.text.characters import class_table
-from simstore.text.disguises import fold_disguises, kind_table
+from simstore.text.disguises import kind_table, without_disguises
 from simstore.text.forms import NO_TABLES, FormTables, form_tables
 from simstore.text.normalization import Normalization
 from simstore.text.scan_kernels import (
     DEPENDS,
     IS_INDEXED,
-    MAY_FOLD,
     SCAN,
     STATE_SIZE,
     TERMS,
@@ -190,7 +189,7 @@ def scan_texts(texts: Sequence[str], normalization: Normalization, cut: Cut) -> 
         if len(chosen):
             texts = list(texts)
             for place in chosen.tolist():
-                texts[place] = fold_disguises(texts[place]).text
+                texts[place] = without_disguises(texts[place])
                 encoded[place] = texts[place].encode("utf-8", "surrogatepass")
             together = joined(encoded)
     formed = np.array([not text.isascii() for text in texts], bool)
@@ -222,6 +221,8 @@ def texts_to_fold(
         starts: The first byte of each.
         ends: The byte after each.
     """
+    from simstore.text.disguise_scan import MAY_FOLD  # a query of few texts needs it not
+
     may = MAY_FOLD(windows_of(data), starts, ends, kind_table(), class_table())
     found: NDArray[np.int64] = np.flatnonzero(may)
     return found

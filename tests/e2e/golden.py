@@ -23,6 +23,8 @@ NAMES = (
     "store-0009", "course-0009", "store-0010", "course-0010",
     "store-0011", "course-0011", "store-0012", "course-0012", "store-0013", "course-0013",
 )  # fmt: skip
+# The store of ``web/2`` of the revision in which it was fixed.
+WEB2 = "web2-0013"
 
 
 def revision(name: str) -> str:

@@ -147,6 +147,24 @@ def test_store_of_an_unknown_revision_is_refused_as_too_new_by_every_command(
     assert not list(tmp_path.glob("*.backup"))
 
 
+def test_store_of_web_2_answers_as_it_did(nursery: Nursery, tmp_path: Path) -> None:
+    path = golden.copy_to(tmp_path, golden.WEB2)
+    assert nursery.simstore(tmp_path, "upgrade", "--db", path).code == 0
+    # Fingerprints, sketches and passages are those that its texts have here.
+    assert_sound(path)
+    with Store.open(path) as store:
+        assert json.loads(json.dumps(golden.script().describe_web2(store))) == golden.described(
+            golden.WEB2
+        )
+        assert store.maintenance.scheme().label == "web/2"
+        passages = store.passages.status()
+        assert passages is not None
+        assert not passages.older_form
+        store.maintenance.reindex()
+        again = golden.script().describe_web2(store)
+    assert json.loads(json.dumps(again))["disguised"] == golden.described(golden.WEB2)["disguised"]
+
+
 @pytest.mark.parametrize("name", ["packed-0009", "packed-0010"])
 def test_pages_of_an_older_store_are_cut_into_rows_and_lose_nothing(
     nursery: Nursery, tmp_path: Path, name: str

@@ -19,7 +19,7 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.services.channels import fingerprint_index, pack_fingerprints
 from simstore.services.fingerprints import fingerprint_store as given_service
-from simstore.services.fingerprints.reader import Reader
+from simstore.services.fingerprints.reader import FingerprintReader
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores
 from .strategies import bits_and_radius
@@ -54,7 +54,9 @@ def near(stored: list[int], sample: int, radius: int) -> list[tuple[int, int]]:
     return [(stored[place], distance) for place, distance in oracle.within(stored, sample, radius)]
 
 
-def assert_answers(reader: Reader, stored: list[int], samples: list[int], radius: int) -> None:
+def assert_answers(
+    reader: FingerprintReader, stored: list[int], samples: list[int], radius: int
+) -> None:
     """Every form of the question gives the oracle's answer."""
     assert reader.count == len(stored)
     right = [near(stored, sample, radius) for sample in samples]

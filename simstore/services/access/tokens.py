@@ -87,7 +87,7 @@ def digest_of(secret: str) -> bytes:
 
 
 class TokenBook:
-    """A cache of a store's access tokens, read again when older than half a second.
+    """A cache of a store's tokens, read again after half a second.
 
     Threads may share it.
 
@@ -102,7 +102,7 @@ class TokenBook:
         self._read_at: float | None = None
 
     def is_fresh(self) -> bool:
-        """Return whether the cached tokens are recent enough to need no read of the store."""
+        """Return whether the cached tokens are recent enough to be used."""
         return self._read_at is not None and time.monotonic() - self._read_at < FRESH_SECONDS
 
     def read(self) -> None:
@@ -117,18 +117,18 @@ class TokenBook:
     def are_there_any(self) -> bool:
         """Return whether the store ever had a token.
 
-        Those that are expired or revoked count: who revokes the last one does not mean to open the
-        store to everybody.
+        Those that are expired or revoked count: who revokes the last one does
+        not mean to open the store to everybody.
         """
         self.read()
         return bool(self._rows)
 
     def token_of(self, secret: str) -> Token | None:
-        """Return the valid token of a secret; None for another, expired or revoked one."""
+        """Return the valid token of a secret; None where it is not valid."""
         return self._found(digest_of(secret)) if len(secret) <= _LONGEST else None
 
     def with_id(self, token_id: int) -> Token | None:
-        """Return the valid token of a number; None where it is expired, revoked or gone."""
+        """Return the valid token of a number; None where it is not valid."""
         self.read()
         for row in self._rows:
             if row.token_id == token_id:

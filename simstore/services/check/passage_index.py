@@ -167,6 +167,7 @@ def status(opened: OpenStore, *, sizes: bool = True) -> PassageStatus | None:
             fingerprints=recipe.fingerprints,
             sentences=recipe.sentences,
             term_count=held.term_count,
+            older_form=recipe.normalization.version < state.scheme.normalization.version,
         )
 
 

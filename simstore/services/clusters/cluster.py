@@ -72,7 +72,7 @@ class ClusterOptions(DocumentFilter):
 
 
 class ClusterKeywords(DocumentFilterKeywords, total=False):
-    """The options of clusters of the moment by name, as :class:`ClusterOptions` describes them."""
+    """Options by name, as :class:`ClusterOptions` describes them."""
 
     min_resemblance: float | None
     radius: int | None

@@ -23,10 +23,10 @@ from simstore.text.normalization import FOLDED, Normalization
 from simstore.text.recipes import FeatureRecipe
 from simstore.text.units import characters, words
 
-Units = Literal["characters", "words"]
-Features = Literal["terms", "words", "characters", "shingles"]
-UNITS: tuple[str, ...] = get_args(Units)
-FEATURES: tuple[str, ...] = get_args(Features)
+CompareUnits = Literal["characters", "words"]
+CompareFeatures = Literal["terms", "words", "characters", "shingles"]
+UNITS: tuple[str, ...] = get_args(CompareUnits)
+FEATURES: tuple[str, ...] = get_args(CompareFeatures)
 MAX_SHINGLE = 1000
 _AS_IT_IS = Normalization(case="keep", width="keep")
 
@@ -65,11 +65,11 @@ class CompareOptions:
         InvalidParameter: An option is out of its range.
     """
 
-    units: Units = "characters"
+    units: CompareUnits = "characters"
     shingle: int = 5
     normalization: Normalization | None = FOLDED
     segmenter: str = "chars"
-    features: Features = "terms"
+    features: CompareFeatures = "terms"
     weights: str = "log-tf"
     feature_hash: str = "xxh3"
     bits: tuple[int, ...] = (64, 128)
@@ -125,13 +125,13 @@ class CompareOptions:
 
 
 class CompareKeywords(TypedDict, total=False):
-    """The options of a comparison by name, as :class:`CompareOptions` describes them."""
+    """Options by name, as :class:`CompareOptions` describes them."""
 
-    units: Units
+    units: CompareUnits
     shingle: int
     normalization: Normalization | None
     segmenter: str
-    features: Features
+    features: CompareFeatures
     weights: str
     feature_hash: str
     bits: tuple[int, ...]

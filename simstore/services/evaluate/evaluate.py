@@ -38,7 +38,13 @@ from simstore.services.evaluate.judged_documents import (
     read_documents,
     score_pairs,
 )
-from simstore.services.evaluate.labels import Labels, Part, part_of, take_resemblances, truth_of
+from simstore.services.evaluate.labels import (
+    EvaluatePart,
+    Labels,
+    part_of,
+    take_resemblances,
+    truth_of,
+)
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 
@@ -75,7 +81,7 @@ class EvaluateOptions:
     floor: float = FLOOR
     set_by: str | None = None
     candidate_radius: int | None = None
-    part: Part = "none"
+    part: EvaluatePart = "none"
     older_methods: bool = False
     mistakes_of: str | None = None
 
@@ -84,13 +90,13 @@ class EvaluateOptions:
 
 
 class EvaluateKeywords(TypedDict, total=False):
-    """The options of an evaluation by name, as :class:`EvaluateOptions` describes them."""
+    """Options by name, as :class:`EvaluateOptions` describes them."""
 
     radii: tuple[int, int] | None
     floor: float
     set_by: str | None
     candidate_radius: int | None
-    part: Part
+    part: EvaluatePart
     older_methods: bool
     mistakes_of: str | None
 

@@ -15,7 +15,7 @@ from simstore.services.evaluate.judged_documents import StoredDocuments
 from simstore.sources.labels import GroupLabel, LabelledPair
 from simstore.text.decoding import encode
 
-Part = Literal["none", "tuning", "test"]
+EvaluatePart = Literal["none", "tuning", "test"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def take_resemblances(
         pairs.resemblance[place] = resemblances.get(frozenset(pair), np.nan)
 
 
-def part_of(held: StoredDocuments, truth: Truth, part: Part) -> NDArray[np.bool_]:
+def part_of(held: StoredDocuments, truth: Truth, part: EvaluatePart) -> NDArray[np.bool_]:
     """Return which documents belong to a part: the hash of a group is the same everywhere."""
     if part == "none":
         return np.ones(len(held), np.bool_)

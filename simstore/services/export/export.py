@@ -38,8 +38,8 @@ from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import clusters, documents, duplicates, history
 from simstore.text.decoding import exact_text
 
-Part = Literal["all", "unique", "duplicates"]
-Format = Literal["auto", "jsonl", "json", "csv", "parquet"]
+ExportPart = Literal["all", "unique", "duplicates"]
+ExportFormat = Literal["auto", "jsonl", "json", "csv", "parquet"]
 PARTS = ("all", "unique", "duplicates")
 FORMATS = ("auto", "jsonl", "json", "csv", "parquet")
 # What else the ending of a name promises, so that JSON Lines in it would mislead.
@@ -74,9 +74,9 @@ class ExportOptions(DocumentFilter):
         replace: Put the files in the place of others.
     """
 
-    part: Part = "all"
+    part: ExportPart = "all"
     text: bool = True
-    format: Format = "auto"
+    format: ExportFormat = "auto"
     log: str | os.PathLike[str] | None = None
     dry_run: bool = False
     replace: bool = False
@@ -85,9 +85,9 @@ class ExportOptions(DocumentFilter):
 class ExportKeywords(DocumentFilterKeywords, total=False):
     """The options of an export by name, as :class:`ExportOptions` describes them."""
 
-    part: Part
+    part: ExportPart
     text: bool
-    format: Format
+    format: ExportFormat
     log: str | os.PathLike[str] | None
     dry_run: bool
     replace: bool
@@ -156,7 +156,7 @@ def export_documents(
             return run.run(on_progress)
 
 
-def format_of(target: str | os.PathLike[str]) -> Format:
+def format_of(target: str | os.PathLike[str]) -> ExportFormat:
     """Return the export format that a file name implies.
 
     Raises:
@@ -175,7 +175,7 @@ def format_of(target: str | os.PathLike[str]) -> Format:
         )
     if path.suffix.lower() == ".parquet":
         return "parquet"
-    by_name: dict[str, Format] = {".json": "json", ".csv": "csv"}
+    by_name: dict[str, ExportFormat] = {".json": "json", ".csv": "csv"}
     return by_name.get(ending, "jsonl")
 
 

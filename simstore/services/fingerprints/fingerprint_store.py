@@ -28,7 +28,7 @@ APART_FINGERPRINTS = 1 << 16
 # Fingerprints that go straight into pages where so many come at once.
 MANY_FINGERPRINTS = 100_000
 
-Values = NDArray[Any] | Iterable[int]
+FingerprintValues = NDArray[Any] | Iterable[int]
 
 
 def is_fingerprints_only(state: State) -> bool:
@@ -38,7 +38,7 @@ def is_fingerprints_only(state: State) -> bool:
 
 def add_fingerprints(
     opened: OpenStore,
-    values: Values,
+    values: FingerprintValues,
     on_progress: Progress | None = None,
     *,
     apart: int | None = None,
@@ -103,7 +103,7 @@ def _add_apart(
 
 
 def remove_fingerprints(
-    opened: OpenStore, values: Values, on_progress: Progress | None = None
+    opened: OpenStore, values: FingerprintValues, on_progress: Progress | None = None
 ) -> int:
     """Remove fingerprints; return how many were there.
 
@@ -127,7 +127,7 @@ def remove_fingerprints(
     return gone
 
 
-def words_of(values: Values, bits: int) -> NDArray[np.uint64]:
+def words_of(values: FingerprintValues, bits: int) -> NDArray[np.uint64]:
     """Return fingerprints as words, shape (n, ceil(M / 64)).
 
     Args:
@@ -167,7 +167,7 @@ def words_of(values: Values, bits: int) -> NDArray[np.uint64]:
     return to_words(map(int, numbers), bits)
 
 
-def _words(opened: OpenStore, values: Values) -> NDArray[np.uint64]:
+def _words(opened: OpenStore, values: FingerprintValues) -> NDArray[np.uint64]:
     with opened.database.read() as connection:
         state = opened.state(connection)
     if not is_fingerprints_only(state):

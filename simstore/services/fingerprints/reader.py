@@ -14,7 +14,7 @@ from simstore.search.hamming import BatchResults
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.sorted_tables import SortedTables
 from simstore.services.channels.fingerprint_index import FingerprintIndex
-from simstore.services.fingerprints.fingerprint_store import Values, words_of
+from simstore.services.fingerprints.fingerprint_store import FingerprintValues, words_of
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage.fingerprints import fingerprints
 from simstore.text.decoding import exact_text
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from simstore.services.open_store.resident_index import ResidentIndex
 
 
-class Reader:
+class FingerprintReader:
     """The fingerprints of one snapshot.
 
-    What others write meanwhile is not seen; open another reader for that. Not to be shared by
-    threads: give each its own.
+    What others write meanwhile is not seen; open another reader for that. Not
+    to be shared by threads: give each its own.
 
     Attributes:
         bits: Fingerprint length M.
@@ -77,17 +77,19 @@ class Reader:
         return self._near(value, radius)
 
     def near_many(
-        self, values: Values, radius: int | None = None
+        self, values: FingerprintValues, radius: int | None = None
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]:
         """Return the fingerprints within a radius of each of many.
 
         Args:
-            values: uint64 of shape (n,), up to 64 bits, or (n, words); or integers.
+            values: uint64 of shape (n,), up to 64 bits, or (n, words); or
+                integers.
             radius: Largest distance, in bits, inclusive; None: the default.
 
         Returns:
-            Which query, int64, shape (matches,); fingerprints, uint64, shape (matches, words);
-            distances, int64, shape (matches,). Ascending by query, distance, fingerprint.
+            Which query, int64, shape (matches,); fingerprints, uint64, shape
+            (matches, words); distances, int64, shape (matches,). Ascending by
+            query, distance, fingerprint.
 
         Raises:
             InvalidParameter: A value or the radius does not fit M.
@@ -108,8 +110,9 @@ class Reader:
             radius: Largest distance, in bits, inclusive; None: the default.
 
         Yields:
-            The smaller and the larger fingerprint of each pair, uint64, shape (pairs, words) each,
-            and their distances, int64, shape (pairs,); pairs in no order.
+            The smaller and the larger fingerprint of each pair, uint64, shape
+            (pairs, words) each, and their distances, int64, shape (pairs,);
+            pairs in no order.
 
         Raises:
             InvalidParameter: The radius does not fit M.
@@ -122,13 +125,13 @@ class Reader:
             yield from exact.near_pairs(radius)
 
     def fingerprints(self) -> Iterator[NDArray[np.uint64]]:
-        """Yield all distinct fingerprints, in no order, as arrays of shape (n, words)."""
+        """Yield all distinct fingerprints, in arrays of shape (n, words)."""
         self._check_open()
         if self._index is not None:
             yield from self._index.everything()
 
-    def documents_with(self, values: Values) -> list[tuple[int, str]]:
-        """Return (fingerprint, key) of the documents that have one of these fingerprints.
+    def documents_with(self, values: FingerprintValues) -> list[tuple[int, str]]:
+        """Return (fingerprint, key) of documents with these fingerprints.
 
         Args:
             values: As for :meth:`near_many`.

@@ -103,7 +103,7 @@ class IngestKeywords(TypedDict, total=False):
 
 
 class IngestFilesKeywords(IngestKeywords, ReadKeywords, total=False):
-    """The options of an ingest of files by name: how to read them, and how to ingest."""
+    """Options of reading and of ingesting, by name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

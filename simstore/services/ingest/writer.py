@@ -71,27 +71,29 @@ class Writer:
 
     @property
     def counts(self) -> Counter[str]:
-        """The counts of outcomes of documents so far, as recorded in the ingest run."""
+        """The counts of outcomes so far, as the ingest run records them."""
         return Counter(self._counts)
 
     def checked(self, request: Request) -> Request:
         """Return a request with its documents as they will be stored.
 
         Raises:
-            InvalidParameter: It holds what cannot be stored, or an option is out of its range.
-            NotFound: Duplicates are asked for, and the store keeps nothing to verify them by.
+            InvalidParameter: It holds what cannot be stored, or an option is
+                out of its range.
+            NotFound: Duplicates are asked for, and the store keeps nothing to
+                verify them by.
         """
         return checked(request, self._state())
 
     def write(self, requests: Sequence[Request]) -> list[Reply]:
-        """Prepare requests and commit them; each alone where that cannot be done together.
+        """Prepare requests and commit them, together where that can be done.
 
         Returns:
             The reply to each request, or why it failed, in their order.
 
         Raises:
-            StorageError: The store cannot be written; nothing of the requests is, unless some
-                could not be prepared together.
+            StorageError: The store cannot be written; nothing of the requests
+                is, unless some could not be prepared together.
         """
         try:
             group = self.prepare(requests)
@@ -103,26 +105,29 @@ class Writer:
         return self.commit(group)
 
     def prepare(self, requests: Sequence[Request]) -> PreparedGroup:
-        """Compute what needs no transaction, for requests that will be committed together.
+        """Compute what needs no transaction, for requests of one commit.
 
         Raises:
-            InvalidParameter: One of them holds what cannot be stored; :meth:`checked` tells which.
+            InvalidParameter: One of them holds what cannot be stored;
+                :meth:`checked` tells which.
         """
         return prepared_group(requests, self._state())
 
     def commit(self, group: PreparedGroup) -> list[Reply]:
-        """Execute requests in one transaction, as if one after the other; durable on return.
+        """Execute requests in one transaction; durable on return.
 
-        Where one fails by what it asks, only it does. Where something fails that was not foreseen,
-        the transaction is undone, and each request has one of its own; so it has where a name
-        occurs twice.
+        The result is as if they came one after the other.
+
+        Where one fails by what it asks, only it does. Where something fails
+        that was not foreseen, the transaction is undone, and each request has
+        one of its own; so it has where a name occurs twice.
 
         Returns:
             The reply to each request, or why it failed, in their order.
 
         Raises:
-            StorageError: The store cannot be written. Nothing of the group is, unless a name occurs
-                twice.
+            StorageError: The store cannot be written. Nothing of the group is,
+                unless a name occurs twice.
             InvalidParameter: The writer is closed.
         """
         with self._turn:
@@ -145,14 +150,16 @@ class Writer:
             return replies
 
     def tidy(self, *, is_busy: bool = False) -> bool:
-        """Refresh a live store, and pack a tail that has grown long; any thread may, at any time.
+        """Refresh a live store, and pack a tail that has grown long.
 
-        A corpus-dependent scheme is brought up to date as an ingest does at its end. Commits go on
-        between the transactions of it.
+        Any thread may call it at any time.
+
+        A corpus-dependent scheme is brought up to date as an ingest does at its
+        end. Commits go on between the transactions of it.
 
         Args:
-            is_busy: Much is written just now: what takes long waits, unless it would take longer
-                and longer.
+            is_busy: Much is written just now: what takes long waits, unless it
+                would take longer and longer.
 
         Returns:
             Whether a tail was packed; what queries go by is read anew then.

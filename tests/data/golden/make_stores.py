@@ -4,7 +4,8 @@ Runs once, with the simstore whose latest revision it is, before a migration fol
 are kept for good, so that every later simstore must open, upgrade and query what each older one
 wrote. ``store-REVISION.db`` has the scheme ``web``, ``course-REVISION.db`` the scheme ``simtool``;
 the JSON files beside them say what they hold and answer. ``packed-REVISION.db``, from 0009 on,
-holds the fingerprints of :func:`packed_values`, packed.
+holds the fingerprints of :func:`packed_values`, packed. ``web2-REVISION.db`` has the scheme
+``web/2``, disguised pages and a passage index: :func:`describe_web2` says what else is asked of it.
 """
 
 from __future__ import annotations
@@ -52,6 +53,38 @@ PAGES = [
     ("again", "The first text of this key, which the next record replaces."),
     ("again", "The second text of this key, which replaced the one before it."),
 ]
+# Of web/2: pages of every kind of disguise, marks that stay, both scripts of Chinese.
+DISGUISED = [
+    ("hidden",
+     "The har\u200bbour was qui\u2062et at da\u202ewn, and the fi\u3164rst boats came in"
+     "."),
+    ("mixed",
+     "The h\u0430rb\u043eur was quiet at d\u0430wn, \u0430nd the first b\u043e\u0430ts c"
+     "\u0430me in."),
+    ("spaced", "T h e   h a r b o u r   w a s   q u i e t   a t   d a w n ."),
+    ("entities", "Mix fl&#111;ur, w&#x61;ter &amp; salt; let the dough rest for a n&iacute;ght."),
+    ("broken",
+     "Once there was a clock-\nmaker who could not sleep, for ev\u00ad\nery clock struck"
+     "."),
+    ("zalgo",
+     "O\u0309n\u0312c\u0313e\u0346 t\u033ah\u0326e\u034dr\u0309e\u0312 w\u0313a\u0346s"
+     "\u033a a\u0326 c\u034dl\u0309o\u0312c\u0313k\u0346m\u033aa\u0326k\u034de\u0309r"
+     "\u0312."),
+    ("struck",
+     "A\u0336 r\u0336e\u0336c\u0336o\u0336r\u0336d\u0336 that cannot be read is counted "
+     "and kept, and so on."),
+    ("yoruba", "Gbogbo ènìyàn ni a bí ní òmìnira; iyì àti ẹ̀tọ́ kọ̀ọ̀kan sì dọ́gba fún wa."),
+    ("vietnamese",
+     "Tất cả mọi người sinh ra đều được tự do và bình đẳng về nhân phẩm và quyền lợi."),
+    ("greek", "Ἐν ἀρχῇ ἦν ὁ λόγος, καὶ ὁ λόγος ἦν πρὸς τὸν θεόν, καὶ θεὸς ἦν ὁ λόγος ᾧ."),
+    ("traditional", "天地玄黃宇宙洪荒日月盈昃辰宿列張寒來暑往秋收冬藏"),
+    ("thai", "ทะเลสงบเงียบในยามรุ่งอรุณ " * 12),
+]  # fmt: skip
+PAPER = (
+    "What follows is not mine. Once there was a clockm\u0430ker who could not sl\u200beep, for "
+    "every clock struck its own hour. 天地玄黃宇宙洪荒日月盈昃辰宿列張寒來暑往秋收冬藏。"
+    "The harbour was quiet at dawn, and the last boats went out with the tide."
+)
 SAMPLES = [
     ["asked-harbour", "The harbour was quiet at dusk, and the first boats came in with the tide."],
     ["asked-bread", "Mix flour, water and salt; let the dough rest for a night; bake it hot."],
@@ -65,12 +98,15 @@ SAMPLES = [
 ]
 
 
-def main(revision: str) -> None:
-    """Write the stores and what they hold."""
+def main(revision: str, only: str = "") -> None:
+    """Write the stores and what they hold; or ``only`` that of ``web2``."""
     if revision != migrate.HEAD:
         raise SystemExit(f"this simstore writes revision {migrate.HEAD}, not {revision}")
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
+        _write_web2(revision)
+        if only == "web2":
+            return
         _write_sources(Path())
         course = SchemeChoice("simtool", features=40, bits=16)
         for name, choice, source in (
@@ -92,6 +128,18 @@ def main(revision: str) -> None:
             store.maintenance.pack()
         _set_times(path)
         (HERE / path.name).write_bytes(path.read_bytes())
+
+
+def _write_web2(revision: str) -> None:
+    path = Path(f"web2-{revision}.db")
+    with Store.create(path, scheme=SchemeChoice("web/2")) as store:
+        store.add_many([*PAGES, *DISGUISED])
+        store.passages.build(fingerprints=True)
+        described = describe_web2(store)
+    _set_times(path)
+    (HERE / path.name).write_bytes(path.read_bytes())
+    text = json.dumps(described, ensure_ascii=False, indent=1)
+    (HERE / f"{path.stem}.json").write_text(text + "\n", "utf-8")
 
 
 def packed_values() -> list[int]:
@@ -123,6 +171,31 @@ def describe(store: Store) -> dict[str, object]:
         "answers": [
             [one.key, one.fingerprint, [[match.distance, match.key] for match in one.matches]]
             for one in found
+        ],
+    }  # fmt: skip
+
+
+def describe_web2(store: Store) -> dict[str, object]:
+    """Return what a store of ``web/2`` holds and answers, and what it finds in a paper."""
+    asked = [*SAMPLES, *([key, text] for key, text in DISGUISED)]
+    found = store.query_many([(key, text) for key, text in asked], QueryOptions(radius=RADIUS))
+    paper = store.check(PAPER)
+    return {
+        **describe(store),
+        "disguised": [
+            [one.key, one.fingerprint,
+             [[match.distance, match.key, round(match.resemblance or 0, 4)]
+              for match in one.matches]]
+            for one in found
+        ],
+        "flags": list(paper.flags),
+        "passages": [
+            [one.start, one.end, one.kind, round(one.similarity, 4), list(one.flags)]
+            for one in paper.passages
+        ],
+        "copies": [
+            [one.start, one.end, one.source_key, one.source_start, one.source_end]
+            for one in paper.copies
         ],
     }  # fmt: skip
 
@@ -166,4 +239,4 @@ def _set_times(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -127,6 +127,22 @@ def test_reindex_changes_the_scheme_and_keeps_documents(shell: Shell) -> None:
     assert_sound(shell.folder / "simstore.db")
 
 
+def test_reindex_tells_that_the_passage_index_is_of_an_older_form(empty: Shell) -> None:
+    empty("init", "--scheme", "web/1", "--db", "old.db")
+    empty("ingest", "--db", "old.db", "--as", "text", "-", given=b"One plain sentence of a text.")
+    empty("passages", "build", "--db", "old.db")
+    assert "passage" not in empty("reindex", "--db", "old.db").errors
+    moved = empty("reindex", "--db", "old.db", "--scheme", "web")
+    assert moved.text == "scheme web/2 stands\n"
+    assert "`simstore passages drop` and `simstore passages build`" in moved.errors
+    status = ("passages", "status", "--db", "old.db", "--format", "json")
+    assert json.loads(empty(*status).text)["older_form"] is True
+    empty("passages", "drop", "--db", "old.db")
+    empty("passages", "build", "--db", "old.db")
+    assert json.loads(empty(*status).text)["older_form"] is False
+    assert "passage" not in empty("reindex", "--db", "old.db").errors
+
+
 def test_reindex_has_nothing_to_resume_or_abort(shell: Shell) -> None:
     for option in ("--resume", "--abort"):
         assert len(shell("reindex", option, code=4).error_lines) == 1

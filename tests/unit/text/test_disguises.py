@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import random
+import unicodedata
+from typing import Literal
+
 import numpy as np
 import pytest
 
@@ -97,12 +101,59 @@ def test_entities_and_broken_words_are_made_whole(text: str, folded: str) -> Non
         ("z\u0301\u0302\u0303\u0304a\u0300\u0301\u0302\u0303lgo", "zalgo"),
         ("s\u0336t\u0336r\u0336u\u0336c\u0336k", "struck"),
         ("t\u0309o\u0312w\u0313n", "town"),
+        # Letters that were given with a mark keep it, the plain words among marked ones lose none.
+        ("\u00e9\u0301t\u0346\u00e9 o\u0313n\u033a m\u0305 w\u0326r\u034de\u0344", "été on m wre"),
+        ("a\u0301 t\u0309o\u0312w\u0313n o\u0313f\u033a e\u0301", "a town of e"),
         ("Việt Nam, Cafe\u0301, ᾄδω, naïve", "Việt Nam, Cafe\u0301, ᾄδω, naïve"),
         ("हिन्दी עִבְרִית العَرَبِيَّة ภาษาที่", "हिन्दी עִבְרִית العَرَبِيَّة ภาษาที่"),
     ],
 )
 def test_marks_beyond_those_of_an_orthography_are_dropped(text: str, folded: str) -> None:
     assert fold_disguises(text).text == folded
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Tất cả mọi người sinh ra đều được tự do và bình đẳng về nhân phẩm và quyền lợi.",
+        "Ἐν ἀρχῇ ἦν ὁ λόγος, καὶ ὁ λόγος ἦν πρὸς τὸν θεόν, ᾧ ᾄδω ῥήτωρ ΐ ῧ.",
+        "بِسْمِ اللَّهِ الرَّحْمَٰنِ الرَّحِيمِ",
+        "בְּרֵאשִׁית בָּרָא אֱלֹהִים אֵת הַשָּׁמַיִם",
+        "सभी मनुष्यों को गौरव और अधिकारों के मामले में जन्मजात स्वतन्त्रता प्राप्त है।",
+        "มนุษย์ทั้งหลายเกิดมามีอิสระและเสมอภาคกันในเกียรติศักดิ์และสิทธิ",
+        "Gbogbo ènìyàn ni a bí ní òmìnira; iyì àti ẹ̀tọ́ kọ̀ọ̀kan sì dọ́gba. Ọ̀rọ̀ ẹ̀kọ́.",
+        "dharmakṣetre kurukṣetre samavetā yuyutsavaḥ r̥ṣi l̥ kr̥ṣṇa m̐",
+        "Все лю́ди рожда́ются свобо́дными и ра́вными в своём досто́инстве и права́х.",
+        "Príliš žluťoučký kůň úpěl ďábelské ódy; zażółć gęślą jaźń; ė̃jo, vìsas, trę̃šti.",
+        "Kò sí ẹni tí wọ́n gbọ́dọ̀ mú ní ẹrú; sùgbọ́n gbogbo wọn ni ó gbọ́dọ̀.",
+    ],
+    ids=["vi", "grc", "ar", "he", "hi", "th", "yo", "sa", "ru", "cs-pl-lt", "yo-2"],
+)
+@pytest.mark.parametrize("form", ["NFC", "NFD"])
+def test_marks_of_orthographies_stay(text: str, form: Literal["NFC", "NFD"]) -> None:
+    given = unicodedata.normalize(form, text)
+    assert fold_disguises(given).text == given
+    assert not counts(given)
+
+
+@pytest.mark.parametrize("language", ["en", "vi", "fr", "ru", "el"])
+def test_text_with_some_marks_on_each_letter_folds_to_what_it_was(language: str) -> None:
+    text = {
+        "en": "All human beings are born free and equal in dignity and rights; I am a man.",
+        "vi": "Tất cả mọi người sinh ra đều được tự do và bình đẳng về nhân phẩm.",
+        "fr": "Tous les êtres humains naissent libres et égaux à la naissance, l'été où il a plu.",
+        "ru": "Все люди рождаются свободными и равными в своём достоинстве и правах, и я.",
+        "el": "Όλοι οι άνθρωποι γεννιούνται ελεύθεροι και ίσοι στην αξιοπρέπεια.",
+    }[language]
+    draw = random.Random(language)
+    marks = [chr(point) for point in range(0x300, 0x370) if point != 0x34F]
+    for _ in range(20):
+        disguised = "".join(
+            c + "".join(draw.choices(marks, k=draw.randint(1, 3))) if c.isalpha() else c
+            for c in text
+        )
+        assert fold_disguises(disguised).text == text
+        assert "stacked marks" in fold_disguises(disguised).counts.flags()
 
 
 @pytest.mark.parametrize(
@@ -166,9 +217,18 @@ def test_of_many_texts_those_with_something_to_fold_are_found() -> None:
         "more – words",
         "x y",
         "",
+        "many plain words, " * 100 + "l, e t   t e r",
+        "- - - - - -   | | | | |",
+        "Signed-\nOff, and so-\n called",
     ]
     found = texts_to_fold(*joined([text.encode() for text in texts]))
-    assert found.tolist() == [1, 3, 4]
+    assert found.tolist() == [1, 3, 4, 8, 10]
+
+
+def test_letters_far_from_single_characters_are_not_joined_for_their_sake() -> None:
+    apart = "a,  b,  c,  d,  e,\n"
+    assert fold_disguises(apart).text == fold_disguises(f"{apart} and x y ").text[: len(apart)]
+    assert fold_disguises("a b c d e   f").counts.spaced_letters > 0
 
 
 @pytest.mark.parametrize(

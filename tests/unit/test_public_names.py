@@ -1,0 +1,97 @@
+"""Every type that callers pass or get is a name of ``simstore``."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+from collections.abc import Iterator
+from dataclasses import is_dataclass
+from typing import Any, is_typeddict
+
+import pytest
+
+import simstore
+from simstore import Client, Store
+from tests.unit.test_help import NAMESPACES, functions_of
+
+# Of the standard library, and of packages whose values are taken or made.
+OF_OTHERS = {
+    "Any", "Callable", "Iterable", "Iterator", "Literal", "Mapping", "Never", "Self", "Sequence",
+    "Unpack", "Path", "PathLike", "TracebackType", "datetime", "timedelta", "date", "os",
+    "AbstractContextManager", "DataFrame", "pandas", "NDArray", "np", "bool_", "int64", "uint64",
+    "builtins", "KW_ONLY",
+}  # fmt: skip
+# Placeholders for the type of what a list or an iterator holds.
+VARIABLES = {"T", "T_co", "Run"}
+# Choices of words: each is a `Literal` of the options of normalization.
+CHOICES = {"Accents", "Case", "Disguises", "Han", "Width"}
+# Classes of namespaces: what a caller holds is a `ClustersProtocol`.
+SPACES = {f"{prefix}{name.capitalize()}" for name in NAMESPACES for prefix in ("", "Remote")}
+
+PROTOCOLS = [getattr(simstore, f"{name.capitalize()}Protocol") for name in NAMESPACES]
+CALLED = [Store, Client, simstore.StoreProtocol, *PROTOCOLS, simstore.FingerprintReader]
+CALLED += [getattr(Store, name) for name in NAMESPACES]
+HELD = [
+    found
+    for found in (getattr(simstore, name) for name in simstore.__all__)
+    if is_dataclass(found) or is_typeddict(found)
+]
+
+
+def names_of(annotation: Any) -> Iterator[str]:
+    """Yield the names in an annotation; what a ``Literal`` holds is no name."""
+    tree = ast.parse(annotation if isinstance(annotation, str) else annotation.__forward_arg__)
+    literal = [
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript) and getattr(node.value, "id", "") == "Literal"
+        for inner in ast.walk(node.slice)
+    ]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node not in literal:
+            yield from names_of(node.value)
+        elif isinstance(node, ast.Name):
+            yield node.id
+        elif isinstance(node, ast.Attribute):
+            yield node.attr
+
+
+def unknown_in(annotations: dict[str, Any]) -> set[str]:
+    known = {*simstore.__all__, *dir(builtins), *OF_OTHERS, *VARIABLES, *CHOICES, *SPACES}
+    return {
+        name
+        for annotation in annotations.values()
+        if isinstance(annotation, str) or hasattr(annotation, "__forward_arg__")
+        for name in names_of(annotation)
+        if name not in known
+    }
+
+
+@pytest.mark.parametrize("kind", CALLED, ids=lambda kind: kind.__name__)
+def test_what_methods_take_and_return_comes_from_the_package(kind: type) -> None:
+    found = {
+        name: unknown_in(function.__annotations__)
+        for name, function in functions_of(kind)
+        # The store makes namespaces and readers itself.
+        if not name.endswith(".__init__") or kind in (Store, Client)
+    }
+    assert {name: names for name, names in found.items() if names} == {}
+
+
+@pytest.mark.parametrize("kind", HELD, ids=lambda kind: kind.__name__)
+def test_so_do_the_fields_of_options_and_results(kind: type) -> None:
+    assert unknown_in(dict(inspect.get_annotations(kind))) == set()
+
+
+def test_a_name_that_is_in_no_room_is_found_out() -> None:
+    assert unknown_in({"text": "dict[str, Writing | None] | Literal['sketch']"}) == {"Writing"}
+
+
+def test_every_name_is_there_and_listed() -> None:
+    assert dir(simstore) == sorted(simstore.__all__)
+    for name in simstore.__all__:
+        assert getattr(simstore, name) is not None
+    functions = {"compare_texts", "copy_store", "to_frame", "upgrade_store"}
+    small = {name for name in simstore.__all__ if not name[0].isupper()}
+    assert small == functions | {"__version__"}
