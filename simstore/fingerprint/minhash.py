@@ -20,8 +20,8 @@ from simstore.compiled import Kernel
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.packed_terms import PackedTerms
 from simstore.fingerprint.shingle_sets import ShingleSets, distinct, from_rows, runs
-from simstore.text.mixing import GAMMA, MIX_1, MIX_2, mix
 from simstore.text.scanning import Scanned
+from simstore.text.shingles import GAMMA, MIX_1, MIX_2, mix
 
 VALUES = 128
 

@@ -14,7 +14,6 @@ from simstore.model import (
     Results,
     Seen,
     StoredDocument,
-    StoreStatistics,
     Stream,
     with_keywords,
 )
@@ -23,7 +22,7 @@ from simstore.store.opened import Opened
 from simstore.text.decoding import digest_given, encode
 
 if TYPE_CHECKING:
-    from simstore.model import Progress
+    from simstore.model import Progress, StoreStatistics
     from simstore.services.export.export import ExportKeywords, ExportOptions, ExportSummary
 
 
