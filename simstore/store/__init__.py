@@ -67,10 +67,10 @@ class Store(Changes, Queries, Documents):
     Its verbs: ``add``, ``add_many``, ``ingest``, ``query``, ``query_many``,
     ``check``, ``check_many``, ``compare``, ``get``, ``list``, ``remove``,
     ``expire``, ``seen``, ``export``, ``stats``, ``report``, ``close``.
-    ``len(store)``, ``key in store`` and ``for document in store`` work as of a
-    collection. The rest is in namespaces, such as ``store.clusters``,
-    ``store.duplicates`` and ``store.maintenance``; ``help(Store.clusters)``
-    tells of one.
+    ``store[key]``, ``len(store)``, ``key in store`` and
+    ``for document in store`` work as of a collection. The rest is in
+    namespaces, such as ``store.clusters``, ``store.duplicates`` and
+    ``store.maintenance``; ``help(Store.clusters)`` tells of one.
     """
 
     if TYPE_CHECKING:

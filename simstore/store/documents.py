@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from simstore.services.export.export import ExportKeywords, ExportOptions, ExportSummary
 
 
-class Documents(Opened):
+class Documents(Opened, of="Store"):
     """``Store`` methods that get, list, count and export documents."""
 
     def get(self, key: str, *, with_text: bool = True) -> StoredDocument:
@@ -88,6 +88,9 @@ class Documents(Opened):
             after=after,
         )
         return Stream(found, of=StoredDocument)
+
+    def __getitem__(self, key: str) -> StoredDocument:
+        return self.get(key)
 
     def __iter__(self) -> Iterator[StoredDocument]:
         return self.list()

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simstore.sources.documents import SamplesGiven
 
 
-class Queries(Opened):
+class Queries(Opened, of="Store"):
     """``Store`` methods that query, check papers and compare texts."""
 
     def query(
