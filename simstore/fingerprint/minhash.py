@@ -1,4 +1,4 @@
-"""MinHash: sketches of shingle sets, to estimate resemblance and to find candidates by bands.
+"""MinHash: sketches of shingle sets, to estimate Jaccard similarity, and candidates by bands.
 
 References:
     Broder: On the resemblance and containment of documents, SEQUENCES 1997, section 3. Li, König:

@@ -1,4 +1,4 @@
-"""The table of kept clusters and their names: create, move, end and list."""
+"""The table of clusters and their names: create, move, end and list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tables of a store's settings, schemes and generations."""
+"""Tables of settings, fingerprint recipes (schemes) and full sets of fingerprints (generations)."""
 
 from __future__ import annotations
 

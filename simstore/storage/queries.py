@@ -1,4 +1,4 @@
-"""Records of query runs: the queries and their matches, kept for reports."""
+"""Records of query runs: the queries and their matches, for reports."""
 
 from __future__ import annotations
 

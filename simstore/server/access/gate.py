@@ -140,11 +140,6 @@ class Gate:
         _refuse_foreign(request, must_tell=False)
         return Principal("open", "admin")
 
-    async def token_of_page(self, request: Request) -> Token | None:
-        """Return the token that a browser has signed in with, while it is valid."""
-        await self._freshen()
-        return self._signed_in(request)
-
     async def sign_in(self, request: Request, response: Response, secret: str) -> Token:
         """Begin a session of the page, and put its cookie on a response.
 

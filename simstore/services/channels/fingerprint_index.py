@@ -1,4 +1,4 @@
-"""Look up fingerprints within a radius in one generation, for one query or many at once.
+"""Look up stored fingerprints within a radius, for one query or many at once.
 
 Whatever engine finds candidates (postings in pages or in the tail, sorted tables, a scan), the
 answer is the same: those whose distance is at most the radius, each once.

@@ -1,4 +1,4 @@
-"""Build the kept clusters of a store from scratch; later changes only update them."""
+"""Build the clusters that the database stores from scratch; later changes only update them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read the clusters that a store keeps."""
+"""Read the clusters that the database stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bring kept clusters up to date, one batch of changed texts at a time."""
+"""Bring the stored clusters up to date, one batch of changed texts at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Create, update and drop the clusters that a store keeps."""
+"""Create, update and drop the clusters that the database stores."""
 
 from __future__ import annotations
 

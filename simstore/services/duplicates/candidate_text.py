@@ -1,4 +1,4 @@
-"""A text whose verified edges are sought, with its digest, fingerprint and sketch."""
+"""A text that is compared with stored documents, with its digest, fingerprint and sketch."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Generations of fingerprints: rebuild them, and measure the drift of the vocabulary."""
+"""Rebuild all fingerprints after word counts have changed, and measure how far they have."""

@@ -1,4 +1,4 @@
-"""Measure how far the vocabulary has drifted from the standing generation."""
+"""Measure how far word counts have drifted since the fingerprints in use were made."""
 
 from __future__ import annotations
 

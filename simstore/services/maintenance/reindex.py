@@ -1,4 +1,4 @@
-"""Reindex a store: rebuild fingerprints, sketches and vocabulary from the kept texts.
+"""Reindex a store: rebuild fingerprints, sketches and vocabulary from the stored texts.
 
 The new scheme is built beside the standing one in batches; queries go on with the old one, new
 documents are refused until the switch, which is one transaction. A killed reindex is gone on with

@@ -1,4 +1,4 @@
-"""In-memory caches of the sketches and bands of a channel, kept between queries."""
+"""In-memory caches of the sketches and bands of a channel, reused between queries."""
 
 from __future__ import annotations
 

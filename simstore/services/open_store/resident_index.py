@@ -1,4 +1,4 @@
-"""The resident index: all fingerprints of a generation in memory, extended as the store grows.
+"""The resident index: all fingerprints of a store in memory, extended as the store grows.
 
 The fingerprints that were read at once are sorted by each segment; those that came since are kept
 beside them. Nothing is taken out: what has gone has no document any more, and is found in vain.

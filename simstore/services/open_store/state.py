@@ -1,4 +1,4 @@
-"""The state of a store: its settings, scheme, generation and channels."""
+"""The state of a store at one moment: its settings, fingerprint recipe and indexes."""
 
 from __future__ import annotations
 

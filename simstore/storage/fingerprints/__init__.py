@@ -1,1 +1,1 @@
-"""Stored fingerprints of each generation: the tail table, segment pages and look-ups."""
+"""Stored fingerprints: new ones as rows (the tail), packed ones in pages; look-ups in both."""

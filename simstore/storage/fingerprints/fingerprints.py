@@ -1,4 +1,4 @@
-"""Add, remove, link and check the stored fingerprints of a generation."""
+"""Add and remove stored fingerprints, link documents to them, and check them."""
 
 from __future__ import annotations
 

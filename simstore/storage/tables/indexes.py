@@ -1,4 +1,4 @@
-"""Table definitions of schemes, generations and the indexes derived from documents.
+"""Table definitions of fingerprint recipes and of the indexes made from documents.
 
 Vocabulary, fingerprints, sketches, the passage index, and stored clusters. A cluster is a star: a
 canonical text and the texts with an edge to it; documents of one text are one node.
