@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from simstore.model.compare import (
         ComparedText,
         Comparison,
+        FoldedPlace,
         Measurement,
     )
     from simstore.model.documents import (
@@ -153,6 +154,7 @@ __all__ = [
     "ExpireSummary",
     "ExportedDocument",
     "Finding",
+    "FoldedPlace",
     "Idempotency",
     "Ignored",
     "ImportSummary",
