@@ -283,6 +283,7 @@ def changed_words(one: str, other: str) -> int:
     return sum(a != b for a, b in zip(one.split(" "), other.split(" "), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_the_sender_counts_what_the_server_did(part: Any, tmp_path: Path) -> None:
     load = part("service_load")
