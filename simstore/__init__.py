@@ -187,6 +187,16 @@ _MODULES = {
     "upgrade_store": "store",
 }
 
+# What other packages call the ways to begin.
+_OTHER_NAMES = {
+    "Store(path)": {"open", "connect", "load", "Database", "Index", "Corpus"},
+    "Store(path).query(text)": {"query", "search", "find"},
+    "compare_texts(first, second)": {"compare", "similarity", "distance", "jaccard"},
+    "Store(':memory:').add_many(enumerate(texts), on_duplicate='skip')": {
+        "dedup", "dedupe", "deduplicate", "drop_duplicates",
+    },
+}  # fmt: skip
+
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for."""
@@ -198,7 +208,9 @@ def __getattr__(name: str) -> Any:
         module = import_module(f"simstore.{room}")
         if name in _types_of(module):
             return getattr(module, name)
-    raise AttributeError(f"module 'simstore' has no attribute {name!r}")
+    meant = next((ours for ours, others in _OTHER_NAMES.items() if name in others), None)
+    hint = "" if meant is None else f"; did you mean {meant}?"
+    raise AttributeError(f"module 'simstore' has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

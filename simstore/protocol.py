@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import builtins
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Protocol, Self, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack, overload
 
 if TYPE_CHECKING:
     from simstore.known_filter import KnownFilter
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
         CompactSummary,
         Comparison,
         Document,
-        DocumentFilterKeywords,
-        DocumentKeywords,
         Duplicate,
         ExpireSummary,
         Finding,
@@ -281,10 +279,15 @@ class StoreProtocol(Protocol):
         key: str,
         text: str,
         *,
+        title: str | None = None,
+        collection: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        seen_at: Time | None = None,
+        published_at: Time | None = None,
+        links: Sequence[str] = (),
         on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
-        **said: Unpack[DocumentKeywords],
     ) -> Outcome: ...
     def add_many(
         self,
@@ -319,8 +322,8 @@ class StoreProtocol(Protocol):
         older_than: str | timedelta | None = None,
         *,
         not_seen_since: Time | None = None,
+        collection: str | None = None,
         dry_run: bool = False,
-        **wanted: Unpack[DocumentFilterKeywords],
     ) -> ExpireSummary: ...
     def query(
         self,
@@ -384,9 +387,9 @@ class StoreProtocol(Protocol):
     def list(
         self,
         *,
+        collection: str | None = None,
         limit: int | None = None,
         with_text: bool = True,
-        **wanted: Unpack[DocumentFilterKeywords],
     ) -> Stream[StoredDocument]: ...
     @overload
     def seen(self, key: str) -> Seen | None: ...
@@ -407,6 +410,7 @@ class StoreProtocol(Protocol):
     ) -> ExportSummary: ...
     def close(self) -> None: ...
 
+    def __getitem__(self, key: str) -> StoredDocument: ...
     def __iter__(self) -> Iterator[StoredDocument]: ...
     def __len__(self) -> int: ...
     def __contains__(self, key: object) -> bool: ...

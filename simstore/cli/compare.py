@@ -25,6 +25,7 @@ from simstore.cli.scheme_options import HASHES
 from simstore.cli.source_options import (
     encoding_for,
     encoding_option,
+    tell_folded,
     tell_reading,
 )
 from simstore.cli.tables import print_table
@@ -285,6 +286,7 @@ def _write(comparison: Comparison, output_format: str) -> None:
         for letter, text in (("A", comparison.first), ("B", comparison.second)):
             if text.flags:
                 log.warning("%s hides words: %s", letter, ", ".join(text.flags))
+                tell_folded(text.folded)
         click.echo(file=sys.stdout)
         print_table(report.COLUMNS, report.measure_rows(comparison))
         return

@@ -27,7 +27,7 @@ from simstore.cli.results import (
     print_summary,
     write_blocks,
 )
-from simstore.cli.source_options import tell_reading
+from simstore.cli.source_options import tell_folded, tell_reading
 from simstore.errors import printable
 from simstore.reports.lines import to_json
 from simstore.text.decoding import encode
@@ -117,7 +117,10 @@ def show(key: str, with_text: bool, original: str, output_format: str) -> None:
             raise click.ClickException("this store keeps no texts (it was made with --no-text)")
         tell_reading(document.key, document.metadata)
         if document.flags:
+            from simstore.text.folded_places import folded_places
+
             log.warning("this text hides words: %s", ", ".join(document.flags))
+            tell_folded(folded_places(document.text))
         write_blocks([encode(document.text)])
     elif story is not None:
         _show(document, story, output_format)

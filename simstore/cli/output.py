@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from simstore import outputs
 from simstore.cli.messages import log, logs_json, shows_bars
 from simstore.cli.options import store_place
 from simstore.cli.remote import server_url
@@ -137,6 +136,8 @@ def check_output(path: str, *, replace: bool) -> None:
         NotAFile: There is a folder, a disk or a socket.
         OutputExists: There is a file already, and it is not to be replaced.
     """
+    from simstore import outputs
+
     if not outputs.is_standard_output(path):
         refuse_store(Path(path))
     outputs.check_output(path, replace=replace)
@@ -146,6 +147,8 @@ def refuse_store(output: Path) -> None:
     """Refuse to write over the store or one of its journals."""
     if server_url() is not None or "://" in store_place():
         return
+    from simstore import outputs
+
     for suffix in ("", "-wal", "-shm"):
         part = Path(store_place() + suffix)
         # A journal may not be there now, and come while the output is written.
@@ -181,10 +184,19 @@ def drop_output() -> None:
     os.close(nowhere)
 
 
-def fail(message: str, exit_code: int) -> NoReturn:
-    """Show an error in one line, as click does or as JSON where that is wanted, and exit."""
+def fail(message: str, exit_code: int, *, page: str | None = None) -> NoReturn:
+    """Show an error in one line, as click does or as JSON where that is wanted, and exit.
+
+    Args:
+        message: What is said.
+        exit_code: How the process ends.
+        page: The place in the documentation that explains it, shown with ``-v``.
+    """
     if logs_json():
-        log.error(message, extra={"facts": {"exit_code": exit_code}})
+        facts = {"exit_code": exit_code} | ({} if page is None else {"page": page})
+        log.error(message, extra={"facts": facts})
     else:
         click.echo(f"Error: {message}", file=sys.stderr)
+        if page is not None:
+            log.debug("see %s", page)
     raise SystemExit(exit_code)

@@ -14,13 +14,15 @@ from simstore.errors import NotFound, SourceNotFound, printable
 
 if TYPE_CHECKING:
     from simstore.client import Client
-    from simstore.model import Decoding, Ignored, Rejection
+    from simstore.model import Decoding, FoldedPlace, Ignored, Rejection
     from simstore.sources.reader import ReadOptions
     from simstore.store import Store
 
 PASSED_OVER = "%s: passed over, %s"
 DECODED = "%s: %s"
 _SHOWN = 10
+# Of the places where words are hidden, and of their characters.
+_MOST_PLACES, _LONGEST_PLACE = 5, 60
 # Names of files are seldom in other scripts; what stands there is rather a text.
 _LAST_LATIN = 0x24F
 
@@ -45,6 +47,20 @@ def hint_at_text(names: Sequence[str], command: str) -> Iterator[None]:
 
 def _looks_like_text(name: str) -> bool:
     return " " in name.strip() or "\n" in name or any(ord(letter) > _LAST_LATIN for letter in name)
+
+
+def tell_folded(places: Sequence[FoldedPlace]) -> None:
+    """Tell on standard error the first places of a text that are compared otherwise."""
+    for place in places[:_MOST_PLACES]:
+        log.warning(
+            "  characters %s to %s: %s is compared as %s",
+            f"{place.start:,}",
+            f"{place.end:,}",
+            ascii(place.given[:_LONGEST_PLACE]),
+            printable(place.compared[:_LONGEST_PLACE]),
+        )
+    if len(places) > _MOST_PLACES:
+        log.warning("  and elsewhere")
 
 
 def tell_reading(key: str, metadata: Mapping[str, Any]) -> None:

@@ -39,7 +39,7 @@ class _Removed:
     unflagged: tuple[str, ...] = ()
 
 
-class DocumentRequests(IngestRequests):
+class DocumentRequests(IngestRequests, of="Client"):
     """``Client`` methods that get, list, count and remove documents."""
 
     def get(self, key: str, *, with_text: bool = True) -> StoredDocument:
@@ -109,6 +109,9 @@ class DocumentRequests(IngestRequests):
         parameters = {**chosen, "with_text": flag(with_text)}
         pages = self._pages("/v1/documents", "documents", parameters, page=page, limit=limit)
         return Stream((self._as(StoredDocument, one) for one in pages), of=StoredDocument)
+
+    def __getitem__(self, key: str) -> StoredDocument:
+        return self.get(key)
 
     def __iter__(self) -> Iterator[StoredDocument]:
         return self.list()

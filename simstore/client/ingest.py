@@ -34,7 +34,7 @@ _MOST_DUPLICATES = 1_000
 _MOST_REJECTS = 10_000
 
 
-class IngestRequests(Connection):
+class IngestRequests(Connection, of="Client"):
     """``Client`` methods that add documents and ingest files."""
 
     def add(

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 _MOST_SAMPLES = 256
 
 
-class QueryRequests(IngestRequests):
+class QueryRequests(IngestRequests, of="Client"):
     """``Client`` methods that query, check and compare texts."""
 
     def query(

@@ -1,4 +1,4 @@
-"""MinHash: sketches of shingle sets, to estimate resemblance and to find candidates by bands.
+"""MinHash: sketches of shingle sets, to estimate Jaccard similarity, and candidates by bands.
 
 References:
     Broder: On the resemblance and containment of documents, SEQUENCES 1997, section 3. Li, König:
@@ -20,8 +20,8 @@ from simstore.compiled import Kernel
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.packed_terms import PackedTerms
 from simstore.fingerprint.shingle_sets import ShingleSets, distinct, from_rows, runs
-from simstore.text.mixing import GAMMA, MIX_1, MIX_2, mix
 from simstore.text.scanning import Scanned
+from simstore.text.shingles import GAMMA, MIX_1, MIX_2, mix
 
 VALUES = 128
 

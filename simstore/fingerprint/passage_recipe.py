@@ -27,9 +27,9 @@ from simstore.fingerprint.sentence_terms import chosen_terms
 from simstore.fingerprint.shingle_sets import runs
 from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, HASH_BITS, Winnowing, anchors
 from simstore.text.located import LocatedUnits, located_units
-from simstore.text.mixing import GAMMA, mix
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.passages import DEFAULT_WINDOW, sentences, windows
+from simstore.text.shingles import GAMMA, mix
 
 RADIUS = 3
 SEGMENTS = 4

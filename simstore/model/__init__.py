@@ -7,105 +7,116 @@ Times are seconds since 1970-01-01 UTC.
 
 from __future__ import annotations
 
-from simstore.model.access import SCOPES, Scope, Token
-from simstore.model.check import (
-    CheckedPaper,
-    CheckedPassage,
-    CheckKeywords,
-    CheckOptions,
-    Copy,
-    CopyEvidence,
-    ExcludedAs,
-    PassageKind,
-    SourceShare,
-    Totals,
-)
-from simstore.model.clusters import (
-    Cluster,
-    Clustering,
-    ClusterMember,
-    ClusterMerge,
-    ClusterPlace,
-    ClustersStatus,
-    ImportSummary,
-    LeastShares,
-    StoredCluster,
-)
-from simstore.model.compare import (
-    ComparedText,
-    Comparison,
-    Measurement,
-)
-from simstore.model.documents import (
-    FILTERS,
-    FIRST_SEEN_BASES,
-    LABELS,
-    Decoding,
-    Document,
-    DocumentFilter,
-    DocumentFilterKeywords,
-    DocumentKeywords,
-    DocumentLabels,
-    ExclusionReason,
-    ExportedDocument,
-    Relative,
-    Seen,
-    SeenState,
-    StoredDocument,
-    Story,
-    Time,
-    Version,
-)
-from simstore.model.figures import StoreFigures, TimeSlot, VocabularySlice
-from simstore.model.ingest import (
-    KEPT_OR_REMOVED,
-    Duplicate,
-    DuplicateState,
-    ExpireSummary,
-    Ignored,
-    IngestProgress,
-    IngestSummary,
-    OnDuplicate,
-    Outcome,
-    Policy,
-    RefreshSummary,
-    Rejection,
-    SourceState,
-    SqlRows,
-    StoredRejection,
-)
-from simstore.model.keywords import check_names, with_keywords
-from simstore.model.maintenance import (
-    CompactSummary,
-    CopySummary,
-    Finding,
-    PassageStatus,
-    Progress,
-    SchemeFacts,
-    StoreStatistics,
-    StoreVitals,
-    UpgradeSummary,
-    VocabularyStatus,
-    VocabularyTerm,
-)
-from simstore.model.query import (
-    Match,
-    PlanName,
-    QueryKeywords,
-    QueryOptions,
-    QueryRun,
-    SampleExplanation,
-    SampleResult,
-)
-from simstore.model.results import Results, Shown, Stream
-from simstore.model.runs import IngestRun, RecordedQuery
-from simstore.model.writer import (
-    DocumentOutcome,
-    Idempotency,
-    RemoveRequest,
-    WriteReply,
-    WriteRequest,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simstore.model.access import SCOPES, Scope, Token
+    from simstore.model.check import (
+        CheckedPaper,
+        CheckedPassage,
+        CheckKeywords,
+        CheckOptions,
+        Copy,
+        CopyEvidence,
+        ExcludedAs,
+        PassageKind,
+        SourceShare,
+        Totals,
+    )
+    from simstore.model.clusters import (
+        Cluster,
+        Clustering,
+        ClusterMember,
+        ClusterMerge,
+        ClusterPlace,
+        ClustersStatus,
+        ImportSummary,
+        LeastShares,
+        StoredCluster,
+    )
+    from simstore.model.compare import (
+        ComparedText,
+        Comparison,
+        FoldedPlace,
+        Measurement,
+    )
+    from simstore.model.documents import (
+        FILTERS,
+        FIRST_SEEN_BASES,
+        LABELS,
+        Decoding,
+        Document,
+        DocumentFilter,
+        DocumentFilterKeywords,
+        DocumentKeywords,
+        DocumentLabels,
+        ExclusionReason,
+        ExportedDocument,
+        Relative,
+        Seen,
+        SeenState,
+        StoredDocument,
+        Story,
+        Time,
+        Version,
+    )
+    from simstore.model.figures import StoreFigures, TimeSlot, VocabularySlice
+    from simstore.model.ingest import (
+        KEPT_OR_REMOVED,
+        Duplicate,
+        DuplicateState,
+        ExpireSummary,
+        Ignored,
+        IngestProgress,
+        IngestSummary,
+        OnDuplicate,
+        Outcome,
+        Policy,
+        RefreshSummary,
+        Rejection,
+        SourceState,
+        SqlRows,
+        StoredRejection,
+    )
+    from simstore.model.keywords import check_names, with_keywords
+    from simstore.model.maintenance import (
+        CompactSummary,
+        CopySummary,
+        Finding,
+        PassageStatus,
+        Progress,
+        SchemeFacts,
+        StoreStatistics,
+        StoreVitals,
+        UpgradeSummary,
+        VocabularyStatus,
+        VocabularyTerm,
+    )
+    from simstore.model.query import (
+        Match,
+        PlanName,
+        QueryKeywords,
+        QueryOptions,
+        QueryRun,
+        SampleExplanation,
+        SampleResult,
+    )
+    from simstore.model.results import Results, Shown, Stream
+    from simstore.model.runs import IngestRun, RecordedQuery
+    from simstore.model.writer import (
+        DocumentOutcome,
+        Idempotency,
+        RemoveRequest,
+        WriteReply,
+        WriteRequest,
+    )
+
+# In the order in which they are looked through: what every program needs comes first.
+_MODULES = (
+    "documents", "results", "keywords", "ingest", "query", "maintenance", "clusters", "runs",
+    "writer", "check", "compare", "figures", "access",
+)  # fmt: skip
 
 __all__ = [
     "FILTERS",
@@ -143,6 +154,7 @@ __all__ = [
     "ExpireSummary",
     "ExportedDocument",
     "Finding",
+    "FoldedPlace",
     "Idempotency",
     "Ignored",
     "ImportSummary",
@@ -200,3 +212,14 @@ __all__ = [
     "check_names",
     "with_keywords",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import what is asked for (PEP 562)."""
+    if name in __all__:
+        for module in _MODULES:
+            found = vars(import_module(f"{__name__}.{module}"))
+            if name in found:
+                globals()[name] = found[name]
+                return found[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

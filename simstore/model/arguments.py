@@ -11,14 +11,17 @@ import builtins
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
+from datetime import date
 from functools import cache, wraps
 from inspect import Parameter, signature
 from operator import index
+from os import PathLike
 from types import FunctionType, NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, Union, Unpack, get_args, get_origin
 
 from simstore.errors import InvalidParameter
 from simstore.errors.printing import printable
+from simstore.model.keywords import check_names, no_attribute
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PACKAGE = __name__.partition(".")[0]
@@ -33,15 +36,27 @@ class _OtherType(Exception):
 class CheckedArguments:
     """A class whose public methods check their arguments by their annotations."""
 
-    def __init_subclass__(cls, **keywords: Any) -> None:
+    def __init_subclass__(cls, of: str | None = None, **keywords: Any) -> None:
+        # `of` is the class whose methods these are, as errors and `help` call it.
         super().__init_subclass__(**keywords)
         for name, member in list(vars(cls).items()):
             if name.startswith("_") and name != "__init__":
                 continue
+            if of is not None and isinstance(member, FunctionType):
+                member.__qualname__ = f"{of}.{name}"
             if isinstance(member, classmethod):
                 setattr(cls, name, classmethod(checked(member.__func__)))
             elif isinstance(member, FunctionType):
                 setattr(cls, name, checked(member))
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Raise AttributeError, with the name that is most likely meant."""
+            if name.startswith("_"):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            known = [one for one in dir(type(self)) if not one.startswith("_")]
+            raise AttributeError(no_attribute(type(self).__name__, name, known))
 
 
 class Methods(CheckedArguments):
@@ -62,7 +77,9 @@ def checked(function: F) -> F:
 
     @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
-        names, converters = _converters_of(function)
+        names, known, converters = _converters_of(function)
+        if known is not None and not known.issuperset(keywords):
+            check_names(function.__qualname__, known - {"self", "cls"}, keywords)
         if args:
             given = list(args)
             # What is behind the last name has no place of its own.
@@ -102,7 +119,23 @@ def _converted(name: str, convert: Converter, value: Any) -> Any:
         shown = shown if len(shown) <= 60 else f"{shown[:57]}..."
         # Of a choice the type need not be told.
         kind = "" if isinstance(value, str) and "one of" in str(error) else _kind_of(value)
-        raise InvalidParameter(f"{name} must be {error}, not {shown}{kind}") from None
+        hint = _remedy_of(name, value)
+        raise InvalidParameter(f"{name} must be {error}, not {shown}{kind}{hint}") from None
+
+
+def _remedy_of(name: str, value: Any) -> str:
+    """Return what to write instead of a value that callers often give."""
+    if name == "text" and isinstance(value, bytes):
+        return "; decode it: value.decode()"
+    if name == "text" and isinstance(value, PathLike):
+        return "; read it: path.read_text(), or give Files(path) to a method for many"
+    if name == "text" and isinstance(value, list | tuple):
+        return "; for many there are add_many(), query_many() and check_many()"
+    if name == "key" and isinstance(value, Mapping | tuple):
+        return "; records and pairs go to add_many()"
+    if name == "older_than" and isinstance(value, date):
+        return "; a time is given as not_seen_since"
+    return ""
 
 
 def _kind_of(value: Any) -> str:
@@ -114,15 +147,25 @@ def _article(word: str) -> str:
 
 
 @cache
-def _converters_of(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[str, Converter]]:
-    """Return the names of the parameters that have a place, and what checks each parameter."""
+def _converters_of(
+    function: Callable[..., Any],
+) -> tuple[tuple[str, ...], set[str] | None, dict[str, Converter]]:
+    """Return what is known of a function's parameters.
+
+    Returns:
+        The names of those that have a place; all names, or None where any keyword is taken; what
+        checks each parameter.
+    """
     names: list[str] = []
+    known: Any = set(signature(function).parameters)
     converters: dict[str, Converter] = {}
     for parameter in signature(function).parameters.values():
         if parameter.kind in (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD):
             names.append(parameter.name)
         elif parameter.kind is Parameter.VAR_KEYWORD:
-            converters |= _converters_of_keywords(parameter.annotation, function.__globals__)
+            kind = _keywords_of(parameter.annotation, function.__globals__)
+            known = None if kind is None else {*known, *kind.__annotations__} - {parameter.name}
+            converters |= {} if kind is None else _converters_of_keywords(kind)
             continue
         elif parameter.kind is not Parameter.KEYWORD_ONLY:
             continue
@@ -131,19 +174,21 @@ def _converters_of(function: Callable[..., Any]) -> tuple[tuple[str, ...], dict[
             convert = converter_of(found)
             if convert is not None:
                 converters[parameter.name] = convert
-    return tuple(names), converters
+    return tuple(names), known, converters
 
 
-def _converters_of_keywords(annotation: Any, scope: Mapping[str, Any]) -> dict[str, Converter]:
-    """Return what checks each keyword of ``**keywords: Unpack[SomeKeywords]``."""
-    kind: Any = next(iter(get_args(_resolved(annotation, scope))), None)
-    module = sys.modules.get(getattr(kind, "__module__", ""))
-    if module is None or not hasattr(kind, "__total__"):
-        return {}
+def _keywords_of(annotation: Any, scope: Mapping[str, Any]) -> Any:
+    """Return the TypedDict of ``**keywords: Unpack[SomeKeywords]``; None of any other keywords."""
+    kind = next(iter(get_args(_resolved(annotation, scope))), None)
+    return kind if hasattr(kind, "__total__") else None
+
+
+def _converters_of_keywords(kind: Any) -> dict[str, Converter]:
+    """Return what checks each keyword of a TypedDict."""
     found = {}
     for name, hint in kind.__annotations__.items():
         # A keyword may be inherited from a class of another module.
-        origin = getattr(hint, "__forward_module__", None) or module.__name__
+        origin = getattr(hint, "__forward_module__", None) or kind.__module__
         scope = vars(sys.modules[origin])
         convert = converter_of(_resolved(getattr(hint, "__forward_arg__", hint), scope))
         if convert is not None:

@@ -8,6 +8,23 @@ from dataclasses import dataclass
 from simstore.model.results import Shown
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldedPlace:
+    """A place of a text that is compared otherwise than it stands there.
+
+    Attributes:
+        start: Its first character.
+        end: The character after its last.
+        given: What stands there.
+        compared: What is compared in its place.
+    """
+
+    start: int
+    end: int
+    given: str
+    compared: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ComparedText(Shown):
     """Statistics of one of two compared texts.
@@ -22,6 +39,7 @@ class ComparedText(Shown):
         distinct_features: Distinct features.
         flags: What in the text hides words from a program, and honest texts
             hardly have.
+        folded: The first 20 places where that was folded.
     """
 
     name: str
@@ -32,6 +50,7 @@ class ComparedText(Shown):
     feature_count: int
     distinct_features: int
     flags: tuple[str, ...] = ()
+    folded: tuple[FoldedPlace, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -1,4 +1,4 @@
-"""What an ingest reads, and the results of ingesting, removing and expiring documents."""
+"""Sources, rejected records and results of an ingest; results of removing and expiring."""
 
 from __future__ import annotations
 

@@ -44,25 +44,67 @@ def check_names(verb: str, known: set[str], keywords: Mapping[str, Any]) -> None
 
 # Names that other packages have for ours, the most likely first.
 _OTHER_NAMES = {
+    "before": ("not_seen_since",),
     "cluster": ("cluster_id",),
     "clusters": ("cluster_count",),
+    "days": ("older_than",),
+    "dedup": ("part", "on_duplicate"),
     "distance": ("radius",),
     "documents": ("document_count",),
     "duplicate_of": ("original",),
     "duplicates": ("identical_texts", "duplicate_count"),
     "force": ("replace",),
     "id": ("cluster_id", "run_id", "document_id", "key"),
+    "jaccard": ("min_resemblance", "resemblance"),
     "k": ("limit", "radius"),
+    "key": ("key_field",),
     "max_distance": ("radius",),
     "members": ("document_count",),
+    "mode": ("read_only",),
     "n": ("limit",),
     "num_perm": (),
     "overwrite": ("replace",),
+    "path": ("place",),
+    "pk": ("key_field",),
+    "readonly": ("read_only",),
     "score": ("resemblance",),
     "similarity": ("min_resemblance", "resemblance"),
     "size": ("member_count", "members"),
+    "text": ("text_field",),
     "threshold": ("min_resemblance",),
+    "top": ("limit",),
     "top_k": ("limit",),
+    "unique": ("part",),
+}
+# Methods of a store and its namespaces, by what other packages call them.
+_SKIP, _COMMITTED = "add_many(..., on_duplicate='skip')", "close(); every method commits by itself"
+_OTHER_METHODS = {
+    meant: names.split()
+    for meant, names in {
+        "query()": "search find lookup near nearest neighbors similar find_similar most_similar",
+        "query_many()": "search_many query_batch batch_query find_many",
+        "add()": "insert upsert put set append index",
+        "add_many()": "insert_all upsert_all insert_many extend update add_all add_documents",
+        "ingest()": "ingest_folder ingest_files add_folder add_files add_file load read",
+        "remove()": "delete discard pop clear delete_many remove_many",
+        "expire()": "purge prune",
+        "list()": "keys values items rows all documents",
+        "list().to_frame()": "to_frame to_pandas to_df to_dataframe to_polars",
+        "to_frame()": "to_pandas to_df to_dataframe to_polars",
+        "len(store)": "count size",
+        "key in store": "exists has contains",
+        "stats()": "statistics info describe summary",
+        "export()": "to_jsonl to_csv to_json to_parquet export_jsonl dump write",
+        _SKIP: "dedup dedupe deduplicate drop_duplicates unique",
+        "clusters.build()": "cluster find_duplicates near_duplicates duplicate_pairs",
+        "store.get(match.key).text": "text document content",
+        "members()": "get",
+        "maintenance.compact()": "vacuum compact optimize",
+        "maintenance.backup()": "backup copy",
+        "maintenance.path": "path filename",
+        "maintenance.scheme()": "scheme",
+        _COMMITTED: "save commit flush persist",
+    }.items()
 }
 
 
@@ -80,3 +122,26 @@ def nearest(name: str, known: Collection[str]) -> str | None:
 
     near = get_close_matches(name, known, 1, 0.75)
     return near[0] if near else None
+
+
+def no_attribute(kind: str, name: str, known: Collection[str]) -> str:
+    """Return the message that an object has no such attribute, and which one is meant.
+
+    >>> no_attribute("Store", "search", ["add", "query"])
+    "Store has no attribute 'search'; did you mean query()? It has add, query"
+    """
+    words = {
+        "len(store)": "add",
+        "key in store": "add",
+        # Of a match.
+        "store.get(match.key).text": "containment_reverse",
+    }
+    for meant, others in _OTHER_METHODS.items():
+        first = words.get(meant) or meant.partition("(")[0].partition(".")[0]
+        if name in others and first in known:
+            break
+    else:
+        near = nearest(name, known)
+        meant = repr(near) if near else ""
+    hint = f"did you mean {meant}? " if meant else ""
+    return f"{kind} has no attribute {name!r}; {hint}It has {', '.join(known)}"

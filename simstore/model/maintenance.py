@@ -88,8 +88,9 @@ class PassageStatus(Shown):
         sentences: Whether terms of sentences are kept, by which edited ones are
             found.
         term_count: The terms.
-        older_form: It compares texts in the form of an older scheme than the store has now, in
-            which disguises count; an index made anew has the newer one.
+        older_form: It compares texts in the form of an older scheme than the
+            store has now, in which disguises count; an index made anew has the
+            newer one.
     """
 
     cut: str

@@ -50,15 +50,10 @@ class Shown:
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 raise AttributeError(name)
-            from simstore.model.keywords import nearest
+            from simstore.model.keywords import no_attribute
 
             known = [one for one in dir(type(self)) if not one.startswith("_")]
-            near = nearest(name, known)
-            meant = f"did you mean {near!r}? " if near else ""
-            kind = type(self).__name__
-            raise AttributeError(
-                f"{kind} has no attribute {name!r}; {meant}It has {', '.join(known)}"
-            )
+            raise AttributeError(no_attribute(type(self).__name__, name, known))
 
     def _repr_html_(self) -> str:
         rows = [(name, brief(value)) for name, value in told_fields(self)]
@@ -104,6 +99,16 @@ class Results(list[T]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how it is made anew."""
         return _made_anew, (list(self), self._of)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            from simstore.model.keywords import no_attribute
+
+            known = ["to_frame", *(one for one in dir(list) if not one.startswith("_"))]
+            raise AttributeError(no_attribute(type(self).__name__, name, known))
 
     def _repr_html_(self) -> str:
         return table_of(self, len(self))

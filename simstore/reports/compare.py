@@ -76,6 +76,9 @@ def render_jsonl(comparison: Comparison) -> Iterator[bytes]:
     sizes = {"a": asdict(comparison.first), "b": asdict(comparison.second)}
     for size in sizes.values():
         del size["name"]
+        for place in size["folded"]:
+            place["given"] = printable(place["given"])
+            place["compared"] = printable(place["compared"])
     yield _line({**names, "algorithm": "texts", "values": sizes})
     for found in comparison.measurements:
         yield _line(

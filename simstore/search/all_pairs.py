@@ -1,4 +1,4 @@
-"""An exact join: all pairs of sets whose resemblance reaches a threshold.
+"""An exact join: all pairs of sets whose Jaccard similarity reaches a threshold.
 
 Two sets of resemblance t or more have a shingle in common even among the rarest few of each (the
 prefix filter), and their sizes differ by no more than the factor t. So rare shingles name the

@@ -1,4 +1,4 @@
-"""Resemblance and containment of two texts, and the rule that verifies an edge between them.
+"""Jaccard similarity (resemblance) and containment of texts, and the rule that accepts a pair.
 
 Both come from the shingle sets of the texts or from their sketches. The rule is decided here and
 nowhere else.
@@ -170,19 +170,6 @@ class EdgeRule:
             resemblance, ratios, fewest_features
         )
 
-    def holds_for(self, resemblance: float, ratio: float, fewest_features: int) -> bool:
-        """Return whether one pair has an edge: :meth:`holds` for a handful."""
-        least = self.min_resemblance
-        return (
-            least is not None
-            and resemblance >= least
-            and self.is_long_enough_for(resemblance, ratio, fewest_features)
-        )
-
-    def is_long_enough_for(self, resemblance: float, ratio: float, fewest_features: int) -> bool:
-        """Return :meth:`is_long_enough` for one pair."""
-        return fewest_features >= self.least_features or resemblance >= ratio
-
 
 @lru_cache(64)
 def fewest_equal_values(resemblance: float, values: int = 128) -> int:
@@ -203,11 +190,6 @@ def fewest_equal_values(resemblance: float, values: int = 128) -> int:
         if below > MISSED_BY_SKETCH:
             return equal
     return values
-
-
-def size_ratio(one: int, other: int) -> float:
-    """Return the smaller size divided by the larger; 0 where both are 0."""
-    return min(one, other) / max(one, other, 1)
 
 
 def size_ratios(

@@ -12,7 +12,7 @@ from typing import Any
 
 from simstore.model import Rejection
 from simstore.sources.documents import TEXT_FIELDS
-from simstore.sources.encoding_detection import not_certain, recognised
+from simstore.sources.encoding_detection import not_certain, recognised, wide_encoding
 from simstore.sources.encodings import (
     UTF8,
     Decoded,
@@ -25,7 +25,6 @@ from simstore.sources.lines import read_line
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.streams import base_name
-from simstore.sources.unmarked_encodings import wide_encoding
 from simstore.sources.unpacking import DamagedStream
 from simstore.text.decoding import UTF8_BOM
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,10 @@ def documents_of(given: DocumentsGiven, read: ReadOptions | None) -> Iterator[Do
         return map(accept, given.items())
     if isinstance(given, Mapping):
         raise InvalidParameter("one document is given where several can be; put it into a list")
+    if isinstance(given, PathLike):
+        raise InvalidParameter(
+            f"{given} is a path: ingest() takes files, and Files(path) stands for their documents"
+        )
     if isinstance(given, str | bytes) or not isinstance(given, Iterable):
         raise InvalidParameter(
             f"{type(given).__name__} holds no documents; give a list of them, or a DataFrame"

@@ -9,7 +9,7 @@ from typing import Any
 
 from simstore.model import Document
 from simstore.sources.documents import TOO_DEEP
-from simstore.sources.encoding_detection import RecordDecoder, not_certain
+from simstore.sources.encoding_detection import RecordDecoder, not_certain, wide_encoding
 from simstore.sources.encodings import (
     UTF8,
     Decoded,
@@ -21,7 +21,6 @@ from simstore.sources.fields import RecordFields
 from simstore.sources.lines import line_records
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import Record
-from simstore.sources.unmarked_encodings import wide_encoding
 
 _MARK = "\ufeff"
 _BLANKS = " \t\r\n\v\f"

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from io import BufferedIOBase, BufferedReader
 
 from simstore.model import Document, Rejection
-from simstore.sources.encoding_detection import RecordDecoder
+from simstore.sources.encoding_detection import RecordDecoder, wide_encoding
 from simstore.sources.encodings import Decoded, as_bytes, decoded_as, line_end_in
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
-from simstore.sources.unmarked_encodings import wide_encoding
 from simstore.sources.unpacking import DamagedStream
 
 _MARK = "\ufeff"

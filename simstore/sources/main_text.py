@@ -247,7 +247,7 @@ class _Reader:
                     self._parts.append("\n")
                 elif tag in _BLOCKS:
                     self._break()
-        elif self._left_out or tag in _NO_TEXT:
+        elif self._left_out or (tag in _NO_TEXT and not _is_listing(node, tag)):
             if not self._left_out and tag == "figure":
                 self._break()
             self._left_out += 1
@@ -279,6 +279,11 @@ class _Reader:
                 self.blocks.append(_Block(text, min(self._linked, len(text)), self._box))
             self._parts.clear()
             self._linked = 0
+
+
+def _is_listing(node: Any, tag: str) -> bool:
+    """Return whether a figure shows code or a table, and no picture."""
+    return tag == "figure" and node.query_selector("pre, table") is not None
 
 
 def _most_around(node: Any, tag: str) -> float:

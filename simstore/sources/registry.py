@@ -14,10 +14,10 @@ from importlib import import_module
 from simstore.errors import InvalidParameter
 from simstore.model import Document, Ignored, Rejection
 from simstore.sources.documents import as_stored
+from simstore.sources.encoding_detection import wide_encoding
 from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
 from simstore.sources.source import Record
 from simstore.sources.streams import STANDARD_INPUT, base_name, sought
-from simstore.sources.unmarked_encodings import wide_encoding
 from simstore.sources.unpacking import DamagedStream, prefixed
 
 ENTRY_POINTS = "simstore.readers"

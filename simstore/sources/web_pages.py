@@ -191,6 +191,10 @@ def read_page(markup: str, extract: Literal["main", "all"], address: str | None)
     return Page(text, title or None, metadata, about.published_at(), about.links())
 
 
+# A main text of fewer characters that is a smaller share of a page's text is none.
+_LEAST_MAIN, _LEAST_SHARE = 200, 0.25
+
+
 def _cut(tree: HTMLTree, extract: Literal["main", "all"], *, is_short: bool) -> tuple[str, str]:
     """Return the text that is taken from a page, and what took it: its name and version."""
     from resiliparse.extract.html2text import extract_plain_text
@@ -209,10 +213,13 @@ def _cut(tree: HTMLTree, extract: Literal["main", "all"], *, is_short: bool) -> 
             comments=False,
             skip_elements=_COUNTERS,
         )
-        if text.strip():
+        whole = extract_plain_text(tree, list_bullets=False, alt_texts=False)
+        # Of a page of short links alone hardly more than its title is left.
+        if text.strip() and (len(text) >= _LEAST_MAIN or len(text) >= _LEAST_SHARE * len(whole)):
             return text, f"resiliparse {_version()}, main text"
-    text = extract_plain_text(tree, list_bullets=False, alt_texts=False)
-    return text, f"resiliparse {_version()}, all text"
+    else:
+        whole = extract_plain_text(tree, list_bullets=False, alt_texts=False)
+    return whole, f"resiliparse {_version()}, all text"
 
 
 @cache

@@ -11,7 +11,6 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, selec
 
 from simstore.model import LABELS, DocumentFilter, DocumentLabels
 from simstore.storage.damage import json_of
-from simstore.storage.history import Times
 from simstore.storage.rows import (
     chunks,
     count_rows,
@@ -38,6 +37,37 @@ COLUMNS = (
     "first_seen_basis", "visits", "version_seen",
 )  # fmt: skip
 _METADATA = COLUMNS.index("metadata")
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """The times at which a document was seen.
+
+    Attributes:
+        first_seen: When it was first seen, by what its basis says.
+        basis: ``ingest``: this store's clock; ``crawl``: the date of a crawl; ``published``: the
+            page's own date.
+        last_seen: When it was last seen.
+        visits: How often it was seen with its present text.
+        version_seen: When it was first seen with its present text.
+    """
+
+    first_seen: int
+    basis: str
+    last_seen: int
+    visits: int
+    version_seen: int
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns of the table ``document`` that hold them."""
+        same = self.version_seen == self.first_seen
+        return {
+            "first_seen": self.first_seen,
+            "first_seen_basis": self.basis,
+            "last_seen": self.last_seen,
+            "visits": self.visits,
+            "version_seen": None if same else self.version_seen,
+        }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

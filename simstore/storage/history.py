@@ -4,46 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from sqlalchemy import Connection, text
 
+from simstore.storage.documents import Times
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
 from simstore.storage.tables import document_link, snapshot
 
 # Earlier versions that are kept of a document; beyond, the oldest go.
 MOST_SNAPSHOTS = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Times:
-    """The times at which a document was seen.
-
-    Attributes:
-        first_seen: When it was first seen, by what its basis says.
-        basis: ``ingest``: this store's clock; ``crawl``: the date of a crawl; ``published``: the
-            page's own date.
-        last_seen: When it was last seen.
-        visits: How often it was seen with its present text.
-        version_seen: When it was first seen with its present text.
-    """
-
-    first_seen: int
-    basis: str
-    last_seen: int
-    visits: int
-    version_seen: int
-
-    def columns(self) -> dict[str, Any]:
-        """Return the columns of the table ``document`` that hold them."""
-        same = self.version_seen == self.first_seen
-        return {
-            "first_seen": self.first_seen,
-            "first_seen_basis": self.basis,
-            "last_seen": self.last_seen,
-            "visits": self.visits,
-            "version_seen": None if same else self.version_seen,
-        }
 
 
 @dataclass(frozen=True, slots=True)

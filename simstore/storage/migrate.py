@@ -10,7 +10,6 @@ from pathlib import Path
 import sqlalchemy
 from sqlalchemy import Connection
 
-from simstore import outputs
 from simstore.errors import (
     DiskFull,
     NotAStore,
@@ -124,6 +123,8 @@ def publish(draft: Path, path: Path, source: Path | None = None) -> None:
     Raises:
         StoreExists: There is a file at ``path``; the draft stays.
     """
+    from simstore import outputs
+
     try:
         outputs.publish(draft, path, journals=True, source=source)
     except OutputExists:
@@ -134,6 +135,8 @@ def prepare_new_file(database: Database) -> None:
     """Make an empty SQLite file ours: write-ahead log, application id."""
     if database.path is None:
         return
+    from simstore import outputs
+
     outputs.make_private(database.path)
     with database.autocommit() as connection:
         connection.exec_driver_sql(f"PRAGMA page_size = {PAGE_BYTES}")

@@ -12,7 +12,6 @@ from simstore.errors import InvalidParameter, StoreExists, StoreNotFound
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import ExternalScheme
-from simstore.model import CopySummary, OnDuplicate, Policy, UpgradeSummary
 from simstore.model.channels import DEFAULT_CHANNELS
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import migrate
@@ -26,6 +25,7 @@ from simstore.store.queries import Queries
 MEMORY = (":memory:", "sqlite://", "sqlite:///:memory:")
 
 if TYPE_CHECKING:
+    from simstore.model import CopySummary, OnDuplicate, Policy, UpgradeSummary
     from simstore.services.maintenance.scheme_choice import SchemeChoice
     from simstore.sources.spark_results import DedupedOutput
     from simstore.store.clusters import Clusters
@@ -67,10 +67,10 @@ class Store(Changes, Queries, Documents):
     Its verbs: ``add``, ``add_many``, ``ingest``, ``query``, ``query_many``,
     ``check``, ``check_many``, ``compare``, ``get``, ``list``, ``remove``,
     ``expire``, ``seen``, ``export``, ``stats``, ``report``, ``close``.
-    ``len(store)``, ``key in store`` and ``for document in store`` work as of a
-    collection. The rest is in namespaces, such as ``store.clusters``,
-    ``store.duplicates`` and ``store.maintenance``; ``help(Store.clusters)``
-    tells of one.
+    ``store[key]``, ``len(store)``, ``key in store`` and
+    ``for document in store`` work as of a collection. The rest is in
+    namespaces, such as ``store.clusters``, ``store.duplicates`` and
+    ``store.maintenance``; ``help(Store.clusters)`` tells of one.
     """
 
     if TYPE_CHECKING:
@@ -383,6 +383,8 @@ def upgrade_store(place: str | os.PathLike[str]) -> UpgradeSummary:
     database = Database(place)
     try:
         before, after, backup = maintain.upgrade(database)
+        from simstore.model import UpgradeSummary
+
         return UpgradeSummary(revision_before=before, revision_after=after, backup=backup)
     finally:
         database.close()

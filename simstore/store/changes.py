@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simstore.services.ingest.options import IngestFilesKeywords, IngestOptions, Observer
 
 
-class Changes(Opened):
+class Changes(Opened, of="Store"):
     """``Store`` methods that add, ingest, remove and expire documents."""
 
     def add(
@@ -331,10 +331,11 @@ class Changes(Opened):
         from simstore.services.removal.expire import expire_documents, expiry_time
         from simstore.services.removal.remove import BATCH_DOCUMENTS
 
+        chosen = with_keywords("expire", DocumentFilter, None, wanted)
         return expire_documents(
             self._opened,
             expiry_time(not_seen_since, older_than),
-            wanted=with_keywords("expire", DocumentFilter, None, wanted),
+            wanted=chosen,
             dry_run=dry_run,
             refresh_after=refresh,
             batch_documents=BATCH_DOCUMENTS if batch_documents is None else batch_documents,

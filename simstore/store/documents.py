@@ -14,7 +14,6 @@ from simstore.model import (
     Results,
     Seen,
     StoredDocument,
-    StoreStatistics,
     Stream,
     with_keywords,
 )
@@ -23,11 +22,11 @@ from simstore.store.opened import Opened
 from simstore.text.decoding import digest_given, encode
 
 if TYPE_CHECKING:
-    from simstore.model import Progress
+    from simstore.model import Progress, StoreStatistics
     from simstore.services.export.export import ExportKeywords, ExportOptions, ExportSummary
 
 
-class Documents(Opened):
+class Documents(Opened, of="Store"):
     """``Store`` methods that get, list, count and export documents."""
 
     def get(self, key: str, *, with_text: bool = True) -> StoredDocument:
@@ -89,6 +88,9 @@ class Documents(Opened):
             after=after,
         )
         return Stream(found, of=StoredDocument)
+
+    def __getitem__(self, key: str) -> StoredDocument:
+        return self.get(key)
 
     def __iter__(self) -> Iterator[StoredDocument]:
         return self.list()

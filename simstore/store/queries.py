@@ -7,10 +7,6 @@ from typing import TYPE_CHECKING, Unpack, overload
 
 from simstore.errors import RunNotFound, check_numbers
 from simstore.model import (
-    CheckedPaper,
-    CheckKeywords,
-    CheckOptions,
-    Comparison,
     Document,
     Ignored,
     Match,
@@ -30,12 +26,12 @@ from simstore.storage import queries
 from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
-    from simstore.model import Progress
+    from simstore.model import CheckedPaper, CheckKeywords, CheckOptions, Comparison, Progress
     from simstore.services.compare.compared import CompareKeywords, CompareOptions
     from simstore.sources.documents import SamplesGiven
 
 
-class Queries(Opened):
+class Queries(Opened, of="Store"):
     """``Store`` methods that query, check papers and compare texts."""
 
     def query(
@@ -216,6 +212,8 @@ class Queries(Opened):
             MissingExtra: rapidfuzz is not installed.
             NotFound: The store has no passage index.
         """
+        from simstore.model import CheckOptions
+
         chosen = with_keywords("check", CheckOptions, options, keywords)
         return next(self.check_many([(key, text)], chosen))
 
@@ -286,6 +284,7 @@ class Queries(Opened):
         Raises:
             InvalidParameter: The options contradict each other.
         """
+        from simstore.model import CheckedPaper, CheckOptions
         from simstore.services.check.check import check_papers
 
         chosen = with_keywords("check_many", CheckOptions, options, keywords)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from simstore.text.characters import CHARACTER, SEPARATOR, WORD, class_table, code_points
 from simstore.text.folding import HAN_RUN, simplify
 from simstore.text.forms import DEPENDS, DROPPED, form_tables
-from simstore.text.mixing import GAMMA, mix
 from simstore.text.normalization import DEFAULT, Normalization
+from simstore.text.shingles import GAMMA, mix
 
 _FIRST_EXPANSION = -3
 _BLANKS = np.array([ord(c) for c in map(chr, range(0x3001)) if c.isspace()], np.uint32)

@@ -1,4 +1,4 @@
-"""Split a text in any language into the tokens of its shingles.
+"""Split a text in any language into the tokens of its shingles, and mix their hashes.
 
 A shingle is a run of consecutive tokens; the set of a text's shingles stands for the text
 (Broder: On the resemblance and containment of documents, SEQUENCES 1997, section 2).
@@ -10,10 +10,17 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simstore.text.characters import CHARACTER, SEPARATOR, WORD, class_table, code_points
 from simstore.text.normalization import Normalization
 from simstore.text.scanning import Cut, Scanned, scan_texts, with_terms
+
+# Odd constants of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+# generators, OOPSLA 2014, section 5).
+GAMMA = np.uint64(0x9E3779B97F4A7C15)
+MIX_1 = np.uint64(0xBF58476D1CE4E5B9)
+MIX_2 = np.uint64(0x94D049BB133111EB)
 
 _ASCII_TOKENS = str.maketrans({chr(c): " " for c in range(128) if not chr(c).isalnum()})
 _BLANK = ord(" ")
@@ -87,3 +94,10 @@ def _of_any_script(normalized: str) -> list[str]:
     spread[places[alone] - 1] = _BLANK
     spread[places[alone] + 1] = _BLANK
     return spread.astype("<u4").tobytes().decode("utf-32-le", "surrogatepass").split()
+
+
+def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return the values with their bits mixed, one to one (the last step of splitmix64)."""
+    values = (values ^ (values >> np.uint64(30))) * MIX_1
+    values = (values ^ (values >> np.uint64(27))) * MIX_2
+    return values ^ (values >> np.uint64(31))

@@ -39,6 +39,23 @@ def test_ingest_counts_what_was_detected_and_names_it_on_request(shell: Shell) -
     assert shell("show", "utf8.txt", "--text").errors == ""
 
 
+def test_show_and_compare_tell_where_words_were_hidden(shell: Shell) -> None:
+    (shell.folder / "hidden.txt").write_text("Buy fr\u200bee boats and ch\u0435ap ones.", "utf-8")
+    told = (
+        "  characters 4 to 9: 'fr\\u200bee' is compared as free",
+        "  characters 20 to 25: 'ch\\u0435ap' is compared as cheap",
+    )
+    shell("ingest", "hidden.txt")
+    shown = shell("show", "hidden.txt", "--text")
+    assert "hides words: hidden characters, mixed scripts" in shown.errors
+    assert all(one in shown.errors for one in told)
+    compared = shell("compare", "hidden.txt", "utf8.txt")
+    assert "A hides words" in compared.errors
+    assert all(one in compared.errors for one in told)
+    found = shell("compare", "hidden.txt", "utf8.txt", "--format", "jsonl").text
+    assert '"compared":"free"' in found.replace('": "', '":"')
+
+
 def test_show_tells_what_cut_a_page(shell: Shell) -> None:
     paragraph = "The ferries run again from Monday, the harbour master said, after weeks of storms."
     page = f"<!DOCTYPE html><div><a href=/>Home</a></div><div>{paragraph}</div>"
@@ -59,6 +76,7 @@ def test_what_is_rejected_is_told_with_the_remedy_which_helps(shell: Shell) -> N
     assert "1 updated" in shell("ingest", "--encoding", "keep", "odd.txt").text
 
 
+@pytest.mark.slow
 def test_query_and_check_tell_on_standard_error_and_in_the_report(shell: Shell) -> None:
     shell("ingest", "--passages", "utf8.txt")
     done = shell("query", "--format", "jsonl", "a.txt")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from served import serve
 
-from simstore import Client, InvalidParameter, QueryOptions, Store, StoreProtocol
+from simstore import Client, DocumentNotFound, InvalidParameter, QueryOptions, Store, StoreProtocol
 
 pytestmark = pytest.mark.sqlite
 
@@ -170,7 +170,9 @@ def test_names_that_other_packages_have_are_answered_by_ours(held: StoreProtocol
         loose.add_many([("a", TEXT)], threshold=0.8)
     with pytest.raises(AttributeError, match=r"did you mean 'document_count'\? It has "):
         _ = loose.stats().documents
-    with pytest.raises(AttributeError, match=r"no attribute 'text'; It has |It has .*\bkey\b"):
+    with pytest.raises(
+        AttributeError, match=r"did you mean store\.get\(match\.key\)\.text\? It has"
+    ):
         _ = loose.query(TEXT)[0].text
 
 
@@ -178,3 +180,79 @@ def test_a_namespace_that_is_called_names_its_methods(held: StoreProtocol) -> No
     loose: Any = held
     with pytest.raises(TypeError, match=r"is a namespace; .*\blist\(\)"):
         loose.duplicates()
+
+
+OTHER_WORDS = {
+    "search": "query()", "find_similar": "query()", "insert": "add()", "upsert_all": "add_many()",
+    "add_folder": "ingest()", "delete": "remove()", "keys": "list()", "count": "len(store)",
+    "exists": "key in store", "to_pandas": "list().to_frame()", "statistics": "stats()",
+    "dedupe": "add_many(..., on_duplicate='skip')", "cluster": "clusters.build()",
+    "vacuum": "maintenance.compact()", "backup": "maintenance.backup()", "commit": "every method",
+    "quer": "'query'",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("word", OTHER_WORDS)
+def test_a_method_that_other_packages_have_is_answered_by_ours(
+    held: StoreProtocol, word: str
+) -> None:
+    with pytest.raises(AttributeError) as told:
+        getattr(held, word)
+    message = str(told.value)
+    assert OTHER_WORDS[word] in message.partition("It has")[0]
+    assert "query_many" in message.partition("It has")[2]
+
+
+def test_so_it_is_of_namespaces_and_results(held: StoreProtocol) -> None:
+    loose: Any = held
+    with pytest.raises(
+        AttributeError, match=r"Clusters has no attribute 'get'; did .* members\(\)"
+    ):
+        loose.clusters.get(1)
+    with pytest.raises(AttributeError, match=r"did you mean to_frame\(\)"):
+        loose.query(TEXT).to_pandas()
+
+
+def test_a_wrong_value_or_name_is_answered_by_what_to_write(held: StoreProtocol) -> None:
+    loose: Any = held
+    wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
+        (lambda: loose.query(b"text"), InvalidParameter, "decode"),
+        (lambda: loose.query(Path("a.txt")), InvalidParameter, "read_text"),
+        (lambda: loose.query([TEXT]), InvalidParameter, r"query_many\(\)"),
+        (lambda: loose.add({"id": 1, "text": TEXT}, TEXT), InvalidParameter, r"add_many\(\)"),
+        (lambda: loose.add_many(Path("folder")), InvalidParameter, r"ingest\(\)"),
+        (lambda: loose.query_many(Path("folder")), InvalidParameter, r"Files\(path\)"),
+        (lambda: loose.query(TEXT, top=5), TypeError, "did you mean 'limit'"),
+        (lambda: loose.add_many([("a", TEXT)], pk="id"), TypeError, "did you mean 'key_field'"),
+        (lambda: loose.list(n=5), TypeError, r"list\(\) .* did you mean .limit."),
+        (lambda: loose.add(TEXT), TypeError, r"^(Store|Client)\.add\(\) missing .*'text'"),
+    ]
+    for call, kind, words in wrong:
+        with pytest.raises(kind, match=words):
+            call()
+    assert len(held) == 1
+
+
+def test_so_it_is_of_what_is_done_at_the_store() -> None:
+    from datetime import datetime
+
+    loose: Any = Store
+    with loose(":memory:") as store:
+        wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
+            (lambda: store.expire(days=90), TypeError, "did you mean 'older_than'"),
+            (lambda: store.expire(before="2020-01-01"), TypeError, "'not_seen_since'"),
+            (lambda: store.expire(datetime(2020, 1, 1)), InvalidParameter, "not_seen_since"),
+            (lambda: store.clusters.build(threshold=0.8), TypeError, "'min_resemblance'"),
+            (lambda: store.export("x.jsonl", unique=True), TypeError, "did you mean 'part'"),
+            (lambda: loose("x.db", readonly=True), TypeError, "did you mean 'read_only'"),
+            (lambda: loose(path="x.db"), TypeError, "did you mean 'place'"),
+        ]
+        for call, kind, words in wrong:
+            with pytest.raises(kind, match=words):
+                call()
+
+
+def test_a_document_is_had_by_its_key(held: StoreProtocol) -> None:
+    assert held["ferry"] == held.get("ferry")
+    with pytest.raises(DocumentNotFound):
+        _ = held["nothing"]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from simstore.search import sorted_tables
 from simstore.search.sorted_tables import GrowingTables
 from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.services.open_store import tail_cache
+from simstore.services.open_store import caches
 from simstore.storage.fingerprints import fingerprints, tail
 from simstore.store import Store
 
@@ -78,7 +78,7 @@ def test_kept_tail_holds_all_that_the_tail_holds(steps: list[tuple[str, list[str
         Store.open(place / "s.db", synchronous="normal") as other,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(tail_cache, "_TAIL_EACH", 1 << 20)
+        patch.setattr(caches, "_TAIL_EACH", 1 << 20)
         keys: list[str] = []
         for step, texts in steps:
             new = [f"page {len(keys) + number}" for number in range(len(texts))]

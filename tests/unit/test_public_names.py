@@ -88,6 +88,15 @@ def test_a_name_that_is_in_no_room_is_found_out() -> None:
     assert unknown_in({"text": "dict[str, Writing | None] | Literal['sketch']"}) == {"Writing"}
 
 
+def test_what_other_packages_begin_with_is_answered_by_ours() -> None:
+    loose: Any = simstore
+    for name, ours in [("connect", r"Store\(path\)"), ("dedupe", "skip"), ("jaccard", "compare")]:
+        with pytest.raises(AttributeError, match=ours):
+            getattr(loose, name)
+    with pytest.raises(AttributeError, match=r"attribute .nothing.$"):
+        _ = loose.nothing
+
+
 def test_every_name_is_there_and_listed() -> None:
     assert dir(simstore) == sorted(simstore.__all__)
     for name in simstore.__all__:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from simstore.services.channels.store_part import AddedTexts, StorePart
-from simstore.services.features import corpus_statistics
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import check_generation
 from simstore.storage.engine import Connection
@@ -34,6 +33,8 @@ class FingerprintPart(StorePart):
         if added.batch.words is not None:
             words = added.batch.words[list(added.places.values())]
         else:
+            from simstore.services.features import corpus_statistics
+
             known = corpus_statistics.of_generation(snapshot, generation.generation_id)
             words = snapshot.scheme.fingerprints(added.counts(), known(added.feature_ids))
         fingerprints.link_rows(

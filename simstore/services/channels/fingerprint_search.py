@@ -15,7 +15,6 @@ from simstore.fingerprint.simhash import to_hex, to_integers, to_words
 from simstore.model import QueryOptions
 from simstore.search.methods import CLASSIC_METHODS
 from simstore.services.channels.fingerprint_index import FingerprintIndex, LookupResult, by_query
-from simstore.services.features import corpus_statistics
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import check_generation
 from simstore.storage.engine import Connection
@@ -153,6 +152,8 @@ class FingerprintSearch:
         scheme = self._snapshot.scheme
         if not scheme.depends_on_corpus:
             return scheme.fingerprints(counts)
+        from simstore.services.features import corpus_statistics
+
         known = corpus_statistics.of_terms(self._snapshot, self._generation_id, counts.terms)
         return scheme.fingerprints(counts, known)
 

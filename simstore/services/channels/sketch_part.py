@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from simstore.fingerprint.sketching import sketch_texts
-from simstore.model import Progress
 from simstore.services.channels.store_part import (
     AddedTexts,
     KeptFigures,
@@ -19,7 +18,7 @@ from simstore.storage.sketches import SKETCHES
 
 if TYPE_CHECKING:
     from simstore.fingerprint.minhash import BandLayout
-    from simstore.model import Finding
+    from simstore.model import Finding, Progress
     from simstore.services.channels.sketch_search import SketchSearch
 
 

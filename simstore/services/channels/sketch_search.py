@@ -137,36 +137,33 @@ class SketchSearch:
 
     def _warm(self, packed: LayoutRow) -> None:
         scheme_id, changes = self._snapshot.scheme_id, self._snapshot.settings.changes
-        kept = self._cache.hashes  # one read: another thread may put another in its place
-        if kept is not None and kept.serves(scheme_id, packed, changes):
+        key = scheme_id, packed.layout
+        kept = self._cache.hashes.get(key)
+        if kept is not None and kept.serves(packed, changes):
             return
         count = packed.packed_count
-        if (
-            kept is None
-            or (kept.scheme_id, kept.layout) != (scheme_id, packed.layout)
-            or kept.since > changes
-            or not kept.hashes.has_room(count)
-        ):
+        if kept is None or kept.since > changes or not kept.hashes.has_room(count):
             if not is_affordable_hashes(packed.layout.bands, count):
                 return
             hashes = BandHashes(packed.layout.bands, count)
-            kept = CachedBandHashes(scheme_id, packed.layout, 0, changes, hashes)
+            kept = CachedBandHashes(0, changes, hashes)
         # Who looks something up meanwhile finds what was there, and perhaps more.
         for _, some in self._tables.read_after(
             self._snapshot.connection, scheme_id, kept.last_number, packed.packed_to
         ):
             kept.hashes.add(band_values(self._unpacked(some), packed.layout))
-        self._cache.hashes = replace(kept, last_number=packed.packed_to)
+        self._cache.hashes.put(key, replace(kept, last_number=packed.packed_to))
 
     def _keep_pages(self, packed: LayoutRow) -> None:
-        kept = self._cache.pages
-        if kept is not None and kept.layout_id == packed.layout_id:
+        if self._cache.pages.get(packed.layout_id) is not None:
             return
         end = band_start(packed.layout.bands)
         every = self._tables.pages_between(self._snapshot.connection, packed.layout_id, 0, end)
         # Those of the layout before are not needed beside these.
-        self._cache.pages = None
-        self._cache.pages = kept_pages(packed.layout_id, every)
+        self._cache.pages.forget()
+        made = kept_pages(every)
+        if made is not None:
+            self._cache.pages.put(packed.layout_id, made)
 
     def _agreeing(
         self, wanted: NDArray[np.uint16], among: Among | None
@@ -229,24 +226,25 @@ class SketchSearch:
             return
         wanted = page_numbers(queries, self._packed.key_bits)
         asks = np.ones(wanted.shape, np.bool_)
-        before = self._cache.bands  # one read: another thread may put another in its place
+        layout_id = self._packed.layout_id
+        before = self._cache.bands.get(layout_id)
         kept = self._kept_bands(self._packed, before)
         hashes = self._hashes(self._packed)
         if hashes is not None:
             asks = hashes.may_hold(queries)
         elif kept.filter is not None:
             asks = kept.filter.may_hold(wanted, checks(queries))
-        held = self._cache.pages
-        if held is not None and held.layout_id == self._packed.layout_id:
+        held = self._cache.pages.get(layout_id)
+        if held is not None:
             found = held.of(distinct(wanted[asks]))
         else:
             started = time.perf_counter()
             found = self._tables.pages(
-                self._snapshot.connection, self._packed.layout_id, distinct(wanted[asks]).tolist()
+                self._snapshot.connection, layout_id, distinct(wanted[asks]).tolist()
             )
             seconds = kept.seconds + time.perf_counter() - started
-            if self._cache.bands is before:
-                self._cache.bands = replace(kept, seconds=seconds)
+            if self._cache.bands.get(layout_id) is before:
+                self._cache.bands.put(layout_id, replace(kept, seconds=seconds))
         if not found:
             return
         known = np.array(sorted(found), np.int64)
@@ -265,9 +263,8 @@ class SketchSearch:
 
     def _hashes(self, packed: LayoutRow) -> BandHashes | None:
         """Return the bands of what is packed, where they were read."""
-        kept = self._cache.hashes
-        changes = self._snapshot.settings.changes
-        serves = kept is not None and kept.serves(self._snapshot.scheme_id, packed, changes)
+        kept = self._cache.hashes.get((self._snapshot.scheme_id, packed.layout))
+        serves = kept is not None and kept.serves(packed, self._snapshot.settings.changes)
         return kept.hashes if kept is not None and serves else None
 
     def _kept_bands(self, packed: LayoutRow, kept: CachedBandFilter | None) -> CachedBandFilter:
@@ -277,8 +274,8 @@ class SketchSearch:
         worth while sooner than where they are in memory. Pages of a layout never change.
         """
         bands = packed.layout.bands
-        if kept is None or kept.layout_id != packed.layout_id:
-            kept = CachedBandFilter(packed.layout_id, 0.0, None)
+        if kept is None:
+            kept = CachedBandFilter(0.0, None)
         if self._hashes(packed) is not None:
             return kept
         made = kept.filter
@@ -299,7 +296,7 @@ class SketchSearch:
                     made.add(band, every)
             except ValueError as error:
                 raise self._snapshot.corrupt(str(error)) from error
-            kept = CachedBandFilter(packed.layout_id, 0.0, made)
+            kept = CachedBandFilter(0.0, made)
         return kept
 
     def _tail(self) -> Iterator[BandIndex | BandTable]:
@@ -307,11 +304,12 @@ class SketchSearch:
         state = self._snapshot
         layout_id = self._packed.layout_id if self._packed else 0
         after = self._packed.packed_to if self._packed else 0
-        kept = self._cache.tail  # one read: another thread may put another in its place
+        key = state.scheme_id, layout_id
+        kept = self._cache.tail.get(key)
         index = BandIndex(self._whole.bands)
         # Where writers work beside each other, later numbers may be read before smaller ones come.
         settled = self._cache.settled.up_to(self._snapshot.connection)
-        if kept and (kept.scheme_id, kept.layout_id) == (state.scheme_id, layout_id):
+        if kept:
             if kept.changes == state.settings.changes and settled is None:
                 yield kept.index
                 return
@@ -334,7 +332,7 @@ class SketchSearch:
                 return
             index = index.extended(bands, numbers)
         if kept is None or kept.changes <= state.settings.changes:
-            self._cache.tail = CachedTail(state.scheme_id, layout_id, state.settings.changes, index)
+            self._cache.tail.put(key, CachedTail(state.settings.changes, index))
         yield index
 
     def _unpacked(self, packed: Sequence[bytes]) -> NDArray[np.uint16]:

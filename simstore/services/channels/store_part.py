@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.model import Progress
 from simstore.model.channels import KEPT_CHANNELS, channel, load
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
@@ -24,7 +23,7 @@ from simstore.storage.engine import Connection
 if TYPE_CHECKING:
     from simstore.fingerprint.features import FeatureCounts
     from simstore.fingerprint.minhash import BandLayout
-    from simstore.model import Finding
+    from simstore.model import Finding, Progress
     from simstore.services.channels.samples import ReadSample
     from simstore.services.features.prepare import PreparedBatch
 

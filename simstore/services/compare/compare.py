@@ -33,6 +33,7 @@ from simstore.sources.source import Record
 from simstore.storage import documents, vocabularies
 from simstore.text.decoding import decode, encode
 from simstore.text.disguises import fold_disguises
+from simstore.text.folded_places import folded_places
 
 _WARM_UP = ("Warm up: 文字。", "Warm 字!")
 
@@ -115,6 +116,7 @@ def _is_part(record: Record) -> bool:
 
 def _described(made: Prepared, place: int, name: str, options: CompareOptions) -> ComparedText:
     units = len(made.units[place])
+    text = decode(made.data[place])
     return ComparedText(
         name=name,
         byte_count=len(made.data[place]),
@@ -123,7 +125,8 @@ def _described(made: Prepared, place: int, name: str, options: CompareOptions) -
         distinct_shingles=int(made.sets.sizes()[place]),
         feature_count=int(made.counts.token_counts()[place]),
         distinct_features=len(made.counts.row(place)[0]),
-        flags=fold_disguises(decode(made.data[place])).counts.flags(),
+        flags=fold_disguises(text).counts.flags(),
+        folded=folded_places(text),
     )
 
 

@@ -166,14 +166,14 @@ def evaluate_store(
                 points += against_resemblance(pairs, judged, thresholds, least)
     touched = (set_of[first] >= 0) | (set_of[second] >= 0)
     return Evaluation(
-        len(rows),
-        int(np.count_nonzero(inside)),
-        truth.unknown,
-        int(np.count_nonzero(touched & ~inside)),
-        tuple(thresholds.methods),
-        tuple(points),
-        tuple(band_recalls(pairs, judged, thresholds)),
-        _mistakes(held, pairs, _Judging(rows, clusters, thresholds, options.mistakes_of)),
+        document_count=len(rows),
+        pair_count=int(np.count_nonzero(inside)),
+        unknown_keys=truth.unknown,
+        outside_count=int(np.count_nonzero(touched & ~inside)),
+        methods=tuple(thresholds.methods),
+        points=tuple(points),
+        bands=tuple(band_recalls(pairs, judged, thresholds)),
+        mistakes=_mistakes(held, pairs, _Judging(rows, clusters, thresholds, options.mistakes_of)),
     )
 
 

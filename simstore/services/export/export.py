@@ -19,6 +19,7 @@ from simstore.model import (
     ExportedDocument,
     LeastShares,
     Progress,
+    Shown,
 )
 from simstore.outputs import is_standard_output, written
 from simstore.reports.exported import CSV_COLUMNS, csv_row, json_line
@@ -93,8 +94,8 @@ class ExportKeywords(DocumentFilterKeywords, total=False):
     replace: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExportSummary:
+@dataclass(frozen=True, slots=True, repr=False, kw_only=True)
+class ExportSummary(Shown):
     """Counts of an export, or of a dry run.
 
     Attributes:

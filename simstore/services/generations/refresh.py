@@ -1,4 +1,4 @@
-"""Refresh: rebuild all fingerprints with the present vocabulary, as a new generation.
+"""Refresh: rebuild all fingerprints with the present word counts, beside those in use.
 
 Several processes may refresh at once: each takes the next documents that have no fingerprint in
 the generation under construction, in a transaction of its own, until none is left. A process that

@@ -7,8 +7,9 @@ from statistics import median
 from urllib.parse import urlsplit
 
 from simstore.storage import history
+from simstore.storage.documents import Times
 from simstore.storage.engine import Connection
-from simstore.storage.history import SnapshotRow, Times
+from simstore.storage.history import SnapshotRow
 from simstore.text.decoding import encode
 
 _SCHEMES = ("http", "https")

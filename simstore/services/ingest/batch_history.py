@@ -17,9 +17,10 @@ from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.decisions import Decisions
 from simstore.sources.seen_since import first_sight
 from simstore.storage import documents, duplicates, history
+from simstore.storage.documents import Times
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
-from simstore.storage.history import SnapshotRow, Times
+from simstore.storage.history import SnapshotRow
 from simstore.text.decoding import encode
 
 

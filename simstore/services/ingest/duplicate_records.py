@@ -11,9 +11,9 @@ from simstore.services.ingest.decisions import Decisions
 from simstore.services.ingest.duplicate_checker import DuplicateChecker
 from simstore.sources.seen_since import claim
 from simstore.storage import documents, duplicates
+from simstore.storage.documents import Times
 from simstore.storage.duplicates import DuplicateRow, ReleasedDuplicates
 from simstore.storage.engine import Connection
-from simstore.storage.history import Times
 
 
 def let_go(

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from simstore.services.history.originals import OriginalCandidate, original_of
 from simstore.services.history.visits import own_interval, site_interval, site_of
 from simstore.storage import history
+from simstore.storage.documents import Times
 from simstore.storage.engine import Connection
-from simstore.storage.history import Times
 from simstore.text.decoding import exact_text
 
 # Above every document number: new documents come after all others, in their order.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from simstore.fingerprint.minhash import BandLayout
 from simstore.search.band_index import BandHashes, BandIndex
 from simstore.search.bands import BandFilter
+from simstore.services.open_store.caches import SnapshotCache
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.sketches import LayoutRow
 
@@ -21,12 +22,9 @@ class CachedTail:
     """The bands of sketches not packed yet (the tail), kept from query to query.
 
     Attributes:
-        layout_id: The layout it is the tail of, 0 before the first.
         changes: The store's count of changes when it was read.
     """
 
-    scheme_id: int
-    layout_id: int
     changes: int
     index: BandIndex
 
@@ -36,12 +34,10 @@ class CachedBandFilter:
     """A cached filter of the bands in a layout's pages, and the time spent reading these.
 
     Attributes:
-        layout_id: The layout.
         seconds: What the reading of pages took since the filter has the bands that it has.
         filter: None: it was not made yet.
     """
 
-    layout_id: int
     seconds: float
     filter: BandFilter | None
 
@@ -51,27 +47,19 @@ class CachedBandHashes:
     """The bands of all sketches up to a number, loaded on request.
 
     Attributes:
-        scheme_id: The scheme.
-        layout: How sketches are cut into bands.
         last_number: All sketches up to this number are there; some may have gone.
         since: The store's count of changes from which on they are: in an older snapshot there may
             be others.
         hashes: The bands.
     """
 
-    scheme_id: int
-    layout: BandLayout
     last_number: int
     since: int
     hashes: BandHashes
 
-    def serves(self, scheme_id: int, packed: LayoutRow, changes: int) -> bool:
+    def serves(self, packed: LayoutRow, changes: int) -> bool:
         """Return whether all sketches that are packed in a snapshot are there."""
-        return (
-            (self.scheme_id, self.layout) == (scheme_id, packed.layout)
-            and self.last_number >= packed.packed_to
-            and self.since <= changes
-        )
+        return self.last_number >= packed.packed_to and self.since <= changes
 
 
 # Pages of more bytes than this are read when they are looked at: at 42 bands, those of some six
@@ -85,13 +73,11 @@ class CachedBandPages:
     """All pages of a layout, which never change: with them, the file is not read.
 
     Attributes:
-        layout_id: The layout.
         numbers: Of the pages, ascending, int64, shape (pages,).
         ends: Where each begins and the last ends, int64, shape (pages + 1,).
         data: The pages, one after the other.
     """
 
-    layout_id: int
     numbers: NDArray[np.int64]
     ends: NDArray[np.int64]
     data: bytearray
@@ -120,22 +106,23 @@ class SketchCache:
 
     Attributes:
         settled: Up to which sketches are known by their numbers.
+        tail: By the scheme and the layout it is the tail of, 0 before the first.
+        bands: By the layout.
+        hashes: By the scheme, and how sketches are cut into bands.
+        pages: By the layout.
     """
 
     settled: SettledNumbers
-    tail: CachedTail | None = None
-    bands: CachedBandFilter | None = None
-    hashes: CachedBandHashes | None = None
-    pages: CachedBandPages | None = None
+    tail: SnapshotCache[tuple[int, int], CachedTail] = field(default_factory=SnapshotCache)
+    bands: SnapshotCache[int, CachedBandFilter] = field(default_factory=SnapshotCache)
+    hashes: SnapshotCache[tuple[int, BandLayout], CachedBandHashes] = field(
+        default_factory=SnapshotCache
+    )
+    pages: SnapshotCache[int, CachedBandPages] = field(default_factory=SnapshotCache)
 
 
-def kept_pages(layout_id: int, pages: Iterable[tuple[int, bytes]]) -> CachedBandPages | None:
-    """Return pages as a cache entry; None: they are too large.
-
-    Args:
-        layout_id: Their layout.
-        pages: All of its pages, by ascending number.
-    """
+def kept_pages(pages: Iterable[tuple[int, bytes]]) -> CachedBandPages | None:
+    """Return the pages of a layout, by ascending number, in memory; None: they are too large."""
     numbers, lengths = [np.empty(0, np.int64)], [np.zeros(1, np.int64)]
     data = bytearray()
     every = iter(pages)
@@ -145,6 +132,4 @@ def kept_pages(layout_id: int, pages: Iterable[tuple[int, bytes]]) -> CachedBand
         data += b"".join(page for _, page in some)
         if len(data) > _MOST_PAGE_BYTES:
             return None
-    return CachedBandPages(
-        layout_id, np.concatenate(numbers), np.concatenate(lengths).cumsum(), data
-    )
+    return CachedBandPages(np.concatenate(numbers), np.concatenate(lengths).cumsum(), data)

@@ -15,10 +15,9 @@ from simstore.errors import CorruptStore, MissingExtra, SchemeMismatch
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
+from simstore.services.open_store.caches import ShingleCache, SnapshotCache, TailCache, most_kept
 from simstore.services.open_store.fair_lock import FairLock, LongTurns
-from simstore.services.open_store.shingle_cache import ShingleCache, most_kept
 from simstore.services.open_store.state import State
-from simstore.services.open_store.tail_cache import TailCache
 from simstore.storage import counter_deltas, generations, vocabularies
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection, Database
@@ -59,17 +58,18 @@ class OpenStore:
         # What stood when it was last asked; it may have changed since.
         self.last_state: State | None = None
         self._schemes: dict[int, tuple[Scheme, Channels]] = {}
-        # By the number of the index.
-        self._passages: dict[int, PassageRecipe] = {}
-        self._terms: dict[bytes, int] = {}
-        self._terms_scheme = 0
+        # By the number of the index, of the scheme, or of the generation.
+        self._passages: SnapshotCache[int, PassageRecipe] = SnapshotCache()
+        self._terms: SnapshotCache[int, dict[bytes, int]] = SnapshotCache()
+        self._shingles: SnapshotCache[int, ShingleCache] = SnapshotCache()
+        self._ranked_terms: SnapshotCache[int, dict[bytes, int]] = SnapshotCache()
+        self._ranks: SnapshotCache[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = (
+            SnapshotCache()
+        )
+        self._frequencies: SnapshotCache[int, Frequencies] = SnapshotCache()
         # By the channels.
         self._sketch_caches: dict[str, SketchCache] = {}
         self.tail_cache = TailCache()
-        self._shingles: ShingleCache | None = None
-        self._ranked_terms: tuple[int, dict[bytes, int]] = (0, {})
-        self._ranks: tuple[int, NDArray[np.int64], NDArray[np.int64]] | None = None
-        self._frequencies: tuple[int, Frequencies] | None = None
 
     def computing(self, characters: int = 0) -> AbstractContextManager[None]:
         """Return a context for answering a query; with a resident index, short ones take turns.
@@ -112,7 +112,7 @@ class OpenStore:
                 # are looked up once they stand, and were committed before.
                 self.forget_terms()
                 for cache in list(self._sketch_caches.values()):
-                    cache.tail = None
+                    cache.tail.forget()
                 self.tail_cache.forget()
                 raise
 
@@ -198,16 +198,16 @@ class OpenStore:
                 raise CorruptStore(
                     self.database.label, f"the recipe of its passages is damaged ({error})"
                 ) from error
-            self._passages[index_id] = known
+            self._passages.put(index_id, known)
         return known
 
     def feature_ids(
         self, connection: Connection, scheme_id: int, terms: Sequence[bytes]
     ) -> NDArray[np.int64]:
         """Return the feature number of each term; new terms are added. For writers only."""
-        if self._terms_scheme != scheme_id or len(self._terms) > _REMEMBERED_TERMS:
-            self._terms, self._terms_scheme = {}, scheme_id
-        known = self._terms
+        known = self._terms.get(scheme_id)
+        if known is None or len(known) > _REMEMBERED_TERMS:
+            known = self._terms.put(scheme_id, {})
         unknown = [term for term in terms if term not in known]
         if unknown:
             known.update(vocabularies.feature_ids(connection, scheme_id, unknown))
@@ -217,11 +217,10 @@ class OpenStore:
 
     def shingles(self, state: State) -> ShingleCache:
         """Return the cache of shingle sets of the scheme in use."""
-        kept = self._shingles  # one read: another thread may put another in its place
-        if kept is None or kept.scheme_id != state.scheme_id:
-            most = most_kept(resident=self.resident is not None)
-            kept = self._shingles = ShingleCache(state.scheme_id, most)
-        return kept
+        return self._shingles.made(
+            state.scheme_id,
+            lambda: ShingleCache(most_kept(resident=self.resident is not None)),
+        )
 
     def sketch_cache(self, name: str) -> SketchCache:
         """Return the in-memory caches of the sketches of a channel."""
@@ -257,11 +256,7 @@ class OpenStore:
             words: The fingerprints, shape (n, ceil(M / 64)).
         """
         connection, row = before.connection, before.generation
-        if (
-            row is None
-            or (self.tail_cache.kept is None and self.resident is None)
-            or self.is_beside
-        ):
+        if row is None or (self.tail_cache.is_unused and self.resident is None) or self.is_beside:
             # Beside other writers, nobody knows what the tail holds by what this one has added.
             return
         after = generations.standing(connection)[2]
@@ -277,18 +272,18 @@ class OpenStore:
 
     def forget_terms(self) -> None:
         """Drop the cached numbers of terms: some are no longer in the vocabulary."""
-        self._terms = {}
+        self._terms.forget()
 
     def rank_of_terms(self, connection: Connection, generation_id: int | None) -> dict[bytes, int]:
         """Return the rank of each ranked term of a generation; read once a generation."""
         if generation_id is None:
             return {}
-        known = self._ranked_terms  # one read: another thread may put another in its place
-        if known[0] != generation_id:
+
+        def read() -> dict[bytes, int]:
             terms = vocabularies.ranked_terms(connection, generation_id)
-            known = (generation_id, {term: rank for rank, term in enumerate(terms)})
-            self._ranked_terms = known
-        return known[1]
+            return {term: rank for rank, term in enumerate(terms)}
+
+        return self._ranked_terms.made(generation_id, read)
 
     def frequencies_of(self, connection: Connection, generation_id: int) -> Frequencies:
         """Return how many documents have each feature in a generation; read once a generation.
@@ -296,27 +291,27 @@ class OpenStore:
         Raises:
             CorruptStore: They are missing or damaged.
         """
-        known = self._frequencies  # one read: another thread may put another in its place
-        if known is None or known[0] != generation_id:
+
+        def read() -> Frequencies:
             try:
-                found = vocabularies.frequencies_of(connection, generation_id)
+                return vocabularies.frequencies_of(connection, generation_id)
             except ValueError as error:
                 raise CorruptStore(self.database.label, f"document frequencies: {error}") from error
-            known = self._frequencies = (generation_id, found)
-        return known[1]
+
+        return self._frequencies.made(generation_id, read)
 
     def ranks_of(
         self, connection: Connection, generation_id: int, feature_ids: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return the rank of each feature in a generation, -1 where it has none."""
-        known = self._ranks
-        if known is None or known[0] != generation_id:
-            ids = np.array(
-                [number for number, _ in vocabularies.ranks(connection, generation_id)], np.int64
-            )
-            order = np.argsort(ids)
-            known = self._ranks = (generation_id, ids[order], order)
-        _, ids, ranks = known
+
+        def read() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+            ranked = vocabularies.ranks(connection, generation_id)
+            numbers = np.array([number for number, _ in ranked], np.int64)
+            order = np.argsort(numbers)
+            return numbers[order], order
+
+        ids, ranks = self._ranks.made(generation_id, read)
         if not len(ids):
             return np.full(len(feature_ids), -1, np.int64)
         places = np.minimum(np.searchsorted(ids, feature_ids), len(ids) - 1)

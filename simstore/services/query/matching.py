@@ -7,8 +7,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from simstore.errors import InvalidParameter
 from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
+from simstore.model.channels import channel
 from simstore.search.resemblance import Overlap
 from simstore.services.channels.fingerprint_search import (
     FingerprintSearch,
@@ -18,8 +20,7 @@ from simstore.services.channels.fingerprint_search import (
 from simstore.services.channels.samples import ReadSample, read_samples
 from simstore.services.channels.store_part import store_part
 from simstore.services.open_store.open_store import Snapshot
-from simstore.services.open_store.state import SENTENCES
-from simstore.services.query.validation import check_tellable, chosen_channels
+from simstore.services.open_store.state import SENTENCES, State, missing_channel
 from simstore.services.query.verify import Verifier
 from simstore.storage import documents
 from simstore.storage.damage import corrupt
@@ -351,3 +352,37 @@ class KnownDocuments:
             self.holders.setdefault(self.values[number], []).append(number)
         self.keys = {number: key for number, (key, _, _) in facts.items()}
         self.sizes = {number: (digest, count) for number, (_, digest, count) in facts.items()}
+
+
+def check_tellable(state: State, options: QueryOptions) -> None:
+    """Raise InvalidParameter where a threshold needs a measure that the store cannot compute."""
+    kept = state.settings.text_kept
+    if options.asks_likeness and not (kept and state.records_vocabulary):
+        raise InvalidParameter(
+            "likeness needs the texts and the vocabulary of a store; this one was made with "
+            + ("--no-vocabulary" if kept else "--no-text")
+        )
+    if options.filters_by_text and not kept and not state.channels.has_word_sketches:
+        raise InvalidParameter(
+            "resemblance and containment need the texts or the sketches of a store; this one was "
+            "made with --no-text --channels simhash"
+        )
+
+
+def chosen_channels(state: State, options: QueryOptions) -> tuple[str, ...]:
+    """Return the channels to search, in their order.
+
+    Without a choice, a store of the course tool's scheme answers as the course tool does: by
+    fingerprints alone, unless a threshold asks for what resembles the sample.
+
+    Raises:
+        InvalidParameter: There is no such channel, or this store has it not.
+    """
+    wanted = options.channels
+    names = state.searched_channels
+    for name in wanted:
+        if channel(name).name not in names:
+            raise missing_channel(state, name)
+    if not wanted and not options.filters_by_text:
+        wanted = tuple(set(state.scheme.asked_channels) & set(state.channels.names))
+    return tuple(name for name in names if not wanted or name in wanted)

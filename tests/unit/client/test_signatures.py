@@ -35,7 +35,7 @@ LEFT_OUT = {
     "rejects.list": {"after"},
     "remove": {"refresh", "on_refresh"},
 }
-SPECIAL = {"__iter__", "__len__", "__contains__", "__enter__", "__exit__"}
+SPECIAL = {"__getitem__", "__iter__", "__len__", "__contains__", "__enter__", "__exit__"}
 
 
 NAMESPACES = (

@@ -83,7 +83,7 @@ def test_jsonl_has_a_line_for_the_texts_and_one_an_algorithm() -> None:
     assert {(line["a"], line["b"]) for line in lines} == {('a, "b"', "caf\\xe9\\n")}
     assert lines[0]["values"]["b"] == {
         "byte_count": 20, "character_count": 19, "shingle_count": 15, "distinct_shingles": 14,
-        "feature_count": 13, "distinct_features": 12, "flags": [],
+        "feature_count": 13, "distinct_features": 12, "flags": [], "folded": [],
     }  # fmt: skip
     assert lines[2]["values"] == {"distance": 3, "min_max_ratio": 0.123456}
     assert lines[3]["values"] == {"equal": None, "agreeing": 0}

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 import time
+from collections import Counter
 from collections.abc import Iterator
+from html import unescape
 from pydoc_data.topics import topics
 
 import pytest
@@ -14,6 +16,7 @@ from simstore import Store
 from simstore.sources.main_text import EXTRACTOR, main_text
 from simstore.sources.web_pages import Page, read_page
 
+from .generated_pages import PAGES
 from .page_layouts import NO_ARTICLES, only_divs, semantic
 
 LEAST_WORDS = 150
@@ -51,6 +54,7 @@ def articles() -> Iterator[tuple[str, list[str]]]:
                 number += 1
 
 
+@pytest.mark.slow
 def test_one_text_in_two_templates_is_found_and_is_nearly_the_same() -> None:
     known = list(articles())[:300]
     assert len(known) >= 200
@@ -114,6 +118,38 @@ def test_short_items_of_a_page_that_is_no_article_are_kept(name: str) -> None:
     assert [item for item in items if words(item) not in kept] == []
 
 
+# Of the words that a generated page shows, menus and headers too, the least share that is kept.
+LEAST_KEPT = 0.75
+# Their largest class, of most of the page, is taken for an article; mostly links.
+LESS_KEPT = {"pydoc calendar": 0.5, "pydoc queue": 0.4, "pydoc colorsys": 0.6}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_text_of_a_page_that_a_program_made_is_kept(name: str) -> None:
+    page = PAGES[name]()
+    shown = Counter(re.findall(r"\w+", _shown(page)))
+    assert shown.total() > 10
+    kept = (shown & Counter(re.findall(r"\w+", _text(page)))).total()
+    assert kept >= LESS_KEPT.get(name, LEAST_KEPT) * shown.total()
+
+
+def _shown(page: str) -> str:
+    text = re.sub(r"(?s)<(script|style|head)\b.*?</\1>|<!--.*?-->", " ", page)
+    return unescape(re.sub(r"<[^>]*>", " ", text))
+
+
+def test_code_and_tables_in_figures_are_kept_and_captions_of_pictures_are_not() -> None:
+    paragraphs = "".join(f"<p>{one}</p>" for one in ENGLISH * 2)
+    page = (
+        f"<body><main>{paragraphs}<figure><pre>mod front_of_house {{ }}</pre></figure>"
+        f"<figure><img src=a.png><figcaption>A pier in fog</figcaption></figure>{paragraphs}"
+        "<p>And that was all that was said of it on that day, by anybody.</p></main></body>"
+    )
+    kept = _text(page)
+    assert "mod front_of_house" in kept
+    assert "A pier in fog" not in kept
+
+
 def test_text_depends_on_the_page_alone() -> None:
     page = semantic("A title", ENGLISH, [("Another", "text")] * 3)
     before = _text(page)
@@ -122,6 +158,7 @@ def test_text_depends_on_the_page_alone() -> None:
     assert _text(page) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "markup",
     [

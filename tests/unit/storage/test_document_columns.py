@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 
 import click
@@ -24,6 +25,7 @@ from simstore.model import (
     QueryOptions,
     StoredDocument,
 )
+from simstore.protocol import StoreProtocol
 from simstore.reports.exported import CSV_COLUMNS
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.services.export.export import ExportOptions
@@ -40,6 +42,7 @@ def test_a_label_is_a_column_and_a_field_of_every_document(name: str) -> None:
     for kind in (Document, StoredDocument, ExportedDocument, given):
         assert name in {field.name for field in fields(kind)}, kind
     assert name in DocumentKeywords.__annotations__
+    assert name in signature(StoreProtocol.add).parameters
     assert name in COLUMNS
     assert name in CSV_COLUMNS
 
@@ -51,6 +54,8 @@ def test_a_filter_is_a_label_and_goes_everywhere(name: str) -> None:
     assert name in ingest_run.c
     assert name in {field.name for field in fields(IngestRun)}
     assert name in DocumentFilterKeywords.__annotations__
+    for method in (StoreProtocol.list, StoreProtocol.expire):
+        assert name in signature(method).parameters
     for kind in (QueryOptions, ClusterOptions, ExportOptions):
         assert issubclass(kind, DocumentFilter)
     for way in WAYS:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from simstore.text.disguises import IGNORABLE, KNOWN_DISGUISES, fold_disguises
+from simstore.text.folded_places import folded_places
 from simstore.text.located import located_units
 from simstore.text.normalization import DEFAULT, FOLDED
 from simstore.text.scanning import joined, texts_to_fold
@@ -192,6 +193,28 @@ def test_each_place_of_the_folded_text_is_known_in_the_given_one(text: str) -> N
     assert int(folded.ends[-1]) <= len(text)
 
 
+def test_places_that_are_compared_otherwise_are_whole_words_in_order() -> None:
+    text = f"Buy ch{CYRILLIC_E}{CYRILLIC_A}p, fr\u200bee b o a t s   t o go &amp; bo-\nats. Or not."
+    places = folded_places(text)
+    assert [text[place.start : place.end] for place in places] == [one.given for one in places]
+    assert [(place.given, place.compared) for place in places] == [
+        (f"ch{CYRILLIC_E}{CYRILLIC_A}p,", "cheap,"),
+        ("fr\u200bee", "free"),
+        ("b o a t s", "boats"),
+        ("t o", "to"),
+        ("&amp;", "&"),
+        ("bo-\nats.", "boats."),
+    ]
+    assert folded_places("Plain words.") == ()
+    assert len(folded_places("fr\u200bee " * 50, most=3)) == 3
+
+
+def test_megabytes_of_marks_are_folded_in_a_few_steps() -> None:
+    heap = "e" + "\u0301\u0315" * 1_000_000
+    assert fold_disguises(heap).text == "e"
+    assert steps_of(heap) < 500
+
+
 def test_units_of_a_disguised_text_have_their_places_in_it() -> None:
     text = f"Buy ch{CYRILLIC_E}\u200b{CYRILLIC_A}p bo-\nats &amp; 軟體"
     units = located_units(text, FOLDED)
@@ -268,6 +291,7 @@ def steps_of(text: str) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["\u0301", "\U000e0041", "a ", "b c   ", "&amp;", "ab-\ncd", " "])
 def test_megabytes_of_one_thing_are_folded(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))

@@ -125,7 +125,7 @@ def test_pages_beyond_the_limit_are_not_kept(
         store.add_many(DOCUMENTS)
         store.maintenance.compact()
         held.maintenance.warm()
-        assert held._opened.sketch_cache("minhash").pages is None
+        assert held._opened.sketch_cache("minhash").pages.is_empty
         assert answers(held) == answers(store)
 
 
@@ -201,7 +201,7 @@ def test_tail_too_long_for_memory_is_read_in_parts(
     monkeypatch.setattr(sketches, "_READ_ROWS", 25)
     with Store.open(tmp_path / "s.db") as store:
         assert answers(store) == whole
-        assert store._opened.sketch_cache("minhash").tail is None
+        assert store._opened.sketch_cache("minhash").tail.is_empty
 
 
 # Groups of bands, a band, and parts of a band: pages of a few leading bits each.
@@ -384,6 +384,7 @@ def _packing_peak(store: Store) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_packing_holds_no_more_of_a_larger_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from simstore.services.ingest.check_insert import check_and_store
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.services.open_store import shingle_cache
+from simstore.services.open_store import caches
 from simstore.storage import runs
 from simstore.store import Store
 
@@ -230,11 +230,11 @@ def test_a_long_run_that_looks_documents_up_packs_its_tail_under_way(
 def test_shingles_that_are_kept_are_forgotten_before_they_take_too_much(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(shingle_cache, "_KEPT_SHINGLES", 100)
+    monkeypatch.setattr(caches, "_KEPT_SHINGLES", 100)
     for number in range(12):
         add(store, (f"a {number}", A + f" {number}"), mode="skip")
-        kept = store._opened._shingles
-        assert kept is not None
+        assert store._opened.last_state is not None
+        kept = store._opened.shingles(store._opened.last_state)
         assert sum(map(len, [*kept._young.values(), *kept._old.values()])) <= 300
     assert told(store) == {f"a {number}": ("skipped", "a 0") for number in range(1, 12)}
 
