@@ -1,4 +1,4 @@
-"""What an ingest reads, and the results of ingesting, removing and expiring documents."""
+"""Result types of ingesting, removing and expiring documents: counts, rejections and progress."""
 
 from __future__ import annotations
 

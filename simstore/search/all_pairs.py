@@ -1,4 +1,4 @@
-"""An exact join: all pairs of sets whose resemblance reaches a threshold.
+"""Find all pairs of sets whose resemblance reaches a threshold, by an exact similarity join.
 
 Two sets of resemblance t or more have a shingle in common even among the rarest few of each (the
 prefix filter), and their sizes differ by no more than the factor t. So rare shingles name the

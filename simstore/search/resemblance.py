@@ -1,4 +1,4 @@
-"""Resemblance and containment of two texts, and the rule that verifies an edge between them.
+"""Compute resemblance and containment of texts, and decide which pairs are alike enough (edges).
 
 Both come from the shingle sets of the texts or from their sketches. The rule is decided here and
 nowhere else.

@@ -1,4 +1,4 @@
-"""Mix the bits of 64-bit integers: a hash that is the same in every process and every year."""
+"""Hash 64-bit integers by mixing their bits (splitmix64), the same in every process."""
 
 from __future__ import annotations
 
