@@ -1,4 +1,4 @@
-"""Numba-compiled versions of NumPy functions, used where the input repays Numba's import.
+"""Choose between NumPy functions and their Numba-compiled versions, by the amount of work.
 
 Numba is optional (the extra ``fast``). Importing it costs 0.2 to 0.4 s, so a caller
 asks :func:`pays` first, with an estimate of the seconds that the form without it would take, and

@@ -117,7 +117,7 @@ def written(
 
 
 def write_file(path: str | os.PathLike[str], data: bytes, *, replace: bool) -> None:
-    """Write a file by :func:`written`, as it is."""
+    """Write bytes to a file atomically, by :func:`written`, without compression."""
     with written(path, replace=replace, compress=False) as stream:
         stream.write(data)
 

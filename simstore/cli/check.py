@@ -1,4 +1,4 @@
-"""The command ``simstore check``: find passages of papers copied from stored documents."""
+"""The command ``simstore check``: find passages of submitted papers that copy stored documents."""
 
 from __future__ import annotations
 

@@ -155,7 +155,7 @@ def _stored(output_format: str, min_size: int, options: dict[str, Any]) -> None:
 
 
 def _up_to_date(store: Store, options: dict[str, Any]) -> ClustersStatus:
-    """Bring kept clusters up to date; those of a store that cannot be written as they are."""
+    """Return the status of the clusters, after an update where the store can be written."""
     if server_url() is not None:
         refuse_served(["min_resemblance", "policy", "rebuild"])
         kept = store.clusters.status()

@@ -1,4 +1,4 @@
-"""The main command ``simstore``: subcommands by heading, and errors as exit codes."""
+"""The main command ``simstore``: list subcommands by heading, and turn errors into exit codes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands ``simstore duplicates`` and ``orphans``: results of duplicate checks at ingest."""
+"""The commands ``simstore duplicates`` and ``orphans``: list the duplicates found at ingest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands ``simstore help`` and ``simstore version``."""
+"""The commands ``simstore help`` and ``simstore version``: print help texts and the version."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def uninterruptible() -> Iterator[None]:
-    """Leave signals to a command that has handlers of its own, and ends when it has cleaned up.
+    """Leave signals to a command with its own handlers, which ends after it has cleaned up.
 
     No thread runs meanwhile, so that it may fork.
     """

@@ -1,4 +1,4 @@
-"""Look keys up in a filter file, for ``simstore seen --filter``."""
+"""Look up keys in an exported filter file (a cuckoo filter), for ``simstore seen --filter``."""
 
 from __future__ import annotations
 

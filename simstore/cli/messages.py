@@ -1,4 +1,4 @@
-"""Log messages on standard error, plain or as JSON, as verbose as ``-v`` and ``-q`` say."""
+"""Set up log messages on standard error: plain or JSON, as verbose as ``-v`` and ``-q`` ask."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draw plots of a store into image files, for ``simstore stats --plot``."""
+"""Write plots of a store's statistics to image files, for ``simstore stats --plot``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Progress bars on a terminal."""
+"""Show progress bars on a terminal: one at a time, on standard error, removed at the end."""
 
 from __future__ import annotations
 

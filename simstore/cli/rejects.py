@@ -1,4 +1,4 @@
-"""The commands ``simstore rejects``: list, show, retry and clear records not stored."""
+"""The commands ``simstore rejects``: list, show, retry and clear records that were not stored."""
 
 from __future__ import annotations
 

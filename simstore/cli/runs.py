@@ -71,7 +71,7 @@ def _took(run: Mapping[str, Any]) -> str:
 
 
 def _what(run: Mapping[str, Any]) -> str:
-    """Return what a run was of: sources, or a time and the documents it kept to."""
+    """Return a run's input: its sources, or a time and a filter of documents."""
     # A server of an older version does not tell of removals.
     if run.get("not_seen_since") is not None:
         values = ((name, run.get(name)) for name in FILTERS)

@@ -1,4 +1,4 @@
-"""The command ``simtool N M``: a drop-in replacement for a course assignment's program."""
+"""The command ``simtool N M``: write near-duplicates to result.txt for a course assignment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands ``simstore vocabulary``: feature counts and fingerprint generations."""
+"""The commands ``simstore vocabulary``: show feature counts, refresh fingerprints made of them."""
 
 from __future__ import annotations
 

@@ -373,7 +373,7 @@ class Connection(CheckedArguments):
 
 @dataclass(frozen=True, slots=True)
 class _Next:
-    """Where the next page begins; None: there is none."""
+    """The cursor of the next page of a list; None: there is none."""
 
     next: str | int | None
 

@@ -32,7 +32,7 @@ _MOST_TEXTS = 100
 
 @dataclass(frozen=True, slots=True)
 class _Removed:
-    """What a request removed, and what it left behind."""
+    """The reply to a removal: the number removed, and the keys orphaned or unflagged."""
 
     removed: int
     orphans: tuple[str, ...] = ()
@@ -68,7 +68,7 @@ class DocumentRequests(IngestRequests, of="Client"):
         text: str | None = None,
         digest: str | bytes | None = None,
     ) -> Seen | builtins.list[Seen | None] | Results[Seen] | None:
-        """Tell what became of a key, of several keys, or of a text.
+        """Return the state of a key, of several keys, or of a text.
 
         As :meth:`simstore.Store.seen`.
         """

@@ -56,7 +56,7 @@ class RemoteClusters(RemoteNamespace):
     once = not_served("clusters.once")
 
     def list(self, min_size: int = 2) -> Stream[StoredCluster]:
-        """Yield the kept clusters, by their names.
+        """Yield the stored clusters, by ascending number.
 
         They are fetched in parts, each as the store then is.
 
@@ -71,7 +71,7 @@ class RemoteClusters(RemoteNamespace):
         return Stream((self._client._as(StoredCluster, one) for one in pages), of=StoredCluster)
 
     def of(self, key: str) -> ClusterPlace | None:
-        """Return where a document stands among the kept clusters.
+        """Return the stored cluster of a document.
 
         Raises:
             DocumentNotFound: There is no document with the key.
@@ -80,7 +80,7 @@ class RemoteClusters(RemoteNamespace):
         return None if place is None else self._client._as(ClusterPlace, place)
 
     def members(self, cluster_id: int) -> StoredCluster | None:
-        """Return a kept cluster by its name; None where there is none."""
+        """Return a stored cluster by its number; None where there is none."""
         try:
             return self._client._as(
                 StoredCluster, self._client._get(f"/v1/clusters/{cluster_id:d}")
@@ -89,12 +89,12 @@ class RemoteClusters(RemoteNamespace):
             return None
 
     def merges(self) -> Stream[ClusterMerge]:
-        """Yield the kept clusters that have ended, by their names."""
+        """Yield the stored clusters that have ended, by ascending number."""
         pages = self._client._pages("/v1/clusters/merges", "merges", {}, page=_MOST_MERGES)
         return Stream((self._client._as(ClusterMerge, one) for one in pages), of=ClusterMerge)
 
     def status(self, *, largest: bool = False) -> ClustersStatus | None:
-        """Return the status of the kept clusters; None where none are kept.
+        """Return the status of the stored clusters; None where none are stored.
 
         Args:
             largest: Count the documents of the largest, too.

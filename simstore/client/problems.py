@@ -1,4 +1,4 @@
-"""Turn problem details from a server back into the errors that they were made from."""
+"""Turn error replies of a server (problem details, RFC 9457) back into exceptions."""
 
 from __future__ import annotations
 

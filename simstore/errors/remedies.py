@@ -1,4 +1,4 @@
-"""Remedies in error messages, worded for the caller: command line, Python or HTTP.
+"""Reword the remedies in error messages for the caller: command line, Python or HTTP.
 
 Messages are written in the words of the command line. Where they are shown to others, its commands
 and options are replaced by theirs; what a message quotes of the caller's own stays as it is.

@@ -51,7 +51,7 @@ class StoreExists(Conflict):
 
 
 class StaleGeneration(Conflict):
-    """The standing generation does not cover every stored document."""
+    """The fingerprints in use (a generation) do not cover every document."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason

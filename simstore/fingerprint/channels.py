@@ -1,4 +1,4 @@
-"""Compute the fingerprints and sketches of texts for a store's channels (SimHash, MinHash).
+"""Compute the SimHash fingerprints and MinHash sketches that a store's search methods need.
 
 The scheme makes fingerprints; each channel of sketches has its own settings
 (:mod:`simstore.fingerprint.sketching`). The channels are listed in :mod:`simstore.model.channels`.

@@ -1,4 +1,4 @@
-"""Counting Bloom filters: the feature counts of a text in a table of fixed size.
+"""Counting Bloom filters: compare texts by their feature counts, in tables of fixed size.
 
 References:
     Fan, Cao, Almeida, Broder: Summary cache, IEEE/ACM Transactions on Networking 8(3), 2000,

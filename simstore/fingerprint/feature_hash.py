@@ -1,4 +1,4 @@
-"""Stable feature hashes: the same in every process, on every platform, in every year."""
+"""Stable hash functions for features: the same values in every process and on every platform."""
 
 from __future__ import annotations
 

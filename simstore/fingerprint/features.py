@@ -1,4 +1,4 @@
-"""Feature counts of a batch of documents, as a sparse matrix."""
+"""Count the features of a batch of documents, as a sparse matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Numba kernels: compiled NumPy functions, the same results. See :mod:`simstore.compiled`.
+"""Numba kernels that compute SimHash fingerprints and count terms, with the results of NumPy.
+
+See :mod:`simstore.compiled`.
 
 Types are pinned: a ``uint64`` with a signed number would become a float.
 """

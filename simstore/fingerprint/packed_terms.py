@@ -1,4 +1,4 @@
-"""The distinct terms of a batch in packed arrays; bytes objects are made only on demand.
+"""A sequence of terms (byte strings) packed into arrays, with compiled hashing.
 
 Short terms are hashed by a compiled XXH3 (https://github.com/Cyan4973/xxHash, its 64-bit form,
 seed 0), whose types are pinned: a ``uint64`` with a signed number would become a float.

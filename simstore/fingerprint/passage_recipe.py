@@ -1,4 +1,4 @@
-"""Compute what a passage index stores of a text: passage spans, fingerprints, anchors, terms.
+"""Compute a text's entries in a passage index: spans, SimHash fingerprints, chosen n-grams.
 
 The settings are a contract, like a scheme: an index stores them with a digest of the results for
 known texts, and is refused where the digest differs. A passage has a fingerprint of 64 bits, which

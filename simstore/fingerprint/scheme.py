@@ -1,4 +1,4 @@
-"""Schemes: named, versioned definitions of how a text becomes a fingerprint; the base class.
+"""The base class of schemes: named, versioned definitions of how a text becomes a fingerprint.
 
 A fingerprint is comparable only with one made by the same scheme. A store keeps the whole scheme
 as a :class:`SchemeRecord`, with the fingerprints of known texts (known answers), and refuses to

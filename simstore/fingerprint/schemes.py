@@ -1,4 +1,4 @@
-"""The registry of schemes, their JSON records, and a scheme for fingerprints made elsewhere."""
+"""The registry of fingerprint schemes: make one by name, or open the one that a store records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentence terms: the rarest token pairs of a sentence, by which it is found after edits.
+"""Choose the rarest token pairs of each sentence (sentence terms), to find it again after edits.
 
 A sentence in which one character in five was changed has no long run left in common with the
 original, but most of its pairs of neighbouring tokens. Of each sentence the index keeps the least

@@ -1,4 +1,4 @@
-"""The scheme ``simtool``: SimHash of a corpus's most frequent words, as in the course tool."""
+"""The scheme ``simtool``: SimHash of a corpus's most frequent words, for a course assignment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feature ranks: choose the corpus features that take part in a fingerprint and number them."""
+"""Rank the most frequent features of a corpus, and compute fingerprints from ranked words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Turn feature counts and document frequencies into integer weights.
+"""Turn feature counts and document frequencies into integer weights for SimHash.
 
 Integers, because their sums are exact in any order: a sum of floating-point weights near zero
 could give another bit on another machine.

@@ -217,7 +217,7 @@ class DedupPipeline:
         )
 
     def _add(self, document: Document) -> tuple[Outcome, Duplicate | None, IngestSummary]:
-        """Store a document; return its outcome, what it duplicates, and what else became of it.
+        """Store a document; return its outcome, the document it duplicates, and side effects.
 
         Runs on the worker's thread.
         """

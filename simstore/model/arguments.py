@@ -306,7 +306,7 @@ _PLAIN: dict[Any, Converter] = {
 
 
 def _strings(value: Any) -> Any:
-    """One string is a list of it; any other series of strings is taken as it is."""
+    """Return one string as a tuple of it, and any other sequence of strings unchanged."""
     if isinstance(value, str):
         return (value,)
     if not isinstance(value, Sequence) or not all(isinstance(one, str) for one in value):

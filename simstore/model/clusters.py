@@ -1,4 +1,4 @@
-"""Results about clusters of documents: members, merges and status."""
+"""Result types for clusters of documents: members, merges and status."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ class StoredCluster(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ClusterPlace(Shown):
-    """The kept cluster of a document, and its place in it.
+    """The stored cluster of a document, and the document as its member.
 
     Attributes:
         cluster_id: The name of its cluster.

@@ -1,4 +1,4 @@
-"""Documents: as they are given, chosen, stored and exported, with their columns of text.
+"""Document types: documents as given, stored and exported, and filters that choose among them.
 
 A column of documents is declared here: in the labels, in the filter, and in each document that
 callers give or get. CONTRIBUTING.md, "A new column of documents", says what else it needs.

@@ -1,4 +1,4 @@
-"""Results of maintenance: statistics of a store, its vocabulary and its passage index."""
+"""Result types of maintenance: statistics of a store, its vocabulary and its passage index."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class VocabularyTerm(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class VocabularyStatus(Shown):
-    """The vocabulary and its standing generation.
+    """Statistics of the vocabulary and the fingerprints made of it.
 
     Attributes:
         generation_id: The standing generation; None before the first.

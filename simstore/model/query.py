@@ -1,4 +1,4 @@
-"""Query options, matches and results."""
+"""Options and results of a query: the stored documents near each query text (sample)."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class QueryOptions(DocumentFilter):
 
     @property
     def asks_likeness(self) -> bool:
-        """Return whether likeness and cosine are to be told or to be filtered by."""
+        """Return whether likeness and cosine are to be computed."""
         return self.likeness or self.min_likeness is not None or self.min_cosine is not None
 
     @property

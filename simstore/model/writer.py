@@ -1,4 +1,4 @@
-"""Requests to a long-running writer of a store, and its replies."""
+"""Request and reply types of a store's long-running writer: add, update or remove documents."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTML report on checked papers: copied passages beside their sources."""
+"""Render the HTML report of a text-reuse check: copied passages beside their sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Render checked papers as tables, JSON Lines, CSV and PAN detections (XML)."""
+"""Render the results of text-reuse checks as tables, JSON Lines, CSV and PAN detections (XML)."""
 
 from __future__ import annotations
 

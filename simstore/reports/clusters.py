@@ -1,4 +1,4 @@
-"""Render clusters as table rows, JSON Lines and CSV, one line a document."""
+"""Render clusters as table rows, JSON Lines and CSV, one line for each document."""
 
 from __future__ import annotations
 

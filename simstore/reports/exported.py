@@ -63,7 +63,7 @@ def exported_record(document: ExportedDocument) -> dict[str, Any]:
 
 
 def _text_fields(text: str) -> dict[str, Any]:
-    """Return a text as it is, or escaped and its bytes, where it is not UTF-8."""
+    """Return the field of a text; of one that is not UTF-8, escaped text and base64 bytes."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

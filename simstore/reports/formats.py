@@ -1,4 +1,4 @@
-"""The report formats of a query by name, and the ``result.txt`` format of ``simtool``."""
+"""A table of the report formats of a query, and a renderer of the ``result.txt`` of ``simtool``."""
 
 from __future__ import annotations
 

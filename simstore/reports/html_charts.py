@@ -1,4 +1,4 @@
-"""SVG charts of the HTML report: similarity along a text, a histogram, strips of spans."""
+"""Draw the SVG charts of the HTML report: similarity along a text, histogram, matched spans."""
 
 from __future__ import annotations
 

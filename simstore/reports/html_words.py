@@ -1,4 +1,4 @@
-"""Texts of the HTML report in each language: ``templates/LANGUAGE.json``.
+"""Load the texts of the HTML report in a language, from ``templates/LANGUAGE.json``.
 
 A name that ends in ``_run`` is said of query runs in the place of the name without it. Sentences
 that come with a paper are English; ``templates/sentences.LANGUAGE.json`` has them in others, clause

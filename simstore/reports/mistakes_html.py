@@ -1,4 +1,4 @@
-"""The HTML page of an evaluation's mistakes: missed and wrongly joined pairs side by side."""
+"""Render an evaluation's mistakes as HTML: missed and wrongly joined pairs side by side."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class _Word:
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """A document of a pair as it is shown."""
+    """One document of a mistaken pair, ready for the template."""
 
     key: str
     canonical: str
@@ -57,7 +57,7 @@ class _Side:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A pair as it is shown."""
+    """A mistaken pair, ready for the template."""
 
     scores: tuple[tuple[str, str], ...]
     sides: tuple[_Side, _Side]

@@ -1,4 +1,4 @@
-"""A progress bar for programs, in a terminal or a notebook."""
+"""Show a progress bar in a terminal or a notebook, for calls from Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The HTML report on a query run: samples beside the stored documents near them."""
+"""Render the HTML report of a query run: query texts beside the stored documents near them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Render the history of a key as lines of text or as a JSON record."""
+"""Render the history of a document's key as lines of text or as a JSON record."""
 
 from __future__ import annotations
 

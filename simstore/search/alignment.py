@@ -309,7 +309,7 @@ class CoveredUnits:
             yield self.add(_cut_ends(stretch, self.same))
 
     def whole(self, run: Block) -> Iterator[Stretch]:
-        """Yield a run, as it is."""
+        """Record a whole run as copied, and yield it as a stretch."""
         yield self.add(Stretch((run,)))
 
     def covers(self, run: Block) -> bool:

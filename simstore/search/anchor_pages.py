@@ -1,4 +1,4 @@
-"""Packed postings of anchors (hashed token n-grams), per document or in pages by hash.
+"""Pack the postings of anchors (hashed token n-grams) into compact byte strings, and unpack them.
 
 A posting says that an anchor is at an offset of an entry; an entry is one version of a document's
 text. Numbers take as few bytes as the largest of a blob or a segment needs.

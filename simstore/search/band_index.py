@@ -90,7 +90,7 @@ class BandIndex:
         return int(self._levels[-1].numbers[-1]) if self._levels else 0
 
     def extended(self, bands: NDArray[np.uint64], numbers: NDArray[np.int64]) -> BandIndex:
-        """Return an index with more sketches; this one stays as it is.
+        """Return an index with more sketches; this one does not change.
 
         Args:
             bands: Band hashes, shape (n, bands).

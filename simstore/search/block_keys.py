@@ -1,4 +1,4 @@
-"""Block keys: fingerprints within a radius share the bits of some combination of blocks.
+"""Choose bit masks (block keys) so that any two fingerprints within a radius agree under one.
 
 The bits are cut into b blocks. Two fingerprints within r bits differ in at most r of them, so they
 agree in some b - r: a key for each choice of b - r blocks finds every pair. More blocks make longer

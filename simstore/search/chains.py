@@ -1,4 +1,4 @@
-"""Group k-gram hits between a submitted paper and its sources into regions along diagonals.
+"""Group k-grams that a submitted paper shares with its sources into regions along diagonals.
 
 A hit says that an offset of the paper and an offset of a source have the same k-gram. What was
 copied in one piece gives hits whose distance from source to paper, the diagonal, hardly changes;

@@ -1,4 +1,4 @@
-"""Classic algorithms for search within a Hamming radius, on fingerprints in memory.
+"""Find fingerprints within a Hamming radius in memory, by classic published algorithms.
 
 They give the answer of any other plan, and show what it costs without the planner's freedom.
 

@@ -322,7 +322,7 @@ class CuckooTable:
         return cls(buckets, bits)
 
     def __len__(self) -> int:
-        """Return the number of tags that are kept."""
+        """Return the number of stored tags."""
         return self._count
 
     def __contains__(self, hashed: bytes) -> bool:

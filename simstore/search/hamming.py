@@ -1,4 +1,4 @@
-"""Hamming distance, and the verification that makes a candidate a match."""
+"""Compute Hamming distances, and verify candidates: those within the radius are matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Likeness: similarity of documents by the rare terms they share, and an exact join by it.
+"""Likeness: the tf-idf cosine of documents, and an exact join of all pairs that reach a threshold.
 
 Boilerplate, templates and common words are alike in many documents; a version or a copy of a
 document shares its rare words too. So each term weighs more the fewer documents it occurs in.

@@ -1,4 +1,4 @@
-"""Names of the search methods, and the fingerprints and radii that each supports."""
+"""The names of the Hamming search methods, and a check that one supports a given radius."""
 
 from __future__ import annotations
 

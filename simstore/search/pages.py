@@ -1,4 +1,4 @@
-"""Segment pages: fingerprints packed by the value of one of their segments.
+"""Pack fingerprints into pages, one for each value of a 16-bit segment, and search these pages.
 
 Fingerprints of 64 or 128 bits are rotated so that a segment leads; those that share its value make
 a page. The value names the page, so a record holds the other bits only: 6 or 14 bytes, least

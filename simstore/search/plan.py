@@ -1,4 +1,4 @@
-"""Query plans: the segment values to look up so that nothing within the radius is missed.
+"""Query plans: choose the segment values to look up so that nothing within the radius is missed.
 
 The pigeonhole rule: cut the bits into parts and give each a threshold t with sum(t + 1) = radius
 + 1; then two fingerprints within the radius differ in at most t bits in some part. (Were it false,

@@ -1,4 +1,4 @@
-"""Segments: the 16-bit parts of a fingerprint, the values near one, and rotated fingerprints.
+"""Split fingerprints into 16-bit segments, list the values near one, and rotate fingerprints.
 
 A rotated fingerprint begins with any of its bits: sorting then brings the values of a segment
 together. It is aligned to the first bit of its words, whose bits below its last are zero, so the

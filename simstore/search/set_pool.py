@@ -1,4 +1,4 @@
-"""A cache of shingle sets; compare one set with many, and stop early below a threshold.
+"""A cache of shingle sets that compares one set with many, and stops early below a threshold.
 
 Two sets of resemblance t have at least t / (1 + t) * (|A| + |B|) shingles in common. A pair is
 given up as soon as what is left of the other set cannot make up that many.

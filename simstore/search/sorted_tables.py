@@ -1,4 +1,4 @@
-"""In-memory fingerprint indexes: a sorted table for each segment; the fastest and largest.
+"""In-memory fingerprint indexes: a sorted table for each segment, for search within a radius.
 
 Table i holds every fingerprint rotated so that it begins with segment i, sorted: what shares a
 segment value stands together, and what shares the next segment's too, within it. Plans of
@@ -358,7 +358,7 @@ class GrowingTables:
         return np.concatenate((self._buffer, *(words for words, _ in self._levels)))
 
     def extended(self, words: NDArray[np.uint64]) -> GrowingTables:
-        """Return these and more fingerprints; this one stays as it is.
+        """Return tables with more fingerprints; these do not change.
 
         Args:
             words: Fingerprints, shape (n, ceil(M / 64)).

@@ -57,7 +57,7 @@ class Comparer(Protocol):
 
 
 class ColumnPostings:
-    """Postings that find the standing rows which share a column's value with a row.
+    """Postings that find the canonical rows which share a column's value with a row.
 
     Args:
         columns: The values of the rows, a column at a time, shape (rows,) each.
@@ -233,7 +233,7 @@ class _Walk:
         return np.concatenate([none, *first]), np.concatenate([none, *second])
 
     def next(self, start: int, stop: int) -> tuple[int, NDArray[np.int64]]:
-        """Return the next turn of a text that has candidates, and these; ``stop``: none has."""
+        """Return the place of the next text that has candidates, and these; ``stop``: none has."""
         for turn in range(start, stop):
             text = int(self._order[turn])
             others = self._candidates(text)

@@ -1,4 +1,4 @@
-"""Star clusters: documents around a canonical one, without chaining; their order and repair.
+"""Star clusters: group documents around a canonical one, and repair the groups after changes.
 
 The order of a policy decides which document of a cluster is canonical. After texts came, went or
 changed their place, only what they touch is looked at: of every text its edges to canonical texts
@@ -499,7 +499,7 @@ class CanonicalOrder:
         )
 
     def __str__(self) -> str:
-        """Return it as it is given."""
+        """Return the policy as callers write it, such as ``prefer:REGEX``."""
         return self.name if self.preferred is None else f"{_PREFER}{self.preferred}"
 
     def expression(self) -> Expression | None:
@@ -520,7 +520,7 @@ class CanonicalOrder:
             ) from None
 
     def majors(self, keys: Sequence[str], byte_counts: Sequence[int]) -> list[int]:
-        """Return of documents what is compared before the time of first sight and the ingest.
+        """Return the first sort key of documents, which goes before first-seen time and ingest.
 
         Args:
             keys: The key of each.

@@ -1,4 +1,4 @@
-"""Build and search sorted tables of fingerprints, in NumPy and compiled.
+"""Build and search sorted tables of fingerprints, with NumPy or compiled by Numba.
 
 A table is an array of sorted numbers with the offsets of their first 16 bits. The compiled forms
 look at a range of a table in two steps: a loop without branches counts those within the radius,

@@ -1,4 +1,4 @@
-"""Opaque cursors that name the next page of a list."""
+"""Encode and decode opaque pagination cursors, which name the next page of a list."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents in request bodies: their JSON form and its validation."""
+"""Parse and validate the documents in JSON request bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Long lists as replies: all items as NDJSON, or one page of them as a JSON object."""
+"""Reply with a long list: all items as NDJSON, or one page of them as a JSON object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The OpenAPI document: schemas of the request bodies and replies of each route."""
+"""Build the OpenAPI document: schemas of the request bodies and replies of each route."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ PROBLEM_CONTENT = {"application/problem+json": {"schema": {"$ref": "#/components
 
 @cache
 def schema(kind: Any, *, strict: bool = False) -> dict[str, Any]:
-    """Return the JSON schema of a type, those of what it is made of being kept aside.
+    """Return the JSON schema of a type; the schemas of its parts are registered by name.
 
     Args:
         kind: A dataclass, or a list of such.

@@ -1,4 +1,4 @@
-"""HTTP/1.1 with limits on header size and time, and protocol errors as problem details."""
+"""An HTTP/1.1 protocol class that limits header size and time, and answers malformed requests."""
 
 from __future__ import annotations
 

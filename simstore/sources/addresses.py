@@ -1,4 +1,4 @@
-"""Make the links of a web page absolute."""
+"""Resolve the links of a web page to absolute URLs."""
 
 from __future__ import annotations
 

@@ -213,7 +213,7 @@ class _UpToDamage:
 
 
 class _StrictTarInfo(tarfile.TarInfo):
-    """A header that is damaged or missing is told; the library takes it for the archive's end."""
+    """Reports a damaged or missing header, which the library takes for the archive's end."""
 
     @classmethod
     def fromtarfile(cls, archive: tarfile.TarFile) -> _StrictTarInfo:

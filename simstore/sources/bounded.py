@@ -1,4 +1,4 @@
-"""Child processes with time and memory limits, for reading untrusted files.
+"""Start child processes with time and memory limits, to read untrusted files.
 
 A small file can keep the library that reads it busy for ever, or let it ask for any memory; only a
 process can be bounded. One that reaches a bound is ended by the system, and nothing else is.
@@ -27,7 +27,7 @@ def start(
     folder: Path | None = None,
     standard_input: int = subprocess.PIPE,
 ) -> subprocess.Popen[bytes]:
-    """Run a module of ours in a process of its own; it bounds itself by :func:`bound`.
+    """Run a module of simstore in a child process, which limits itself by :func:`bound`.
 
     Args:
         module: Its name.

@@ -1,4 +1,4 @@
-"""Read the input files of ``simtool``: articles as one array, stop words, hash table."""
+"""Read the input files of ``simtool``: articles (as one byte array), stop words, a hash table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Character encodings: their names, declarations in files, and undecodable bytes."""
+"""Decode text by a named or declared character encoding, and count undecodable bytes."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def decoded_as(data: bytes, encoding: str) -> Decoded:
 
 
 def as_bytes(data: bytes) -> Decoded:
-    """Return UTF-8 as a text in which other bytes are kept as they are (PEP 383)."""
+    """Decode UTF-8; other bytes become surrogate escapes (PEP 383)."""
     return Decoded(data.decode(UTF8, "surrogateescape"), UTF8, 0)
 
 
@@ -218,7 +218,7 @@ def undecodable_at(data: bytes, encoding: str) -> str:
 
 
 class _Replaced(threading.local):
-    """How many bytes were replaced by this thread."""
+    """A counter, for each thread, of undecodable bytes that were replaced."""
 
     count = 0
 

@@ -1,4 +1,4 @@
-"""Turn records with named fields into documents, those of ``simstore export`` too."""
+"""Turn records with named fields, such as rows of a table or of an export, into documents."""
 
 from __future__ import annotations
 

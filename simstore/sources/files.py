@@ -1,4 +1,4 @@
-"""Files, folders, glob patterns, pipes, standard input and archive members as sources."""
+"""Open files, folders, glob patterns, pipes, standard input and archive members as sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readers that run in a child process, since native code parses their formats.
+"""Readers that run in a child process, since the native code that parses a file may crash.
 
 A damaged file can crash such code, keep it busy for ever, or let it ask for any memory. The process
 reads one file after the other; it ends at a file that it cannot stand, and only that file is lost,

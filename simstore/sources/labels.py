@@ -1,4 +1,4 @@
-"""Read label files, which say which documents are near-duplicates of one another.
+"""Read label files: pairs or groups of documents that people labelled as near-duplicates.
 
 Pairs are lines of two keys, clusters are lines of a key and a group; both as tab-separated values
 with or without a header, or as JSON Lines, plain or compressed.

@@ -1,4 +1,4 @@
-"""Extract the main text of a web page, without navigation and the like.
+"""Extract the main text of a web page, without navigation and other boilerplate.
 
 Nothing is asked of a page but that its text stands in blocks. Names of elements and classes only
 help to leave out what stands around it, and only where little text would be lost.

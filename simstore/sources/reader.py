@@ -82,7 +82,7 @@ class ReadOptions:
 
     @property
     def keeps_bytes(self) -> bool:
-        """Return whether bytes that are not UTF-8 are kept as they are."""
+        """Return whether bytes that are not UTF-8 are preserved."""
         return self.encoding == "keep" or (self.encoding == "auto" and self.texts_are_articles)
 
     @property
@@ -150,7 +150,7 @@ class SourceReader(Protocol):
 
     @property
     def needs_file(self) -> bool:
-        """Whether ``read`` wants a stream that can be sought.
+        """Return whether ``read`` needs a seekable stream.
 
         Such a stream always stands at the source's start; a compressed or piped source is written
         to a temporary file first.
@@ -158,7 +158,7 @@ class SourceReader(Protocol):
 
     @property
     def record_ends(self) -> tuple[bytes, ...]:
-        """What stands at the end of a record in files that grow; none: such files do not grow.
+        """Record separators of files that grow; empty: such files do not grow.
 
         A file that has become longer is read on from where it ended, if the last record ended so;
         where there is none of these, it is read from its start.

@@ -1,4 +1,4 @@
-"""The registry of readers: one is chosen by a source's first bytes, then by its name."""
+"""The registry of readers: choose one by a source's first bytes, then by its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decide when a document was first seen, from its record and from what is stored."""
+"""Determine when a document was first seen, from its record's dates and from the stored ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Sight = tuple[int, str]
 
 
 def claim(document: Document, seen_at: int) -> tuple[int, str]:
-    """Return the first-seen time that a record claims, and the basis of the claim.
+    """Return the first-seen time by a record's own dates, and the kind of date it is.
 
     A page that was published after it was seen was not.
     """

@@ -1,4 +1,4 @@
-"""Decompress streams: format by first bytes, limited size, errors that name the source.
+"""Decompress streams: detect the format, limit the size, and name the source in errors.
 
 Compressed streams that follow each other in a file are all read: none is passed over silently.
 """

@@ -182,7 +182,7 @@ class _Records:
         return self._offset
 
     def _end_or_damage(self) -> int:
-        """Return where a record that is whole ends; damage behind it is told after it."""
+        """Return the end of a whole record; damage behind it is reported afterwards."""
         try:
             return self._end()
         except DamagedStream as error:

@@ -44,7 +44,7 @@ def read(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
 
 
 def is_page(media_type: str, body: bytes) -> bool:
-    """Return whether bytes of a type, or of none that is told, are a web page."""
+    """Return whether bytes are a web page, by their media type if one is given."""
     return media_type in _PAGE_TYPES or (not media_type and PAGE_BEGINNING.match(body) is not None)
 
 

@@ -130,7 +130,7 @@ def _deepest(tags: list[str], most: int) -> int:
 
 
 class _Steps(dict[str, int]):
-    """How many more elements are open after a tag, by its beginning: ``<div``."""
+    """The change in open elements at a tag (+1, -1 or 0), by its beginning: ``<div``."""
 
     def __missing__(self, tag: str) -> int:
         closing = tag[1] == "/"

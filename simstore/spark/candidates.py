@@ -1,4 +1,4 @@
-"""Find candidate pairs of texts by both channels (SimHash and MinHash search)."""
+"""Find candidate pairs of texts on Spark, by SimHash fingerprints and by MinHash bands."""
 
 from __future__ import annotations
 

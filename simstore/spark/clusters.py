@@ -1,4 +1,4 @@
-"""Build clusters of documents: stars of verified edges around canonical documents."""
+"""Build clusters on Spark: each canonical document with the documents similar enough to it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CLUSTER_COLUMNS = (
 
 
 def order_of_texts(documents: DataFrame, texts: DataFrame) -> DataFrame:
-    """Return of each text the place of the document that is first in the policy's order.
+    """Return, for each text, the document that is first in the policy's order.
 
     Args:
         documents: With ``digest``, ``major``, ``first_seen``, ``place``.

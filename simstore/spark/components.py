@@ -1,4 +1,4 @@
-"""Connected components by randomised contraction, in an expected logarithmic number of rounds.
+"""Find connected components on Spark by randomised contraction, in expected O(log n) rounds.
 
 Each round contracts the graph: every vertex goes to the neighbour, or stays with itself, that has
 the least random number, and edges lead on between where their ends went. At most three quarters of

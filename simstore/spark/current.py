@@ -1,4 +1,4 @@
-"""Merge new records into the current documents: one document a key, each text once."""
+"""Merge new records into the documents of earlier runs: one for each key, each text once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders of a run's output, on any file system that Spark can write to."""
+"""Read and write Parquet tables and a manifest in an output folder, on any Hadoop file system."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compare rows that share a key, with crowded keys split over several tasks."""
+"""Compare the pairs of rows that share a key; keys of many rows are split over several tasks."""
 
 from __future__ import annotations
 

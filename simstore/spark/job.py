@@ -1,4 +1,4 @@
-"""The deduplication job: read documents, find candidates, verify edges, build clusters."""
+"""The deduplication job: read documents, find and verify candidate pairs, build clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of a run, and its scheme and edge rule as plain values for executors."""
+"""Options of a run, and its scheme and thresholds in a form that is sent to Spark's executors."""
 
 from __future__ import annotations
 

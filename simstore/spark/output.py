@@ -1,4 +1,4 @@
-"""The output of runs: Parquet tables, a folder for each run, a manifest of valid folders.
+"""Manage the output of runs: Parquet tables, a folder for each run, a manifest of valid folders.
 
 A run adds rows and never changes a file. A row of a document that a later run replaced is named in
 the table ``superseded``. The manifest says which folders are valid, and is written last: a run that

@@ -1,4 +1,4 @@
-"""A Spark session: the caller's, or a new one with simstore's settings."""
+"""Provide a Spark session: the caller's, or a new one with simstore's settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The namespace ``store.clusters``: clusters of near-duplicates."""
+"""The namespace ``store.clusters``: build, list and look up clusters of near-duplicates."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Clusters(Namespace):
         rebuild: bool = False,
         on_progress: Progress | None = None,
     ) -> ClustersStatus:
-        """Bring the kept clusters up to date; the first time, make them.
+        """Bring the stored clusters up to date; the first time, build them.
 
         >>> store.clusters.build().cluster_count
         2
@@ -125,7 +125,7 @@ class Clusters(Namespace):
         )
 
     def list(self, min_size: int = 2, *, after: int = 0) -> Stream[StoredCluster]:
-        """Yield the kept clusters, by their names.
+        """Yield the stored clusters, by ascending number.
 
         >>> status = store.clusters.build()
         >>> [cluster.key for cluster in store.clusters.list()]
@@ -150,7 +150,7 @@ class Clusters(Namespace):
         return Stream(found, of=StoredCluster)
 
     def of(self, key: str) -> ClusterPlace | None:
-        """Return where a document stands among the kept clusters.
+        """Return the stored cluster of a document.
 
         >>> status = store.clusters.build()
         >>> store.clusters.of("ferry-2026").canonical_key
@@ -168,7 +168,7 @@ class Clusters(Namespace):
         return cluster_of(self._opened, key)
 
     def members(self, cluster_id: int) -> StoredCluster | None:
-        """Return a kept cluster by its name; None where there is none.
+        """Return a stored cluster by its number; None where there is none.
 
         >>> status = store.clusters.build()
         >>> place = store.clusters.of("ferry-2026")
@@ -184,7 +184,7 @@ class Clusters(Namespace):
         return cluster_members(self._opened, cluster_id)
 
     def merges(self, *, after: int = 0) -> Stream[ClusterMerge]:
-        """Yield the kept clusters that have ended, by their names.
+        """Yield the stored clusters that have ended, by ascending number.
 
         >>> status = store.clusters.build()
         >>> list(store.clusters.merges())
@@ -199,7 +199,7 @@ class Clusters(Namespace):
         return Stream(cluster_merges(self._opened, after=after), of=ClusterMerge)
 
     def status(self, *, largest: bool = False) -> ClustersStatus | None:
-        """Return the status of the kept clusters; None where none are kept.
+        """Return the status of the stored clusters; None where none are stored.
 
         >>> store.clusters.status() is None
         True
@@ -216,7 +216,7 @@ class Clusters(Namespace):
         return kept_summary(self._opened, largest=largest)
 
     def drop(self) -> bool:
-        """Forget the kept clusters; return whether there were any.
+        """Delete the stored clusters; return whether there were any.
 
         >>> store.clusters.drop()
         False

@@ -125,7 +125,7 @@ class Documents(Opened, of="Store"):
         text: str | None = None,
         digest: str | bytes | None = None,
     ) -> Seen | builtins.list[Seen | None] | Results[Seen] | None:
-        """Tell what became of a key, of several keys, or of a text.
+        """Return the state of a key, of several keys, or of a text.
 
         >>> store.seen("ferry-2025").state
         'stored'

@@ -189,7 +189,7 @@ class Maintenance(Namespace):
         resume: bool = False,
         on_progress: Progress | None = None,
     ) -> str:
-        """Make fingerprints and sketches anew from the kept texts.
+        """Recompute fingerprints and sketches from the stored texts.
 
         >>> from simstore import SchemeChoice
         >>> store.maintenance.reindex(SchemeChoice("web", bits=128))

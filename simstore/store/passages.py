@@ -1,4 +1,4 @@
-"""The namespace ``store.passages``: the index that finds copied passages in papers."""
+"""The namespace ``store.passages``: the index that finds copied passages in submitted papers."""
 
 from __future__ import annotations
 

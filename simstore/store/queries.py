@@ -1,4 +1,4 @@
-"""``Store`` methods that find near-duplicates, check papers and compare texts."""
+"""``Store`` methods that find near-duplicates, check papers for text reuse, and compare texts."""
 
 from __future__ import annotations
 

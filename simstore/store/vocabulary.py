@@ -1,4 +1,4 @@
-"""The namespace ``store.vocabulary``: feature counts and fingerprint generations."""
+"""The namespace ``store.vocabulary``: feature counts, and refreshing fingerprints made of them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Vocabulary(Namespace):
         return Results(drift.top_terms(self._opened, limit), of=VocabularyTerm)
 
     def status(self) -> VocabularyStatus:
-        """Return how far the standing generation has drifted from the vocabulary.
+        """Return how far the fingerprints in use lag behind the vocabulary.
 
         >>> store.vocabulary.status().policy
         'live'
@@ -41,7 +41,7 @@ class Vocabulary(Namespace):
     def refresh(
         self, *, force: bool = False, on_progress: Progress | None = None
     ) -> RefreshSummary:
-        """Make all fingerprints go by the present vocabulary.
+        """Recompute all fingerprints from the present vocabulary.
 
         >>> store.vocabulary.refresh().document_count
         3

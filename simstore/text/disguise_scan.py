@@ -1,4 +1,4 @@
-"""Find the texts in which disguises may be folded, in compiled code (Numba).
+"""Scan for texts that may hold disguises (tricks with characters), in compiled code (Numba).
 
 The others, by far the most, skip the folding. Eight bytes are looked at at a time, as one number,
 the first byte lowest. What is folded is said by :mod:`simstore.text.disguises`.

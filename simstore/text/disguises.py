@@ -250,7 +250,7 @@ class _Work:
 
     @property
     def points(self) -> NDArray[np.uint32]:
-        """Return the code points of the text as it is now."""
+        """Return the code points of the text, as folded so far."""
         if self._points is None:
             self._points = code_points(self.text)
         return self._points
@@ -268,7 +268,7 @@ class _Work:
         return not self.text.isascii() and len(self.kinds) > 0 and bool(self._seen & kinds)
 
     def result(self) -> FoldedText:
-        """Return the text as it is now."""
+        """Return the text, as folded so far."""
         if not self._changed:
             return FoldedText(self._given, NOTHING)
         return FoldedText(self.text, FoldedCounts(**self._counts), self.starts, self.ends)

@@ -1,4 +1,4 @@
-"""Tables of the normalized form of each code point, for texts where neighbours do not matter."""
+"""Lookup tables of each code point's normalized form, for texts where neighbours do not matter."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def form_tables(normalization: Normalization, *, of_ascii: bool = False) -> Form
 
 
 def _joins(step: str) -> NDArray[np.bool_]:
-    """Return of each piece between line breaks whether it may join the text before it."""
+    """Return, for each piece between line breaks, whether it may join the text before it."""
     joining = _joining()
     found = np.zeros(step.count(_BETWEEN) + 1, bool)
     for form in ("NFD", "NFKD"):

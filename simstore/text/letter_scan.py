@@ -64,7 +64,7 @@ class LetterTable:
         return self._numbers_of(codes)
 
     def numbers_in(self, other: LetterTable) -> NDArray[np.int32]:
-        """Return the numbers that another table has for the words of this; it is told new ones."""
+        """Return another table's numbers for the words of this one; words new to it are added."""
         codes = self._codes[: self._count].copy()
         long = np.flatnonzero(codes >= _BY_NUMBER)
         words = list(self._long)

@@ -1,4 +1,4 @@
-"""Tokens of a text with their character offsets in the original text.
+"""Split a text into tokens with their character offsets in the original text.
 
 Tokens, called units in the code, are those of :mod:`simstore.text.shingles`: words of scripts with
 blanks, characters of the others. Here each is a hash and a span, so that what is found by tokens

@@ -48,7 +48,7 @@ _ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff]+")
 
 @dataclass(frozen=True, slots=True)
 class Normalization:
-    """How texts are brought into one form before they are tokenized.
+    """Settings that normalize texts before they are tokenized.
 
     Attributes:
         case: ``fold``: upper and lower case are one; ``keep``: they differ.

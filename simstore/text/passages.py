@@ -1,4 +1,4 @@
-"""Split a text into passages, as spans: its sentences, or windows of about so many characters.
+"""Split a text into passages, as spans: its sentences, or windows of about a given length.
 
 A span is ``[start, end)`` in code points of the text as it was given, without blanks at its ends.
 """

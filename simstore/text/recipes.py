@@ -1,4 +1,4 @@
-"""Feature settings: normalization, tokens (words or characters) and n-gram size."""
+"""Feature settings: turn texts into features by normalization, token type and n-gram size."""
 
 from __future__ import annotations
 

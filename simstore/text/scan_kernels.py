@@ -1,4 +1,6 @@
-"""The compiled tokenizer: bytes to numbered terms. See :mod:`simstore.text.scanning`.
+"""Numba kernels of the tokenizer: cut UTF-8 bytes into terms and number the distinct ones.
+
+See :mod:`simstore.text.scanning`.
 
 Eight bytes are looked at at a time, as one number, the first byte lowest. Types are pinned: a
 ``uint64`` with a signed number would become a float.

@@ -1,4 +1,4 @@
-"""Split a text into characters or words, in order."""
+"""Split a text into its characters or words, in order, for the comparison of two texts."""
 
 from __future__ import annotations
 

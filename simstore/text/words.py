@@ -1,4 +1,4 @@
-"""Split texts into words, by the rules of the course tool and of the ``web`` scheme."""
+"""Split texts into words, by the rules of the schemes ``simtool`` and ``web``."""
 
 from __future__ import annotations
 

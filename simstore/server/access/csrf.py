@@ -1,4 +1,4 @@
-"""Checks of ``Host`` and ``Origin`` against cross-site request forgery (CSRF).
+"""Check the headers ``Host`` and ``Origin`` against cross-site request forgery (CSRF).
 
 What a program sends with a token says by itself who sends it. What a browser sends along on its
 own, a cookie or the mere right of being on this machine, may have been asked for by any page that

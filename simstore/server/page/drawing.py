@@ -1,4 +1,4 @@
-"""Building blocks of SVG plots: scales, series, hints, bars, and the figures as a table."""
+"""Building blocks of SVG plots: scales, series, tooltips, bars, and the figures as a table."""
 
 from __future__ import annotations
 

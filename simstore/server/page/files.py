@@ -1,4 +1,4 @@
-"""Static files of the web interface: its own styles and scripts, and the report's."""
+"""Load the static files of the web interface: its own styles and scripts, and the report's."""
 
 from __future__ import annotations
 

@@ -144,7 +144,7 @@ def _so_far(figures: StoreFigures, words: Words, nothing: str) -> str:
 
 
 def _waiting(figures: StoreFigures, words: Words) -> str:
-    """Return how many texts kept clusters do not take into account yet; empty for none."""
+    """Return a note on texts that the stored clusters do not cover yet; empty for none."""
     if not figures.waiting:
         return ""
     return str(words["clusters_waiting"]).format(f"{figures.waiting:,}")

@@ -1,4 +1,4 @@
-"""Errors shown to people: an HTML page instead of problem details."""
+"""Render errors for people: an HTML page instead of problem details (JSON)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class FormError(InvalidParameter):
 
 
 class ReportGone(NotFound):
-    """A report is no longer kept, or was made for somebody else."""
+    """A report is no longer cached, or belongs to another user."""
 
     def __init__(self) -> None:
         super().__init__(page_words("en")["report_gone"])

@@ -1,4 +1,4 @@
-"""The page that searches by key or text, and the page of one document and its history."""
+"""Web pages that search stored documents by key or text, and show one document's history."""
 
 from __future__ import annotations
 

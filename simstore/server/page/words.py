@@ -1,4 +1,4 @@
-"""Texts of the web interface in each language: ``templates/words.LANGUAGE.json``."""
+"""Load the texts of the web interface in a language, from ``templates/words.LANGUAGE.json``."""
 
 from __future__ import annotations
 

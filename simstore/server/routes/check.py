@@ -1,4 +1,4 @@
-"""Routes that check papers for passages copied from stored documents, and compare two texts."""
+"""Routes that check submitted papers for copied passages, and compare two texts."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Paper:
 
 @dataclass(frozen=True, slots=True)
 class CheckBody:
-    """What to check: a text, a stored document by its key, or papers; and how."""
+    """The input of a check (a text, a stored document by its key, or papers) and its options."""
 
     text: str | None = None
     stored: str | None = None
@@ -70,7 +70,7 @@ class CheckBody:
 
 @dataclass(frozen=True, slots=True)
 class CheckReply:
-    """What was found in each paper, in their order."""
+    """The results of a check: one for each paper, in order."""
 
     papers: tuple[CheckedPaper, ...]
 

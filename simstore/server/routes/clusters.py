@@ -59,14 +59,14 @@ class DuplicatesPage:
 
 @dataclass(frozen=True, slots=True)
 class SummaryReply:
-    """What there is of clusters; null where none are kept."""
+    """The status of the stored clusters; null where none are stored."""
 
     summary: ClustersStatus | None
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceReply:
-    """Where a document stands among the clusters; null where it does not."""
+    """The stored cluster of a document; null where it is in none."""
 
     place: ClusterPlace | None
 
@@ -106,7 +106,7 @@ async def clusters(
     responses=answers(PlaceReply, 404),
 )
 async def cluster_of(request: Request, key: str) -> Response:
-    """Return where a document stands among the kept clusters."""
+    """Return the stored cluster of a document."""
     service = service_of(request)
     found = await service.readers.run(service.store.clusters.of, query_text(request, "key", key))
     return reply({"place": to_wire(found)})

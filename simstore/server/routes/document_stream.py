@@ -57,7 +57,7 @@ class _Wrong:
 
 
 class DocumentStream(Response):
-    """Takes documents, a line each, and answers with a line each as soon as it is durable.
+    """Stores documents sent one per line, and replies with a line for each once it is durable.
 
     Reading and answering go on side by side, as far as the client does both.
     """

@@ -65,7 +65,7 @@ class DocumentsBody:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many documents became what."""
+    """Numbers of documents by outcome."""
 
     added: int = 0
     updated: int = 0
@@ -116,7 +116,7 @@ class RemoveBody:
 
 @dataclass(frozen=True, slots=True)
 class RemovedReply:
-    """How many documents were removed, and what they left behind."""
+    """The number of documents removed, and the keys orphaned or unflagged."""
 
     removed: int
     orphans: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ class RemovedReply:
 
 @dataclass(frozen=True, slots=True)
 class SeenReply:
-    """What became of each key; null where it was never seen."""
+    """The state of each key; null where it was never seen."""
 
     seen: tuple[Seen | None, ...]
 
@@ -218,7 +218,7 @@ async def document(
     story: bool = False,
     original: str = "first-seen",
 ) -> Response:
-    """Return a document by its key, percent-encoded; with ``story``, what became of it."""
+    """Return a document by its key, percent-encoded; with ``story``, its history."""
     service = service_of(request)
     name = key_in_path(request, key)
     if story:
@@ -271,7 +271,7 @@ async def remove_documents(request: Request, idempotency_key: Named = None) -> R
     openapi_extra=json_body(SeenBody),
 )
 async def seen(request: Request) -> Response:
-    """Return what became of each key that was seen; null where it was never, or was forgotten.
+    """Return the state of each key; null where it was never seen, or was forgotten.
 
     Of a ``digest``: of each key under which the text was seen, the first seen in front.
     """

@@ -23,7 +23,7 @@ _PATIENCE_SECONDS = 1.0
 
 @dataclass(frozen=True, slots=True)
 class Status:
-    """How the server is."""
+    """The status of the server."""
 
     status: str
 

@@ -1,4 +1,4 @@
-"""A child process that works on the store, so that its work delays no request.
+"""A child process that runs operations of the store, so that they delay no request.
 
 Threads of one process share its interpreter's lock. Such a process is forked before the server has
 threads or has opened the store; it opens the store for itself. Where the server is killed it ends

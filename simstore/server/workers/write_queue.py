@@ -363,5 +363,5 @@ class WriteQueue:
 
 
 def _died(error: BaseException) -> Unavailable:
-    """Return what senders are told when the writer has died."""
+    """Return the error for senders when the writer has died."""
     return Unavailable(f"the writer has died of {error!r}; start the server anew")
