@@ -57,6 +57,14 @@ def labelled_sets(folder: Path | None, cache: Path) -> dict[str, list[Labelled]]
 
     The translated set counts once for each of its two languages.
     """
+    sets = labelled_documents(folder)
+    for wanted in PACKAGE_SETS:
+        sets[wanted.name] = list(_package_pages(wanted, cache))
+    return {name: found for name, found in sets.items() if _has_pairs(found)}
+
+
+def labelled_documents(folder: Path | None) -> dict[str, list[Labelled]]:
+    """Return the documents of the labelled data that have a group, by their set."""
     if folder is None:
         given = os.environ.get("SIMSTORE_TEST_DATA")
         folder = Path(given) if given else REPOSITORY.parent / "shared" / "data"
@@ -69,9 +77,7 @@ def labelled_sets(folder: Path | None, cache: Path) -> dict[str, list[Labelled]]
             if name in LANGUAGES:
                 name = LANGUAGES[name][record["lang"][:2]]
             sets[name].append(Labelled(record["id"], record["text"], record["group"]))
-    for wanted in PACKAGE_SETS:
-        sets[wanted.name] = list(_package_pages(wanted, cache))
-    return {name: found for name, found in sets.items() if _has_pairs(found)}
+    return sets
 
 
 def _has_pairs(documents: list[Labelled]) -> bool:
@@ -80,7 +86,7 @@ def _has_pairs(documents: list[Labelled]) -> bool:
 
 def _package_pages(wanted: PackageSet, cache: Path) -> Iterable[Labelled]:
     for release in wanted.releases:
-        with tarfile.open(_archive(wanted.package, release, cache)) as files:
+        with tarfile.open(archive(wanted.package, release, cache)) as files:
             for member in files:
                 path = member.name.partition("/")[2]
                 inside = path.startswith(wanted.folder) and path.endswith(wanted.suffix)
@@ -91,7 +97,7 @@ def _package_pages(wanted: PackageSet, cache: Path) -> Iterable[Labelled]:
                     yield Labelled(f"{release}/{path}", text, path)
 
 
-def _archive(package: str, release: str, cache: Path) -> Path:
+def archive(package: str, release: str, cache: Path) -> Path:
     """Return the source archive of a release, from the package index where it is not there yet."""
     cache.mkdir(parents=True, exist_ok=True)
     name = f"{package}-{release}.tar.gz"

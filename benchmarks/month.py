@@ -208,7 +208,7 @@ def section(record: Mapping[str, Any]) -> str:
     )
     caption = "A month of a crawl by the day: documents, duplicates, size, time"
     end = f"Compacted after the last day, the file has {record['compacted_bytes'] / 1e6:.1f} MB."
-    return f"\n{intro}\n\n{table(days)}\n\n{end}\n\n![{caption}](images/{PICTURE.name})\n"
+    return f"\n{intro}\n\n{table(days)}\n\n{end}\n\n![{caption}](../images/{PICTURE.name})\n"
 
 
 def main() -> None:

@@ -203,7 +203,7 @@ def markdown_of(record: dict[str, Any], level: int = 2) -> str:
         parts.append(markdown_table(table["columns"], table["rows"]))
         if table["note"]:
             parts.append(table["note"].strip())
-    parts += [f"![{caption}](images/{name})" for name, caption in record["images"]]
+    parts += [f"![{caption}](../images/{name})" for name, caption in record["images"]]
     return "\n\n".join(parts)
 
 

@@ -45,6 +45,7 @@ PARTS = (
     "widths",
     "threads",
     "growth",
+    "clustering",
     "big",
     "spark_equality",
     "short_sentences",

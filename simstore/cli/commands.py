@@ -141,7 +141,7 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
                 result = super().invoke(ctx)
                 sys.stdout.flush()
         except SimstoreError as error:
-            fail(str(error), error.exit_code)
+            fail(str(error), error.exit_code, page=error.page)
         except KeyboardInterrupt as error:
             number = error.args[0] if error.args else signal.SIGINT
             fail(INTERRUPTED, 128 + number)

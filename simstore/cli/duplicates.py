@@ -7,6 +7,7 @@ from dataclasses import asdict
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import time_text
 from simstore.cli.parameters import choice, command, option
@@ -46,6 +47,11 @@ def duplicates(state: str | None, original: str | None, output_format: str) -> N
         if not first and original is not None and store.seen(original) is None:
             raise DocumentNotFound(original)
         _print(chain(first, found), output_format)
+        if not first and state is None and original is None and output_format == "table":
+            log.info(
+                "nothing was flagged or skipped; `ingest --on-duplicate flag` does so, and\n"
+                "`simstore clusters` groups what is stored and nearly the same"
+            )
 
 
 @command()

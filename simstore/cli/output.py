@@ -184,10 +184,19 @@ def drop_output() -> None:
     os.close(nowhere)
 
 
-def fail(message: str, exit_code: int) -> NoReturn:
-    """Show an error in one line, as click does or as JSON where that is wanted, and exit."""
+def fail(message: str, exit_code: int, *, page: str | None = None) -> NoReturn:
+    """Show an error in one line, as click does or as JSON where that is wanted, and exit.
+
+    Args:
+        message: What is said.
+        exit_code: How the process ends.
+        page: The place in the documentation that explains it, shown with ``-v``.
+    """
     if logs_json():
-        log.error(message, extra={"facts": {"exit_code": exit_code}})
+        facts = {"exit_code": exit_code} | ({} if page is None else {"page": page})
+        log.error(message, extra={"facts": facts})
     else:
         click.echo(f"Error: {message}", file=sys.stderr)
+        if page is not None:
+            log.debug("see %s", page)
     raise SystemExit(exit_code)

@@ -20,6 +20,18 @@ Decorator: TypeAlias = Callable[[Any], Any]
 COMMON = "Store and messages"
 
 
+class _WholeNumber(click.IntRange):
+    """A whole number of a range; an error calls it so."""
+
+    name = "whole number"
+
+
+class _Number(click.FloatRange):
+    """A number of a range; an error calls it so."""
+
+    name = "number"
+
+
 class _Option(click.Option):
     """An option with the heading under which the help shows it."""
 
@@ -71,12 +83,12 @@ def choice(names: str, choices: Sequence[str], text: str, **settings: Any) -> De
 
 def count(names: str, text: str, **settings: Any) -> Decorator:
     """Return an option that takes a number from 1 on."""
-    return option(names, text, type=click.IntRange(min=1), **{"metavar": "N", **settings})
+    return option(names, text, type=_WholeNumber(min=1), **{"metavar": "N", **settings})
 
 
 def share(names: str, text: str, **settings: Any) -> Decorator:
     """Return an option that takes a number from 0 to 1."""
-    return option(names, text, type=click.FloatRange(0, 1), metavar="SHARE", **settings)
+    return option(names, text, type=_Number(0, 1), metavar="SHARE", **settings)
 
 
 def group(*options: Decorator) -> Decorator:

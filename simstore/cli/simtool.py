@@ -9,7 +9,7 @@ import click
 
 from simstore.cli.imports import uncollected
 from simstore.cli.output import BriefErrors, fail
-from simstore.errors import SimstoreError
+from simstore.errors import SimstoreError, SourceNotFound
 from simstore.outputs import write_file
 from simstore.version import __version__
 
@@ -38,9 +38,16 @@ def main(features: int, bits: int) -> None:
         samples = run(Path(), features, bits)
         write_file("result.txt", b"".join(render_simtool(samples)), replace=True)
     except SimstoreError as error:
-        fail(f"{error}{_delete_old()}", error.exit_code)
+        fail(f"{error}{_needed(error)}{_delete_old()}", error.exit_code)
     sys.stdout.buffer.write(b"".join(render_simtool(samples[:1])))
     sys.stdout.buffer.flush()
+
+
+def _needed(error: SimstoreError) -> str:
+    """Return what is to be said where a file is missing."""
+    if not isinstance(error, SourceNotFound):
+        return ""
+    return "; a run needs stopwords.txt, hashvalue.txt, article.txt and sample.txt here"
 
 
 def _delete_old() -> str:

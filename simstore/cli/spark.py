@@ -157,7 +157,7 @@ def _report(found: DedupSummary, output: str, output_format: str) -> None:
     print_summary(
         asdict(found),
         f"{found.read_count:,} read, {found.rejected_count:,} rejected{passed_over}; "
-        f"{found.candidate_count:,} pairs compared\n"
+        f"{found.candidate_count:,} candidate pairs\n"
         f"{found.document_count:,} documents of {found.text_count:,} texts: "
         f"{found.cluster_count:,} clusters of 2 or more, {found.dropped_count:,} documents "
         "beside their canonical one",

@@ -22,6 +22,15 @@ class SimstoreError(Exception):
         """Return the message, its remedy in the words of who uses this process."""
         return in_words(super().__str__())
 
+    @property
+    def page(self) -> str:
+        """Return the place in the documentation that explains this kind of error.
+
+        >>> InvalidParameter("a radius of -1").page
+        'docs/reference/errors.md#invalidparameter'
+        """
+        return f"docs/reference/errors.md#{type(self).__name__.lower()}"
+
     def told(self, caller: Caller) -> str:
         """Return the message with its remedy worded for a caller."""
         return in_words(super().__str__(), caller)

@@ -22,7 +22,7 @@ from simstore.spark.options import SKETCH_COLUMNS, DedupOptions, Recipe
 from simstore.spark.output import WORK, Output
 from simstore.spark.reading import PLACE, PLACE_BITS, READ_COLUMNS, SPLIT_COLUMNS, Reading
 from simstore.spark.session import failures
-from simstore.spark.verifying import verified
+from simstore.spark.verifying import likely, verified
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,7 +38,8 @@ class DedupSummary:
         read_count: Records of the new inputs that are documents.
         document_count: Documents in all, each key once.
         text_count: Distinct texts of all runs.
-        candidate_count: Pairs of texts that this run compared.
+        candidate_count: Pairs of texts that this run's channels found; those whose sketches rule an
+            edge out are not compared.
         edge_count: Verified edges in all.
         cluster_count: Clusters of two documents or more.
         dropped_count: Documents that are not the canonical one of their cluster.
@@ -256,7 +257,9 @@ class _Job:
 
         output = self._output
         rows = output.documents().withColumn("place", f.col("record"))
-        found = self._work.write(verified(pairs, texts, rows, self._recipe), "edges")
+        # Most candidates of templated pages are ruled out by 256 bytes of each.
+        some = self._work.write(likely(pairs, texts, self._recipe), "likely")
+        found = self._work.write(verified(some, texts, rows, self._recipe), "edges")
         keys = texts.select("text_id", f.col("holder").alias("record")).join(
             output.documents().select("record", "key"), "record"
         )

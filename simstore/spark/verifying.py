@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simstore.fingerprint.channels import WORD_SKETCHES
+from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.all_pairs import resemblances
 from simstore.search.hamming import distances
 from simstore.search.resemblance import size_ratios
 from simstore.spark.groups import column
-from simstore.spark.options import Recipe
+from simstore.spark.options import SKETCH_COLUMNS, Recipe
 from simstore.spark.reading import arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
+# Candidate pairs of texts, and which channels found them.
+PAIR_COLUMNS = "first bigint, second bigint, by_fingerprint boolean, by_sketch boolean"
 # Pairs of texts: number of the one and of the other, larger.
 EDGE_COLUMNS = (
     "first bigint, second bigint, resemblance double, distance int, by_fingerprint boolean, "
@@ -88,6 +92,57 @@ class Verify:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Likely:
+    """Keeps the pairs whose sketches do not rule an edge out.
+
+    Attributes:
+        fewest_equal: Fewest equal values of two sketches.
+    """
+
+    fewest_equal: int
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the pairs, ``PAIR_COLUMNS``."""
+        import pyarrow as pa
+
+        names = [name.split()[0] for name in PAIR_COLUMNS.split(", ")]
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            one, other = (
+                unpack_sketches(batch.column(batch.schema.names.index(name)).to_pylist())
+                for name in ("a_sketch", "b_sketch")
+            )
+            kept = np.count_nonzero(one == other, axis=1) >= self.fewest_equal
+            yield batch.select(names).filter(pa.array(kept))
+
+
+def likely(pairs: DataFrame, texts: DataFrame, recipe: Recipe) -> DataFrame:
+    """Return the pairs of texts that may have an edge by their sketches; no text travels for it.
+
+    A sketch is 256 bytes. Without sketches of words all pairs are returned.
+
+    Args:
+        pairs: Distinct, ``PAIR_COLUMNS``.
+        texts: All texts, with ``text_id`` and the column of sketches.
+        recipe: The rule.
+    """
+    from pyspark.sql import functions as f
+
+    _, channels = recipe.open()
+    fewest = recipe.rule().fewest_equal
+    if not channels.has_word_sketches or not fewest:
+        return pairs
+    for side, number in (("a", "first"), ("b", "second")):
+        sketches = texts.select(
+            f.col("text_id").alias(number),
+            f.col(SKETCH_COLUMNS[WORD_SKETCHES]).alias(f"{side}_sketch"),
+        )
+        pairs = pairs.join(sketches, number)
+    return pairs.mapInArrow(Likely(fewest), PAIR_COLUMNS)
+
+
 def _decoded(data: str) -> str:
     return base64.b64decode(data).decode("utf-8", "surrogateescape")
 
@@ -96,7 +151,7 @@ def verified(pairs: DataFrame, texts: DataFrame, documents: DataFrame, recipe: R
     """Return the edges among pairs of texts.
 
     Args:
-        pairs: Distinct, with ``first``, ``second``, ``by_fingerprint``, ``by_sketch``.
+        pairs: Distinct, ``PAIR_COLUMNS``.
         texts: All texts, with ``text_id``, ``holder``, ``feature_count``, ``w0``, ``w1``.
         documents: All documents, with ``place``, ``text``, ``text_base64``.
         recipe: The rule.

@@ -64,6 +64,7 @@ def assert_families(path: Path, mode: str, families: int, copies: int) -> None:
         assert one.basis == "text"
 
 
+@pytest.mark.slow
 @modes
 def test_families_inserted_by_eight_processes_at_once_have_one_original_each(
     nursery: Nursery, tmp_path: Path, mode: str
@@ -102,6 +103,7 @@ def outcome(path: Path) -> list[tuple[object, ...]]:
     return [*documents, *found]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("published", [None, "published"])
 @modes
 def test_an_ingest_in_which_originals_come_late_stands_any_kill(
@@ -135,6 +137,7 @@ def test_an_ingest_in_which_originals_come_late_stands_any_kill(
     assert outcome(path) == outcome(clean)
 
 
+@pytest.mark.slow
 @seeds(2)
 @modes
 def test_killed_check_and_insert_keeps_what_it_acknowledged_and_is_finished_by_the_same_command(

@@ -250,6 +250,7 @@ def test_a_server_that_is_not_there_is_one_line(nursery: Nursery, tmp_path: Path
     assert_refused(shell("--server", "127.0.0.1:9", "list", code=2), 2, "http://127.0.0.1:8765")
 
 
+@pytest.mark.slow
 def test_writing_is_the_same(nursery: Nursery, tmp_path: Path) -> None:
     fill(tmp_path)
     Store.create(tmp_path / "here.db").close()

@@ -31,6 +31,7 @@ pytestmark = pytest.mark.sqlite
 JSON = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
 def test_each_document_is_added_once_while_the_server_is_restarted(
     tmp_path: Path, number: signal.Signals

@@ -96,6 +96,7 @@ def test_channels_and_exact_join_agree_from_08_on(many: Shell) -> None:
         assert len(found) < 400 == sum(map(len, found.values()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["first", "longest"])
 def test_nothing_chains(many: Shell, policy: str) -> None:
     documents = pages()

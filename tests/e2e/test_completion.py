@@ -91,6 +91,7 @@ def completed(shell: str, folder: Path, line: str) -> list[str]:
     return [word.split("\t")[0] for word in done.stdout.splitlines() if word]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize(
     ("line", "words"),
@@ -114,6 +115,7 @@ def test_words_are_completed(shell: str, folder: Path, line: str, words: set[str
     assert set(completed(shell, folder, line)) == words
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("line", ["ingest ba", "query --first ba", "list --db ba", "compare ba"])
 @pytest.mark.parametrize("shell", SHELLS)
 def test_files_are_completed(shell: str, folder: Path, line: str) -> None:

@@ -22,6 +22,8 @@ from simstore.storage.engine import Database
 from . import corpora, golden
 from .states import assert_sound, state_of
 
+pytestmark = pytest.mark.slow
+
 CHOICES = {"web": SchemeChoice("web"), "simtool": SchemeChoice("simtool", features=80)}
 schemes = pytest.mark.parametrize("scheme", CHOICES)
 BATCH = 20

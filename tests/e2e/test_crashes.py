@@ -33,6 +33,8 @@ from .trials import (
     web_trial,
 )
 
+pytestmark = pytest.mark.slow
+
 
 @seeds(3)
 @pytest.mark.parametrize("scheme", TRIALS)

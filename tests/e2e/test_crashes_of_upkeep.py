@@ -22,6 +22,8 @@ from .processes import until
 from .states import assert_sound, drafts, integrity
 from .trials import BATCH, TRIALS, assert_holds, kill_at_random, seeds, simtool_trial, web_trial
 
+pytestmark = pytest.mark.slow
+
 
 @seeds(2)
 @pytest.mark.parametrize(

@@ -76,6 +76,7 @@ def test_what_is_rejected_is_told_with_the_remedy_which_helps(shell: Shell) -> N
     assert "1 updated" in shell("ingest", "--encoding", "keep", "odd.txt").text
 
 
+@pytest.mark.slow
 def test_query_and_check_tell_on_standard_error_and_in_the_report(shell: Shell) -> None:
     shell("ingest", "--passages", "utf8.txt")
     done = shell("query", "--format", "jsonl", "a.txt")

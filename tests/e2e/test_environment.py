@@ -139,6 +139,7 @@ def test_store_behind_a_symbolic_link_is_the_store(nursery: Nursery, folder: Pat
     assert_sound(folder / "simstore.db")
 
 
+@pytest.mark.slow
 def test_interpreter_without_docstrings_and_asserts_gives_the_same_answers(folder: Path) -> None:
     words = ("query", "--format", "jsonl", "sample.txt")
     plain = launch(folder, *words)
@@ -147,6 +148,7 @@ def test_interpreter_without_docstrings_and_asserts_gives_the_same_answers(folde
     assert optimised.out == plain.out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["0", "4294967295"])
 def test_hash_seed_of_the_interpreter_changes_nothing(folder: Path, seed: str) -> None:
     environment = os.environ | {"PYTHONHASHSEED": seed}
@@ -157,6 +159,7 @@ def test_hash_seed_of_the_interpreter_changes_nothing(folder: Path, seed: str) -
         assert one.vocabulary.terms() == two.vocabulary.terms()
 
 
+@pytest.mark.slow
 def test_warnings_as_errors_do_not_show(folder: Path) -> None:
     for words in (["ingest", "article.txt"], ["query", "sample.txt"]):
         done = launch(

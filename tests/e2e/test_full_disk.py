@@ -112,6 +112,7 @@ def test_ingest_at_the_limit_of_file_sizes_keeps_what_is_committed_and_finishes_
     assert_sound(path)
 
 
+@pytest.mark.slow
 def test_ingest_on_a_full_disk_keeps_what_is_committed_and_finishes_when_there_is_space(
     nursery: Nursery, tmp_path: Path, disk: Path, corpus: Corpus
 ) -> None:

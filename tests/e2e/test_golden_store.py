@@ -108,6 +108,7 @@ def test_upgraded_store_has_the_very_schema_of_a_new_one(
     assert schema(path) == schema(new)
 
 
+@pytest.mark.slow
 @stores
 def test_upgraded_store_takes_new_documents_records_queries_and_reports_them(
     nursery: Nursery, tmp_path: Path, name: str

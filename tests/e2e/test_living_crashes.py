@@ -23,6 +23,8 @@ from . import corpora
 from .states import assert_sound, state_of
 from .trials import seeds
 
+pytestmark = pytest.mark.slow
+
 DAY = 86_400
 STEPS = 40
 SCHEMES = {

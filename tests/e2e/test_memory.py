@@ -41,6 +41,8 @@ while size < int(sys.argv[1]):
 # A beginning, and then the same line again and again: no page ends, no line of JSON either.
 ENDLESS = """
 import sys
+
+pytestmark = pytest.mark.slow
 sys.stdout.buffer.write(sys.argv[2].encode())
 block = sys.argv[3].encode() * 10_000
 size = 0

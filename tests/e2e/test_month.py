@@ -16,6 +16,8 @@ from simstore.services.clusters.cluster import ClusterOptions
 from simstore.sources.reader import HistoryFields
 from simstore.text.shingles import tokens
 
+pytestmark = pytest.mark.slow
+
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 NAMES = ("crawl", "crawl_web", "month", "results")
 DUPLICATE = 0.8

@@ -67,6 +67,12 @@ PORT = re.compile(r"--port (\d{4,5})\b")
 MARKER = re.compile(r"<!-- (?P<kind>ci|not run): (?P<value>.+) -->")
 
 
+def marks_of(path: Path) -> tuple[pytest.MarkDecorator, ...]:
+    """Return the markers of a document: those of extras; what few read first is slow."""
+    is_entrance = path.parent in (REPOSITORY, REPOSITORY / "docs" / "tutorials")
+    return EXTRAS.get(path.name, ((), ()))[0] + (() if is_entrance else (pytest.mark.slow,))
+
+
 @dataclass(frozen=True)
 class Block:
     """A fenced block of a document.
@@ -222,10 +228,7 @@ def test_documents_use_known_languages() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [
-        pytest.param(path, marks=EXTRAS.get(path.name, ((), ()))[0], id=path.name)
-        for path in DOCUMENTS
-    ],
+    [pytest.param(path, marks=marks_of(path), id=path.name) for path in DOCUMENTS],
 )
 def test_every_block_runs_and_shows_its_real_output(
     path: Path, checkout: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch

@@ -26,6 +26,8 @@ from simstore.store import Store
 from .processes import until
 from .service.asked import refused
 
+pytestmark = pytest.mark.slow
+
 WORDS = [f"word{number}" for number in range(400)]
 SENDERS = 6
 # Replies after which the server is killed, in all: some groups are committed by then, and some

@@ -89,6 +89,7 @@ def state_after_one_batch(pages: Pages, scheme: SchemeChoice) -> tuple[State, tu
         return state_of(store), counts_of([summary])
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=True), st.data(), CORPUS_SCHEMES)
 def test_any_split_into_files_equals_one_batch(
@@ -106,6 +107,7 @@ def test_any_split_into_files_equals_one_batch(
         assert (state_of(store), counts_of([summary])) == whole
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=True), st.data(), CORPUS_SCHEMES)
 def test_any_split_into_sessions_equals_one_batch(
@@ -126,6 +128,7 @@ def test_any_split_into_sessions_equals_one_batch(
         store.close()
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=True), st.integers(1, 13), st.sampled_from([1, 2, 3]), SCHEMES)
 def test_batch_size_and_threads_change_nothing(
@@ -273,6 +276,7 @@ def edited_in(pages: Pages, edits: dict[int, str]) -> Pages:
     return [(key, edits.get(number, text)) for number, (key, text) in enumerate(pages)]
 
 
+@pytest.mark.slow
 @few
 @given(
     page_lists(repeats=True, min_size=1, max_size=6),
@@ -335,6 +339,7 @@ def test_order_of_ingest_is_the_order_of_first_sight(pages: Pages, data: st.Data
         store.close()
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=True, min_size=3), st.data())
 def test_interrupted_ingest_goes_on_where_it_stopped(pages: Pages, data: st.DataObject) -> None:

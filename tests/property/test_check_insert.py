@@ -20,6 +20,8 @@ from .state import assert_sound, state_of
 from .test_batches import new_store
 from .test_clusters import LEAST_FEATURES, TEXTS, is_edge, resemblance, shingles
 
+pytestmark = pytest.mark.slow
+
 # An example takes some milliseconds.
 many = settings(max_examples=settings.default.max_examples * 2)
 few = settings(max_examples=max(settings.default.max_examples // 2, 1))

@@ -66,6 +66,7 @@ def test_methods_for_small_radii_equal_the_oracle(
             assert answers(method, sorted(stored), width, queries, radius) == right, method
 
 
+@pytest.mark.slow
 @given(st.integers(0, 3), st.booleans(), st.data())
 def test_tables_equal_the_oracle(radius: int, compiled_too: bool, data: st.DataObject) -> None:
     queries = data.draw(st.lists(fingerprints_of(64), min_size=1, max_size=3))

@@ -6,11 +6,14 @@ import tempfile
 from fractions import Fraction
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.store import Store
+
+pytestmark = pytest.mark.slow
 
 few = settings(max_examples=max(settings.default.max_examples // 2, 1))
 LEAST_FEATURES = 8

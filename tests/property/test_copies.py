@@ -86,6 +86,7 @@ PIECES = st.lists(
 ).map(" ".join)
 
 
+@pytest.mark.slow
 @given(PIECES, st.lists(PIECES, max_size=5), st.sampled_from([0.3, 0.5, 0.95, 1.0]), st.data())
 @settings(max_examples=200)
 def test_every_long_enough_run_is_found(text, stored, moderate, data):

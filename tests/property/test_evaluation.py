@@ -6,6 +6,7 @@ import tempfile
 from itertools import combinations
 from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -34,6 +35,7 @@ def quality(found: set[frozenset[str]], labelled: set[frozenset[str]]) -> tuple[
     return len(found & labelled), len(found), len(labelled)
 
 
+@pytest.mark.slow
 @given(DOCUMENTS)
 def test_curves_are_those_of_comparing_every_pair(documents: list[tuple[str, str | None]]) -> None:
     keyed = {f"d{number}": one for number, one in enumerate(documents)}

@@ -29,6 +29,8 @@ from simstore.store import Store
 from .state import PROBES
 from .strategies import article_file, keys, page_lists, texts
 
+pytestmark = pytest.mark.slow
+
 FEATURES = 5
 TABLE = b"\n".join(bytes(row + ord("0")) for row in generated_rows(FEATURES))
 SAMPLES = article_file([(f"sample {n}", text) for n, text in enumerate(PROBES)])

@@ -87,6 +87,7 @@ def planted(width: int, radius: int, seed: int) -> tuple[list[int], list[int]]:
     return stored, samples
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", range(1, MAX_BITS + 1, 16))
 def test_query_finds_document_at_exactly_the_radius_for_all_bits(
     tmp_path: Path, first: int
@@ -136,6 +137,7 @@ def test_segments_find_everything_at_the_largest_radius(tmp_path: Path, width: i
         assert found(store, samples[:1], width, "segments") == right
 
 
+@pytest.mark.slow
 @given(bits_and_radius(), st.data())
 def test_index_equals_the_oracle(shape: tuple[int, int], data: st.DataObject) -> None:
     width, radius = shape

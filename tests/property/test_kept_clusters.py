@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -19,6 +20,8 @@ from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 from .test_clusters import TEXTS
+
+pytestmark = pytest.mark.slow
 
 few = settings(max_examples=max(settings.default.max_examples // 2, 1))
 KEYS = tuple("abcdefghij")

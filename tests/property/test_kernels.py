@@ -161,6 +161,7 @@ def counted(counts: Any) -> list[dict[bytes, int]]:
     return found
 
 
+@pytest.mark.slow
 @needs_numba
 @given(kernel_texts, usual_bits, normalizations, st.sampled_from(["log-tf", "tf"]))
 def test_schemes_give_the_same_compiled_or_not(
@@ -188,6 +189,7 @@ def test_schemes_give_the_same_compiled_or_not(
     assert plain == fast
 
 
+@pytest.mark.slow
 @needs_numba
 @given(
     kernel_texts,
@@ -276,6 +278,7 @@ def utf8(words: list[str]) -> list[bytes]:
     return [word.encode("utf-8", "surrogatepass") for word in words]
 
 
+@pytest.mark.slow
 @needs_numba
 @given(kernel_texts, normalizations)
 def test_scanner_cuts_as_the_plain_functions_do_where_there_are_letters(
@@ -334,6 +337,7 @@ def test_scanner_numbers_more_terms_than_its_first_tables_hold(seed: int, letter
     assert found == [utf8(terms(text)) for text in texts]
 
 
+@pytest.mark.slow
 @needs_numba
 @pytest.mark.parametrize(
     "normalization",

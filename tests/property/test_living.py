@@ -27,6 +27,8 @@ from simstore.store import Store
 from .state import State, state_of
 from .strategies import keys
 
+pytestmark = pytest.mark.slow
+
 MIN_RESEMBLANCE = 0.5
 DUPLICATE = 0.8
 WORDS = [[f"{name}{number}" for number in range(34)] for name in ("river", "lamp", "stone")]

@@ -106,6 +106,7 @@ def test_reader_equals_the_oracle(shape: tuple[int, int], seed: int, resident: b
         assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [64, 128])
 @pytest.mark.parametrize("resident", [False, True])
 def test_what_comes_and_goes_is_seen_by_the_next_reader(
@@ -269,6 +270,7 @@ def test_what_is_no_fingerprint_is_refused(tmp_path: Path, values: Any, reason: 
                 reader.near_many([0], True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("resident", [False, True])
 def test_numbers_of_numpy_are_numbers(tmp_path: Path, packed: bool, resident: bool) -> None:

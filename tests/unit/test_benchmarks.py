@@ -14,6 +14,7 @@ import pytest
 from served import serve
 
 from simstore import Store
+from simstore.fingerprint.sketching import Sketching
 from simstore.sources.files import FileSource
 from simstore.sources.reader import ReadOptions
 
@@ -282,6 +283,7 @@ def changed_words(one: str, other: str) -> int:
     return sum(a != b for a, b in zip(one.split(" "), other.split(" "), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_the_sender_counts_what_the_server_did(part: Any, tmp_path: Path) -> None:
     load = part("service_load")
@@ -304,3 +306,25 @@ def test_the_sender_counts_what_the_server_did(part: Any, tmp_path: Path) -> Non
         assert asyncio.run(load.Load(asked).run()).known_found == 0
     with Store.open(made.store) as store:
         assert len(store) == 350
+
+
+def test_gain_tells_daily_bulletins_from_edited_copies(part: Any) -> None:
+    rules, sets = part("edge_rules"), part("edge_sets")
+    first, second = (one for one in sets.bulletins(1, days=2) if one.key.startswith("closing "))
+    edited = first.text.replace("Crude oil was", "Crude petroleum was")
+    made = rules.pairs_of([first.text, second.text, edited], Sketching())
+    gains = dict(
+        zip(zip(made.first.tolist(), made.second.tolist(), strict=True), made.gain, strict=True)
+    )
+    assert gains[0, 1] > 0.3
+    assert gains[0, 2] < 0.05
+    groups = rules.groups_of([sets.Labelled(key, "", key) for key in ("a", "b")] * 2)
+    assert groups.tolist() == [0, 1, 0, 1]
+
+
+def test_capped_sets_hold_whole_groups(part: Any) -> None:
+    sets = part("edge_sets")
+    documents = [sets.Labelled(f"{group} {n}", "", str(group)) for group in range(9) for n in "abc"]
+    kept = sets.capped(documents, 10)
+    assert len(kept) == 9
+    assert {sum(one.group == other.group for one in kept) for other in kept} == {3}

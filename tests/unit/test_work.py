@@ -103,6 +103,7 @@ def test_bytes_of_a_document(filled: Store, tmp_path: Path) -> None:
     assert taken / DOCUMENTS < 960
 
 
+@pytest.mark.slow
 def test_bytes_of_a_fingerprint(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     values = np.random.default_rng(5).integers(0, 2**64, 100_000, dtype=np.uint64)

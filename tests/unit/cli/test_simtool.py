@@ -89,7 +89,9 @@ def test_missing_file_is_exit_code_three_and_named(folder: Path, name: str) -> N
     (folder / name).unlink()
     done = simtool(3, 4)
     assert done.exit_code == 3
-    assert done.stderr == f"Error: {name}: no such file or folder\n"
+    assert done.stderr.startswith(
+        f"Error: {name}: no such file or folder; a run needs stopwords.txt, "
+    )
     assert not (folder / "result.txt").exists()
 
 

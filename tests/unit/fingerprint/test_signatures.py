@@ -16,6 +16,7 @@ from simstore.text.recipes import FeatureRecipe
 TEXTS = [*KNOWN_TEXTS, "one two three four five six seven", "六个汉字在这里"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [64, 17, 128])
 @pytest.mark.parametrize("times", [1, 400])
 def test_signatures_are_those_of_scheme_and_sketching(bits: int, times: int) -> None:
@@ -33,6 +34,7 @@ def test_signatures_are_those_of_scheme_and_sketching(bits: int, times: int) -> 
     assert (made.sketches["minhash"] == sketches).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["\ufeff", "\xad \u200d", "...", ". .", " "])
 @pytest.mark.parametrize("recipe", [{}, {"accents": "strip"}, {"case": "keep"}])
 def test_a_text_without_words_has_the_same_shingles_in_any_batch(

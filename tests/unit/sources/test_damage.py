@@ -179,6 +179,7 @@ def test_file_cut_anywhere_is_never_silent(tmp_path: Path, name: str) -> None:
         assert told(path), (place, data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OF_PROCESSES)
 def test_damage_anywhere_is_read_or_rejected_where_native_code_reads(
     tmp_path: Path, name: str
@@ -189,6 +190,7 @@ def test_damage_anywhere_is_read_or_rejected_where_native_code_reads(
         assert told(path), (place, data)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.csv.gz", "a.csv.bz2"])
 @pytest.mark.parametrize("container", ["zip", "deflated", "tar"])
 def test_archive_with_damage_anywhere_is_never_silent(

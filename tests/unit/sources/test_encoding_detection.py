@@ -49,6 +49,7 @@ def test_what_has_control_characters_when_decoded_is_no_text() -> None:
         assert read(data + kept).text == GBK + kept.decode()
 
 
+@pytest.mark.slow
 def test_a_bad_byte_deep_in_a_long_ascii_text_is_found_and_told() -> None:
     ascii_text = b"plain text in lines\n" * 1_000_000
     for bad in (b"\x81\xff\x8d\n", b"caf\xe9\n"):

@@ -45,6 +45,7 @@ def test_one_process_reads_one_file_after_the_other() -> None:
     assert first == again == another != os.getpid()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -77,6 +78,7 @@ def test_what_a_library_writes_is_no_answer() -> None:
     assert len(processes(b"print\nb\n")) == 2
 
 
+@pytest.mark.slow
 def test_file_that_is_left_in_the_middle_says_nothing_of_the_next(tmp_path: Path) -> None:
     data = b"line\n" * 5_000
     path = tmp_path / "lines"

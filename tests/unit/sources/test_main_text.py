@@ -54,6 +54,7 @@ def articles() -> Iterator[tuple[str, list[str]]]:
                 number += 1
 
 
+@pytest.mark.slow
 def test_one_text_in_two_templates_is_found_and_is_nearly_the_same() -> None:
     known = list(articles())[:300]
     assert len(known) >= 200
@@ -157,6 +158,7 @@ def test_text_depends_on_the_page_alone() -> None:
     assert _text(page) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "markup",
     [

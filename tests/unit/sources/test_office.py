@@ -324,6 +324,7 @@ def hostile_pdf(depth: int, pages: int) -> bytes:
     return data + (head + trailer).encode()
 
 
+@pytest.mark.slow
 def test_pdf_that_would_take_hours_is_rejected_and_the_next_one_is_read() -> None:
     reader = PdfReader(most_seconds=1)
     # The library has a limit for each page.

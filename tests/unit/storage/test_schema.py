@@ -285,6 +285,7 @@ def test_numbers_of_shared_rows_are_freed_on_postgres(postgres: MakeDatabase) ->
     check_numbers_of_shared_rows_are_freed(postgres())
 
 
+@pytest.mark.slow
 def test_pages_of_one_row_are_cut_on_sqlite(sqlite: MakeDatabase) -> None:
     check_pages_of_one_row_are_cut(sqlite())
 

@@ -291,6 +291,7 @@ def steps_of(text: str) -> int:
     return count
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", ["\u0301", "\U000e0041", "a ", "b c   ", "&amp;", "ab-\ncd", " "])
 def test_megabytes_of_one_thing_are_folded(unit: str) -> None:
     text = unit * (1_000_000 // len(unit))

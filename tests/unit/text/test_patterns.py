@@ -70,6 +70,7 @@ def test_globs_fit_whole_names_byte_by_byte() -> None:
         assert globs.fit(name) == fits, name
 
 
+@pytest.mark.slow
 def test_too_many_or_too_long_globs_are_refused() -> None:
     # A key that is no pattern may be of any length.
     assert Globs(("x" * 5_000,) * MOST_GLOBS).fit(b"x" * 5_000)

@@ -37,6 +37,7 @@ def processes(store: Store) -> Iterator[list[ReaderProcess]]:
         one.close()
 
 
+@pytest.mark.slow
 def test_they_answer_as_the_store_does_while_one_is_left(
     store: Store, processes: list[ReaderProcess]
 ) -> None:
@@ -82,6 +83,7 @@ def test_they_answer_as_the_store_does_while_one_is_left(
         reader.query_few(samples, options)
 
 
+@pytest.mark.slow
 def test_a_batcher_asks_as_many_at_once_as_there_are(
     store: Store, processes: list[ReaderProcess]
 ) -> None:

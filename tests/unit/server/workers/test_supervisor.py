@@ -21,6 +21,8 @@ from simstore.server.workers.write_queue import WriteQueue
 from simstore.server.workers.writer_process import WriterProcess
 from simstore.store import Store
 
+pytestmark = pytest.mark.slow
+
 PATIENCE_SECONDS = 60.0
 
 

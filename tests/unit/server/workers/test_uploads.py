@@ -183,6 +183,7 @@ def hostile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Up
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("program", "limits", "reason"),
     [
@@ -296,6 +297,7 @@ def test_more_than_may_come_out_of_a_file_is_refused(
     assert str(*limits.values()) in str(told.value).replace(",", "")
 
 
+@pytest.mark.slow
 def test_bomb_is_refused() -> None:
     bomb = archive({"a.txt": b"\0" * (300 << 20)})
     assert len(bomb) < 1 << 20
@@ -337,6 +339,7 @@ def test_no_process_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> 
     assert uploads.UploadLimits().memory_bytes == 2 << 30
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["a.txt", "a.jsonl", "a.md", "article_1"])
 def test_a_document_may_be_as_long_as_all_that_is_taken(name: str) -> None:
     text = "words of a long paper\n" * 400_000

@@ -214,6 +214,7 @@ def test_a_sender_that_has_gone_away_holds_nothing_up(store: Store) -> None:
     assert len(list(store)) == 3
 
 
+@pytest.mark.slow
 def test_the_store_is_tidied_up_while_it_is_written(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

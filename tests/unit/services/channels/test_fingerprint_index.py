@@ -47,6 +47,7 @@ def index_of(path: Path, stored: NDArray[np.uint64], *, packed: bool) -> Iterato
             yield FingerprintIndex(snapshot, snapshot.generation)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "packed"), [(60_000, True), (60_000, False), (4_000, True)])
 def test_many_are_found_as_one_by_one(tmp_path: Path, count: int, packed: bool) -> None:
     stored = values_of(count)

@@ -384,6 +384,7 @@ def _packing_peak(store: Store) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_packing_holds_no_more_of_a_larger_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -41,6 +41,7 @@ def chinese(count: int, seed: int) -> str:
     return "。".join("".join(drawn.choices(HAN, k=24)) for _ in range(count // 25))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [english, chinese])
 @pytest.mark.parametrize("tail", [1 << 17, 1_000])
 @pytest.mark.parametrize(
@@ -83,6 +84,7 @@ def test_windows_of_thirty_han_characters_keep_within_the_bound(tmp_path: Path) 
 
 
 # Sentences of 100 letters, and of 24 characters, which keep the most terms for their length.
+@pytest.mark.slow
 @pytest.mark.parametrize(("make", "share"), [(english, 0.35), (chinese, 0.6)])
 def test_terms_of_sentences_keep_within_their_share_of_the_text(
     tmp_path: Path, make: Callable[[int, int], str], share: float
@@ -241,6 +243,7 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
         store.add("one", numbered_text(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [

@@ -193,6 +193,7 @@ def test_channels_and_exact_join_agree_from_08_on(crowded: Path, policy: Any) ->
             assert exact.radius is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact_join", [False, True])
 def test_members_resemble_their_canonical_document_and_canonical_ones_not_each_other(
     crowded: Path, exact_join: bool

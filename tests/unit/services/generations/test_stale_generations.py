@@ -28,6 +28,7 @@ def _text(chance: random.Random) -> str:
     return " ".join(chance.choices(WORDS, k=chance.randint(3, 60)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["simtool", "web"])
 @pytest.mark.parametrize("seed", range(2))
 def test_what_any_process_stored_is_found_by_all_or_the_answer_is_stale(

@@ -19,6 +19,8 @@ from simstore.storage import cluster_names
 from simstore.storage.tables import metadata
 from simstore.store import Store
 
+pytestmark = pytest.mark.slow
+
 DOCUMENTS = 250
 WEEKS = 52
 EACH_WEEK = 5

@@ -88,6 +88,7 @@ def test_interrupted_reindex_is_gone_on_with(tmp_path: Path, new: str) -> None:
             assert key in [m.key for m in store.query(text, radius=0)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("again", CHOICES)
 @pytest.mark.parametrize("new", CHOICES)
 def test_reindex_given_up_leaves_nothing_behind(tmp_path: Path, new: str, again: str) -> None:
