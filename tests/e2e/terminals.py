@@ -77,6 +77,7 @@ class Terminal:
         columns: int = 100,
         term: str = "xterm",
         stdin: bool = False,
+        program: Path = REPOSITORY / "cli.py",
     ) -> None:
         self._ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
@@ -85,7 +86,7 @@ class Terminal:
         self._out = folder / "stdout.txt"
         with self._out.open("wb") as out:
             self.process = subprocess.Popen(
-                [sys.executable, str(REPOSITORY / "cli.py"), *words],
+                [sys.executable, str(program), *words],
                 cwd=folder,
                 stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
                 stdout=out,

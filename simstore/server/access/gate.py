@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection, Coroutine, Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from fastapi import Depends, Request, Response
+from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
 from simstore.errors import (
@@ -246,7 +247,8 @@ class GuardedRoute(APIRoute):
         """Return the handler of requests."""
         answer = super().get_route_handler()
         scopes = [scope for scope in scopes_of(self) if scope is not None]
-        named = frozenset(one.alias for one in self.dependant.query_params)
+        # Those of what it depends on too, as of a filter.
+        named = frozenset(_query_names(self.dependant))
         takes_any = not self.path.startswith("/v1/")
 
         async def guarded(request: Request) -> Response:
@@ -257,6 +259,12 @@ class GuardedRoute(APIRoute):
             return await answer(request)
 
         return guarded
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    yield from (one.alias for one in dependant.query_params)
+    for inner in dependant.dependencies:
+        yield from _query_names(inner)
 
 
 def gate_of(request: Request) -> Gate:

@@ -1,0 +1,83 @@
+"""``progress=True`` of ``add_many`` and ``ingest`` in a terminal, in a notebook, and in neither."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from .terminals import Terminal
+
+PROGRAM = """
+from pathlib import Path
+from simstore import Store
+
+texts = ((str(n), f"a text of some words, number {n}") for n in range(2_500))
+with Store("s.db") as store:
+    summary = store.add_many(texts, progress=True, batch_documents=500)
+    Path("more.txt").write_text("one more text")
+    print(summary)
+    print(store.ingest("more.txt", progress=True))
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    path = tmp_path / "program.py"
+    path.write_text(PROGRAM, "utf-8")
+    return path
+
+
+def test_a_terminal_of_80_columns_shows_a_bar_and_a_summary_that_fits(
+    tmp_path: Path, program: Path
+) -> None:
+    terminal = Terminal(tmp_path, columns=80, program=program)
+    assert terminal.wait() == 0
+    counts = {
+        int(found.replace(",", ""))
+        for screen in terminal.screens
+        for found in re.findall(r"ingest ━.* ([\d,]+) documents?", screen)
+    }
+    assert {2_500, 1} <= counts
+    assert len(counts) > 2
+    terminal_lines = terminal.screen.text.splitlines()
+    assert len(terminal_lines) == 2
+    printed = (tmp_path / "stdout.txt").read_text("utf-8").splitlines()
+    assert len(printed) == 2
+    assert max(map(len, [*terminal_lines, *printed])) <= 80
+
+
+def test_where_there_is_no_terminal_one_line_is_written_at_the_end(
+    tmp_path: Path, program: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert [re.search(r"([\d,]+) documents?", line) is not None for line in
+            done.stderr.splitlines()] == [True, True]  # fmt: skip
+
+
+def test_a_notebook_shows_an_element_without_further_packages(
+    tmp_path: Path, program: Path
+) -> None:
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    import nbformat
+
+    cell = nbformat.v4.new_code_cell(program.read_text("utf-8"))
+    notebook = nbformat.v4.new_notebook(cells=[cell])
+    client = nbclient.NotebookClient(
+        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
+    )
+    client.execute()
+    outputs = notebook.cells[0].outputs
+    shown = [one.data["text/html"] for one in outputs if one.output_type == "display_data"]
+    assert [re.sub("<.*?>", "", one).strip() for one in shown] == [
+        "ingest: 2,500 documents",
+        "ingest: 1 document",
+    ]
+    assert all('<progress value="1.000">' in one for one in shown)
+    assert {one.name for one in outputs if one.output_type == "stream"} == {"stdout"}
