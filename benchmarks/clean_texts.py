@@ -37,7 +37,7 @@ from simstore.text.disguises import fold_disguises
 SCHEMES = ("web/1", "web/2")
 MOST, QUICK = 400, 120
 LEAST_TOKENS = 60
-TURNS = 5
+TURNS = 9
 # Of mono-lingual folders; traditional Chinese is another folder than simplified.
 ENGLISH = ("man1", "man2", "man3", "man4", "man5", "man7", "man8")
 _COMMENT = re.compile(r"""^[.'][ \t]*\\["#].*$|\\["#].*$""", re.MULTILINE)

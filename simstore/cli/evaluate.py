@@ -95,7 +95,9 @@ _COMMANDS = {
     choice(
         "--mistakes-of",
         _METHODS,
-        "Method of whose clusters the mistakes are told.  [default: verified, as kept clusters]",
+        f"Method of whose clusters the mistakes are told: {', '.join(_METHODS)}.  "
+        "[default: verified, as kept clusters]",
+        metavar="METHOD",
     ),
     flag("--exact", "Print all pairs that resemble each other instead."),
 )
@@ -134,7 +136,7 @@ def evaluate(
       simstore evaluate --pairs pairs.tsv  a line a pair: two keys, perhaps 1 or 0
       simstore evaluate --clusters groups.tsv -o out a line a document: key, group
       simstore evaluate --clusters-field group  the group is a metadata field
-      simstore evaluate --clusters groups.tsv --mistakes mistakes.html  look at what went wrong
+      simstore evaluate --clusters groups.tsv --mistakes wrong.html  why?
       simstore evaluate --exact --min-resemblance 0.8 --format csv
 
     Labels are tab-separated, with or without a header, or JSON Lines; compressed or not. With -o,

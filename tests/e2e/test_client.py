@@ -85,6 +85,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Held
         store.add("bread again", BREAD)
         store.clusters.build()
         store.add("left", "", on_duplicate="keep")
+        store.query_many([("lamp", LAMP)], record=True)
         broken = place.parent / "broken.jsonl"
         broken.write_text('{"id": 1}\n[]\n{"id": 2}\n', "utf-8")
         store.ingest([str(broken)])
@@ -134,6 +135,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "duplicates of one": lambda held: list(held.duplicates.list(state="skipped", original="lamp")),
     "orphans": lambda held: list(held.duplicates.orphans()),
     "runs": lambda held: held.runs.ingest(3)[-1],
+    "query runs": lambda held: held.runs.query(3),
     "rejections": lambda held: held.rejects.list(),
     "some rejections": lambda held: held.rejects.list(limit=2),
     "rejections by number": lambda held: [held.rejects.list(n) for n in (-1, 0, 1, 3, 4)],
@@ -186,6 +188,13 @@ def test_what_a_step_raises_ends_a_check(shelf: Held) -> None:
 
     with pytest.raises(InterruptedError):
         list(shelf.check_many(papers, on_step=stop))
+
+
+def test_a_backup_is_a_store_with_the_same_documents(shelf: Held, tmp_path: Path) -> None:
+    place = tmp_path / "copy.db"
+    assert shelf.maintenance.backup(place) == place.stat().st_size
+    with Store.open(place, read_only=True) as copy:
+        assert [one.key for one in copy] == [one.key for one in shelf]
 
 
 def test_texts_are_compared(shelf: Held) -> None:

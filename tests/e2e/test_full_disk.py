@@ -80,6 +80,7 @@ def corpus(tmp_path: Path, scheme: str) -> Corpus:
     return Corpus(tmp_path, scheme)
 
 
+@pytest.mark.slow
 def test_ingest_at_the_limit_of_file_sizes_keeps_what_is_committed_and_finishes_later(
     nursery: Nursery, tmp_path: Path, corpus: Corpus
 ) -> None:

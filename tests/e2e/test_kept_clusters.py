@@ -130,6 +130,7 @@ def test_store_that_cannot_be_written_shows_what_stands(
     assert "behind: the documents of 1 texts have changed since" in done.stderr
 
 
+@pytest.mark.slow
 @seeds(3)
 def test_killed_while_clusters_are_brought_up_to_date_the_next_goes_on(
     nursery: Nursery, tmp_path: Path, seed: int

@@ -22,6 +22,8 @@ if sys.version_info >= (3, 14):
 else:
     from backports import zstd
 
+pytestmark = pytest.mark.slow
+
 MB = 1 << 20
 BOUND_BYTES = 450 * MB
 LONGEST_BYTES = MAX_DOCUMENT_BYTES - 1_000
@@ -41,8 +43,6 @@ while size < int(sys.argv[1]):
 # A beginning, and then the same line again and again: no page ends, no line of JSON either.
 ENDLESS = """
 import sys
-
-pytestmark = pytest.mark.slow
 sys.stdout.buffer.write(sys.argv[2].encode())
 block = sys.argv[3].encode() * 10_000
 size = 0

@@ -22,14 +22,21 @@ NOBODY = 65_534
 TEXT = "The ferrymen of the river keep their boats dry in autumn, and sing at the oars."
 
 
-@pytest.fixture
-def folder(nursery: Nursery, tmp_path: Path) -> Path:
-    (tmp_path / "river.txt").write_text(TEXT)
-    (tmp_path / "again.txt").write_text(TEXT)
-    (tmp_path / "groups.tsv").write_text("river.txt\t1\n")
+@pytest.fixture(scope="module")
+def made_folder(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("outputs")
+    (made / "river.txt").write_text(TEXT)
+    (made / "again.txt").write_text(TEXT)
+    (made / "groups.tsv").write_text("river.txt\t1\n")
     for words in (["ingest", "--passages", "river.txt", "again.txt"], ["query", "-q", "river.txt"]):
-        done = nursery.simstore(tmp_path, *words)
+        done = nursery.simstore(made, *words)
         assert done.code == 0, done.errors
+    return made
+
+
+@pytest.fixture
+def folder(made_folder: Path, tmp_path: Path) -> Path:
+    shutil.copytree(made_folder, tmp_path, dirs_exist_ok=True)
     return tmp_path
 
 

@@ -46,6 +46,7 @@ def joined(values: list[int], width: int, radius: int) -> list[tuple[int, int]]:
     return list(zip(first.tolist(), second.tolist(), strict=True))
 
 
+@pytest.mark.slow
 @given(case=planted(), block=st.sampled_from([1, 7, 1 << 20]), compiled_too=st.booleans())
 def test_join_by_tables_is_the_comparison_of_every_pair(
     case: tuple[list[int], int, int], block: int, compiled_too: bool

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Literal
 
+import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
@@ -109,6 +110,7 @@ def pairs(store: Store) -> dict[str, tuple[object, ...]]:
     }
 
 
+@pytest.mark.slow
 @many
 @given(PAGES, st.data(), st.booleans(), st.sampled_from([2, 1_000]))
 def test_flagged_are_what_ingesting_in_the_order_of_the_dates_flags(

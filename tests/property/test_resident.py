@@ -79,6 +79,7 @@ def values_of(store: Store) -> list[Any]:
         return [reader.count, reader.near(0, reader.bits)]
 
 
+@pytest.mark.slow
 @few
 @given(STEPS, st.lists(TEXTS, min_size=1, max_size=5), SCHEMES, st.integers(1, 9))
 def test_resident_answers_are_those_of_the_file_after_every_write(

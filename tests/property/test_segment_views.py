@@ -80,6 +80,7 @@ def test_view_shows_packed_fingerprints_and_those_of_the_tail(
         assert any("packed_fingerprint_64 USING INDEX" in row[3] for row in plan)
 
 
+@pytest.mark.slow
 @BOTH
 @KEPT
 def test_columns_follow_whatever_changes_the_pages(tmp_path: Path, bits: int, keep: bool) -> None:

@@ -129,7 +129,7 @@ def test_reindex_changes_the_scheme_and_keeps_documents(shell: Shell) -> None:
 
 def test_reindex_tells_that_the_passage_index_is_of_an_older_form(empty: Shell) -> None:
     empty("init", "--scheme", "web/1", "--db", "old.db")
-    empty("ingest", "--db", "old.db", "--as", "text", "-", given=b"One plain sentence of a text.")
+    empty("ingest", "--db", "old.db", "article.txt")
     empty("passages", "build", "--db", "old.db")
     assert "passage" not in empty("reindex", "--db", "old.db").errors
     moved = empty("reindex", "--db", "old.db", "--scheme", "web")
