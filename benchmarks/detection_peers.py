@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.text.normalization import normalize
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 
 VALUES = 128
 THRESHOLDS = [round(0.05 * step, 2) for step in range(1, 20)]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import xxh3
 from simstore.fingerprint.features import FeatureCounts
-from simstore.text.shingles import mix
+from simstore.text.tokens import mix
 
 SIGNATURE_BYTES = 16
 # Share of the lexicon that each random lexicon is without.

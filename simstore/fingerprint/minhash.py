@@ -21,7 +21,7 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.packed_terms import PackedTerms
 from simstore.fingerprint.shingle_sets import ShingleSets, distinct, from_rows, runs
 from simstore.text.scanning import Scanned
-from simstore.text.shingles import GAMMA, MIX_1, MIX_2, mix
+from simstore.text.tokens import GAMMA, MIX_1, MIX_2, mix
 
 VALUES = 128
 

@@ -29,7 +29,7 @@ from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, HASH_BITS, Winnowi
 from simstore.text.located import LocatedUnits, located_units
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.passages import DEFAULT_WINDOW, sentences, windows
-from simstore.text.shingles import GAMMA, mix
+from simstore.text.tokens import GAMMA, mix
 
 RADIUS = 3
 SEGMENTS = 4

@@ -24,7 +24,7 @@ from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.winnowing import HASH_BITS
 from simstore.text.located import LocatedUnits, located_units
 from simstore.text.normalization import DEFAULT, Normalization
-from simstore.text.shingles import mix
+from simstore.text.tokens import mix
 
 # The 100 most frequent characters, those up to 300, and those up to 1,000.
 _CHARACTERS = (

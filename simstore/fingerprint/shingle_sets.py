@@ -16,7 +16,7 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from simstore.text.shingles import GAMMA, mix
+from simstore.text.tokens import GAMMA, mix
 
 SHINGLE_TOKENS = 3
 

@@ -28,7 +28,7 @@ from simstore.fingerprint.scheme import known_texts
 from simstore.fingerprint.shingle_sets import SHINGLE_TOKENS, ShingleSets, shingle_sets
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.scanning import Scanned
-from simstore.text.shingles import scan_tokens, token_pieces
+from simstore.text.tokens import scan_tokens, token_pieces
 
 # What sets and sketches take without a compiler, for a guess whether it pays.
 _SECONDS_A_CHARACTER = 3e-8

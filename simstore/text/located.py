@@ -1,6 +1,6 @@
 """Split a text into tokens with their character offsets in the original text.
 
-Tokens, called units in the code, are those of :mod:`simstore.text.shingles`: words of scripts with
+Tokens, called units in the code, are those of :mod:`simstore.text.tokens`: words of scripts with
 blanks, characters of the others. Here each is a hash and a span, so that what is found by tokens
 can be shown in the text.
 """
@@ -16,7 +16,7 @@ from simstore.text.characters import CHARACTER, SEPARATOR, WORD, class_table, co
 from simstore.text.folding import HAN_RUN, simplify
 from simstore.text.forms import DEPENDS, DROPPED, form_tables
 from simstore.text.normalization import DEFAULT, Normalization
-from simstore.text.shingles import GAMMA, mix
+from simstore.text.tokens import GAMMA, mix
 
 _FIRST_EXPANSION = -3
 _BLANKS = np.array([ord(c) for c in map(chr, range(0x3001)) if c.isspace()], np.uint32)
@@ -57,7 +57,7 @@ class _Formed:
 def located_units(text: str, normalization: Normalization = DEFAULT) -> LocatedUnits:
     """Return the tokens of a text with their character offsets.
 
-    They are those that :func:`simstore.text.shingles.tokens` cuts the normalized text into. The
+    They are those that :func:`simstore.text.tokens.tokens` cuts the normalized text into. The
     span of a unit holds the marks that belong to it, and invisible characters within it.
 
     Args:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from simstore.text import segmentation
 from simstore.text.folding import HAN_RUN
 from simstore.text.normalization import Normalization
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 from simstore.text.words import terms
 
 

@@ -10,7 +10,7 @@ import pytest
 from conftest import real_data
 
 from simstore.text.normalization import Normalization
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 
 pytestmark = pytest.mark.conformance
 

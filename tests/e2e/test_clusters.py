@@ -12,7 +12,7 @@ import texts
 from forked import Nursery
 
 from simstore.text.normalization import normalize
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 
 from . import corpora
 from .shells import Shell

@@ -14,7 +14,7 @@ import pytest
 from simstore import Store
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.sources.reader import HistoryFields
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from simstore.model import Comparison
 from simstore.services.compare.compare import compare_texts
 from simstore.services.compare.compared import CompareOptions
 from simstore.text.normalization import DEFAULT, normalize
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 
 from .strategies import any_text, texts
 

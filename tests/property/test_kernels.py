@@ -26,7 +26,7 @@ from simstore.text.disguises import fold_disguises
 from simstore.text.normalization import FOLDED, Normalization
 from simstore.text.recipes import FeatureRecipe
 from simstore.text.scanning import Cut, joined, scan_letters, scan_texts, texts_to_fold
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 from simstore.text.words import letter_words, terms
 
 from .strategies import any_text, usual_bits

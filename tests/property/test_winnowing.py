@@ -12,7 +12,7 @@ from simstore.text.characters import CHARACTER, WORD, class_table
 from simstore.text.located import LocatedUnits, located_units
 from simstore.text.normalization import Normalization
 from simstore.text.passages import sentences, windows
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 
 from .strategies import any_text
 

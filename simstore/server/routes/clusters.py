@@ -19,9 +19,9 @@ from simstore.model import (
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import reply
 from simstore.server.cursors import cursor_of, key_of, number_of
-from simstore.server.idempotency import query_text
 from simstore.server.listings import listing
 from simstore.server.openapi import LARGEST, answers
+from simstore.server.request_keys import query_text
 from simstore.server.service import service_of
 from simstore.wire import to_wire
 

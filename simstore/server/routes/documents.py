@@ -34,10 +34,10 @@ from simstore.server.bodies import (
     value_of,
 )
 from simstore.server.documents import GivenDocument, documents_of
-from simstore.server.idempotency import idempotency_of, key_in_path
 from simstore.server.listings import listing
 from simstore.server.openapi import LARGEST, answers, json_body
 from simstore.server.request_context import is_ndjson
+from simstore.server.request_keys import idempotency_of, key_in_path
 from simstore.server.routes.document_stream import OUTCOMES, DocumentStream
 from simstore.server.service import Service, service_of
 from simstore.server.workers.bounded_executor import while_wanted

@@ -29,7 +29,7 @@ from simstore.services.clusters.distinct_texts import Contents, read_shingles
 from simstore.services.clusters.term_rows import read_vectors
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage.sketches import WORDS
-from simstore.text.shingles import mix
+from simstore.text.tokens import mix
 
 # Equal values of two sketches from which likeness is likely.
 _LIKELY_EQUAL = 48

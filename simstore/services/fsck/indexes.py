@@ -24,7 +24,7 @@ from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints, packed_columns, segment_pages, tail
 from simstore.storage.generations import GenerationRow
 from simstore.text.decoding import exact_text
-from simstore.text.shingles import GAMMA, mix
+from simstore.text.tokens import GAMMA, mix
 
 _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 

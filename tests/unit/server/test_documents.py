@@ -11,7 +11,7 @@ from simstore.errors import InvalidParameter, MalformedRequest, TooLarge
 from simstore.model import Document
 from simstore.server.access.gate import Principal
 from simstore.server.documents import document_of, documents_of
-from simstore.server.idempotency import idempotency_of, key_in_path, query_text
+from simstore.server.request_keys import idempotency_of, key_in_path, query_text
 from simstore.server.settings import ServerSettings
 
 

@@ -14,7 +14,7 @@ from simstore.text.folded_places import folded_places
 from simstore.text.located import located_units
 from simstore.text.normalization import DEFAULT, FOLDED
 from simstore.text.scanning import joined, texts_to_fold
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 from simstore.text.words import terms
 
 CYRILLIC_E, CYRILLIC_A = "\u0435", "\u0430"

@@ -8,7 +8,7 @@ import pytest
 from simstore.errors import MissingExtra
 from simstore.text import folding
 from simstore.text.normalization import Normalization
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 
 # The same text in both scripts: simplified as written on the mainland, traditional as in Taiwan.
 PAIRS = [

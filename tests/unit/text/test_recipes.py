@@ -8,7 +8,7 @@ from simstore.errors import InvalidParameter
 from simstore.text import recipes
 from simstore.text.normalization import Normalization
 from simstore.text.recipes import FeatureRecipe
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 from simstore.text.words import terms
 
 MIXED = "The Quick brown-fox 搜索引擎技术 カタカナ, naïve 42!"

@@ -20,7 +20,7 @@ from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import documents
 from simstore.store import Store
 from simstore.text.normalization import normalize
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lnrst"]
 

@@ -18,7 +18,7 @@ from simstore.services.features import feature_counts
 from simstore.storage import vocabularies
 from simstore.store import Store
 from simstore.text.normalization import normalize
-from simstore.text.shingles import tokens
+from simstore.text.tokens import tokens
 
 PAIRS = list(texts.pairs())
 

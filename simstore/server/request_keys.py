@@ -1,4 +1,4 @@
-"""Read document keys from URLs, byte for byte, and idempotency keys of requests."""
+"""Read keys and texts from the URL of a request, byte for byte, and its Idempotency-Key header."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Split a text in any language into the tokens of its shingles, and mix their hashes.
+"""Split a text in any language into tokens: words, or single characters in scripts without blanks.
 
 A shingle is a run of consecutive tokens; the set of a text's shingles stands for the text
 (Broder: On the resemblance and containment of documents, SEQUENCES 1997, section 2).

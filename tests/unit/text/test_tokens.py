@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from simstore.text import shingles
+from simstore.text import tokens as cutting
 from simstore.text.normalization import DEFAULT, normalize
-from simstore.text.shingles import scan_tokens, tokens
+from simstore.text.tokens import scan_tokens, tokens
 
 
 @pytest.mark.parametrize(
@@ -56,6 +56,6 @@ def test_tokens_do_not_depend_on_the_pieces_that_a_text_is_cut_into(
         "",
     ]
     whole = [tokens(text) for text in texts]
-    monkeypatch.setattr(shingles, "_PIECE", piece)
+    monkeypatch.setattr(cutting, "_PIECE", piece)
     assert [tokens(text) for text in texts] == whole
-    assert all(len(one) <= piece + 20 for one in shingles.token_pieces(texts[0]))
+    assert all(len(one) <= piece + 20 for one in cutting.token_pieces(texts[0]))
