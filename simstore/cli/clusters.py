@@ -99,7 +99,7 @@ def clusters(output_format: str, min_size: int, **options: Any) -> None:
     r"""Group the stored documents that are nearly the same, and keep the groups up to date.
 
     Examples:
-      simstore clusters                        bring them up to date and print them
+      simstore clusters                        bring them up to date, print them
       simstore clusters --min-resemblance 0.8  the first time: close ones
       simstore clusters --rebuild --policy 'prefer:^https://example\.org/'
       simstore clusters --merges --format csv  which clusters became part of which
