@@ -1,4 +1,4 @@
-"""Enumerate all pairs of rows within groups, in batches; large groups are split into cells.
+"""Enumerate the pairs of rows to compare in each group, or between its two parts, in blocks.
 
 A group of m rows has m * m / 2 pairs, too many for one worker where a value is crowded. Its rows
 are dealt to c parts, and each pair of parts is a cell, a group of its own: a row is in c cells, and

@@ -1,4 +1,4 @@
-"""Provide a Spark session: the caller's, or a new one with simstore's settings."""
+"""Provide a Spark session: the active one, or one started with simstore's settings and stopped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Find and number the ASCII words of a whole file with array operations.
+"""Number the runs of ASCII letters in a range of bytes by array operations, for ``simtool``.
 
 A block at a time, that its arrays stay in the processor's cache. The array operations let other
 threads run. Words of up to 8 letters are coded by their bytes; of up to 12 by five bits a letter;

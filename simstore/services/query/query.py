@@ -1,4 +1,4 @@
-"""Run a query: find the stored documents similar to each query text (sample)."""
+"""Run a query: for each text asked about, called a sample, find the similar stored documents."""
 
 from __future__ import annotations
 
