@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from simstore.errors import MissingExtra, printable
@@ -201,9 +202,8 @@ class DedupPipeline:
         reason = too_long(made.text, MAX_DOCUMENT_BYTES)
         if reason is not None:
             return reason
-        return Document(
-            made.key,
-            made.text,
+        return replace(
+            made,
             title=well_formed(title) if isinstance(title, str) else None,
             collection=wanted.collection,
             metadata={
@@ -211,9 +211,6 @@ class DedupPipeline:
                 for name in wanted.metadata_fields
                 if name in made.metadata
             },
-            seen_at=made.seen_at,
-            published_at=made.published_at,
-            links=made.links,
         )
 
     def _add(self, document: Document) -> tuple[Outcome, Duplicate | None, IngestSummary]:

@@ -391,14 +391,15 @@ def filtered(
     passing: set[int] = set()
     for part in chunks(document_ids):
         statement = (
-            select(c.document_id, c.metadata, c.title, source.c.name)
+            select(c.document_id, c.metadata, source.c.name, *(c[name] for name in LABELS))
             .outerjoin(source, source.c.source_id == c.source_id)
             .where(c.document_id.in_(part), *conditions(wanted))
         )
         if since is not None:
             statement = statement.where(c.first_seen >= since)
-        for document_id, fields, title, source_name in connection.execute(statement):
-            known = {"title": title, "source": (source_name or b"").decode("utf-8", "replace")}
+        for document_id, fields, source_name, *labels in connection.execute(statement):
+            known = dict(zip(LABELS, labels, strict=True))
+            known["source"] = (source_name or b"").decode("utf-8", "replace")
             values = known | (fields or {})
             if all(str(values.get(name)) == value for name, value in where):
                 passing.add(document_id)

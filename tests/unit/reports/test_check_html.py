@@ -318,7 +318,7 @@ def test_a_sentence_that_is_not_known_in_chinese_stays_as_it_is() -> None:
 
 
 def test_without_jinja_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    html_page._template.cache_clear()
+    html_page.page_template.cache_clear()
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(MissingExtra, match=r"needs the extra 'check': "):
         report(english_paper())

@@ -80,6 +80,14 @@ def test_a_value_that_is_stored_chooses_its_documents(name: str, tmp_path: Path)
         assert getattr(store.runs.ingest()[0], name) == "this"
 
 
+@pytest.mark.parametrize("name", LABELS)
+def test_matches_are_chosen_by_each_label(name: str, tmp_path: Path) -> None:
+    with simstore.Store(tmp_path / "s.db") as store:
+        store.add("in", "one text", **{name: "this"})  # type: ignore[misc]
+        store.add("out", "one text", **{name: "that"})  # type: ignore[misc]
+        assert [one.key for one in store.query("one text", where={name: "this"})] == ["in"]
+
+
 def test_no_filter_chooses_all_documents() -> None:
     assert DocumentFilter().chosen == {}
 
