@@ -24,6 +24,7 @@ The tree, with the exit code of the command line and the HTTP status of a servic
     │   ├── ReindexInProgress
     │   ├── FilterFull
     │   ├── OutputExists
+    │   ├── ClosedStore
     │   ├── ForkedStore
     │   └── IdempotencyConflict
     ├── BadInput (ValueError)          5  422
@@ -105,6 +106,7 @@ from simstore.errors.service import (
     UnsupportedMedia,
 )
 from simstore.errors.storage import (
+    ClosedStore,
     CorruptStore,
     DatabaseBusy,
     DatabaseNotFound,
@@ -128,6 +130,7 @@ from simstore.errors.storage import (
 __all__ = [
     "BadInput",
     "BadReply",
+    "ClosedStore",
     "Conflict",
     "CorruptStore",
     "DatabaseBusy",

@@ -69,6 +69,14 @@ class ReindexInProgress(Conflict):
         )
 
 
+class ClosedStore(Conflict):
+    """A store was used after it was closed."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        super().__init__(f"this store is closed; open it again by Store({printable(path)!r})")
+
+
 class ForkedStore(Conflict):
     """A store was used in another process than the one that opened it."""
 

@@ -44,20 +44,25 @@ def check_names(verb: str, known: set[str], keywords: Mapping[str, Any]) -> None
 
 # Names that other packages have for ours, the most likely first.
 _OTHER_NAMES = {
+    "added_at": ("first_seen",),
     "before": ("not_seen_since",),
+    "canonical": ("canonical_key", "key"),
     "cluster": ("cluster_id",),
     "clusters": ("cluster_count",),
+    "count": ("document_count",),
+    "created_at": ("first_seen",),
     "days": ("older_than",),
     "dedup": ("part", "on_duplicate"),
     "distance": ("radius",),
     "documents": ("document_count",),
     "duplicate_of": ("original",),
-    "duplicates": ("identical_texts", "duplicate_count"),
+    "duplicates": ("skipped", "flagged", "duplicate_count"),
     "force": ("replace",),
     "id": ("cluster_id", "run_id", "document_id", "key"),
     "jaccard": ("min_resemblance", "resemblance"),
     "k": ("limit", "radius"),
     "key": ("key_field",),
+    "keys": ("members",),
     "max_distance": ("radius",),
     "members": ("document_count",),
     "mode": ("read_only",),
@@ -68,6 +73,7 @@ _OTHER_NAMES = {
     "pk": ("key_field",),
     "readonly": ("read_only",),
     "score": ("resemblance",),
+    "representative": ("key",),
     "similarity": ("min_resemblance", "resemblance"),
     "size": ("member_count", "members"),
     "text": ("text_field",),
@@ -75,6 +81,7 @@ _OTHER_NAMES = {
     "top": ("limit",),
     "top_k": ("limit",),
     "unique": ("part",),
+    "written": ("document_count",),
 }
 # Methods of a store and its namespaces, by what other packages call them.
 _SKIP, _COMMITTED = "add_many(..., on_duplicate='skip')", "close(); every method commits by itself"

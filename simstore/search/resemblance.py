@@ -27,7 +27,7 @@ def check_share(name: str, least: float | None) -> None:
     """Raise InvalidParameter where a least share is not above 0 and at most 1; None is none.
 
     >>> from simstore.search.resemblance import check_share
-    >>> check_share("min resemblance", 0.5)
+    >>> check_share("min_resemblance", 0.5)
 
     Args:
         name: What it is called in the message.

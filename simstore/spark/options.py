@@ -75,7 +75,7 @@ class DedupOptions:
             )
         if scheme.reads_metadata:
             raise InvalidParameter("fields of metadata take no part here: leave out --field")
-        check_share("min resemblance", self.min_resemblance)
+        check_share("min_resemblance", self.min_resemblance)
         if self.cell_rows < 2:
             raise InvalidParameter(f"cell rows {self.cell_rows}: at least 2")
         radius = default_radius(scheme.bits) if self.radius is None else self.radius

@@ -15,6 +15,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, MultipleResultsFound, NoResultFound
 
 from simstore.errors import (
+    ClosedStore,
     CorruptStore,
     DiskFull,
     ForkedStore,
@@ -85,6 +86,7 @@ class Database:
             self.url = URL.create("sqlite", database=printable(text))
         self.read_only = read_only
         self._process = os.getpid()
+        self._has_ended = False
         self._backend: Backend
         if self.given is None:
             self.path = None
@@ -115,7 +117,7 @@ class Database:
             StoreNotFound: There is none.
             NotAStore: There is something else.
         """
-        self._check_process()
+        self._check_usable()
         with translated(self.label):
             self._backend.check_exists()
 
@@ -126,14 +128,14 @@ class Database:
         Args:
             snapshot: The name of one that another process shares; None: the latest.
         """
-        self._check_process()
+        self._check_usable()
         with translated(self.label), self._backend.reading(snapshot) as connection:
             yield connection
 
     @contextmanager
     def share(self) -> Iterator[SharedSnapshot]:
         """Yield a snapshot that other processes can read too."""
-        self._check_process()
+        self._check_usable()
         with translated(self.label), self._backend.sharing() as snapshot:
             yield snapshot
 
@@ -205,19 +207,26 @@ class Database:
         else:
             self._backend.forget()
 
+    def end(self) -> None:
+        """Close all connections for good: what is asked from now on raises ClosedStore."""
+        self._has_ended = True
+        self.close()
+
     @property
     def is_open(self) -> bool:
         """Return whether this process has connections; True where that cannot be told."""
         return self.path is None or has_open(self.path)
 
     def _check_writable(self) -> None:
-        self._check_process()
+        self._check_usable()
         if self.read_only or not self.can_write:
             if self.path is not None and not os.path.exists(self.path):
                 raise gone(self.label)
             raise ReadOnlyStore(self.label)
 
-    def _check_process(self) -> None:
+    def _check_usable(self) -> None:
+        if self._has_ended:
+            raise ClosedStore(self.label)
         if os.getpid() != self._process:
             raise ForkedStore
 

@@ -302,12 +302,12 @@ class Store(Changes, Queries, Documents):
         return store
 
     def close(self) -> None:
-        """Close all connections.
+        """Close the store; what it is asked afterwards raises ClosedStore.
 
         >>> pages = Store("pages.db")
         >>> pages.close()
         """
-        self._opened.database.close()
+        self._opened.database.end()
         if self._temporary is not None:
             self._temporary.remove()
 

@@ -115,7 +115,7 @@ def test_increments_give_what_one_run_gives(
     assert second.candidate_count < every["candidate_count"]
     with pytest.raises(Conflict, match=r"add to it with add=\.\.\."):
         dedup(spark, names[:1], out, OPTIONS)
-    with pytest.raises(InvalidParameter, match="min resemblance"):
+    with pytest.raises(InvalidParameter, match=r"min.resemblance"):
         dedup(spark, names[:1], out, DedupOptions(min_resemblance=0.7, read=READ), add=True)
 
 

@@ -138,7 +138,7 @@ def cluster_documents(
 
 
 def _check(options: ClusterOptions) -> None:
-    check_share("min resemblance", options.min_resemblance)
+    check_share("min_resemblance", options.min_resemblance)
     check_share("min likeness", options.min_likeness)
     if options.min_cosine is not None and options.min_likeness is None:
         raise InvalidParameter("a least cosine goes with a least likeness: give that too")

@@ -54,7 +54,7 @@ def keep_clusters(
         ReadOnlyStore: It cannot be written.
     """
     order = None if policy is None else CanonicalOrder.parse(policy)
-    check_share("min resemblance", min_resemblance)
+    check_share("min_resemblance", min_resemblance)
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
         cluster_basis(snapshot, exact_join=False)

@@ -187,7 +187,7 @@ class EdgeSearch:
 
 def check_verifiable(state: State, min_resemblance: float | None, within: int | None) -> None:
     """Raise an error where a store cannot verify edges; as :class:`EdgeSearch` does."""
-    check_share("min resemblance", min_resemblance)
+    check_share("min_resemblance", min_resemblance)
     if within is not None:
         if not state.channels.has_fingerprints:
             raise missing_channel(state, "simhash")

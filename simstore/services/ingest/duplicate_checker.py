@@ -64,7 +64,7 @@ class DuplicateRule:
             raise InvalidParameter(
                 f"on duplicate {self.on_duplicate!r}: choose one of {', '.join(ON_DUPLICATE)}"
             )
-        check_share("min resemblance", self.min_resemblance)
+        check_share("min_resemblance", self.min_resemblance)
         if self.radius is not None and self.radius < 0:
             raise InvalidParameter(f"radius {self.radius}: it must be at least 0")
 

@@ -31,6 +31,7 @@ TREE = {
     "ReindexInProgress": (4, 409, Exception),
     "FilterFull": (4, 409, Exception),
     "OutputExists": (4, 409, Exception),
+    "ClosedStore": (4, 409, Exception),
     "ForkedStore": (4, 409, Exception),
     "IdempotencyConflict": (4, 409, Exception),
     "BadInput": (5, 422, ValueError),

@@ -67,8 +67,8 @@ def test_each_setting_is_read_as_a_value_or_as_a_string() -> None:
     [
         ("SIMSTORE_ACTION", "skip", "SIMSTORE_ACTION 'skip': choose one of drop, flag, keep"),
         ("SIMSTORE_MIN_RESEMBLANCE", "much", "SIMSTORE_MIN_RESEMBLANCE 'much': it must be a n"),
-        ("SIMSTORE_MIN_RESEMBLANCE", "80", "SIMSTORE_MIN_RESEMBLANCE: min resemblance 80.0: it"),
-        ("SIMSTORE_MIN_RESEMBLANCE", "nan", "SIMSTORE_MIN_RESEMBLANCE: min resemblance nan: it"),
+        ("SIMSTORE_MIN_RESEMBLANCE", "80", "SIMSTORE_MIN_RESEMBLANCE: min_resemblance 80.0: it"),
+        ("SIMSTORE_MIN_RESEMBLANCE", "nan", "SIMSTORE_MIN_RESEMBLANCE: min_resemblance nan: it"),
         ("SIMSTORE_RADIUS", "near", "SIMSTORE_RADIUS 'near': it must be a whole number of bits"),
         ("SIMSTORE_RADIUS", True, "SIMSTORE_RADIUS True: it must be a whole number of bits"),
         ("SIMSTORE_RADIUS", -1, "SIMSTORE_RADIUS: radius -1: it must be at least 0"),

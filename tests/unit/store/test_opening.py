@@ -14,6 +14,7 @@ from postgres_servers import PostgresServer
 
 from simstore import Store
 from simstore.errors import (
+    ClosedStore,
     CorruptStore,
     InvalidParameter,
     NotAStore,
@@ -297,3 +298,16 @@ def test_a_schema_with_names_that_are_no_utf_8_is_damaged(tmp_path: Path) -> Non
     shutil.copy(path, copy)
     copies.settle(copy)
     assert copies.check(copy) == "a name in its schema is not UTF-8"
+
+
+def test_a_closed_store_answers_nothing(tmp_path: Path) -> None:
+    with Store(tmp_path / "s.db") as store:
+        store.add("a", "one text")
+        clusters, documents = store.clusters, store.list()
+    for ask in (lambda: len(store), lambda: store.query("one text"), lambda: store.add("b", "c"),
+                clusters.once, lambda: list(documents)):  # fmt: skip
+        with pytest.raises(ClosedStore, match="open it again by Store"):
+            ask()
+    store.close()
+    with Store(tmp_path / "s.db") as store:
+        assert len(store) == 1
