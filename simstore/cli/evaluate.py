@@ -265,8 +265,8 @@ def _suggest_threshold(found: Evaluation) -> None:
         least=f"{point.threshold:g}", sure=SURE_RESEMBLANCE, cosine=LEAST_COSINE
     )
     log.info(
-        "steadiest by these labels: `simstore clusters%s`; F1 of its pairs %.3f, and %.3f on "
-        "average over the thresholds around it",
+        "steadiest by these labels: `simstore clusters%s` (--rebuild where there are clusters); "
+        "F1 of its pairs %.3f, and %.3f on average over the thresholds around it",
         command,
         point.f1,
         mean,

@@ -40,6 +40,28 @@ def copy(
             driver.backup(copied, pages=_COPIED_PAGES, progress=tell)
 
 
+def is_in_use(path: Path) -> bool:
+    """Return whether a connection to a store in WAL mode is open, in whichever process.
+
+    Each of them holds a shared lock on the file as long as it is open (SQLite, "Write-Ahead
+    Logging", "Use of WAL Without Shared-Memory"), so that an exclusive one cannot be had.
+
+    Args:
+        path: A store, or any other file.
+    """
+    if not path.exists():
+        return False
+    try:
+        with closing(sqlite3.connect(os.fsencode(path), timeout=0)) as connection:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    except UnicodeDecodeError:  # of a message that quotes a name of the schema
+        return False
+    except sqlite3.Error as error:
+        return error.sqlite_errorcode == sqlite3.SQLITE_BUSY
+    return False
+
+
 def settle(path: Path) -> None:
     """Write the contents of a file's journals into it, so that it is complete without them.
 

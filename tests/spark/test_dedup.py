@@ -167,7 +167,7 @@ def test_wrong_use_is_told_before_anything_is_written(
     spark: SparkSession, names: list[str], tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    with pytest.raises(NotFound, match="leave out --add"):
+    with pytest.raises(NotFound, match=r"leave out add=\.\.\."):
         dedup(spark, names, str(out), OPTIONS, add=True)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("x")

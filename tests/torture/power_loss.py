@@ -12,6 +12,7 @@ import hashlib
 import os
 import random
 import shutil
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -44,6 +45,8 @@ IMAGES = 10
 # Share of these after which the program loses power once more, and images of it then.
 _TWICE = 0.15
 _IMAGES_TWICE = 2
+# A process that has told its end closes its store within so long.
+_CLOSING_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -258,7 +261,10 @@ def _check_end(made: Program, folder: Path, clean: Path) -> None:
     """
     done = [(number, text) for number in range(len(made.steps)) for text in ("begin", "exit 0")]
     check_image(folder, expected(made.documents, made.outputs, made.steps, done))
-    names, wanted = files_of(folder), files_of(clean)
+    wanted = files_of(clean)
+    ends = time.monotonic() + _CLOSING_SECONDS
+    while (names := files_of(folder)) != wanted and time.monotonic() < ends:
+        time.sleep(0.05)
     assert names == wanted, f"there are {names} in the end, and not {wanted}"
     found, right = (described(one / STORE, made.samples) for one in (folder, clean))
     assert found == right, f"in the end: {difference(found, right)}"

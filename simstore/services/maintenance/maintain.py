@@ -157,6 +157,7 @@ def backup(
     Raises:
         NotAFile: There is a folder, a device, a pipe or a socket at ``target``.
         OutputExists: There is a file at ``target`` and ``replace`` is not set.
+        Conflict: The file at ``target`` is a store that is open.
         CorruptStore: The copy does not hold together.
     """
     database = opened.database
@@ -171,6 +172,12 @@ def backup(
     if not os.path.isdir(place.parent):
         raise StorageError(f"{printable(str(target))}: its folder does not exist; make it first")
     with translated_files(str(target)):
+        if copies.is_in_use(place):
+            # It would go on in a file without a name, and what is written there be lost.
+            raise Conflict(
+                f"{printable(str(target))} is open in another process; stop it first, "
+                "or name a new file"
+            )
         draft = outputs.draft_beside(place)
         try:
             copies.copy(database, draft, on_progress)
