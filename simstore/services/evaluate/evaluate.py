@@ -179,7 +179,7 @@ def evaluate_store(
 
 @dataclass(frozen=True, slots=True)
 class _Judging:
-    """What the mistakes of a method are found by.
+    """The rows, labelled clusters and thresholds by which mistakes of a method are found.
 
     Attributes:
         rows: Row of each judged document.
