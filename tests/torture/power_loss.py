@@ -8,12 +8,10 @@ with what was acknowledged; then the program goes on, and must end as if nothing
 
 from __future__ import annotations
 
-import gc
 import hashlib
 import os
 import random
 import shutil
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -46,8 +44,6 @@ IMAGES = 10
 # Share of these after which the program loses power once more, and images of it then.
 _TWICE = 0.15
 _IMAGES_TWICE = 2
-# A process that has told its end closes its store within so long.
-_CLOSING_SECONDS = 10.0
 
 
 @dataclass(frozen=True)
@@ -252,6 +248,18 @@ class PowerLoss(Campaign):
         return len(images)
 
 
+def _is_held_here(path: Path) -> bool:
+    """Return whether a file is the log of a store that this process has open itself.
+
+    Numba keeps errors of its own while it compiles, and with them the frames that called it: a
+    check's connection outlives its store then, and no program under test left the log.
+    """
+    if not path.name.endswith("-wal"):
+        return False
+    files = Path("/proc/self/fd").iterdir()
+    return any(one.is_symlink() and one.readlink() == path.resolve() for one in files)
+
+
 def _check_end(made: Program, folder: Path, clean: Path) -> None:
     """Check that a program has ended as it does without a loss of power.
 
@@ -263,11 +271,7 @@ def _check_end(made: Program, folder: Path, clean: Path) -> None:
     done = [(number, text) for number in range(len(made.steps)) for text in ("begin", "exit 0")]
     check_image(folder, expected(made.documents, made.outputs, made.steps, done))
     wanted = files_of(clean)
-    ends = time.monotonic() + _CLOSING_SECONDS
-    while (names := files_of(folder)) != wanted and time.monotonic() < ends:
-        # Connections of this process that nothing names any more close when they are collected.
-        gc.collect()
-        time.sleep(0.05)
+    names = [name for name in files_of(folder) if not _is_held_here(folder / name)]
     assert names == wanted, f"there are {names} in the end, and not {wanted}"
     found, right = (described(one / STORE, made.samples) for one in (folder, clean))
     assert found == right, f"in the end: {difference(found, right)}"
