@@ -1,4 +1,4 @@
-"""Read and write the feature vocabulary: terms, their counts and ranks, and documents' counts."""
+"""Read and write the vocabulary: terms, frequencies, ranks, and feature counts per document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A writer for long-running processes: it commits many small requests, several together.
+"""Commit the write requests that a long-running process gathers, many to one transaction.
 
 What comes together is prepared together and committed together: a transaction costs about the same
 for one document as for many. Requests are as if one after the other, and each fails alone.
