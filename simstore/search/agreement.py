@@ -226,7 +226,7 @@ def candidates_of(
     if method == "simhash":
         found = pairs.distance <= threshold
     elif method == "minhash":
-        found = pairs.in_band
+        found = pairs.in_band.copy()
     elif method in JOINED or method in OLDER:
         found = np.ones(len(pairs.first), np.bool_)
     else:
@@ -243,26 +243,20 @@ def found_by(pairs: ScoredPairs, method: str, threshold: float, radius: int) -> 
         threshold: Its threshold, inclusive.
         radius: Radius of channel 1 where the method is not ``simhash``.
     """
-    found: NDArray[np.bool_]
-    if method == "simhash":
-        found = pairs.distance <= threshold
-    elif method == "minhash":
-        found = pairs.in_band & (pairs.estimate >= threshold)
-    elif method == "i-match":
-        found = pairs.agreeing >= threshold
-    elif method == "counting-bloom":
-        found = pairs.filter_overlap >= threshold
-    elif method == "exact":
-        found = pairs.resemblance >= threshold
-    elif method == "exact-either":
-        found = (pairs.likeness >= threshold) | (pairs.resemblance >= SURE_RESEMBLANCE)
-    else:
-        found = candidates_of(pairs, method, threshold, radius)
-        if method == "verified":
-            found &= pairs.resemblance >= threshold
-        else:
-            alike = (pairs.likeness >= threshold) & (pairs.cosine >= LEAST_COSINE)
-            found &= (
-                alike if method == "likeness" else alike | (pairs.resemblance >= SURE_RESEMBLANCE)
-            )
+    if method == "i-match":
+        return pairs.agreeing >= threshold
+    if method == "counting-bloom":
+        return pairs.filter_overlap >= threshold
+    if method == "exact":
+        return pairs.resemblance >= threshold
+    if method == "exact-either":
+        return (pairs.likeness >= threshold) | (pairs.resemblance >= SURE_RESEMBLANCE)
+    found = candidates_of(pairs, method, threshold, radius)
+    if method == "minhash":
+        found &= pairs.estimate >= threshold
+    elif method == "verified":
+        found &= pairs.resemblance >= threshold
+    elif method != "simhash":
+        alike = (pairs.likeness >= threshold) & (pairs.cosine >= LEAST_COSINE)
+        found &= alike if method == "likeness" else alike | (pairs.resemblance >= SURE_RESEMBLANCE)
     return found
