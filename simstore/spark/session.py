@@ -158,7 +158,9 @@ def failures() -> Iterator[None]:
     except (Py4JNetworkError, ConnectionError) as error:
         raise JobFailed(_LOST) from error
     except (PySparkException, Py4JError) as error:
-        raise JobFailed(_reason(str(error))) from error
+        # Py4J tells so of an answer that ends before it says more: Java ended while it gave it.
+        is_cut = type(error) is Py4JError and "Trace:" not in str(error)
+        raise JobFailed(_LOST if is_cut else _reason(str(error))) from error
 
 
 def _reason(text: str) -> str:

@@ -9,7 +9,7 @@ import pytest
 
 from simstore.errors import InvalidParameter, JobFailed, MissingExtra
 from simstore.spark.options import DedupOptions, Recipe
-from simstore.spark.session import _reason, check_java
+from simstore.spark.session import _reason, check_java, failures
 
 
 def test_missing_pyspark_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +41,21 @@ def test_reason_of_a_failed_job_is_the_error_of_the_executor() -> None:
     assert _reason("first\nsecond") == "first"
     assert _reason("") == "no reason was given"
     assert "begins anew" in str(JobFailed("why"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        ("x", "the process of Java that runs Spark has ended"),
+        ("xsjava.lang.OutOfMemoryError: heap", "An error occurred while calling o1.union"),
+    ],
+)
+def test_an_answer_that_is_cut_says_that_java_has_ended(answer: str, told: str) -> None:
+    pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark)")
+    from py4j.protocol import get_return_value
+
+    with pytest.raises(JobFailed, match=told), failures():
+        get_return_value(answer, None, "o1", "union")
 
 
 def test_rules_survive_json_and_say_what_differs() -> None:
