@@ -248,18 +248,6 @@ class PowerLoss(Campaign):
         return len(images)
 
 
-def _is_held_here(path: Path) -> bool:
-    """Return whether a file is the log of a store that this process has open itself.
-
-    Numba keeps errors of its own while it compiles, and with them the frames that called it: a
-    check's connection outlives its store then, and no program under test left the log.
-    """
-    if not path.name.endswith("-wal"):
-        return False
-    files = Path("/proc/self/fd").iterdir()
-    return any(one.is_symlink() and one.readlink() == path.resolve() for one in files)
-
-
 def _check_end(made: Program, folder: Path, clean: Path) -> None:
     """Check that a program has ended as it does without a loss of power.
 
@@ -271,8 +259,7 @@ def _check_end(made: Program, folder: Path, clean: Path) -> None:
     done = [(number, text) for number in range(len(made.steps)) for text in ("begin", "exit 0")]
     check_image(folder, expected(made.documents, made.outputs, made.steps, done))
     wanted = files_of(clean)
-    names = [name for name in files_of(folder) if not _is_held_here(folder / name)]
-    assert names == wanted, f"there are {names} in the end, and not {wanted}"
+    assert files_of(folder) == wanted, f"there are {files_of(folder)} in the end, and not {wanted}"
     found, right = (described(one / STORE, made.samples) for one in (folder, clean))
     assert found == right, f"in the end: {difference(found, right)}"
 

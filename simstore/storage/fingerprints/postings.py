@@ -64,7 +64,9 @@ class Postings:
         self._cursor = driver.cursor() if isinstance(driver, sqlite3.Connection) else None
         self._page_cursor = driver.cursor() if isinstance(driver, sqlite3.Connection) else None
         if self._page_cursor is not None and self.has_pages:
-            self._page_cursor.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}")
+            # A row that is not fetched keeps the file open for as long as the cursor lives, also
+            # after the connection is closed.
+            self._page_cursor.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}").fetchall()
             # The filter tells records that are no bytes; looking at each row takes as long as it.
             self._page_cursor.row_factory = None
 
