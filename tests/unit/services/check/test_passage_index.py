@@ -369,7 +369,7 @@ def test_compaction_of_an_index_whose_segments_are_gone_is_a_named_error(tmp_pat
     with raw(tmp_path) as connection:
         connection.execute("DELETE FROM anchor_segment")
     with Store.open(tmp_path / "s.db") as store:
-        with pytest.raises(CorruptStore, match="postings of the passage index are gone"):
+        with pytest.raises(CorruptStore, match="postings of the passage index gone"):
             store.maintenance.compact()
         assert store.maintenance.fsck()
         store.passages.drop()
