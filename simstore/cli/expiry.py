@@ -23,7 +23,7 @@ from simstore.cli.output import confirm, progress, time_text
 from simstore.cli.parameters import command, completed, count, flag, option
 from simstore.cli.results import print_items, print_summary, write_blocks
 from simstore.cli.source_options import encoding_for, encoding_option, warn_of_decodings
-from simstore.errors import InvalidParameter, UnreadableSource, printable
+from simstore.errors import InvalidParameter, UnreadableSource, counted, printable
 from simstore.reports.lines import key_bytes, key_text
 from simstore.text.decoding import encode
 
@@ -75,7 +75,7 @@ def expire(
                 not_seen_since=since, older_than=age, dry_run=True, **wanted
             ).removed
             if 2 * going > len(store):
-                confirm(f"{going:,} of {len(store):,} documents would be removed", yes=yes)
+                confirm(f"{going:,} of {counted(len(store), 'document')} would be removed", yes=yes)
         with (
             progress("expire", at_once=False) as show_progress,
             progress("refresh", at_once=False) as show_refresh,
@@ -93,7 +93,7 @@ def expire(
     would = "would be " if dry_run else ""
     forgotten = ""
     if found.forgotten:
-        forgotten = f", {found.forgotten:,} skipped duplicates {would}forgotten"
+        forgotten = f", {counted(found.forgotten, 'skipped duplicate')} {would}forgotten"
     print_summary(
         {
             "removed": found.removed,

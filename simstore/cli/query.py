@@ -28,7 +28,7 @@ from simstore.cli.source_options import (
     take_read_options,
     warn_of_decodings,
 )
-from simstore.errors import InvalidParameter, printable
+from simstore.errors import InvalidParameter, counted, printable
 from simstore.model.channels import CHANNELS, NAMES
 from simstore.model.query import PlanName
 from simstore.reports.formats import RENDERERS
@@ -175,10 +175,11 @@ def query(
         full = sum(len(sample.matches) == options.limit for sample in run.samples)
         if full:
             log.info(
-                "%s of %s samples have %d matches: --limit may have left out others",
+                "%s of %s %s %s: --limit may have left out others",
                 f"{full:,}",
-                f"{len(run.samples):,}",
-                options.limit,
+                counted(len(run.samples), "sample"),
+                "has" if full == 1 else "have",
+                counted(options.limit, "match", "matches"),
             )
     if explain:
         _explain(run)
@@ -243,15 +244,15 @@ def _explain(run: QueryRun) -> None:
             continue
         thresholds = ",".join("-" if t < 0 else str(t) for t in known.thresholds)
         log.info(
-            "%s: %s%s, %d probes, %d candidates, %d by bands, %d verified, %d matches, %.2f ms",
+            "%s: %s%s, %s, %s, %d by bands, %d verified, %s, %.2f ms",
             printable(sample.key),
             known.method,
             f" ({thresholds})" if thresholds else "",
-            known.probe_count,
-            known.candidate_count,
+            counted(known.probe_count, "probe"),
+            counted(known.candidate_count, "candidate"),
             known.band_candidate_count,
             known.verified_count,
-            len(sample.matches),
+            counted(len(sample.matches), "match", "matches"),
             known.seconds * 1000,
             extra={"facts": {"thresholds": list(known.thresholds)}},
         )

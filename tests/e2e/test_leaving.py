@@ -37,7 +37,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     (tmp_path / "day.jsonl").write_text("".join(json.dumps(one) + "\n" for one in DAYS))
     made = Shell(nursery, tmp_path)
     done = made("ingest", "day.jsonl", "--seen-field", "day", "--links-field", "to", code=5)
-    assert done.text.startswith("3 added, 0 updated, 0 unchanged, 1 exact duplicates, 1 rejected")
+    assert done.text.startswith("3 added, 0 updated, 0 unchanged, 1 exact duplicate, 1 rejected")
     return made
 
 
