@@ -64,19 +64,19 @@ WHY: dict[str, str] = {
 
 HEAD = """# Benchmarks
 
-This page compares the speed and the size of simstore with those of other packages, and says where simstore
-misses its own targets. It is made by
+This page compares the speed and the size of simstore with those of other packages, and says
+where simstore misses its own targets. It is made by
 
 <!-- not run: it takes an hour -->
 ```bash
 python benchmarks/run.py --big
 ```
 
-The program makes an environment of its own with the other packages, runs each part in a process of its own, and
-assembles this page. `--only PART` renews one part, `--quick` tries all of it in minutes.
+The program makes an environment of its own with the other packages, runs each part in a process of
+its own, and assembles this page. `--only PART` renews one part, `--quick` tries all in minutes.
 
-Trust the ratios inside a table. A table is one run on one machine, and the methods were timed in turn. Absolute figures
-are those of this machine. Every answer was checked before it was timed."""
+Trust the ratios inside a table. A table is one run on one machine, and the methods were timed in
+turn. Absolute figures are those of this machine. Every answer was checked before it was timed."""
 
 
 def page(folder: Path, parts: Sequence[str]) -> str:
