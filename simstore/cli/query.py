@@ -35,6 +35,7 @@ from simstore.cli.source_options import (
     reading_options,
     report_rejections,
     take_read_options,
+    tell_passed_over,
     warn_of_decodings,
 )
 from simstore.errors import InvalidParameter, counted, printable
@@ -169,12 +170,14 @@ def query(
         "record": not no_record and server_url() is None,
         "require_fresh": require_fresh,
     }
+    passed_over = 0
     with open_store(served=True) as store, progress("query", in_bytes=True, at_once=False) as show:
         if text is not None:
             run = store.query_many([("text", text)], options, **shared)
         else:
             samples = Files(*sources, read=read)
             with hint_at_text(sources, "query"):
+                passed_over = tell_passed_over(sources, read)
                 run = store.query_many(
                     samples, options, on_progress=show, on_ignored=log_ignored, **shared
                 )
@@ -200,6 +203,9 @@ def query(
             )
     if explain:
         _explain(run)
+    if passed_over:
+        asked = counted(len(run.samples), "sample")
+        log.warning("%s looked for, %s passed over", asked, f"{passed_over:,}")
     report_rejections(run.rejections)
 
 
