@@ -1,6 +1,7 @@
 """Find near-duplicate texts with one SQLite file.
 
-A store has documents, each a text with a key. Ask it what is near a text:
+A store keeps documents. A document is a text with a key, such as its URL.
+``query`` returns the stored documents that are near a text:
 
 >>> from simstore import Store
 >>> with Store("crawl.db") as store:
@@ -12,7 +13,13 @@ A store has documents, each a text with a key. Ask it what is near a text:
 'added'
 ferry 0.7
 
-Drop near-duplicates of a list; what is in ``:memory:`` is gone at the end:
+``resemblance`` is the share of phrases that two texts have in common, from
+0 to 1. ``containment`` is the share of the asked text's phrases that are in
+the stored one. ``distance`` counts the bits in which their fingerprints
+differ: every stored fingerprint within ``radius`` bits (3 unless you give
+another) is found. Texts that have many phrases in common are found too.
+
+Drop the near-duplicates of a list. ``":memory:"`` is a store in memory:
 
 >>> texts = ["Tickets are sold here.", "Oats.", "Tickets are sold here."]
 >>> with Store(":memory:") as store:
@@ -20,26 +27,30 @@ Drop near-duplicates of a list; what is in ``:memory:`` is gone at the end:
 ...     [texts[int(document.key)] for document in store]
 ['Tickets are sold here.', 'Oats.']
 
-Where to go on::
+Common tasks::
 
     Store(path)                   open a store, or make one; help(Store)
-    store.ingest("folder")        files, folders, patterns, archives
-    store.add_many(documents)     pairs, records, DataFrames, data sets
-    store.query(text, limit=10)   what is near a text; query_many for many
-    store.query(text, min_resemblance=0.8)    only what is so much like it
-    store.get(match.key).text     the text of a match
-    store.check(paper)            passages of a paper that are in documents
-    store.clusters.build()        make clusters; store.clusters.list()
-                                  reads them, .to_frame() in a DataFrame
-    store.expire("90d")           remove what was not seen for so long
-    store.export("corpus.jsonl")  write documents; part="unique" leaves
-                                  duplicates out
-    Client(url)                   the same methods, asked of a server
+    store.ingest("folder")        store files, folders, patterns, archives
+    store.add_many(documents)     store pairs, records, DataFrames
+    store.query(text, limit=10)   find what is near; query_many takes many
+    store.query(text, min_resemblance=0.8)    only what is this similar
+    store.get(match.key).text     read the text of a match
+    store.check(paper)            find passages copied from documents; first
+                                  store.passages.build()
+    store.clusters.build()        group near-duplicates; clusters.list()
+                                  returns the groups
+    store.remove(key)             remove a document; expire("90d") removes
+                                  those not seen for 90 days
+    store.export("corpus.jsonl")  write documents; part="unique" writes one
+                                  of each cluster
+    Client(url)                   the same methods over HTTP, for a server
+                                  that runs `simstore serve`
 
-Options are keywords, or objects such as :class:`QueryOptions`. Results show
-themselves, and have ``to_frame()``. Errors are :class:`SimstoreError`, and
-name the remedy. All that callers pass or get is here, imported when it is
-first used (PEP 562): ``import simstore`` is cheap.
+Options are keywords, or objects such as :class:`QueryOptions`. Results are
+plain objects, and lists of them have ``to_frame()`` for pandas. All errors
+are :class:`SimstoreError`, and their message names the remedy. The command
+line has the same tasks: run ``simstore --help``. Importing simstore is
+cheap: each name is imported when it is first used (PEP 562).
 """
 
 from __future__ import annotations

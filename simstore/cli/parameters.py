@@ -91,6 +91,28 @@ def share(names: str, text: str, **settings: Any) -> Decorator:
     return option(names, text, type=_Number(0, 1), metavar="SHARE", **settings)
 
 
+def time_of(name: str, text: str | None, *, ahead: bool = False) -> int:
+    """Return the time that an option says: a date, or a duration before (or after) now.
+
+    Args:
+        name: Of the option.
+        text: Its value.
+        ahead: A duration is one after now.
+
+    Raises:
+        InvalidParameter: It is neither.
+    """
+    import time
+
+    from simstore.errors import InvalidParameter
+    from simstore.sources.dates import moment
+
+    try:
+        return moment(text, int(time.time()), ahead=ahead)
+    except ValueError as error:
+        raise InvalidParameter(f"{name} {error}") from None
+
+
 def group(*options: Decorator) -> Decorator:
     """Return several options as one, in the order of the help."""
 

@@ -307,9 +307,10 @@ class Changes(Opened, of="Store"):
 
         Args:
             older_than: Remove what was not seen for so long: a timedelta, or
-                ``30m``, ``12h``, ``90d``, ``8w``.
+                ``90d``, ``30 days``, ``2w`` or ``12h``.
             not_seen_since: Or what was last seen before this time: a datetime
-                or date, ISO 8601 as ``2026-05-01``, or seconds since 1970;
+                or date, ISO 8601 as ``2026-05-01``, seconds since 1970, or how
+                long ago as ``30 days``;
                 without a zone it is UTC.
             dry_run: Only count.
             refresh: Refresh a live store at the end.

@@ -9,7 +9,7 @@ from simstore.model import DocumentFilter, ExpireSummary, Progress, Time
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.removal.remove import BATCH_DOCUMENTS, refresh_live, remove_batch
 from simstore.services.removal.run import RemovalRun, recorded
-from simstore.sources.dates import duration, time_given
+from simstore.sources.dates import duration, moment
 from simstore.storage import documents, duplicates
 from simstore.storage.rows import chunks
 from simstore.text.decoding import exact_text
@@ -22,7 +22,7 @@ def expiry_time(not_seen_since: Time | None, older_than: str | timedelta | None)
     """Return the time before which documents expire, in seconds since 1970-01-01 UTC.
 
     Args:
-        not_seen_since: The time, as :func:`~simstore.sources.dates.seconds` takes it.
+        not_seen_since: The time, as :func:`~simstore.sources.dates.moment` takes it.
         older_than: How long before now, as :func:`~simstore.sources.dates.duration` takes it.
 
     Raises:
@@ -30,12 +30,13 @@ def expiry_time(not_seen_since: Time | None, older_than: str | timedelta | None)
     """
     if (not_seen_since is None) == (older_than is None):
         raise InvalidParameter("give one of not_seen_since and older_than")
-    if older_than is None:
-        return time_given("not_seen_since", not_seen_since)
+    name = "older_than" if not_seen_since is None else "not_seen_since"
     try:
-        return now() - duration(older_than)
+        if older_than is not None:
+            return now() - duration(older_than)
+        return moment(not_seen_since, now())
     except ValueError as error:
-        raise InvalidParameter(f"older_than: {error}") from None
+        raise InvalidParameter(f"{name}: {error}") from None
 
 
 def expire_documents(

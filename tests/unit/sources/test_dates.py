@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from simstore.sources.dates import duration, seconds
+from simstore.sources.dates import duration, moment, seconds
 
 
 def of(*parts: int) -> int:
@@ -46,13 +46,18 @@ def test_what_is_no_time_is_refused_in_one_line(value: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("30m", 1_800), ("12h", 43_200), ("90d", 7_776_000), ("8w", 4_838_400)]
-)
+    ("text", "expected"),
+    [
+        ("30m", 1_800), ("30 min", 1_800), ("1 minute", 60), ("12h", 43_200), ("12 Hours", 43_200),
+        ("90d", 7_776_000), ("90 days", 7_776_000), ("1 day", 86_400), (" 90D ", 7_776_000),
+        ("8w", 4_838_400), ("8 weeks", 4_838_400),
+    ],
+)  # fmt: skip
 def test_duration_is_read(text: str, expected: int) -> None:
     assert duration(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", "90", "d", "1.5d", "-3d", "3 d", "3y", "90D", "٣d"])
+@pytest.mark.parametrize("text", ["", "90", "d", "1.5d", "-3d", "3y", "6 months", "3 dayss", "٣d"])
 def test_what_is_no_duration_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="no duration"):
         duration(text)
@@ -62,3 +67,23 @@ def test_what_no_calendar_has_is_no_duration() -> None:
     assert duration("52000w") == 52_000 * 604_800
     with pytest.raises(ValueError, match="longer than a thousand years"):
         duration("99999999w")
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("30d", 10**9 - 30 * 86_400),
+        (" 2 weeks", 10**9 - 14 * 86_400),
+        ("1970-01-02", 86_400),
+        (7, 7),
+    ],
+)
+def test_moment_is_a_date_or_so_long_ago(value: Any, expected: int) -> None:
+    assert moment(value, 10**9) == expected
+
+
+@pytest.mark.parametrize("text", ["may", "30", "6 months", "-3d", "x" * 99, ""])
+def test_what_is_neither_date_nor_duration_is_refused_with_examples(text: str) -> None:
+    with pytest.raises(ValueError, match=r"write 2026-05-01, .*Z, 12h, 30 days or 2w$") as raised:
+        moment(text, 0)
+    assert len(str(raised.value)) < 200
