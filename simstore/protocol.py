@@ -13,7 +13,7 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import timedelta
+from datetime import date, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack, overload
 
@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         Story,
         Stream,
         Time,
+        TimeOrAge,
         Token,
         VocabularyStatus,
         VocabularyTerm,
@@ -225,7 +226,7 @@ class RunsProtocol(Protocol):
 class TokensProtocol(Protocol):
     """Tokens for a server: :class:`simstore.store.tokens.Tokens`."""
 
-    def add(self, name: str, scope: Scope = "read", expires_at: Time | None = None) -> str: ...
+    def add(self, name: str, scope: Scope = "read", expires_at: TimeOrAge | None = None) -> str: ...
     def list(self) -> Results[Token]: ...
     def revoke(self, name: str) -> None: ...
 
@@ -319,9 +320,9 @@ class StoreProtocol(Protocol):
     ) -> int: ...
     def expire(
         self,
-        older_than: str | timedelta | None = None,
+        older_than: str | timedelta | date | None = None,
         *,
-        not_seen_since: Time | None = None,
+        not_seen_since: TimeOrAge | None = None,
         collection: str | None = None,
         dry_run: bool = False,
     ) -> ExpireSummary: ...

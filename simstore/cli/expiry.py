@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import asdict
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -34,8 +33,12 @@ _DIGEST_DIGITS = 32
 
 
 @command()
-@option("--not-seen-since", "Remove what was last seen before it (ISO 8601, UTC).", metavar="DATE")
-@option("--older-than", "Remove what was not seen for 30m, 12h, 90d or 8w.", metavar="AGE")
+@option(
+    "--not-seen-since", "Remove what was last seen before it (ISO 8601, UTC).", metavar="DATE|AGE"
+)
+@option(
+    "--older-than", "Remove what was not seen for so long: 30m, 12h, 90d or 8w.", metavar="AGE|DATE"
+)
 @document_filters()
 @flag("--dry-run", "Count, and remove nothing.")
 @yes_option
@@ -66,14 +69,14 @@ def expire(
     """
     if (not_seen_since is None) == (older_than is None):
         raise click.UsageError("give one of --not-seen-since and --older-than")
-    since = None if not_seen_since is None else _seconds("--not-seen-since", not_seen_since)
-    age = None if older_than is None else timedelta(seconds=_seconds("--older-than", older_than))
+    from simstore.model.times import moment
+
+    option = "--not-seen-since" if older_than is None else "--older-than"
+    since = moment(option, not_seen_since if older_than is None else older_than)
     wanted = filters_of(given)
     with open_store(read_only=dry_run) as store:
         if not (dry_run or yes):
-            going = store.expire(
-                not_seen_since=since, older_than=age, dry_run=True, **wanted
-            ).removed
+            going = store.expire(not_seen_since=since, dry_run=True, **wanted).removed
             if 2 * going > len(store):
                 confirm(f"{going:,} of {len(store):,} documents would be removed", yes=yes)
         with (
@@ -82,7 +85,6 @@ def expire(
         ):
             found = store.expire(
                 not_seen_since=since,
-                older_than=age,
                 dry_run=dry_run,
                 refresh=not no_refresh,
                 batch_documents=batch_documents,
@@ -108,15 +110,6 @@ def expire(
     )
     warn_of_orphans(len(found.orphans))
     warn_of_unflagged(found.unflagged)
-
-
-def _seconds(option: str, text: str) -> int:
-    from simstore.sources.dates import duration, seconds
-
-    try:
-        return duration(text) if option == "--older-than" else seconds(text)
-    except ValueError as error:
-        raise InvalidParameter(f"{option} {error}") from None
 
 
 @command()

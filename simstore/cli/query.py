@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -88,7 +87,11 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 @section(
     "Among which documents",
     document_filters(),
-    option("--since", "Only documents first seen at or after it (ISO 8601, UTC).", metavar="DATE"),
+    option(
+        "--since",
+        "Only documents first seen at or after it: a date (ISO 8601, UTC), or so long ago, as 30d.",
+        metavar="DATE|AGE",
+    ),
     option("--where", "Only documents with this metadata.", multiple=True, metavar="FIELD=VALUE"),
     flag("--exclude-self", "Leave out the document with the sample's key."),
 )
@@ -258,15 +261,9 @@ def _explain(run: QueryRun) -> None:
 
 
 def _time(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        parsed = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidParameter(
-            f"--since {text!r} is no date; write it as 2026-11-22 or 2026-11-22T10:00:00"
-        ) from None
-    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
+    from simstore.model.times import moment
+
+    return None if text is None else moment("--since", text)
 
 
 def _conditions(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -63,20 +63,12 @@ def _time(text: str) -> int | None:
     """Return when a token expires, in seconds since 1970-01-01 UTC; None: never."""
     if text == "never":
         return None
-    import time
-
-    from simstore.sources.dates import duration, seconds
+    from simstore.model.times import moment
 
     try:
-        return int(time.time()) + duration(text)
-    except ValueError:
-        pass
-    try:
-        return seconds(text)
-    except ValueError:
-        raise InvalidParameter(
-            f"--expires {text[:40]!r}: write 30m, 12h, 90d or 8w, a date as 2027-01-01, or never"
-        ) from None
+        return moment("--expires", text, ahead=True)
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{error}; or never") from None
 
 
 @token.command(name="list")

@@ -115,8 +115,8 @@ def test_removal_and_expiry_tell_of_what_was_skipped_because_of_what_leaves(shel
     [
         (["expire"], 2, "give one of --not-seen-since and --older-than"),
         (["expire", "--older-than", "1d", "--not-seen-since", "2026"], 2, "give one of"),
-        (["expire", "--older-than", "3 months"], 2, "'3 months' is no duration"),
-        (["expire", "--not-seen-since", "may"], 2, "'may' is no time"),
+        (["expire", "--older-than", "3 months"], 2, "'3 months' is no time and no duration"),
+        (["expire", "--not-seen-since", "may"], 2, "'may' is no time and no duration"),
         (["expire", "--older-than", "1d", "--batch", "0"], 2, "--batch"),
         (["expire", "--older-than", "1d", "--db", "none.db"], 3, "no store at none.db"),
         (["remove"], 2, "--keys-from"),

@@ -234,14 +234,11 @@ def test_a_wrong_value_or_name_is_answered_by_what_to_write(held: StoreProtocol)
 
 
 def test_so_it_is_of_what_is_done_at_the_store() -> None:
-    from datetime import datetime
-
     loose: Any = Store
     with loose(":memory:") as store:
         wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
             (lambda: store.expire(days=90), TypeError, "did you mean 'older_than'"),
             (lambda: store.expire(before="2020-01-01"), TypeError, "'not_seen_since'"),
-            (lambda: store.expire(datetime(2020, 1, 1)), InvalidParameter, "not_seen_since"),
             (lambda: store.clusters.build(threshold=0.8), TypeError, "'min_resemblance'"),
             (lambda: store.export("x.jsonl", unique=True), TypeError, "did you mean 'part'"),
             (lambda: loose("x.db", readonly=True), TypeError, "did you mean 'read_only'"),

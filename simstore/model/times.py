@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -12,7 +13,10 @@ _FIRST = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
 _LAST = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
 _LONGEST = 1_000 * 366 * 86_400
 _UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_DURATION = re.compile(r"([0-9]{1,9})([mhdw])")
+# `90d`, or in words `90 days`. Months and years have no one length.
+_DURATION = re.compile(r"([0-9]{1,9})(?:([mhdw])| *(minute|hour|day|week)s?)")
+_DURATIONS = "90d, 90 days, 12h or 8w"
+_TIMES = "2026-05-01, 2026-05-01T12:00:00Z or seconds since 1970"
 
 
 def seconds(value: Any) -> int:
@@ -53,11 +57,45 @@ def time_given(name: str, value: Any) -> int:
         raise InvalidParameter(f"{name}: {error}") from None
 
 
-def duration(value: str | timedelta) -> int:
-    """Return a duration in seconds: a whole number and m, h, d or w (minutes to weeks).
+def moment(name: str, value: Any, *, now: int | None = None, ahead: bool = False) -> int:
+    """Convert a time, or a duration before now, to whole seconds since 1970-01-01 UTC.
+
+    Every parameter that takes both goes by this, in Python and on the command line.
+
+    >>> moment("since", date(1970, 1, 2)), moment("since", "1970-01-02")
+    (86400, 86400)
+    >>> moment("since", "1 day", now=100_000), moment("since", timedelta(days=1), now=100_000)
+    (13600, 13600)
 
     Args:
-        value: It in words, as ``90d``, or a timedelta, whose parts of a second are dropped.
+        name: The parameter, for messages.
+        value: A time as :func:`seconds` takes it, or a duration as :func:`duration` takes it.
+        now: The time that durations are counted from; None: the clock's.
+        ahead: Count durations from now on instead.
+
+    Raises:
+        InvalidParameter: It is neither.
+    """
+    is_duration = isinstance(value, str) and _DURATION.fullmatch(value.strip())
+    try:
+        if isinstance(value, timedelta) or is_duration:
+            length = duration(value)
+            return (int(time.time()) if now is None else now) + (length if ahead else -length)
+        return seconds(value)
+    except ValueError as error:
+        told = str(error)
+    if isinstance(value, str) and not is_duration:
+        shown = value if len(value) <= 40 else f"{value[:40]}..."
+        told = f"{shown!r} is no time and no duration: write {_DURATIONS}, {_TIMES}"
+    raise InvalidParameter(f"{name}: {told}")
+
+
+def duration(value: str | timedelta) -> int:
+    """Return a duration in seconds: a whole number of minutes, hours, days or weeks.
+
+    Args:
+        value: It in words, as ``90d`` or ``90 days``, or a timedelta, whose parts of a second are
+            dropped.
 
     Raises:
         ValueError: It is none, is below 0, or longer than a thousand years. A bare number is none:
@@ -72,16 +110,12 @@ def duration(value: str | timedelta) -> int:
         raise ValueError(
             f"{value!r} does not say of what it is a number: write 90d, or a timedelta"
         )
-    return _of_words(value)
-
-
-def _of_words(text: str) -> int:
-    found = _DURATION.fullmatch(text.strip())
+    found = _DURATION.fullmatch(value.strip())
     if found is None:
-        raise ValueError(f"{text!r} is no duration: write 30m, 12h, 90d or 8w")
-    length = int(found[1]) * _UNITS[found[2]]
+        raise ValueError(f"{value!r} is no duration: write {_DURATIONS}")
+    length = int(found[1]) * _UNITS[(found[2] or found[3])[0]]
     if length > _LONGEST:
-        raise ValueError(f"{text!r} is longer than a thousand years: write 30m, 12h, 90d or 8w")
+        raise ValueError(f"{value!r} is longer than a thousand years: write {_DURATIONS}")
     return length
 
 
@@ -90,9 +124,7 @@ def _parsed(text: str) -> int:
         parsed = datetime.fromisoformat(text.strip())
     except ValueError:
         shown = text if len(text) <= 40 else f"{text[:40]}..."
-        raise ValueError(
-            f"{shown!r} is no time: write 2026-05-01, 2026-05-01T12:00:00Z or seconds since 1970"
-        ) from None
+        raise ValueError(f"{shown!r} is no time: write {_TIMES}") from None
     return _of_calendar(parsed)
 
 
