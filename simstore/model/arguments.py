@@ -66,8 +66,9 @@ class Methods(CheckedArguments):
         def __call__(self, *_args: Any, **_keywords: Any) -> Never:
             """Raise TypeError: a namespace is no method."""
             names = ", ".join(f"{name}()" for name in dir(self) if not name.startswith("_"))
+            loop = "iterate over it, or " if hasattr(type(self), "__iter__") else ""
             raise TypeError(
-                f"{type(self).__name__} is a namespace; call one of its methods: {names}"
+                f"{type(self).__name__} is a namespace; {loop}call one of its methods: {names}"
             )
 
 

@@ -314,6 +314,8 @@ class StoredDocument(Shown):
             ``stacked marks``, ``spaced letters``.
     """
 
+    _FIRST = ("key", "title", "collection", "text")
+
     document_id: int
     key: str
     digest: str

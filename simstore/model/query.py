@@ -68,6 +68,8 @@ class Match(Shown):
             one order.
     """
 
+    _FIRST = ("key", "resemblance", "containment", "distance")
+
     key: str
     distance: int | None
     document_id: int

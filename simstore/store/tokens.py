@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from simstore.model import Results, Scope, TimeOrAge, Token
+from simstore.model.results import Listed
 from simstore.model.times import moment
 from simstore.store.opened import Namespace
 
@@ -12,8 +13,13 @@ if TYPE_CHECKING:
     from simstore.services.access.tokens import TokenBook
 
 
-class Tokens(Namespace):
-    """Tokens for users of a server of the store, in ``store.tokens``."""
+class Tokens(Namespace, Listed[Token]):
+    """Tokens for users of a server of the store, in ``store.tokens``.
+
+    ``for token in store.tokens`` reads them, the oldest first.
+    """
+
+    _NAMED = "name"
 
     def add(self, name: str, scope: Scope = "read", expires_at: TimeOrAge | None = None) -> str:
         """Make a token for a server of this store; return its secret.
