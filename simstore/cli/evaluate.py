@@ -18,7 +18,14 @@ from simstore.cli.output import check_output, progress
 from simstore.cli.parameters import choice, command, flag, option, section
 from simstore.cli.results import print_rows, write_blocks
 from simstore.cli.tables import print_table
-from simstore.errors import InvalidParameter, MissingExtra, NotFound, StorageError, printable
+from simstore.errors import (
+    InvalidParameter,
+    MissingExtra,
+    NotFound,
+    StorageError,
+    counted,
+    printable,
+)
 from simstore.outputs import is_standard_output, make_folder, write_file
 from simstore.reports.lines import json_array, rounded
 
@@ -223,7 +230,7 @@ def _exact(least: float, output_format: str) -> None:
         (printable(pair.first), printable(pair.second), rounded(pair.resemblance)) for pair in found
     )
     print_rows(columns, rows, output_format)
-    log.info("%s pairs of resemblance %s or more", f"{len(found):,}", f"{least:g}")
+    log.info("%s of resemblance %g or more", counted(len(found), "pair"), least)
 
 
 def _radii(text: str) -> tuple[int, int]:
@@ -233,23 +240,27 @@ def _radii(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2] or found[1])
 
 
+def _size(found: Evaluation) -> str:
+    """Return what was judged, in words."""
+    documents = counted(found.document_count, "document")
+    return f"{documents}, {counted(found.pair_count, 'labelled pair')}"
+
+
 def _report(found: Evaluation) -> None:
-    log.info(
-        "%s documents, %s labelled pairs", f"{found.document_count:,}", f"{found.pair_count:,}"
-    )
+    log.info("%s", _size(found))
     if found.unknown_keys:
         named = ", ".join(printable(key) for key in found.unknown_keys[:_NAMED_KEYS])
         more = ", ..." if len(found.unknown_keys) > _NAMED_KEYS else ""
         log.warning(
-            "%s labelled keys are not in the store: %s%s",
-            f"{len(found.unknown_keys):,}",
+            "%s not in the store: %s%s",
+            counted(len(found.unknown_keys), "labelled key is", "labelled keys are"),
             named,
             more,
         )
     if found.outside_count:
         log.warning(
-            "%s labelled pairs are left aside: their documents are not of one set and part",
-            f"{found.outside_count:,}",
+            "%s left aside: the documents are not of one set and part",
+            counted(found.outside_count, "labelled pair is", "labelled pairs are"),
         )
 
 
@@ -277,7 +288,7 @@ def _write(found: Evaluation, folder: Path, *, replace: bool) -> None:
     from simstore.reports.curves import render_curves
     from simstore.reports.evaluation import render_bands_csv, render_csv
 
-    title = f"{found.document_count:,} documents, {found.pair_count:,} labelled pairs"
+    title = _size(found)
     contents = (
         render_curves(found, title, "png"),
         render_curves(found, title, "svg"),

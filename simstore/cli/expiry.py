@@ -19,10 +19,10 @@ from simstore.cli.options import (
     yes_option,
 )
 from simstore.cli.output import confirm, progress, time_text
-from simstore.cli.parameters import command, completed, count, flag, option
+from simstore.cli.parameters import command, completed, count, flag, option, time_of
 from simstore.cli.results import print_items, print_summary, write_blocks
 from simstore.cli.source_options import encoding_for, encoding_option, warn_of_decodings
-from simstore.errors import InvalidParameter, UnreadableSource, printable
+from simstore.errors import InvalidParameter, UnreadableSource, counted, printable
 from simstore.reports.lines import key_bytes, key_text
 from simstore.text.decoding import encode
 
@@ -34,11 +34,11 @@ _DIGEST_DIGITS = 32
 
 @command()
 @option(
-    "--not-seen-since", "Remove what was last seen before it (ISO 8601, UTC).", metavar="DATE|AGE"
+    "--not-seen-since",
+    "Remove what was last seen before a date (ISO 8601, UTC), or so long ago: 30d, 2 weeks, 12h.",
+    metavar="DATE|AGE",
 )
-@option(
-    "--older-than", "Remove what was not seen for so long: 30m, 12h, 90d or 8w.", metavar="AGE|DATE"
-)
+@option("--older-than", "The same.", metavar="AGE|DATE")
 @document_filters()
 @flag("--dry-run", "Count, and remove nothing.")
 @yes_option
@@ -62,6 +62,7 @@ def expire(
       simstore expire --older-than 90d --dry-run  how much would go?
       simstore expire --older-than 90d  what was not seen for 90 days goes
       simstore expire --not-seen-since 2026-05-01 --collection news
+      simstore expire --not-seen-since '2 weeks' --dry-run
 
     Documents leave in batches, each a transaction; after an interruption the same command goes on.
     `simstore compact` then gives the room back. Where more than half of the documents would go, it
@@ -69,16 +70,16 @@ def expire(
     """
     if (not_seen_since is None) == (older_than is None):
         raise click.UsageError("give one of --not-seen-since and --older-than")
-    from simstore.model.times import moment
-
-    option = "--not-seen-since" if older_than is None else "--older-than"
-    since = moment(option, not_seen_since if older_than is None else older_than)
+    if older_than is None:
+        since = time_of("--not-seen-since", not_seen_since)
+    else:
+        since = time_of("--older-than", older_than)
     wanted = filters_of(given)
     with open_store(read_only=dry_run) as store:
         if not (dry_run or yes):
             going = store.expire(not_seen_since=since, dry_run=True, **wanted).removed
             if 2 * going > len(store):
-                confirm(f"{going:,} of {len(store):,} documents would be removed", yes=yes)
+                confirm(f"{going:,} of {counted(len(store), 'document')} would be removed", yes=yes)
         with (
             progress("expire", at_once=False) as show_progress,
             progress("refresh", at_once=False) as show_refresh,
@@ -95,7 +96,7 @@ def expire(
     would = "would be " if dry_run else ""
     forgotten = ""
     if found.forgotten:
-        forgotten = f", {found.forgotten:,} skipped duplicates {would}forgotten"
+        forgotten = f", {counted(found.forgotten, 'skipped duplicate')} {would}forgotten"
     print_summary(
         {
             "removed": found.removed,

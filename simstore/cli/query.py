@@ -16,7 +16,17 @@ from simstore.cli.options import (
     threads_option,
 )
 from simstore.cli.output import progress
-from simstore.cli.parameters import choice, command, completed, count, flag, option, section, share
+from simstore.cli.parameters import (
+    choice,
+    command,
+    completed,
+    count,
+    flag,
+    option,
+    section,
+    share,
+    time_of,
+)
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import write_blocks
 from simstore.cli.source_options import (
@@ -25,9 +35,10 @@ from simstore.cli.source_options import (
     reading_options,
     report_rejections,
     take_read_options,
+    tell_passed_over,
     warn_of_decodings,
 )
-from simstore.errors import InvalidParameter, printable
+from simstore.errors import InvalidParameter, counted, printable
 from simstore.model.channels import CHANNELS, NAMES
 from simstore.model.query import PlanName
 from simstore.reports.formats import RENDERERS
@@ -89,7 +100,7 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
     document_filters(),
     option(
         "--since",
-        "Only documents first seen at or after it: a date (ISO 8601, UTC), or so long ago, as 30d.",
+        "Only documents first seen since a date (ISO 8601, UTC), or in the last 30d, 2 weeks.",
         metavar="DATE|AGE",
     ),
     option("--where", "Only documents with this metadata.", multiple=True, metavar="FIELD=VALUE"),
@@ -147,7 +158,11 @@ def query(
     read = take_read_options(given)
     if bool(sources) == (text is not None):
         raise click.UsageError("name a SOURCE, or give a text: --text TEXT")
-    given |= {"since": _time(given["since"]), "where": _conditions(given["where"])}
+    since = given["since"]
+    given |= {
+        "since": None if since is None else time_of("--since", since),
+        "where": _conditions(given["where"]),
+    }
     options = QueryOptions(**given)
     refuse_served(("threads",))
     shared: dict[str, Any] = {} if server_url() is not None else {"threads": threads}
@@ -155,12 +170,14 @@ def query(
         "record": not no_record and server_url() is None,
         "require_fresh": require_fresh,
     }
+    passed_over = 0
     with open_store(served=True) as store, progress("query", in_bytes=True, at_once=False) as show:
         if text is not None:
             run = store.query_many([("text", text)], options, **shared)
         else:
             samples = Files(*sources, read=read)
             with hint_at_text(sources, "query"):
+                passed_over = tell_passed_over(sources, read)
                 run = store.query_many(
                     samples, options, on_progress=show, on_ignored=log_ignored, **shared
                 )
@@ -178,13 +195,17 @@ def query(
         full = sum(len(sample.matches) == options.limit for sample in run.samples)
         if full:
             log.info(
-                "%s of %s samples have %d matches: --limit may have left out others",
+                "%s of %s %s %s: --limit may have left out others",
                 f"{full:,}",
-                f"{len(run.samples):,}",
-                options.limit,
+                counted(len(run.samples), "sample"),
+                "has" if full == 1 else "have",
+                counted(options.limit, "match", "matches"),
             )
     if explain:
         _explain(run)
+    if passed_over:
+        asked = counted(len(run.samples), "sample")
+        log.warning("%s looked for, %s passed over", asked, f"{passed_over:,}")
     report_rejections(run.rejections)
 
 
@@ -246,24 +267,18 @@ def _explain(run: QueryRun) -> None:
             continue
         thresholds = ",".join("-" if t < 0 else str(t) for t in known.thresholds)
         log.info(
-            "%s: %s%s, %d probes, %d candidates, %d by bands, %d verified, %d matches, %.2f ms",
+            "%s: %s%s, %s, %s, %d by bands, %d verified, %s, %.2f ms",
             printable(sample.key),
             known.method,
             f" ({thresholds})" if thresholds else "",
-            known.probe_count,
-            known.candidate_count,
+            counted(known.probe_count, "probe"),
+            counted(known.candidate_count, "candidate"),
             known.band_candidate_count,
             known.verified_count,
-            len(sample.matches),
+            counted(len(sample.matches), "match", "matches"),
             known.seconds * 1000,
             extra={"facts": {"thresholds": list(known.thresholds)}},
         )
-
-
-def _time(text: str | None) -> int | None:
-    from simstore.model.times import moment
-
-    return None if text is None else moment("--since", text)
 
 
 def _conditions(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

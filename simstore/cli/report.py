@@ -13,7 +13,7 @@ from simstore.cli.options import FORMATS, common_options, format_option, open_st
 from simstore.cli.output import check_output, time_text
 from simstore.cli.parameters import choice, command, completed, flag, option
 from simstore.cli.results import limited, print_items
-from simstore.errors import DocumentNotFound, printable
+from simstore.errors import DocumentNotFound, counted, printable
 from simstore.outputs import is_standard_output, written
 from simstore.reports.formats import RENDERERS
 
@@ -82,7 +82,7 @@ def report(
             stream.write(block)
     if is_standard_output(output):
         return
-    log.info("%s: run %d, %d samples", printable(output), run.run_id, len(run.samples))
+    log.info("%s: run %d, %s", printable(output), run.run_id, counted(len(run.samples), "sample"))
 
 
 def _print_list(runs: Iterable[dict[str, Any]], output_format: str) -> None:

@@ -22,7 +22,7 @@ from simstore.cli.output import check_output, progress
 from simstore.cli.parameters import command, completed, flag, option
 from simstore.cli.results import print_rows, print_summary
 from simstore.cli.scheme_options import choice_here, scheme_choice, scheme_options
-from simstore.errors import printable, shown_place
+from simstore.errors import counted, printable, shown_place
 
 
 @command()
@@ -165,7 +165,7 @@ def pack(
         {"packed": packed, "packed_in_all": total, "sketches": not fingerprints_only},
         "sketches packed"
         if sketches_only
-        else f"{packed:,} fingerprints packed, {total:,} in pages",
+        else f"{counted(packed, 'fingerprint')} packed, {total:,} in pages",
         output_format,
     )
 
@@ -181,7 +181,9 @@ def unpack(output_format: str) -> None:
     """
     with open_store() as store, progress("unpack") as show:
         unpacked = store.maintenance.unpack(on_progress=show)
-    print_summary({"unpacked": unpacked}, f"{unpacked:,} fingerprints unpacked", output_format)
+    print_summary(
+        {"unpacked": unpacked}, f"{counted(unpacked, 'fingerprint')} unpacked", output_format
+    )
 
 
 @command()
@@ -271,7 +273,7 @@ def copy(source: str, target: str, restart: bool, output_format: str) -> None:
         made = copy_store(source, target, restart=restart, on_progress=show)
     print_summary(
         {"target": shown_place(target), **asdict(made)},
-        f"copied {made.document_count:,} documents, {made.row_count:,} rows of "
+        f"copied {counted(made.document_count, 'document')}, {counted(made.row_count, 'row')} of "
         f"{made.table_count} tables to {shown_place(target)}; counts and digests are the same",
         output_format,
     )

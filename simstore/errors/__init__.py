@@ -84,7 +84,7 @@ from simstore.errors.inputs import (
     UnreadableSource,
     check_numbers,
 )
-from simstore.errors.printing import printable, shortened, shown_place
+from simstore.errors.printing import counted, printable, shortened, shown_place
 from simstore.errors.service import (
     BadReply,
     Forbidden,
@@ -186,6 +186,7 @@ __all__ = [
     "UnreadableSource",
     "UnsupportedMedia",
     "check_numbers",
+    "counted",
     "printable",
     "shortened",
     "shown_place",

@@ -14,7 +14,7 @@ from simstore.model.documents import (
 )
 from simstore.model.ingest import Rejection
 from simstore.model.results import Shown
-from simstore.model.times import moment
+from simstore.model.times import moment_given
 
 # Where no radius is given, in bits (Manku, Jain, Das Sarma, WWW 2007), or the length of shorter
 # fingerprints. Queries, clusters, duplicates and `simtool` go by it.
@@ -140,12 +140,12 @@ class QueryOptions(DocumentFilter):
     def __post_init__(self) -> None:
         DocumentFilter.__post_init__(self)
         if self.since is not None:
-            object.__setattr__(self, "since", moment("since", self.since))
+            object.__setattr__(self, "since", moment_given("since", self.since))
 
     @property
     def first_seen_from(self) -> int | None:
         """Return the time of ``since``, in seconds since 1970."""
-        return None if self.since is None else moment("since", self.since)
+        return None if self.since is None else moment_given("since", self.since)
 
     @property
     def asks_likeness(self) -> bool:

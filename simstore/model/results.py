@@ -182,11 +182,7 @@ class Stream(Iterator[T_co]):
         self._is_consumed = True
 
     def __next__(self) -> T_co:
-        try:
-            return next(self._results)
-        except StopIteration:
-            self._is_consumed = True
-            raise
+        return next(self._results)
 
     def __repr__(self) -> str:
         return f"<{self._of.__name__}s, read by a loop, list() or to_frame()>"

@@ -307,8 +307,8 @@ class Changes(Opened, of="Store"):
 
         Args:
             older_than: Remove what was not seen for so long: a timedelta, or
-                ``30m``, ``12h``, ``90d`` or ``90 days``, ``8w``; or what was
-                last seen before this time: a datetime or date, or ISO 8601 as
+                ``90d``, ``30 days``, ``2w`` or ``12h``; or what was last seen
+                before this time: a datetime or date, or ISO 8601 as
                 ``2026-05-01``, without a zone it is UTC.
             not_seen_since: The same, or seconds since 1970.
             dry_run: Only count.

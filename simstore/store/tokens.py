@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from simstore.model import Results, Scope, TimeOrAge, Token
 from simstore.model.results import Listed
-from simstore.model.times import moment
+from simstore.model.times import moment_given
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ class Tokens(Namespace, Listed[Token]):
         """
         from simstore.services.access import tokens
 
-        until = None if expires_at is None else moment("expires_at", expires_at, ahead=True)
+        until = None if expires_at is None else moment_given("expires_at", expires_at, ahead=True)
         return tokens.add_token(self._opened, name, scope, until)
 
     def list(self) -> Results[Token]:

@@ -182,6 +182,30 @@ def test_records_that_cannot_be_read_end_with_5(shell: Shell) -> None:
     assert "paper" in done.text
 
 
+@pytest.mark.parametrize("command", ["check", "query"])
+def test_files_of_a_folder_that_are_not_read_are_told_and_counted(
+    shell: Shell, command: str
+) -> None:
+    folder = shell.folder / "papers"
+    folder.mkdir()
+    (folder / "a.txt").write_text(OWN)
+    (folder / "letter.doc").write_bytes(bytes.fromhex("d0cf11e0a1b11ae1"))
+    (folder / "data.bin").write_bytes(b"x")
+    done = shell(command, "papers")
+    assert done.error_lines == [
+        "papers/data.bin: passed over, its type is not known (--as says how to read it)",
+        "papers/letter.doc: passed over, an older Word document: save it as .docx",
+        "1 paper checked, 2 passed over"
+        if command == "check"
+        else "1 sample looked for, 2 passed over",
+    ]
+    for number in range(12):
+        (folder / f"m{number}.bin").write_bytes(b"x")
+    lines = shell(command, "papers").error_lines
+    assert len(lines) == 12
+    assert lines[-2:][0] == "... and 4 more files passed over; -v names them"
+
+
 def test_a_store_without_a_passage_index_is_refused(nursery: Nursery, tmp_path: Path) -> None:
     shell = Shell(nursery, tmp_path)
     (tmp_path / "paper.txt").write_text(RIVER)

@@ -113,7 +113,7 @@ def test_page_shows_mistakes_with_their_texts(shell: Shell) -> None:
 def test_unknown_keys_are_named(shell: Shell) -> None:
     (shell.folder / "groups.tsv").write_text("one\ta\none again\ta\ngone\ta\n")
     done = shell("evaluate", "--clusters", "groups.tsv", "--format", "csv")
-    assert "1 labelled keys are not in the store: gone" in done.errors
+    assert "1 labelled key is not in the store: gone" in done.errors
 
 
 def test_exact_join(shell: Shell) -> None:

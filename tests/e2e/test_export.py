@@ -42,7 +42,7 @@ def test_unique_and_what_it_leaves_out(shell: Shell) -> None:
     assert done.out == b""
     assert done.error_lines == [
         "unique.jsonl: 2 documents",
-        "2 others left out, of 1 clusters",
+        "2 others left out, of 1 cluster",
         "dropped.jsonl: what was left out",
     ]
     assert keys(shell.folder / "unique.jsonl") == ["harbour", "bread"]

@@ -127,7 +127,7 @@ def test_store_that_cannot_be_written_shows_what_stands(
     assert done.stdout.startswith(COLUMNS)
     assert "late" not in done.stdout
     assert "read-only" in done.stderr
-    assert "behind: the documents of 1 texts have changed since" in done.stderr
+    assert "behind: the documents of 1 text changed since" in done.stderr
 
 
 @pytest.mark.slow

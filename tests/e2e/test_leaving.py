@@ -37,7 +37,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     (tmp_path / "day.jsonl").write_text("".join(json.dumps(one) + "\n" for one in DAYS))
     made = Shell(nursery, tmp_path)
     done = made("ingest", "day.jsonl", "--seen-field", "day", "--links-field", "to", code=5)
-    assert done.text.startswith("3 added, 0 updated, 0 unchanged, 1 exact duplicates, 1 rejected")
+    assert done.text.startswith("3 added, 0 updated, 0 unchanged, 1 exact duplicate, 1 rejected")
     return made
 
 
@@ -115,8 +115,12 @@ def test_removal_and_expiry_tell_of_what_was_skipped_because_of_what_leaves(shel
     [
         (["expire"], 2, "give one of --not-seen-since and --older-than"),
         (["expire", "--older-than", "1d", "--not-seen-since", "2026"], 2, "give one of"),
-        (["expire", "--older-than", "3 months"], 2, "'3 months' is no time and no duration"),
-        (["expire", "--not-seen-since", "may"], 2, "'may' is no time and no duration"),
+        (["expire", "--older-than", "3 months"], 2, "'3 months' is neither a date nor a duration"),
+        (
+            ["expire", "--not-seen-since", "may"],
+            2,
+            "neither a date nor a duration: write 2026-05-01",
+        ),
         (["expire", "--older-than", "1d", "--batch", "0"], 2, "--batch"),
         (["expire", "--older-than", "1d", "--db", "none.db"], 3, "no store at none.db"),
         (["remove"], 2, "--keys-from"),

@@ -192,8 +192,8 @@ GROUPS = b"key\tgroup\nharbour\ta\nharbour-2\ta\nbread\tb\n"
         (("seen", "--format", "keys", "--keys-from"), b"harbour\nbread\n", "harbour\nbread"),
         (("seen", "--format", "keys", "--file"), PAGES[2][1].encode(), "bread"),
         (("remove", "--keys-from"), b"bread\n", "1 removed"),
-        (("evaluate", "--pairs"), PAIRS, "3 documents, 1 labelled pairs"),
-        (("evaluate", "--clusters"), GROUPS, "3 documents, 1 labelled pairs"),
+        (("evaluate", "--pairs"), PAIRS, "3 documents, 1 labelled pair"),
+        (("evaluate", "--clusters"), GROUPS, "3 documents, 1 labelled pair"),
         (("compare", "bread.txt"), PAGES[2][1].encode(), "resemblance"),
         (("init", "--db", "n.db", "--stopwords"), b"the of\n", "made n.db: scheme web/2"),
         (

@@ -85,7 +85,7 @@ def test_name_of_a_revoked_token_may_be_given_again(tokens: Tokens) -> None:
     ("words", "told"),
     [
         (("add", "one"), "--expires"),
-        (("add", "one", "--expires", "soon"), "write 90d, 90 days, 12h or 8w"),
+        (("add", "one", "--expires", "soon"), "12h, 30 days or 2w, or never"),
         (("add", "one", "--expires", "2020-01-01"), "expired already"),
         (("add", "one", "--expires", "0d"), "expired already"),
         (("add", "one", "--expires", "never", "--scope", "root"), "--scope"),

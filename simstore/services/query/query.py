@@ -13,6 +13,7 @@ from simstore.errors import (
     SimstoreError,
     StaleGeneration,
     StorageError,
+    counted,
     printable,
 )
 from simstore.model import (
@@ -247,7 +248,7 @@ def stale_reason(snapshot: Snapshot) -> str | None:
     return (
         "the vocabulary has changed since the standing generation was made"
         if not waiting
-        else f"{waiting:,} documents wait for the next generation"
+        else counted(waiting, "document waits", "documents wait") + " for the next generation"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from simstore.errors import InvalidParameter
 from simstore.model import DocumentFilter, ExpireSummary, Progress, TimeOrAge
-from simstore.model.times import moment
+from simstore.model.times import moment_given
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.removal.remove import BATCH_DOCUMENTS, refresh_live, remove_batch
 from simstore.services.removal.run import RemovalRun, recorded
@@ -30,8 +30,8 @@ def expiry_time(not_seen_since: TimeOrAge | None, older_than: TimeOrAge | None) 
     if (not_seen_since is None) == (older_than is None):
         raise InvalidParameter("give one of not_seen_since and older_than")
     if older_than is None:
-        return moment("not_seen_since", not_seen_since, now=now())
-    return moment("older_than", older_than, now=now())
+        return moment_given("not_seen_since", not_seen_since, now=now())
+    return moment_given("older_than", older_than, now=now())
 
 
 def expire_documents(

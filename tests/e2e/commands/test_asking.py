@@ -132,10 +132,10 @@ def test_explain_tells_plan_probes_candidates_and_time_on_stderr(shell: Shell) -
     assert explained.out == plain.out
     lines = explained.error_lines
     assert len(lines) == 3
-    for word in ("segments", "probes", "candidates", "matches", "ms"):
+    for word in ("segments", "probe", "candidate", "match", "ms"):
         assert all(word in line for line in lines)
     expanded = shell("query", "--explain", "--plan", "expanded", "-k", "1", "sample.txt")
-    assert all("expanded, 1 probes" in line for line in expanded.error_lines)
+    assert all("expanded, 1 probe," in line for line in expanded.error_lines)
 
 
 def test_report_writes_the_last_or_a_named_run_in_each_format(shell: Shell) -> None:

@@ -247,7 +247,7 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("statement", "problem"),
     [
-        ("DELETE FROM passage_entry WHERE document_id = 3", "1 documents have none"),
+        ("DELETE FROM passage_entry WHERE document_id = 3", "1 document has none"),
         ("UPDATE passage_entry SET passage_count = 9 WHERE document_id = 3", "passages, not 9"),
         ("UPDATE passage_entry SET posting_count = 99 WHERE document_id = 3", "postings, not 99"),
         (
@@ -258,7 +258,7 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
         ("UPDATE passage_entry SET spans = x'03'", "damaged"),
         ("UPDATE anchor_tail SET postings = x'0303'", "damaged"),
         ("DELETE FROM anchor_tail WHERE entry_id = 40", "0 postings, not"),
-        ("UPDATE passage_index SET tail_count = 0", "are in the tail, 0 were put there"),
+        ("UPDATE passage_index SET tail_count = 0", "in the tail, 0 were put there"),
         (
             "DELETE FROM anchor_page WHERE page = (SELECT min(page) FROM anchor_page)",
             "postings, not",
@@ -369,7 +369,7 @@ def test_compaction_of_an_index_whose_segments_are_gone_is_a_named_error(tmp_pat
     with raw(tmp_path) as connection:
         connection.execute("DELETE FROM anchor_segment")
     with Store.open(tmp_path / "s.db") as store:
-        with pytest.raises(CorruptStore, match="postings of the passage index are gone"):
+        with pytest.raises(CorruptStore, match="postings of the passage index gone"):
             store.maintenance.compact()
         assert store.maintenance.fsck()
         store.passages.drop()
