@@ -174,7 +174,8 @@ def main() -> None:
         "*Compared*: what sketches let through; *by their shingles*: what the parities of the "
         "sets did not decide either. *Bound*: three times the edges and a tenth of the texts. "
         "*Build*: reading, finding, and "
-        "writing the clusters; a build that is killed begins again, and loses at most this. The "
+        "writing the clusters; a build that is killed begins again, and loses at most this. "
+        "Of fewer windows than asked for, all are taken. The "
         f"join is left out above {options.join:,} texts.",
     )
     for pages in options.pages:
