@@ -180,7 +180,7 @@ def _up_to_date(store: Store, options: dict[str, Any]) -> ClustersStatus:
 
 def _report_stored(summary: ClustersStatus) -> None:
     if summary.made_anew:
-        log.info("made anew; kept up from now on")
+        log.info("all clusters were made; the next `simstore clusters` updates them")
     log.info("kept at a resemblance of %g, policy %s", summary.min_resemblance, summary.policy)
     if summary.basis == "sketch":
         log.info("resemblance is estimated from the sketches: this store keeps no texts")

@@ -49,7 +49,7 @@ def test_clusters_are_kept_and_brought_up_to_date(shell: Shell) -> None:
     done = shell("clusters", "--format", "csv", "--min-resemblance", "0.8")
     assert done.text.splitlines()[0] == COLUMNS
     assert done.error_lines[1:] == [
-        "made anew; kept up from now on",
+        "all clusters were made; the next `simstore clusters` updates them",
         "kept at a resemblance of 0.8, policy first",
     ]
     rows = shell.json_lines("clusters", "--format", "jsonl")
