@@ -108,9 +108,9 @@ def restore(backup_file: str, force: bool, output_format: str) -> None:
     """Put a backup in the place of the store, and check it.
 
     Examples:
-      simstore restore monday.db                     to simstore.db, which is gone
-      simstore restore monday.db --db store.db       to another place
-      simstore restore monday.db --force             in the place of the store that is there
+      simstore restore monday.db                 to simstore.db, which is gone
+      simstore restore monday.db --db store.db   to another place
+      simstore restore monday.db --force         in the place of the store there
 
     The backup stays as it is. Until its copy is complete and checked, the older store is there; a
     store that a server or another command has open is not replaced: stop that first.

@@ -400,8 +400,8 @@ def restore_store(
 ) -> int:
     """Put a backup in the place of a store; return its bytes.
 
-    It is copied and checked before it gets the store's name: whatever happens, the
-    older store is there, or the restored one.
+    It is copied and checked before it gets the store's name: whatever
+    happens, the older store is there, or the restored one.
 
     >>> with Store("pages.db") as store:
     ...     size = store.maintenance.backup("monday.db")

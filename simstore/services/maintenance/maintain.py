@@ -192,7 +192,7 @@ def restore(
         CorruptStore: The backup does not hold together.
     """
     for one in (backup_database, target):
-        if one.path is None:
+        if one.given is None:
             raise InvalidParameter(
                 f"{one.label}: `simstore restore` copies SQLite files; a server's database is "
                 "restored with pg_restore, or `simstore copy` fills an empty one"
@@ -204,7 +204,8 @@ def restore(
         )
     with backup_database.read() as connection:
         migrate.known_revision(connection, backup_database.label)
-    return _copy_to(backup_database, Path(target.place), replace=replace, on_progress=on_progress)
+    place = Path(target.place) if target.given is None else target.given
+    return _copy_to(backup_database, place, replace=replace, on_progress=on_progress)
 
 
 def _copy_to(
