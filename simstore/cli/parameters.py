@@ -102,15 +102,9 @@ def time_of(name: str, text: str | None, *, ahead: bool = False) -> int:
     Raises:
         InvalidParameter: It is neither.
     """
-    import time
+    from simstore.model.times import moment_given
 
-    from simstore.errors import InvalidParameter
-    from simstore.sources.dates import moment
-
-    try:
-        return moment(text, int(time.time()), ahead=ahead)
-    except ValueError as error:
-        raise InvalidParameter(f"{name} {error}") from None
+    return moment_given(name, text, ahead=ahead)
 
 
 def group(*options: Decorator) -> Decorator:

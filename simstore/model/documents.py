@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Literal, NamedTuple, Self, TypedDict
 
 from simstore.errors import counted
@@ -17,6 +17,8 @@ from simstore.model.results import Shown
 
 # A time as a caller gives it: seconds since 1970-01-01 UTC, a datetime or date, or ISO 8601.
 Time = int | float | datetime | date | str
+# The same, or how long before now: a timedelta, or `90d`; what takes it goes by `times.moment`.
+TimeOrAge = Time | timedelta
 
 SeenState = Literal["stored", "flagged", "skipped", "orphaned"]
 # Who says when a document was first seen, in words; the strongest last.
@@ -315,6 +317,8 @@ class StoredDocument(Shown):
             hardly have: ``hidden characters``, ``mixed scripts``,
             ``stacked marks``, ``spaced letters``.
     """
+
+    _FIRST = ("key", "title", "collection", "text")
 
     document_id: int
     key: str

@@ -15,7 +15,7 @@ from uuid import UUID
 from simstore.errors import InvalidParameter, printable
 from simstore.model import LABELS, Document, Rejection
 from simstore.model.documents import EXPORT_FIELD, EXPORT_VERSION
-from simstore.sources.dates import seconds
+from simstore.model.times import seconds
 from simstore.sources.documents import DEEPEST, KEY_FIELDS, TEXT_FIELDS, metadata_of
 from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.text.decoding import storable, well_formed

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from simstore.errors import MissingExtra
 from simstore.model.documents import EXTRACTOR
+from simstore.model.times import seconds
 from simstore.sources.addresses import joined_address, joiner
-from simstore.sources.dates import seconds
 
 if TYPE_CHECKING:
     from resiliparse.parse.html import HTMLTree

@@ -73,6 +73,25 @@ def test_seen_finds_a_text_by_itself_and_by_its_digest(shell: Shell) -> None:
     for words in (["--file", "page.txt"], ["--digest", digest]):
         assert shell("seen", *words, "--format", "keys").text == "a\nb\n"
     assert shell("seen", "--file", "other.txt", "--format", "keys", code=3).text == ""
+    for words in (["--file", "other.txt"], ["--text", "never"], ["--digest", "00" * 16]):
+        assert shell("seen", *words, code=3).text == "not seen\n"
+        assert shell("seen", *words, "--format", "json", code=3).text == "[]\n"
+
+
+def test_seen_reads_a_file_as_ingest_does(shell: Shell) -> None:
+    page = f"<!doctype html><html><head><title>P</title></head><body><p>{TEXT}</p></body></html>"
+    (shell.folder / "page.html").write_text(page)
+    shell("ingest", "page.html")
+    (shell.folder / "page.html").rename(shell.folder / "other.html")
+    assert "page.html" in shell("seen", "--file", "other.html", "--format", "keys").text
+    assert shell("seen", "--file", "other.html", "--as", "text", code=3).text == "not seen\n"
+    records = [{"id": "same", "text": TEXT}, {"id": "new", "text": "not stored"}]
+    (shell.folder / "two.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    rows = shell("seen", "--file", "two.jsonl", code=3).text.splitlines()[1:]
+    assert [row.split()[:2] for row in rows][:2] == [["a", "stored"], ["b", "stored"]]
+    assert rows[-1].split() == ["new", "unknown"]
+    (shell.folder / "two.jsonl").write_text('{"id": "x"}\n')
+    assert "there are id" in shell("seen", "--file", "two.jsonl", code=5).errors
 
 
 def test_expire_says_what_would_go_and_then_removes_it(shell: Shell) -> None:

@@ -6,6 +6,7 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
 from forked import Nursery
 
 
@@ -64,6 +65,24 @@ def test_runs_tell_what_was_passed_over(nursery: Nursery, tmp_path: Path) -> Non
     assert [run["passed_over"] for run in json.loads(shown.text)] == [2]
     header, row = nursery.simstore(tmp_path, "runs").text.splitlines()
     assert row[: header.index("passed over") + len("passed over")].endswith(" 2")
+
+
+def test_a_table_in_a_pipe_is_whole_whatever_the_width(
+    nursery: Nursery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    name = "a-name-that-is-much-longer-than-forty-columns-can-show-on-a-terminal.txt"
+    (tmp_path / name).write_text("some words")
+    assert nursery.simstore(tmp_path, "ingest", name).code == 0
+    done = nursery.simstore(tmp_path, "runs")
+    header, row = done.text.splitlines()
+    assert header.split() == [
+        "run", "kind", "started", "took", "state", "added", "updated", "unchanged", "flagged",
+        "skipped", "duplicates", "rejected", "removed", "passed", "over", "of",
+    ]  # fmt: skip
+    assert row.endswith(name)
+    assert done.errors == ""
+    assert name in nursery.simstore(tmp_path, "list").text
 
 
 def test_of_many_sources_the_first_is_named(nursery: Nursery, tmp_path: Path) -> None:

@@ -57,6 +57,12 @@ def test_query_by_each_channel_and_by_both(shell: Shell) -> None:
     assert found("--min-containment", "1")[0] == found()[0][:2]
     simtool = shell("query", "-k", "0", "--format", "simtool", "sample.txt")
     assert simtool.text == "asked\n0:harbour copy \nbread\n0:bread \nfar\n"
+    assert simtool.errors == (
+        "this format lists what fingerprints found; 1 match was found by sketches or sentences "
+        "alone: --format table, csv and jsonl list them too\n"
+    )
+    assert shell("report").error_lines[1:] == simtool.error_lines
+    assert shell("report", "--format", "csv", "-o", "-").errors == ""
 
 
 def test_likeness_is_told_when_asked_for(shell: Shell) -> None:

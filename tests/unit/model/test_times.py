@@ -1,11 +1,12 @@
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
 
-from simstore.sources.dates import duration, moment, seconds
+from simstore import InvalidParameter, QueryOptions
+from simstore.model.times import duration, moment, moment_given, seconds
 
 
 def of(*parts: int) -> int:
@@ -87,3 +88,33 @@ def test_what_is_neither_date_nor_duration_is_refused_with_examples(text: str) -
     with pytest.raises(ValueError, match=r"write 2026-05-01, .*Z, 12h, 30 days or 2w$") as raised:
         moment(text, 0)
     assert len(str(raised.value)) < 200
+
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("30d", 70 * DAY), (timedelta(days=30), 70 * DAY), (date(1970, 3, 12), 70 * DAY),
+        (datetime(1970, 3, 12), 70 * DAY), (datetime(1970, 3, 12, tzinfo=UTC), 70 * DAY),
+        ("1970-03-12", 70 * DAY), (70 * DAY, 70 * DAY),
+    ],
+)  # fmt: skip
+def test_a_parameter_takes_times_and_durations_alike(value: Any, expected: int) -> None:
+    assert moment_given("since", value, now=100 * DAY) == expected
+    forth = {True: 130 * DAY, False: expected}[value in ("30d", timedelta(days=30))]
+    assert moment_given("expires_at", value, now=100 * DAY, ahead=True) == forth
+
+
+@pytest.mark.parametrize("value", ["3 months", "soon", True, None, timedelta(-1), 10**40])
+def test_what_is_neither_is_refused_by_the_name_of_the_parameter(value: Any) -> None:
+    with pytest.raises(InvalidParameter, match=r"^since: "):
+        moment_given("since", value)
+
+
+def test_options_of_a_query_hold_since_in_seconds() -> None:
+    assert QueryOptions(since="1970-01-02").since == DAY
+    options = QueryOptions(since=timedelta(days=1))
+    assert options.first_seen_from is not None
+    assert abs(options.first_seen_from - (datetime.now(UTC).timestamp() - DAY)) < 60

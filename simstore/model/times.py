@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -64,16 +65,18 @@ def moment(value: Any, now: int, *, ahead: bool = False) -> int:
     (790400, 1209600, 86400)
 
     Args:
-        value: What :func:`seconds` takes, or a duration in words, as ``30 days``.
+        value: What :func:`seconds` takes, or a duration: in words, as ``30 days``, or a timedelta.
         now: The present time.
         ahead: A duration is one after now.
 
     Raises:
         ValueError: It is neither; the message has examples.
     """
+    if isinstance(value, timedelta) or (
+        isinstance(value, str) and _DURATION.fullmatch(value.strip())
+    ):
+        return now + duration(value) if ahead else now - duration(value)
     if isinstance(value, str):
-        if _DURATION.fullmatch(value.strip()):
-            return now + _of_words(value) if ahead else now - _of_words(value)
         try:
             return seconds(value)
         except ValueError:
@@ -82,6 +85,24 @@ def moment(value: Any, now: int, *, ahead: bool = False) -> int:
                 f"2026-05-01T12:00:00Z, {DURATIONS}"
             ) from None
     return seconds(value)
+
+
+def moment_given(name: str, value: Any, *, now: int | None = None, ahead: bool = False) -> int:
+    """Convert a parameter that is a time or a duration, as :func:`moment` takes it.
+
+    Args:
+        name: The parameter, for messages.
+        value: Its value.
+        now: The present time; None: the clock's.
+        ahead: A duration is one after now.
+
+    Raises:
+        InvalidParameter: It is neither.
+    """
+    try:
+        return moment(value, int(time.time()) if now is None else now, ahead=ahead)
+    except ValueError as error:
+        raise InvalidParameter(f"{name}: {error}") from None
 
 
 def duration(value: str | timedelta) -> int:
