@@ -53,6 +53,7 @@ def points(shell: Shell, *words: str) -> list[dict[str, Any]]:
     return [one for one in found if one["kind"] == "point" and one["against"] == "labels"]
 
 
+@pytest.mark.slow
 def test_three_ways_to_label_give_the_same_figures(shell: Shell) -> None:
     by_field = points(shell, "--clusters-field", "group")
     assert points(shell, "--clusters", "groups.tsv") == by_field
@@ -108,6 +109,7 @@ def test_folder_gets_tables_and_curves(shell: Shell) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_page_shows_mistakes_with_their_texts(shell: Shell) -> None:
     pytest.importorskip("jinja2", reason="needs simstore[check]")
     # A copy that is labelled as something else, and a group of two texts that share nothing.
@@ -135,6 +137,7 @@ def test_unknown_keys_are_named(shell: Shell) -> None:
     assert "1 labelled key is not in the store: gone" in done.errors
 
 
+@pytest.mark.slow
 def test_exact_join(shell: Shell) -> None:
     done = shell("evaluate", "--exact", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.text)))

@@ -94,6 +94,7 @@ def test_seen_reads_a_file_as_ingest_does(shell: Shell) -> None:
     assert "there are id" in shell("seen", "--file", "two.jsonl", code=5).errors
 
 
+@pytest.mark.slow
 def test_expire_says_what_would_go_and_then_removes_it(shell: Shell) -> None:
     words = ("expire", "--not-seen-since", "2026-05-02")
     last = "; last seen before 2026-05-02 00:00:00 UTC\n"
@@ -108,6 +109,7 @@ def test_expire_says_what_would_go_and_then_removes_it(shell: Shell) -> None:
     shell("fsck")
 
 
+@pytest.mark.slow
 def test_remove_takes_keys_from_a_file_and_goes_on_where_some_are_missing(shell: Shell) -> None:
     (shell.folder / "keys").write_text("b\nnone\na\n")
     refused = shell("remove", "--keys-from", "keys", code=3)
@@ -116,6 +118,7 @@ def test_remove_takes_keys_from_a_file_and_goes_on_where_some_are_missing(shell:
     shell("fsck")
 
 
+@pytest.mark.slow
 def test_removal_and_expiry_tell_of_what_was_skipped_because_of_what_leaves(shell: Shell) -> None:
     for number, words in enumerate(
         (["remove", "a", "b"], ["expire", "--older-than", "0m", "--yes"])
@@ -129,6 +132,7 @@ def test_removal_and_expiry_tell_of_what_was_skipped_because_of_what_leaves(shel
         assert shell("seen", f"copy-{number}").text.split()[5 + 3] == "orphaned"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "expected"),
     [
@@ -167,6 +171,7 @@ def test_wrong_use_is_one_line(shell: Shell, words: list[str], code: int, expect
     assert done.text == ""
 
 
+@pytest.mark.slow
 def test_show_tells_the_story_and_the_original(shell: Shell) -> None:
     lines = shell("show", "a").text.splitlines()
     assert lines[0].split() == ["document", "id", "1"]
@@ -187,6 +192,7 @@ def test_show_tells_the_story_and_the_original(shell: Shell) -> None:
     assert "choose first-seen, linked, prefer:REGEX" in refused.errors
 
 
+@pytest.mark.slow
 def test_show_of_a_skipped_key_says_of_what_it_is_a_duplicate(shell: Shell) -> None:
     (shell.folder / "late.jsonl").write_text(json.dumps({"key": "late", "text": TEXT}) + "\n")
     shell("ingest", "late.jsonl", "--on-duplicate", "skip")
@@ -198,6 +204,7 @@ def test_show_of_a_skipped_key_says_of_what_it_is_a_duplicate(shell: Shell) -> N
     shell("show", "never", code=3)
 
 
+@pytest.mark.slow
 def test_duplicates_of_a_key_are_none_where_nothing_duplicates_it(shell: Shell) -> None:
     assert shell("duplicates", "--of", "a", "--format", "keys").text == ""
     (shell.folder / "late.jsonl").write_text(json.dumps({"key": "late", "text": TEXT}) + "\n")
@@ -207,6 +214,7 @@ def test_duplicates_of_a_key_are_none_where_nothing_duplicates_it(shell: Shell) 
     assert shell("duplicates", "--of", "a", "--format", "keys").text == "late\n"
 
 
+@pytest.mark.slow
 def test_duplicates_gives_the_bytes_of_keys_that_are_not_utf_8(shell: Shell) -> None:
     for name in (b"one\xff.txt", b"two\xff.txt"):
         (shell.folder / os.fsdecode(name)).write_text("a text of its own, in two files of one kind")

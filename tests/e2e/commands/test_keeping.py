@@ -6,6 +6,8 @@ import csv
 import io
 import json
 
+import pytest
+
 from e2e import corpora
 from e2e.shells import PAGES, Shell
 from e2e.states import assert_sound
@@ -127,6 +129,7 @@ def test_reindex_changes_the_scheme_and_keeps_documents(shell: Shell) -> None:
     assert_sound(shell.folder / "simstore.db")
 
 
+@pytest.mark.slow
 def test_reindex_tells_that_the_passage_index_is_of_an_older_form(empty: Shell) -> None:
     empty("init", "--scheme", "web/1", "--db", "old.db")
     empty("ingest", "--db", "old.db", "article.txt")
