@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 from forked import Nursery
 
+from simstore import Store
+
+from .trials import web_trial
+
 
 def test_runs_shows_what_each_ingest_did_the_newest_first(nursery: Nursery, tmp_path: Path) -> None:
     (tmp_path / "pages.txt").write_text("one\nsome words\f\ntwo\nother words\f\n")
@@ -83,6 +87,27 @@ def test_a_table_in_a_pipe_is_whole_whatever_the_width(
     assert row.endswith(name)
     assert done.errors == ""
     assert name in nursery.simstore(tmp_path, "list").text
+
+
+def test_a_run_whose_process_was_killed_is_interrupted(nursery: Nursery, tmp_path: Path) -> None:
+    trial = web_trial(tmp_path, 1)
+    path = tmp_path / "store.db"
+    trial.make(path).close()
+    child = nursery.start("ingest", tmp_path, place=str(path), names=[str(trial.source)])
+    for _ in range(8):
+        child.message()
+    words = ("runs", "--db", str(path), "--format")
+    (live,) = json.loads(nursery.simstore(tmp_path, *words, "json").text)
+    assert live["state"] == "running"
+    assert "  running or interrupted  " in nursery.simstore(tmp_path, *words, "table").text
+    child.kill()
+    (dead,) = json.loads(nursery.simstore(tmp_path, *words, "json").text)
+    assert dead["state"] == "interrupted"
+    with Store.open(path):
+        # Its process may be this one, as far as the command can tell.
+        (unknown,) = json.loads(nursery.simstore(tmp_path, *words, "json").text)
+    assert unknown["state"] == "running"
+    assert "  interrupted  " in nursery.simstore(tmp_path, *words, "table").text
 
 
 def test_of_many_sources_the_first_is_named(nursery: Nursery, tmp_path: Path) -> None:
