@@ -165,6 +165,7 @@ def statements_of(store: Store, work: Callable[[], object]) -> int:
     return len(seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("on_duplicate", "most"), [("keep", 22), ("flag", 40)])
 def test_statements_of_a_document_added_alone(
     tmp_path: Path, on_duplicate: OnDuplicate, most: int

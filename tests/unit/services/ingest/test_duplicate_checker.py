@@ -216,6 +216,7 @@ def test_a_transaction_that_fails_leaves_no_trace_in_what_is_looked_at(store: St
     assert add(store, ("c", UNLIKE), mode="skip").skipped == 1
 
 
+@pytest.mark.slow
 def test_a_long_run_that_looks_documents_up_packs_its_tail_under_way(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
