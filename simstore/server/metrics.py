@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from simstore.errors import SimstoreError
 from simstore.model import StoreVitals, VocabularyStatus
 from simstore.store import Store
 
@@ -32,6 +33,7 @@ class Metrics:
         self.received_bytes = 0
         self.documents: Counter[str] = Counter()
         self.samples = 0
+        self._errors: Counter[str] = Counter()
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request.
@@ -50,6 +52,10 @@ class Metrics:
         buckets[bisect_left(BOUNDS, seconds)] += 1
         self._seconds[key] += seconds
 
+    def count_error(self, error: SimstoreError) -> None:
+        """Count a request that was answered by an error, or refused before it was one."""
+        self._errors[type(error).__name__] += 1
+
     def lines(self) -> Iterator[str]:
         """Yield the counts as lines of the Prometheus text format."""
         yield from family(
@@ -60,6 +66,12 @@ class Metrics:
                 ({"method": method, "route": route, "status": str(status)}, count)
                 for (method, route, status), count in sorted(self._requests.items())
             ),
+        )
+        yield from family(
+            "simstore_http_errors_total",
+            "counter",
+            "Requests that were refused or failed, by the title of the error in the reply.",
+            (({"error": name}, count) for name, count in sorted(self._errors.items())),
         )
         yield from self._histogram()
         yield from family(

@@ -25,6 +25,7 @@ from simstore.server.settings import ServerSettings
 from simstore.server.workers.reader_process import ReaderProcess
 from simstore.server.workers.store_process import StoreProcess
 from simstore.server.workers.writer_process import WriterProcess
+from simstore.version import __version__
 
 # Ten times as often as Python does by itself.
 _SWITCH_SECONDS = 0.0005
@@ -71,7 +72,7 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
         with bound(settings.host, settings.port) as listening:
             config = uvicorn.Config(
                 app,
-                http=patient_protocol(settings.header_seconds),
+                http=patient_protocol(settings.header_seconds, service.metrics.count_error),
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -81,7 +82,10 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
                 timeout_graceful_shutdown=ceil(settings.drain_seconds),
                 ws="none",
             )
-            line = f"serving {shown_place(str(place))} at {address_of(listening)}; Ctrl-C stops it"
+            line = (
+                f"serving {shown_place(str(place))} at {address_of(listening)}; "
+                f"simstore {__version__}; Ctrl-C stops it"
+            )
             _Server(config, service, line).run([listening])
     finally:
         ended = service.close()
