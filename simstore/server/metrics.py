@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from simstore.errors import SimstoreError
 from simstore.model import StoreVitals, VocabularyStatus
 from simstore.store import Store
+from simstore.version import __version__
 
 # Upper bounds of the latencies' buckets, seconds.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -135,8 +137,9 @@ def sample(name: str, labels: Labels, value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A store's vital figures, and how far its vocabulary has drifted; None: it cannot."""
+    """A store's scheme, its vital figures, and its vocabulary's drift; None: it cannot drift."""
 
+    scheme: str
     vitals: StoreVitals
     vocabulary: VocabularyStatus | None
 
@@ -144,7 +147,25 @@ class Figures:
 def figures_of(store: Store) -> Figures:
     """Return the figures of a store."""
     vitals = store.maintenance.quick_stats()
-    return Figures(vitals, store.vocabulary.status() if vitals.follows_corpus else None)
+    vocabulary = store.vocabulary.status() if vitals.follows_corpus else None
+    return Figures(store.maintenance.scheme().label, vitals, vocabulary)
+
+
+def build_lines(figures: Figures, *, is_file: bool) -> Iterator[str]:
+    """Yield the metric that names versions, scheme and database; its value is always 1."""
+    labels = {
+        "version": __version__,
+        "scheme": figures.scheme,
+        "dialect": "sqlite" if is_file else "postgresql",
+        "python": platform.python_version(),
+    }
+    yield from family(
+        "simstore_build_info",
+        "gauge",
+        "Always 1; its labels name simstore's version, the store's scheme, SQLite or PostgreSQL, "
+        "and Python's version.",
+        [(labels, 1)],
+    )
 
 
 def store_lines(figures: Figures) -> Iterator[str]:

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect, Request
 
-from simstore.errors import Overloaded, SimstoreError, Stopping, TimedOut, TooLarge, TooSlow
+from simstore.errors import (
+    Overloaded,
+    SimstoreError,
+    Stopping,
+    TimedOut,
+    TooLarge,
+    TooSlow,
+    Unavailable,
+)
 from simstore.server.errors import reply_to
 from simstore.server.request_log import RequestLine, shown_path, token_of
 
@@ -24,6 +32,10 @@ _UNKNOWN = "unknown"
 _WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 _LARGE = "bytes of a request's body"
 _RETRY_SECONDS = 1.0
+# When to ask again where the store's file is lost.
+_LOST_SECONDS = 5.0
+# Paths that are answered then too.
+_ABOUT_THE_SERVER = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/static/")
 
 
 class RequestContext:
@@ -158,6 +170,7 @@ class RequestContextMiddleware:
         try:
             try:
                 _check_length(scope, settings.body_bytes)
+                _check_store(scope, self._service.lost)
                 await exchange.run(self._app, scope)
             except ClientDisconnect:
                 # In the middle of the body: nobody is there to be told.
@@ -212,6 +225,12 @@ def _check_length(scope: Scope, limit: int) -> None:
             if value.isdigit() and int(value[:20]) > limit and not is_ndjson(scope):
                 raise TooLarge(_LARGE, limit)
             return
+
+
+def _check_store(scope: Scope, lost: str | None) -> None:
+    """Raise Unavailable where the store's file is lost, and the request is about the store."""
+    if lost is not None and not scope["path"].startswith(_ABOUT_THE_SERVER):
+        raise Unavailable(f"{lost}; the server's log says what to do", _LOST_SECONDS)
 
 
 async def _tell(error: Exception, scope: Scope, exchange: RequestContext) -> None:

@@ -16,7 +16,7 @@ from types import FrameType
 
 import uvicorn
 
-from simstore.errors import InvalidParameter, printable, shown_place
+from simstore.errors import DatabaseBusy, InvalidParameter, printable, shown_place
 from simstore.server.access.gate import check_listening
 from simstore.server.app import create_app
 from simstore.server.protocol import patient_protocol
@@ -25,6 +25,7 @@ from simstore.server.settings import ServerSettings
 from simstore.server.workers.reader_process import ReaderProcess
 from simstore.server.workers.store_process import StoreProcess
 from simstore.server.workers.writer_process import WriterProcess
+from simstore.services.maintenance.killed_runs import end_killed_runs
 from simstore.version import __version__
 
 # Ten times as often as Python does by itself.
@@ -57,6 +58,7 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
     gc.freeze()
     # What a request leaves behind goes by itself, but for few cycles.
     gc.set_threshold(*_COLLECTED_AFTER)
+    _end_killed_runs(place)
     # Before there are threads: they would not be in it, and their locks would.
     writer = WriterProcess(place) if settings.writer_process else None
     processes: list[StoreProcess] = [writer] if writer is not None else []
@@ -92,11 +94,28 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
         for process in (*processes, *readers):
             process.close()
     faulthandler.cancel_dump_traceback_later()
-    log.info("stopped; what was acknowledged is stored")
-    if not ended:
+    if service.lost is None:
+        log.info("stopped; what was acknowledged is stored")
+    else:
+        log.error("stopped; %s, and what was acknowledged before is in that file", service.lost)
+    if ended:
+        # Of a writer that was killed meanwhile, or did not end in time.
+        _end_killed_runs(place)
+    else:
         # A thread still looks something up that nobody waits for; it would hold the process.
         logging.shutdown()
         os._exit(0)
+
+
+def _end_killed_runs(place: str | os.PathLike[str]) -> None:
+    """Mark the runs of servers and ingests that were killed, where nobody has the store open."""
+    try:
+        ended = end_killed_runs(place)
+    except DatabaseBusy as error:
+        log.warning("runs that were killed are not marked: %s", error)
+        return
+    if ended:
+        log.warning("%d runs of processes that were killed are marked as interrupted", ended)
 
 
 def bound(host: str, port: int) -> socket.socket:

@@ -66,6 +66,7 @@ def test_each_request_is_a_line_with_who_what_and_how_it_ended(tmp_path: Path) -
         # Its message quotes the request.
         assert line["reason"] is None
         assert served.stop() == 0
+        until(lambda: "INFO stopped; " in served.lines[-1], "the last line to be read")
     begins = [line.split(" ", 2)[2] for line in (served.lines[0], *served.lines[-2:])]
     assert begins[0].startswith("serving ")
     assert begins[1:] == [

@@ -51,7 +51,7 @@ class StoreProcess:
         siblings: Those of this process that were forked before.
 
     Raises:
-        Unavailable: Another version than that of this process would be imported.
+        OtherVersion: Another version than that of this process would be imported.
     """
 
     def __init__(
@@ -207,6 +207,10 @@ def installed_version() -> str:
     return found[1] if found else ""
 
 
+class OtherVersion(Unavailable):
+    """A process would be, or is, of another version than the server."""
+
+
 def refuse_other_version(other: str) -> None:
     """Raise unless a version is that of this process.
 
@@ -214,11 +218,11 @@ def refuse_other_version(other: str) -> None:
         other: The version; empty: none.
 
     Raises:
-        Unavailable: It is another.
+        OtherVersion: It is another.
     """
     if other != version.__version__:
         found = f"simstore {other} is" if other else "no simstore is"
-        raise Unavailable(
+        raise OtherVersion(
             f"this server is simstore {version.__version__}, and {found} installed in its place "
             "by now: restart the server"
         )
@@ -266,7 +270,7 @@ def _work(
     threading.Thread(target=_watch, args=(lines.pop("life"),), daemon=True).start()
     try:
         refuse_other_version(server_version)
-    except Unavailable as error:
+    except OtherVersion as error:
         _send(next(iter(lines.values())), is_done=False, result=error)
         return
     try:

@@ -15,7 +15,7 @@ from multiprocessing.connection import Pipe, wait
 from typing import Any
 
 from simstore.errors import SimstoreError, Unavailable
-from simstore.server.workers.store_process import StoreProcess
+from simstore.server.workers.store_process import OtherVersion, StoreProcess
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 # Whoever lives so long is sound: its next end is counted as the first.
@@ -48,7 +48,7 @@ class Supervised:
         self._is_closed = False
         self._ends = 0
         self._restarts = 0
-        self._failure: str | None = None
+        self._is_of_other_version = False
         self._began = self._expected = time.monotonic()
         self._lock = threading.Lock()
         self._end, self._ending = Pipe(duplex=False)
@@ -77,9 +77,9 @@ class Supervised:
         return self._restarts
 
     @property
-    def failure(self) -> str | None:
-        """Return why it could not be restarted when that was last tried; None: it was not."""
-        return self._failure
+    def is_of_other_version(self) -> bool:
+        """Return whether it was not restarted because another version is installed by now."""
+        return self._is_of_other_version
 
     def wait_until_ready(self) -> None:
         """Wait until it has opened the store; from then on it is watched.
@@ -156,7 +156,7 @@ class Supervised:
         """Start another process; return whether there is one to watch."""
         try:
             process = self._again()
-        except (OSError, Unavailable) as error:
+        except (OSError, OtherVersion) as error:
             # Of the one that has ended it is seen again that it has.
             return self._failed(error)
         with self._lock:
@@ -173,13 +173,13 @@ class Supervised:
         with self._lock:
             self._is_up = not self._is_closed
             self._restarts += 1
-            self._failure = None
+            self._is_of_other_version = False
         _log.warning("the %s's process was started again", self.title)
         return True
 
     def _failed(self, error: Exception) -> bool:
         """Tell why there is no process; return that it is tried again."""
-        self._failure = str(error)
+        self._is_of_other_version = isinstance(error, OtherVersion)
         _log.error("the %s cannot be started: %s", self.title, error)
         return True
 
