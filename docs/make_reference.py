@@ -32,8 +32,8 @@ def api() -> str:
     """Return the page of the names that ``import simstore`` offers."""
     parts = [
         "# Python API\n\nEverything here is imported from `simstore`: "
-        "`from simstore import Store`. The guide [From Python](../how-to/python.md) shows how they are used together. In Python "
-        "`help(simstore.Store)` shows signatures, arguments and examples, and so does this page on "
+        "`from simstore import Store`. The guide [From Python](../how-to/python.md) shows how they "
+        "are used together. In Python `help(simstore.Store)` shows signatures, arguments and examples, and so does this page on "
         "the documentation site (`mkdocs serve` in a checkout).\n"
     ]
     for kind, names in public_names().items():
@@ -42,7 +42,8 @@ def api() -> str:
             value = getattr(simstore, name)
             is_told = inspect.isclass(value) or inspect.isfunction(value)
             told = (value.__doc__ or "").partition("\n")[0] if is_told else f"`{shown(value)}`"
-            parts.append(f"| `{name}` | {_cell(_ROLE.sub(r'`\1`', told))} |")
+            told = _cell(_ROLE.sub(r"`\1`", told))
+            parts.append(f"| `{name}` | {told} |")
         parts.append("")
     return "\n".join(parts)
 
