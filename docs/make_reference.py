@@ -33,8 +33,9 @@ def api() -> str:
     parts = [
         "# Python API\n\nEverything here is imported from `simstore`: "
         "`from simstore import Store`. The guide [From Python](../how-to/python.md) shows how they "
-        "are used together. In Python `help(simstore.Store)` shows signatures, arguments and examples, and so does this page on "
-        "the documentation site (`mkdocs serve` in a checkout).\n"
+        "are used together. In Python `help(simstore.Store)` shows signatures, arguments and "
+        "examples, and so does this page on the documentation site (`mkdocs serve` in a "
+        "checkout).\n"
     ]
     for kind, names in public_names().items():
         parts.append(f"## {kind}\n\n| name | what |\n|---|---|")
