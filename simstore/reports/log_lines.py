@@ -89,8 +89,9 @@ def write_log(style: LogStyle) -> None:
 def log_style() -> LogStyle | None:
     """Return how this process writes its log; None where it was not told by :func:`write_log`."""
     for handler in logging.getLogger("simstore").handlers:
-        if isinstance(handler, _StderrHandler):
-            return handler.style
+        style = getattr(handler, "style", None)
+        if isinstance(style, LogStyle):
+            return style
     return None
 
 

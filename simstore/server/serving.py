@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from math import ceil
 from types import FrameType
@@ -19,6 +20,7 @@ import uvicorn
 from simstore.errors import DatabaseBusy, InvalidParameter, printable, shown_place
 from simstore.server.access.gate import check_listening
 from simstore.server.app import create_app
+from simstore.server.background_log import log_in_background
 from simstore.server.protocol import patient_protocol
 from simstore.server.service import Service
 from simstore.server.settings import ServerSettings
@@ -65,6 +67,23 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
     readers: list[ReaderProcess] = []
     for _ in range(settings.query_processes):
         readers.append(ReaderProcess(place, siblings=[*processes, *readers]))
+    # From here on there are threads.
+    with log_in_background() as settle_log:
+        ended = _serve(place, settings, writer, readers, settle_log)
+    if not ended:
+        # A thread still looks something up that nobody waits for; it would hold the process.
+        logging.shutdown()
+        os._exit(0)
+
+
+def _serve(
+    place: str | os.PathLike[str],
+    settings: ServerSettings,
+    writer: WriterProcess | None,
+    readers: list[ReaderProcess],
+    settle_log: Callable[[], None],
+) -> bool:
+    """Serve until a signal says to stop; return whether nothing runs any more."""
     app = create_app(place, settings, writer, readers)
     service: Service = app.state.service
     try:
@@ -88,10 +107,10 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
                 f"serving {shown_place(str(place))} at {address_of(listening)}; "
                 f"simstore {__version__}; Ctrl-C stops it"
             )
-            _Server(config, service, line).run([listening])
+            _Server(config, service, line, settle_log).run([listening])
     finally:
         ended = service.close()
-        for process in (*processes, *readers):
+        for process in (*([] if writer is None else [writer]), *readers):
             process.close()
     faulthandler.cancel_dump_traceback_later()
     if service.lost is None:
@@ -101,10 +120,7 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
     if ended:
         # Of a writer that was killed meanwhile, or did not end in time.
         _end_killed_runs(place)
-    else:
-        # A thread still looks something up that nobody waits for; it would hold the process.
-        logging.shutdown()
-        os._exit(0)
+    return ended
 
 
 def _end_killed_runs(place: str | os.PathLike[str]) -> None:
@@ -154,8 +170,11 @@ def address_of(listening: socket.socket) -> str:
 class _Server(uvicorn.Server):
     """A server that stops in order: first nothing new, then the end."""
 
-    def __init__(self, config: uvicorn.Config, service: Service, line: str) -> None:
+    def __init__(
+        self, config: uvicorn.Config, service: Service, line: str, settle_log: Callable[[], None]
+    ) -> None:
         super().__init__(config)
+        self._settle_log = settle_log
         self._service = service
         self._line = line
 
@@ -170,6 +189,7 @@ class _Server(uvicorn.Server):
         if self._service.stopping.is_set():
             with suppress(RuntimeError):
                 log.warning("ended at once; what was acknowledged is stored")
+                self._settle_log()
             os._exit(128 + sig)
         self._service.stop()
         settings = self._service.settings

@@ -64,12 +64,13 @@ class Maintenance(Namespace):
 
         >>> store.maintenance.check_file()
 
-        A file that was moved, replaced or deleted takes no commit either. What only its log holds
-        is copied into it here, as the log keeps its name and would be taken for that of another
-        file.
+        A file that was moved, replaced or deleted takes no commit either. What
+        only its log holds is copied into it here: the log keeps its name, and
+        SQLite takes it for that of the file which is put there.
 
         Raises:
-            StorageError: The file was moved, replaced or deleted while it is open.
+            StorageError: The file was moved, replaced or deleted while it is
+                open.
         """
         self._opened.database.check_name()
 
