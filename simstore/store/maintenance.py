@@ -60,7 +60,7 @@ class Maintenance(Namespace):
         return maintain.backup(self._opened, Path(target), replace=replace, on_progress=on_progress)
 
     def check_file(self) -> None:
-        """Check that the store's file still has its name: a look, as often as you like.
+        """Check that the file that is open still has its name.
 
         >>> store.maintenance.check_file()
 
