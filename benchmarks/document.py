@@ -64,17 +64,19 @@ WHY: dict[str, str] = {
 
 HEAD = """# Benchmarks
 
-Made by
+This page compares the speed and the size of simstore with those of other packages, and says
+where simstore misses its own targets. It is made by
 
 <!-- not run: it takes an hour -->
 ```bash
 python benchmarks/run.py --big
 ```
 
-which makes an environment of its own with the peers in it, runs each part in a process of its own,
-and assembles this page (`--only PART` renews one part, `--quick` tries all of it in minutes).
-Trust the ratios inside a table: a table is one run, on one machine, the methods timed in turn.
-Absolute figures are this machine's. Every answer was checked before it was timed."""
+The program makes an environment of its own with the other packages, runs each part in a process of
+its own, and assembles this page. `--only PART` renews one part, `--quick` tries all in minutes.
+
+Trust the ratios inside a table. A table is one run on one machine, and the methods were timed in
+turn. Absolute figures are those of this machine. Every answer was checked before it was timed."""
 
 
 def page(folder: Path, parts: Sequence[str]) -> str:

@@ -127,6 +127,7 @@ if TYPE_CHECKING:
     from simstore.storage.dialects.protocol import Synchronous as Synchronous
     from simstore.store import Store as Store
     from simstore.store import copy_store as copy_store
+    from simstore.store import restore_store as restore_store
     from simstore.store import upgrade_store as upgrade_store
     from simstore.text.normalization import Normalization as Normalization
 
@@ -194,6 +195,7 @@ _MODULES = {
     "Writer": "services.ingest.writer",
     "compare_texts": "services.compare.compare",
     "copy_store": "store",
+    "restore_store": "store",
     "to_frame": "model.frames",
     "upgrade_store": "store",
 }

@@ -44,6 +44,7 @@ def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     sys.path[:0] = [str(HERE.parent), str(HERE)]
     jobs = _import_everything()
+    _make_tables()
     threads = Path("/proc/self/task")
     if threads.is_dir() and len(list(threads.iterdir())) > 1:
         raise RuntimeError("a process with threads should not fork")
@@ -131,6 +132,19 @@ def _import_everything() -> Any:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)
     return sys.modules["jobs"]
+
+
+def _make_tables() -> None:
+    """Make what each child would make anew: tables of characters, the statements of a new store."""
+    from simstore.fingerprint.passage_recipe import PassageRecipe
+    from simstore.fingerprint.web import Web2Scheme, WebScheme
+    from simstore.storage import migrate
+    from simstore.text.normalization import FOLDED
+
+    migrate.sqlite_statements()
+    for scheme in (WebScheme(), Web2Scheme()):
+        scheme.known_answers()
+    PassageRecipe(normalization=FOLDED, sentences=True).record()
 
 
 def _receive(connection: socket.socket, size: int) -> bytes:

@@ -21,10 +21,11 @@ from simstore.cli.source_options import (
     reading_options,
     report_rejections,
     take_read_options,
+    tell_passed_over,
     warn_of_decodings,
 )
 from simstore.cli.tables import print_table
-from simstore.errors import printable
+from simstore.errors import counted, printable
 from simstore.outputs import is_same_file, is_standard_output, write_file
 from simstore.reports.lines import json_array
 from simstore.sources.files import Files
@@ -145,6 +146,7 @@ def check(
     if output is not None and to_file:
         _refuse_papers(Path(output), papers)
         check_output(output, replace=force)
+    passed_over = tell_passed_over(papers, read)
     rejections: list[Rejection] = []
     decodings: list[tuple[str, Decoding | None]] = []
     with (
@@ -175,6 +177,10 @@ def check(
                 click.echo(file=sys.stdout)
             _print(paper)
     warn_of_decodings(decodings)
+    if passed_over:
+        log.warning(
+            "%s checked, %s passed over", counted(len(decodings), "paper"), f"{passed_over:,}"
+        )
     report_rejections(rejections)
 
 

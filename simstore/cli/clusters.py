@@ -21,7 +21,7 @@ from simstore.cli.parameters import command, count, flag, option, section, share
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import print_record, print_rows, print_summary, write_blocks
 from simstore.cli.tables import print_table
-from simstore.errors import NotFound, ReadOnlyStore
+from simstore.errors import NotFound, ReadOnlyStore, counted
 from simstore.model.documents import FILTERS
 from simstore.reports.lines import json_array
 
@@ -180,13 +180,13 @@ def _up_to_date(store: Store, options: dict[str, Any]) -> ClustersStatus:
 
 def _report_stored(summary: ClustersStatus) -> None:
     if summary.made_anew:
-        log.info("made anew; kept up from now on")
+        log.info("all clusters were made; the next `simstore clusters` updates them")
     log.info("kept at a resemblance of %g, policy %s", summary.min_resemblance, summary.policy)
     if summary.basis == "sketch":
         log.info("resemblance is estimated from the sketches: this store keeps no texts")
     if summary.waiting_count:
         log.warning(
-            "behind: the documents of %s texts have changed since", f"{summary.waiting_count:,}"
+            "behind: the documents of %s changed since", counted(summary.waiting_count, "text")
         )
     if not summary.is_current:
         log.warning("behind: fingerprints or sketches are others since; `simstore clusters` again")
@@ -277,7 +277,7 @@ def _print(
 
     member_count = count = 0
 
-    def counted() -> Iterator[StoredCluster]:
+    def tallied() -> Iterator[StoredCluster]:
         nonlocal member_count, count
         for one in found:
             member_count += len(one.members)
@@ -285,22 +285,22 @@ def _print(
             yield one
 
     if output_format == "table":
-        rows = table_rows(counted(), rule.reason)
+        rows = table_rows(tallied(), rule.reason)
         print_table(COLUMNS, rows, drop=("distance", "role", "reason"))
     elif output_format == "csv":
-        write_blocks(render_csv(counted(), rule.reason))
+        write_blocks(render_csv(tallied(), rule.reason))
     else:
-        lines = render_jsonl(counted(), rule.reason)
+        lines = render_jsonl(tallied(), rule.reason)
         write_blocks(json_array(lines) if output_format == "json" else lines)
     return member_count, count
 
 
 def _report_counts(documents: int, member_count: int, count: int, min_size: int) -> None:
     log.info(
-        "%s documents: %s are in %s clusters of %d or more",
-        f"{documents:,}",
-        f"{member_count:,}",
-        f"{count:,}",
+        "%s: %s in %s of %d or more",
+        counted(documents, "document"),
+        counted(member_count, "is", "are"),
+        counted(count, "cluster"),
         min_size,
     )
 
@@ -311,8 +311,8 @@ def _report_computed(found: Clustering) -> None:
         log.info("resemblance is estimated from the sketches: this store keeps no texts")
     if found.too_short_count:
         log.info(
-            "%s are too short to judge: they join only where one wholly contains the other",
-            f"{found.too_short_count:,}",
+            "%s too short to judge: they join only where one wholly contains the other",
+            counted(found.too_short_count, "is", "are"),
         )
 
 

@@ -13,7 +13,7 @@ from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store, store_place
 from simstore.cli.output import progress
 from simstore.cli.parameters import command, completed, flag
-from simstore.errors import StoreNotFound, shown_place
+from simstore.errors import StoreNotFound, counted, shown_place
 
 if TYPE_CHECKING:
     from simstore.model import ClustersStatus, IngestSummary
@@ -53,7 +53,7 @@ def import_output(folder: str, no_clusters: bool, output_format: str) -> None:
 
         summary = ingest_observed(run, stopping)
     for one in kept:
-        log.info("clusters: %s of %s texts", f"{one.cluster_count:,}", f"{one.text_count:,}")
+        log.info("%s of %s", counted(one.cluster_count, "cluster"), counted(one.text_count, "text"))
     report(summary, stopping, output_format)
 
 

@@ -42,7 +42,7 @@ def duplicates(state: str | None, original: str | None, output_format: str) -> N
       simstore duplicates --state skipped --format jsonl
     """
     with open_store(read_only=True, served=True) as store:
-        found = store.duplicates.list(state=state, original=original)
+        found = iter(store.duplicates.list(state=state, original=original))
         first = list(islice(found, 1))
         if not first and original is not None and store.seen(original) is None:
             raise DocumentNotFound(original)

@@ -18,7 +18,14 @@ from simstore.cli.output import check_output, progress
 from simstore.cli.parameters import choice, command, flag, option, section
 from simstore.cli.results import print_rows, write_blocks
 from simstore.cli.tables import print_table
-from simstore.errors import InvalidParameter, MissingExtra, NotFound, StorageError, printable
+from simstore.errors import (
+    InvalidParameter,
+    MissingExtra,
+    NotFound,
+    StorageError,
+    counted,
+    printable,
+)
 from simstore.outputs import is_standard_output, make_folder, write_file
 from simstore.reports.lines import json_array, rounded
 
@@ -39,6 +46,8 @@ _METHODS = (
     "i-match",
     "counting-bloom",
 )
+# What a narrow terminal can do without.
+_DROP = ("simhash 6", "both", "likeness 0.58", "exact sets", "method")
 _FILES = ("curves.png", "curves.svg", "points.csv", "bands.csv")
 # What `simstore clusters` is asked for to join what a method finds.
 _COMMANDS = {
@@ -104,6 +113,7 @@ _COMMANDS = {
 @section(
     "Answer",
     format_option(),
+    flag("--all every", "List all thresholds of all methods, as JSON and CSV do."),
     option("-o --output", "Write tables and curves to this folder.", metavar="FOLDER"),
     option(
         "--mistakes",
@@ -128,6 +138,7 @@ def evaluate(
     output: str | None,
     mistakes: str | None,
     force: bool,
+    every: bool,
     output_format: str,
 ) -> None:
     """Tell how well the store finds the near-duplicates that somebody labelled.
@@ -198,7 +209,7 @@ def evaluate(
     if mistakes is not None and page is not None:
         write_file(Path(mistakes), page, replace=force)
         log.info("%s: pairs that were missed or wrongly joined", printable(mistakes))
-    _print(found, output_format)
+    _print(found, output_format, every=every)
     _suggest_threshold(found)
 
 
@@ -223,7 +234,7 @@ def _exact(least: float, output_format: str) -> None:
         (printable(pair.first), printable(pair.second), rounded(pair.resemblance)) for pair in found
     )
     print_rows(columns, rows, output_format)
-    log.info("%s pairs of resemblance %s or more", f"{len(found):,}", f"{least:g}")
+    log.info("%s of resemblance %g or more", counted(len(found), "pair"), least)
 
 
 def _radii(text: str) -> tuple[int, int]:
@@ -233,24 +244,35 @@ def _radii(text: str) -> tuple[int, int]:
     return int(found[1]), int(found[2] or found[1])
 
 
+def _size(found: Evaluation) -> str:
+    """Return what was judged, in words."""
+    documents = counted(found.document_count, "document")
+    return f"{documents}, {counted(found.pair_count, 'labelled pair')}"
+
+
 def _report(found: Evaluation) -> None:
-    log.info(
-        "%s documents, %s labelled pairs", f"{found.document_count:,}", f"{found.pair_count:,}"
-    )
+    log.info("%s", _size(found))
     if found.unknown_keys:
         named = ", ".join(printable(key) for key in found.unknown_keys[:_NAMED_KEYS])
         more = ", ..." if len(found.unknown_keys) > _NAMED_KEYS else ""
         log.warning(
-            "%s labelled keys are not in the store: %s%s",
-            f"{len(found.unknown_keys):,}",
+            "%s not in the store: %s%s",
+            counted(len(found.unknown_keys), "labelled key is", "labelled keys are"),
             named,
             more,
         )
     if found.outside_count:
         log.warning(
-            "%s labelled pairs are left aside: their documents are not of one set and part",
-            f"{found.outside_count:,}",
+            "%s left aside: the documents are not of one set and part",
+            counted(found.outside_count, "labelled pair is", "labelled pairs are"),
         )
+
+
+def _method_to_show(found: Evaluation) -> str:
+    """Return the method whose curve is shown: the steadiest by the labels, else the first."""
+    methods = [method for method in found.methods if method in _COMMANDS]
+    chosen = found.steadiest(found.summary_set, methods) if found.pair_count else None
+    return chosen[0].method if chosen is not None else (methods or list(found.methods))[0]
 
 
 def _suggest_threshold(found: Evaluation) -> None:
@@ -277,7 +299,7 @@ def _write(found: Evaluation, folder: Path, *, replace: bool) -> None:
     from simstore.reports.curves import render_curves
     from simstore.reports.evaluation import render_bands_csv, render_csv
 
-    title = f"{found.document_count:,} documents, {found.pair_count:,} labelled pairs"
+    title = _size(found)
     contents = (
         render_curves(found, title, "png"),
         render_curves(found, title, "svg"),
@@ -295,13 +317,17 @@ def _write(found: Evaluation, folder: Path, *, replace: bool) -> None:
     log.info("%s: %s", printable(str(folder)), ", ".join(_FILES))
 
 
-def _print(found: Evaluation, output_format: str) -> None:
+def _print(found: Evaluation, output_format: str, *, every: bool) -> None:
     from simstore.reports.evaluation import render_csv, render_jsonl, tables
 
     if output_format == "table":
-        for number, (title, columns, rows) in enumerate(tables(found)):
+        method = None if every else _method_to_show(found)
+        for number, (title, columns, rows) in enumerate(tables(found, method)):
             click.echo(("\n" if number else "") + title, file=sys.stdout)
-            print_table(columns, rows)
+            print_table(columns, rows, drop=_DROP)
+        if not every:
+            tried = counted(len(found.points), "threshold was", "thresholds were")
+            log.info("%s tried: --all lists them, and --format csv", tried)
         return
     if output_format == "csv":
         write_blocks(render_csv(found))

@@ -18,7 +18,7 @@ from simstore.cli.options import (
 from simstore.cli.output import check_output, progress
 from simstore.cli.parameters import choice, command, count, flag, option, section
 from simstore.cli.results import print_record
-from simstore.errors import printable
+from simstore.errors import counted, printable
 from simstore.model.documents import FILTERS
 from simstore.outputs import is_standard_output
 
@@ -200,16 +200,17 @@ def _counts(found: ExportSummary, chosen: ExportOptions) -> list[tuple[str, int]
 
 def _report(found: ExportSummary, chosen: ExportOptions, output: str) -> None:
     place = "standard output" if is_standard_output(output) else printable(output)
-    log.info("%s: %s documents", place, f"{found.document_count:,}")
+    log.info("%s: %s", place, counted(found.document_count, "document"))
     if chosen.part == "unique":
         log.info(
-            "%s others left out, of %s clusters",
-            f"{found.dropped_count:,}",
-            f"{found.cluster_count:,}",
+            "%s left out, of %s",
+            counted(found.dropped_count, "other"),
+            counted(found.cluster_count, "cluster"),
         )
     if found.skipped_count:
         log.info(
-            "%s keys that were skipped when they came, without text", f"{found.skipped_count:,}"
+            "%s skipped when they came, without text",
+            counted(found.skipped_count, "key that was", "keys that were"),
         )
     if chosen.log is not None:
         log.info("%s: what was left out", printable(str(chosen.log)))
@@ -217,6 +218,10 @@ def _report(found: ExportSummary, chosen: ExportOptions, output: str) -> None:
         log.warning("without texts: this store keeps none (it was made with --no-text)")
     if found.waiting_count:
         log.warning(
-            "%s texts changed meanwhile and are not compared; export again",
-            f"{found.waiting_count:,}",
+            "%s not compared; export again",
+            counted(
+                found.waiting_count,
+                "text changed meanwhile and is",
+                "texts changed meanwhile and are",
+            ),
         )

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
-from simstore.cli.messages import log
 from simstore.cli.options import (
     check_duplicate_options,
     common_options,
@@ -25,13 +24,12 @@ from simstore.cli.parameters import choice, command, completed, count, flag, opt
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.scheme_options import create_here, scheme_choice, scheme_options
 from simstore.cli.source_options import (
-    PASSED_OVER,
     history_options,
     reading_options,
     take_read_options,
-    with_remedy,
+    tell_passed_over,
 )
-from simstore.errors import NotServed, StoreNotFound, printable
+from simstore.errors import NotServed, StoreNotFound
 
 if TYPE_CHECKING:
     from simstore.model import IngestSummary
@@ -150,23 +148,13 @@ def ingest(
     ended; documents that are stored already are left as they are.
     """
     from simstore.services.ingest.ingest import IngestOptions
-    from simstore.sources.files import open_sources
-    from simstore.sources.registry import TYPE_UNKNOWN
-    from simstore.sources.streams import is_special
 
     refuse_served(_OF_A_STORE)
     read = take_read_options(given)
     if (database is None) != (sql is None) or bool(sources) == (sql is not None):
         raise click.UsageError("name a SOURCE, or a database and a query: --from URL --sql SELECT")
     # Before a store is made: are the sources there?
-    _, passed_over = open_sources(sources, read)
-    for name in passed_over:
-        reason = (
-            "it is a pipe, a device or a socket; name it itself to read a pipe"
-            if is_special(name)
-            else with_remedy(TYPE_UNKNOWN)
-        )
-        log.info(PASSED_OVER, printable(name), reason)
+    tell_passed_over(sources, read)
     if passage_simhash and not passages:
         raise click.UsageError("--passage-simhash goes with --passages")
     if no_sentences and not passages:

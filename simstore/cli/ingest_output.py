@@ -17,7 +17,7 @@ from simstore.cli.progress_bars import bar_of, ingest_columns, start
 from simstore.cli.remote import server_url
 from simstore.cli.results import print_summary
 from simstore.cli.source_options import DECODED, PASSED_OVER, log_ignored, with_remedy
-from simstore.errors import printable
+from simstore.errors import counted, printable
 
 if TYPE_CHECKING:
     from simstore.model import (
@@ -106,7 +106,11 @@ def ingest_observed(
 
         def on_progress(state: IngestProgress) -> None:
             show(state)
-            log.debug("%s: %d documents committed", printable(state.source), state.document_count)
+            log.debug(
+                "%s: %s committed",
+                printable(state.source),
+                counted(state.document_count, "document"),
+            )
 
         observer = Observer(
             on_progress=on_progress,
@@ -204,7 +208,7 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
     skipped = f"{summary.skipped:,} skipped, " if summary.skipped else ""
     lines = [
         f"{summary.added:,} added, {summary.updated:,} updated, {summary.unchanged:,} unchanged, "
-        f"{flagged}{skipped}{summary.identical_texts:,} exact duplicates, "
+        f"{flagged}{skipped}{counted(summary.identical_texts, 'exact duplicate')}, "
         f"{summary.rejected:,} rejected"
     ]
     if summary.passed_over:
@@ -221,9 +225,9 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
     warn_of_reprints(summary.reprints_removed, summary.reprints_kept)
     if summary.undecodable:
         log.warning(
-            "%d documents hold bytes that could not be read in their encoding; "
+            "%s bytes that could not be read in their encoding; "
             "`simstore show KEY` tells how many (replaced_bytes)",
-            summary.undecodable,
+            counted(summary.undecodable, "document holds", "documents hold"),
         )
     if summary.interrupted:
         log.warning("interrupted; all of the above is committed: the same command again goes on")
@@ -253,7 +257,7 @@ def ingest_progress() -> Iterator[Show]:
                 task,
                 completed=state.byte_count,
                 total=state.total_bytes,
-                description=f"{state.document_count:,} documents{rejected}",
+                description=f"{counted(state.document_count, 'document')}{rejected}",
             )
 
         yield show
@@ -285,7 +289,7 @@ class ProgressLines:
             share = 100 * state.byte_count // state.total_bytes
             parts = [f"{parts[0]} of {_megabytes(state.total_bytes)} MB ({share} %)"]
         parts.append(f"{_megabytes(rate)} MB/s")
-        parts.append(f"{state.document_count:,} documents")
+        parts.append(counted(state.document_count, "document"))
         parts.append(f"{state.document_count / seconds:,.0f}/s")
         parts.append(f"{state.rejected:,} rejected")
         if state.total_bytes and rate:

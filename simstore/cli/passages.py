@@ -12,7 +12,7 @@ from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import progress
 from simstore.cli.parameters import choice, command_group, count, flag, option
 from simstore.cli.results import print_record, print_summary
-from simstore.errors import NotFound
+from simstore.errors import NotFound, counted
 
 if TYPE_CHECKING:
     from simstore.fingerprint.passage_recipe import Cut
@@ -60,8 +60,8 @@ def build(
         )
     print_summary(
         asdict(found),
-        f"{found.document_count:,} documents, {found.passage_count:,} passages, "
-        f"{found.anchor_count:,} anchors, {found.stored_bytes:,} bytes",
+        f"{counted(found.document_count, 'document')}, {counted(found.passage_count, 'passage')}, "
+        f"{counted(found.anchor_count, 'anchor')}, {found.stored_bytes:,} bytes",
         output_format,
     )
 

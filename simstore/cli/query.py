@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -17,7 +16,17 @@ from simstore.cli.options import (
     threads_option,
 )
 from simstore.cli.output import progress
-from simstore.cli.parameters import choice, command, completed, count, flag, option, section, share
+from simstore.cli.parameters import (
+    choice,
+    command,
+    completed,
+    count,
+    flag,
+    option,
+    section,
+    share,
+    time_of,
+)
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import write_blocks
 from simstore.cli.source_options import (
@@ -26,15 +35,18 @@ from simstore.cli.source_options import (
     reading_options,
     report_rejections,
     take_read_options,
+    tell_passed_over,
     warn_of_decodings,
 )
-from simstore.errors import InvalidParameter, printable
+from simstore.errors import InvalidParameter, counted, printable
 from simstore.model.channels import CHANNELS, NAMES
 from simstore.model.query import PlanName
 from simstore.reports.formats import RENDERERS
 from simstore.sources.files import Files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from simstore.model import Match, QueryRun, SampleResult
 
 _PLANS = get_args(PlanName)
@@ -88,7 +100,11 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
 @section(
     "Among which documents",
     document_filters(),
-    option("--since", "Only documents first seen at or after it (ISO 8601, UTC).", metavar="DATE"),
+    option(
+        "--since",
+        "Only documents first seen since a date (ISO 8601, UTC), or in the last 30d, 2 weeks.",
+        metavar="DATE|AGE",
+    ),
     option("--where", "Only documents with this metadata.", multiple=True, metavar="FIELD=VALUE"),
     flag("--exclude-self", "Leave out the document with the sample's key."),
 )
@@ -144,7 +160,11 @@ def query(
     read = take_read_options(given)
     if bool(sources) == (text is not None):
         raise click.UsageError("name a SOURCE, or give a text: --text TEXT")
-    given |= {"since": _time(given["since"]), "where": _conditions(given["where"])}
+    since = given["since"]
+    given |= {
+        "since": None if since is None else time_of("--since", since),
+        "where": _conditions(given["where"]),
+    }
     options = QueryOptions(**given)
     refuse_served(("threads",))
     shared: dict[str, Any] = {} if server_url() is not None else {"threads": threads}
@@ -152,12 +172,14 @@ def query(
         "record": not no_record and server_url() is None,
         "require_fresh": require_fresh,
     }
+    passed_over = 0
     with open_store(served=True) as store, progress("query", in_bytes=True, at_once=False) as show:
         if text is not None:
             run = store.query_many([("text", text)], options, **shared)
         else:
             samples = Files(*sources, read=read)
             with hint_at_text(sources, "query"):
+                passed_over = tell_passed_over(sources, read)
                 run = store.query_many(
                     samples, options, on_progress=show, on_ignored=log_ignored, **shared
                 )
@@ -171,17 +193,22 @@ def query(
         log.warning("the run is not recorded: %s", run.not_recorded)
     warn_of_decodings((sample.key, sample.decoding) for sample in run.samples)
     print_matches(run, output_format)
+    tell_unlisted(run.samples, output_format)
     if options.limit is not None:
         full = sum(len(sample.matches) == options.limit for sample in run.samples)
         if full:
             log.info(
-                "%s of %s samples have %d matches: --limit may have left out others",
+                "%s of %s %s %s: --limit may have left out others",
                 f"{full:,}",
-                f"{len(run.samples):,}",
-                options.limit,
+                counted(len(run.samples), "sample"),
+                "has" if full == 1 else "have",
+                counted(options.limit, "match", "matches"),
             )
     if explain:
         _explain(run)
+    if passed_over:
+        asked = counted(len(run.samples), "sample")
+        log.warning("%s looked for, %s passed over", asked, f"{passed_over:,}")
     report_rejections(run.rejections)
 
 
@@ -199,6 +226,21 @@ def print_matches(run: QueryRun, output_format: str) -> None:
         (row for sample in run.samples for row in _rows_of(sample, likeness=likeness)),
         drop=("found by", "containment", *more[1:]),
     )
+
+
+def tell_unlisted(samples: Iterable[SampleResult], output_format: str) -> None:
+    """Tell how many matches are not in a ``result.txt``, which lists what simhash found alone."""
+    if output_format != "simtool":
+        return
+    from simstore.reports.formats import is_listed
+
+    others = sum(not is_listed(match) for sample in samples for match in sample.matches)
+    if others:
+        log.info(
+            "this format lists what fingerprints found; %s by sketches or sentences alone: "
+            "--format table, csv and jsonl list them too",
+            counted(others, "match was found", "matches were found"),
+        )
 
 
 def _rows_of(sample: SampleResult, *, likeness: bool) -> list[tuple[Any, ...]]:
@@ -243,30 +285,18 @@ def _explain(run: QueryRun) -> None:
             continue
         thresholds = ",".join("-" if t < 0 else str(t) for t in known.thresholds)
         log.info(
-            "%s: %s%s, %d probes, %d candidates, %d by bands, %d verified, %d matches, %.2f ms",
+            "%s: %s%s, %s, %s, %d by bands, %d verified, %s, %.2f ms",
             printable(sample.key),
             known.method,
             f" ({thresholds})" if thresholds else "",
-            known.probe_count,
-            known.candidate_count,
+            counted(known.probe_count, "probe"),
+            counted(known.candidate_count, "candidate"),
             known.band_candidate_count,
             known.verified_count,
-            len(sample.matches),
+            counted(len(sample.matches), "match", "matches"),
             known.seconds * 1000,
             extra={"facts": {"thresholds": list(known.thresholds)}},
         )
-
-
-def _time(text: str | None) -> int | None:
-    if text is None:
-        return None
-    try:
-        parsed = datetime.fromisoformat(text)
-    except ValueError:
-        raise InvalidParameter(
-            f"--since {text!r} is no date; write it as 2026-11-22 or 2026-11-22T10:00:00"
-        ) from None
-    return int((parsed if parsed.tzinfo else parsed.replace(tzinfo=UTC)).timestamp())
 
 
 def _conditions(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:

@@ -10,7 +10,7 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.parameters import choice, count, flag, option, section
-from simstore.errors import NotFound, SourceNotFound, printable
+from simstore.errors import NotFound, SourceNotFound, counted, printable
 
 if TYPE_CHECKING:
     from simstore.client import Client
@@ -75,6 +75,32 @@ def log_ignored(part: Ignored) -> None:
     """Tell of a part of a source that is no document; of a source without any, as a warning."""
     tell = log.warning if part.is_source else log.info
     tell(PASSED_OVER, printable(part.source), with_remedy(part.reason))
+
+
+def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
+    """Tell which files of folders and patterns are not read, and why; return how many there are.
+
+    Of many the first ten, and with ``-v`` all.
+
+    Raises:
+        SourceNotFound: A name means nothing.
+    """
+    from simstore.sources.files import open_sources
+    from simstore.sources.registry import TYPE_UNKNOWN
+    from simstore.sources.streams import is_special
+
+    _, names = open_sources(sources, read)
+    for number, name in enumerate(names):
+        reason = with_remedy(TYPE_UNKNOWN)
+        if is_special(name):
+            reason = "it is a pipe, a device or a socket; name it itself to read a pipe"
+        elif name.lower().endswith(".doc"):
+            reason = "an older Word document: save it as .docx"
+        tell = log.info if number < _SHOWN else log.debug
+        tell(PASSED_OVER, printable(name), reason)
+    if len(names) > _SHOWN:
+        log.info("... and %s passed over; -v names them", counted(len(names) - _SHOWN, "more file"))
+    return len(names)
 
 
 def with_remedy(reason: str) -> str:

@@ -21,7 +21,7 @@ from simstore.cli.parameters import command_group, completed, flag, option, sect
 from simstore.cli.results import print_summary
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.cli.source_options import history_options, reading_options, take_read_options
-from simstore.errors import printable
+from simstore.errors import counted, printable
 
 if TYPE_CHECKING:
     from simstore.spark.job import DedupSummary
@@ -151,15 +151,16 @@ def _report(found: DedupSummary, output: str, output_format: str) -> None:
     passed_over = f", {found.passed_over_count:,} passed over" if found.passed_over_count else ""
     if found.detected_count:
         log.warning(
-            "%d documents are in encodings that were detected; their metadata tell them",
-            found.detected_count,
+            "%s in encodings that were detected; their metadata tell them",
+            counted(found.detected_count, "document is", "documents are"),
         )
     print_summary(
         asdict(found),
         f"{found.read_count:,} read, {found.rejected_count:,} rejected{passed_over}; "
-        f"{found.candidate_count:,} candidate pairs\n"
-        f"{found.document_count:,} documents of {found.text_count:,} texts: "
-        f"{found.cluster_count:,} clusters of 2 or more, {found.dropped_count:,} documents "
+        f"{counted(found.candidate_count, 'candidate pair')}\n"
+        f"{counted(found.document_count, 'document')} of {counted(found.text_count, 'text')}: "
+        f"{counted(found.cluster_count, 'cluster')} of 2 or more, "
+        f"{counted(found.dropped_count, 'document')} "
         "beside their canonical one",
         output_format,
     )

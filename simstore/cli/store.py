@@ -30,7 +30,7 @@ from simstore.cli.scheme_options import (
     scheme_choice,
     scheme_options,
 )
-from simstore.errors import printable, shown_place
+from simstore.errors import counted, printable, shown_place
 
 
 @command()
@@ -165,7 +165,7 @@ def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> Non
             write_plots(
                 plot,
                 figures,
-                f"{printable(found.path)}, {found.document_count:,} documents",
+                f"{printable(found.path)}, {counted(found.document_count, 'document')}",
                 replace=force,
             )
     record: dict[str, Any] = {}

@@ -10,7 +10,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import time_text
-from simstore.cli.parameters import choice, command_group, completed, option
+from simstore.cli.parameters import choice, command_group, completed, option, time_of
 from simstore.cli.results import print_items, print_summary
 from simstore.errors import InvalidParameter
 
@@ -33,7 +33,7 @@ def token() -> None:
 )
 @option(
     "--expires",
-    "When it ends: after 30m, 12h, 90d or 8w; at a date (ISO 8601, UTC); or never.",
+    "When it ends: after 12h, 90d or 2 weeks; at a date (ISO 8601, UTC); or never.",
     metavar="AGE|DATE|never",
     required=True,
 )
@@ -63,20 +63,10 @@ def _time(text: str) -> int | None:
     """Return when a token expires, in seconds since 1970-01-01 UTC; None: never."""
     if text == "never":
         return None
-    import time
-
-    from simstore.sources.dates import duration, seconds
-
     try:
-        return int(time.time()) + duration(text)
-    except ValueError:
-        pass
-    try:
-        return seconds(text)
-    except ValueError:
-        raise InvalidParameter(
-            f"--expires {text[:40]!r}: write 30m, 12h, 90d or 8w, a date as 2027-01-01, or never"
-        ) from None
+        return time_of("--expires", text, ahead=True)
+    except InvalidParameter as error:
+        raise InvalidParameter(f"{error}, or never") from None
 
 
 @token.command(name="list")

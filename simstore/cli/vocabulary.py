@@ -11,7 +11,7 @@ from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import progress
 from simstore.cli.parameters import command_group, count, flag
 from simstore.cli.results import limited, print_record, print_rows, print_summary
-from simstore.errors import printable
+from simstore.errors import counted, printable
 
 
 @command_group()
@@ -52,7 +52,9 @@ def refresh(anyway: bool, output_format: str) -> None:
         "no generation" if summary.generation_id is None else f"generation {summary.generation_id}"
     )
     print_summary(
-        asdict(summary), f"{number} {what}: {summary.document_count:,} documents", output_format
+        asdict(summary),
+        f"{number} {what}: {counted(summary.document_count, 'document')}",
+        output_format,
     )
 
 

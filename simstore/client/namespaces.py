@@ -21,10 +21,15 @@ from simstore.model import (
     SchemeFacts,
     StoredCluster,
     StoredRejection,
+    StoreStatistics,
     Story,
     Stream,
+    Token,
+    VocabularyTerm,
 )
 from simstore.model.arguments import Methods
+from simstore.model.clusters import ClusterSet
+from simstore.model.results import Listed
 
 if TYPE_CHECKING:
     from simstore.client.connection import Connection
@@ -35,6 +40,7 @@ Run = TypeVar("Run", IngestRun, RecordedQuery)
 _MOST_CLUSTERS, _MOST_MERGES = 100, 1_000
 _MOST_DUPLICATES = 1_000
 _MOST_REJECTS = 10_000
+_MOST_RUNS = 1_000
 
 
 class RemoteNamespace(Methods):
@@ -48,7 +54,7 @@ class RemoteNamespace(Methods):
         return f"<{type(self).__name__} at {self._client._url}>"
 
 
-class RemoteClusters(RemoteNamespace):
+class RemoteClusters(RemoteNamespace, ClusterSet):
     """Clusters of near-duplicates, as they were last brought up to date."""
 
     build = not_served("clusters.build")
@@ -106,10 +112,17 @@ class RemoteClusters(RemoteNamespace):
         return None if value is None else self._client._as(ClustersStatus, value)
 
 
-class RemoteDuplicates(RemoteNamespace):
+class RemoteDuplicates(RemoteNamespace, Listed[Duplicate]):
     """Duplicates that ingests found."""
 
     of = not_served("duplicates.of")
+
+    def __getitem__(self, key: str) -> Duplicate:
+        return self.of(key)
+
+    def __len__(self) -> int:
+        found = self._client._as(StoreStatistics, self._client._get("/v1/stats"))
+        return found.flagged_count + found.skipped_count + found.orphaned_count
 
     def list(self, *, state: str | None = None, original: str | None = None) -> Stream[Duplicate]:
         """Yield the duplicates that checks before the insert found.
@@ -226,8 +239,10 @@ class RemoteMaintenance(RemoteNamespace):
         return self._client._made(SchemeFacts.of_record, value)
 
 
-class RemoteRejects(RemoteNamespace):
+class RemoteRejects(RemoteNamespace, Listed[StoredRejection]):
     """Records that could not be stored."""
+
+    _NAMED = "reject_id"
 
     clear = not_served("rejects.clear")
     retry = not_served("rejects.retry")
@@ -248,8 +263,13 @@ class RemoteRejects(RemoteNamespace):
         )
 
 
-class RemoteRuns(RemoteNamespace):
-    """Recorded runs."""
+class RemoteRuns(RemoteNamespace, Listed[IngestRun]):
+    """Recorded runs; it holds the latest of ingest and removal."""
+
+    _NAMED = "run_id"
+
+    def _all(self) -> Results[IngestRun]:
+        return self.ingest(_MOST_RUNS)
 
     writer = not_served("runs.writer")
 
@@ -296,19 +316,26 @@ class RemotePassages(RemoteNamespace):
     status = not_served("passages.status")
 
 
-class RemoteTokens(RemoteNamespace):
+class RemoteTokens(RemoteNamespace, Listed[Token]):
     """The methods of ``store.tokens``, which a server does not offer."""
 
     add = not_served("tokens.add")
     book = not_served("tokens.book")
     list = not_served("tokens.list")
+    to_frame = not_served("tokens.to_frame")
+    to_pandas = not_served("tokens.to_pandas")
     revoke = not_served("tokens.revoke")
 
 
-class RemoteVocabulary(RemoteNamespace):
+class RemoteVocabulary(RemoteNamespace, Listed[VocabularyTerm]):
     """The methods of ``store.vocabulary``, which a server does not offer."""
 
     refresh = not_served("vocabulary.refresh")
     set_policy = not_served("vocabulary.set_policy")
     status = not_served("vocabulary.status")
     terms = not_served("vocabulary.terms")
+    to_frame = not_served("vocabulary.to_frame")
+    to_pandas = not_served("vocabulary.to_pandas")
+
+    def _all(self) -> Never:
+        self.terms()

@@ -26,6 +26,7 @@ The tree, with the exit code of the command line and the HTTP status of a servic
     │   ├── OutputExists
     │   ├── ClosedStore
     │   ├── ForkedStore
+    │   ├── StreamConsumed
     │   └── IdempotencyConflict
     ├── BadInput (ValueError)          5  422
     │   ├── MalformedRecord
@@ -83,7 +84,7 @@ from simstore.errors.inputs import (
     UnreadableSource,
     check_numbers,
 )
-from simstore.errors.printing import printable, shortened, shown_place
+from simstore.errors.printing import counted, printable, shortened, shown_place
 from simstore.errors.service import (
     BadReply,
     Forbidden,
@@ -125,6 +126,7 @@ from simstore.errors.storage import (
     StatementTimeout,
     StoreExists,
     StoreNotFound,
+    StreamConsumed,
 )
 
 __all__ = [
@@ -175,6 +177,7 @@ __all__ = [
     "StorageError",
     "StoreExists",
     "StoreNotFound",
+    "StreamConsumed",
     "TimedOut",
     "TooLarge",
     "TooSlow",
@@ -183,6 +186,7 @@ __all__ = [
     "UnreadableSource",
     "UnsupportedMedia",
     "check_numbers",
+    "counted",
     "printable",
     "shortened",
     "shown_place",

@@ -29,6 +29,22 @@ def printable(text: str) -> str:
     )
 
 
+def counted(count: int, one: str, many: str | None = None) -> str:
+    """Return a number with what it counts, in the singular or the plural.
+
+    >>> counted(1, "exact duplicate"), counted(1_200, "document")
+    ('1 exact duplicate', '1,200 documents')
+    >>> counted(1, "document holds", "documents hold")
+    '1 document holds'
+
+    Args:
+        count: How many.
+        one: What one is called, and does.
+        many: What several are called; None: the same with an ``s``.
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
 def shown_place(place: str) -> str:
     """Return a path or a database URL to be shown: printable, without a password."""
     return printable(_PASSWORD.sub(r"\1:***@", place) if "://" in place else place)

@@ -77,6 +77,17 @@ class ClosedStore(Conflict):
         super().__init__(f"this store is closed; open it again by Store({printable(path)!r})")
 
 
+class StreamConsumed(Conflict):
+    """A stream of results was read to its end before, and is read again."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = kind
+        super().__init__(
+            f"this stream of {printable(kind)}s was read to its end; call the method again, or "
+            "keep what it returns: found = list(...)"
+        )
+
+
 class ForkedStore(Conflict):
     """A store was used in another process than the one that opened it."""
 

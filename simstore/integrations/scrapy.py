@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from simstore.errors import MissingExtra, printable
+from simstore.errors import MissingExtra, counted, printable
 from simstore.integrations.scrapy_settings import DedupSettings, read_settings
 from simstore.model import Document, Duplicate, IngestSummary, Outcome
 from simstore.services.ingest.ingest import Observer
@@ -140,9 +140,9 @@ class DedupPipeline:
             self._store = store
             self._leaving = leaving.pop_all()
             log.info(
-                "%r holds %d documents; duplicates: %s",
+                "%r holds %s; duplicates: %s",
                 store,
-                len(store),
+                counted(len(store), "document"),
                 self._settings.action,
                 extra={"spider": self._crawler.spider},
             )

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         StoredDocument,
         Story,
         Time,
+        TimeOrAge,
         Version,
     )
     from simstore.model.figures import StoreFigures, TimeSlot, VocabularySlice
@@ -199,6 +200,7 @@ __all__ = [
     "Story",
     "Stream",
     "Time",
+    "TimeOrAge",
     "TimeSlot",
     "Token",
     "Totals",

@@ -11,7 +11,6 @@ import builtins
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields
-from datetime import date
 from functools import cache, wraps
 from inspect import Parameter, signature
 from operator import index
@@ -67,8 +66,9 @@ class Methods(CheckedArguments):
         def __call__(self, *_args: Any, **_keywords: Any) -> Never:
             """Raise TypeError: a namespace is no method."""
             names = ", ".join(f"{name}()" for name in dir(self) if not name.startswith("_"))
+            loop = "iterate over it, or " if hasattr(type(self), "__iter__") else ""
             raise TypeError(
-                f"{type(self).__name__} is a namespace; call one of its methods: {names}"
+                f"{type(self).__name__} is a namespace; {loop}call one of its methods: {names}"
             )
 
 
@@ -133,8 +133,8 @@ def _remedy_of(name: str, value: Any) -> str:
         return "; for many there are add_many(), query_many() and check_many()"
     if name == "key" and isinstance(value, Mapping | tuple):
         return "; records and pairs go to add_many()"
-    if name == "older_than" and isinstance(value, date):
-        return "; a time is given as not_seen_since"
+    if name == "older_than" and isinstance(value, int):
+        return f"; of what is it a number? Write '{value}d' for days"
     return ""
 
 
@@ -247,7 +247,7 @@ def _words_of(kind: type) -> str:
     if kind in words:
         return words[kind]
     if kind.__name__ == "timedelta":
-        return "a timedelta, as '90d'"
+        return "a timedelta"
     return "a path" if kind.__name__ == "PathLike" else _article(kind.__name__)
 
 

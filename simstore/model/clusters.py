@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from simstore.errors import DocumentNotFound, NotFound, printable
 from simstore.model.ingest import IngestSummary
-from simstore.model.results import Shown
+from simstore.model.results import Listed, Shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,3 +218,26 @@ class ImportSummary(Shown):
 
     documents: IngestSummary
     clusters: ClustersStatus | None
+
+
+class ClusterSet(Listed[StoredCluster]):
+    """A namespace of stored clusters: each is found by the key of any of its documents."""
+
+    def __getitem__(self, key: str) -> StoredCluster:
+        found = self._with(key)
+        if found is None:
+            raise NotFound(f"{printable(key)} is in no cluster of two documents and more")
+        return found
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            return isinstance(key, str) and self._with(key) is not None
+        except DocumentNotFound:
+            return False
+
+    def _with(self, key: str) -> StoredCluster | None:
+        """Return the cluster of a document, if it has others; those alone are not listed."""
+        own: Any = self
+        place = own.of(key)
+        found: StoredCluster | None = None if place is None else own.members(place.cluster_id)
+        return found if found is not None and len(found.members) > 1 else None

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Any, Literal, NamedTuple, Self, TypedDict
 
+from simstore.errors import counted
 from simstore.model.arguments import check_fields
 from simstore.model.results import Shown
 
 # A time as a caller gives it: seconds since 1970-01-01 UTC, a datetime or date, or ISO 8601.
 Time = int | float | datetime | date | str
+# The same, or how long before now: a timedelta, or `90d`; what takes it goes by `times.moment`.
+TimeOrAge = Time | timedelta
 
 SeenState = Literal["stored", "flagged", "skipped", "orphaned"]
 # Who says when a document was first seen, in words; the strongest last.
@@ -116,7 +119,7 @@ class Decoding(Shown):
     def __str__(self) -> str:
         """Return it in words."""
         name = self.encoding.upper()
-        lost = f"{self.replaced_bytes:,} bytes could not be read"
+        lost = f"{counted(self.replaced_bytes, 'byte')} could not be read"
         if not self.is_detected:
             return f"decoded as {name}, {lost}"
         return f"decoded as {name} by detection" + (f", {lost}" if self.replaced_bytes else "")
@@ -182,7 +185,10 @@ def reading_of(metadata: Mapping[str, Any]) -> str:
         name = str(metadata.get(ENCODING, "utf-8")).upper()
         told.append(f"decoded as {name}" + (" by detection" if metadata.get(DETECTED) else ""))
     if metadata.get(REPLACED):
-        told.append(f"{metadata[REPLACED]} bytes could not be read")
+        replaced = metadata[REPLACED]
+        # Metadata are the callers': it need be no number.
+        lost = counted(replaced, "byte") if isinstance(replaced, int) else f"{replaced} bytes"
+        told.append(f"{lost} could not be read")
     if EXTRACTOR in metadata:
         told.append(f"cut out of the page by {metadata[EXTRACTOR]}")
     return "; ".join(told)
@@ -311,6 +317,8 @@ class StoredDocument(Shown):
             hardly have: ``hidden characters``, ``mixed scripts``,
             ``stacked marks``, ``spaced letters``.
     """
+
+    _FIRST = ("key", "title", "collection", "text")
 
     document_id: int
     key: str

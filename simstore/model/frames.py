@@ -29,15 +29,15 @@ _TIMES = frozenset(
 )
 _TIME = "time"
 _MATCH_COLUMNS: Columns = {
-    "sample": "object", "rank": "Int64", "key": "object", "distance": "Int64",
-    "document_id": "Int64", "channels": "object", "resemblance": "float64",
-    "containment": "float64", "containment_reverse": "float64", "basis": "object",
+    "sample": "object", "rank": "Int64", "key": "object", "resemblance": "float64",
+    "containment": "float64", "distance": "Int64", "document_id": "Int64", "channels": "object",
+    "containment_reverse": "float64", "basis": "object",
     "likeness": "float64", "cosine": "float64", "passage_start": "Int64", "passage_end": "Int64",
     "passage_similarity": "float64", "too_short": "bool",
 }  # fmt: skip
 _CLUSTER_COLUMNS: Columns = {
-    "cluster_id": "int64", "key": "object", "role": "object", "distance": "Int64",
-    "resemblance": "float64", "likeness": "float64", "basis": "object", "document_id": "int64",
+    "cluster_id": "int64", "key": "object", "role": "object", "resemblance": "float64",
+    "distance": "Int64", "likeness": "float64", "basis": "object", "document_id": "int64",
 }  # fmt: skip
 _Row = tuple[Any, ...]
 
@@ -56,8 +56,9 @@ def to_frame(found: Any, *, of: type | None = None) -> pandas.DataFrame:
     Returns:
         A row a match (a sample without matches has one, without a key), a row a
         document of a cluster, else a row a result, with its fields for columns.
-        Numbers that may be missing are ``Int64`` or NaN, times UTC by the
-        second, strings and all else Python's objects.
+        Columns without a value stand last. Numbers that may be missing are
+        ``Int64`` or NaN, times UTC by the second, strings and all else Python's
+        objects.
 
     Raises:
         InvalidParameter: They are no results.
@@ -84,12 +85,15 @@ def to_frame(found: Any, *, of: type | None = None) -> pandas.DataFrame:
     columns, rows_of = _shape(kind)
     rows = list(rows_of(_all_of(kind, chain(first, results))))
     values: Iterable[Sequence[Any]] = zip(*rows, strict=True) if rows else ((),) * len(columns)
+    held_by = dict(zip(columns, values, strict=True))
+    names = sorted(columns, key=lambda name: bool(rows) and _is_empty(held_by[name]))
     return pandas.DataFrame(
-        {
-            name: _column(pandas, list(column), dtype)
-            for (name, dtype), column in zip(columns.items(), values, strict=True)
-        }
+        {name: _column(pandas, list(held_by[name]), columns[name]) for name in names}
     )
+
+
+def _is_empty(column: Iterable[Any]) -> bool:
+    return all(value is None for value in column)
 
 
 def _all_of(kind: type, results: Iterable[Any]) -> Iterator[Any]:
@@ -127,7 +131,7 @@ def _shape(kind: type) -> tuple[Columns, Callable[[Iterable[Any]], Iterator[_Row
 def _fields_of(kind: Any) -> dict[str, str]:
     return {
         field.name: _TIME if field.name in _TIMES else _TYPES.get(str(field.type), "object")
-        for field in fields(kind)
+        for field in getattr(kind, "_in_order", lambda: fields(kind))()
     }
 
 
@@ -145,9 +149,9 @@ def _match_rows(samples: Iterable[Any]) -> Iterator[_Row]:
 
 def _of_match(match: Any) -> _Row:
     return (
-        match.key, match.distance, match.document_id, _cell("channels", match.channels),
-        match.resemblance, match.containment, match.containment_reverse, match.basis,
-        match.likeness, match.cosine, match.passage_start, match.passage_end,
+        match.key, match.resemblance, match.containment, match.distance, match.document_id,
+        _cell("channels", match.channels), match.containment_reverse, match.basis, match.likeness,
+        match.cosine, match.passage_start, match.passage_end,
         match.passage_similarity,
     )  # fmt: skip
 
@@ -156,7 +160,7 @@ def _member_rows(cluster_id: int, members: Iterable[Any]) -> Iterator[_Row]:
     for place, member in enumerate(members):
         yield (
             cluster_id, member.key, "member" if place else "canonical",
-            member.distance, member.resemblance, member.likeness, member.basis,
+            member.resemblance, member.distance, member.likeness, member.basis,
             member.document_id,
         )  # fmt: skip
 

@@ -111,6 +111,7 @@ _OTHER_METHODS = {
         "maintenance.path": "path filename",
         "maintenance.scheme()": "scheme",
         _COMMITTED: "save commit flush persist",
+        "dataclasses.asdict(it)": "to_dict as_dict asdict dict model_dump _asdict",
     }.items()
 }
 
@@ -142,6 +143,7 @@ def no_attribute(kind: str, name: str, known: Collection[str]) -> str:
         "key in store": "add",
         # Of a match.
         "store.get(match.key).text": "containment_reverse",
+        "dataclasses.asdict(it)": "to_frame",
     }
     for meant, others in _OTHER_METHODS.items():
         first = words.get(meant) or meant.partition("(")[0].partition(".")[0]
@@ -150,5 +152,35 @@ def no_attribute(kind: str, name: str, known: Collection[str]) -> str:
     else:
         near = nearest(name, known)
         meant = repr(near) if near else ""
-    hint = f"did you mean {meant}? " if meant else ""
-    return f"{kind} has no attribute {name!r}; {hint}It has {', '.join(known)}"
+    hint = f"did you mean {meant}? It" if meant else "it"
+    return f"{kind} has no attribute {name!r}; {hint} has {', '.join(known)}"
+
+
+def no_attribute_of_many(kind: str, shape: str, of: type | None, name: str) -> str:
+    """Return the message that results in a list or an iterator have no such attribute.
+
+    >>> no_attribute_of_many("Results", "a list", None, "matches")
+    "Results has no attribute 'matches': it is a list, iterate over it; it also has to_frame()"
+
+    Args:
+        kind: The class that was asked.
+        shape: What it is.
+        of: The class of the results; None: unknown.
+        name: What was asked for.
+    """
+    held = "" if of is None else f" of {of.__name__}"
+    is_list = shape == "a list"
+    remedies = {
+        "found[0]" if is_list else "next(found, None)": "first head one",
+        "list(found)": "to_list tolist all fetchall collect fetch",
+        "polars.DataFrame(found)": "to_polars pl",
+        "to_frame()": "to_df to_dataframe df frame",
+        "[dataclasses.asdict(one) for one in found]": "to_dicts to_dict dicts rows",
+        "len(found)" if is_list else "len(list(found))": "count size len length",
+    }
+    remedy = next((ours for ours, others in remedies.items() if name in others.split()), "")
+    if of is not None and name in getattr(of, "__dataclass_fields__", ()):
+        remedy = f"[one.{name} for one in found]"
+    told = f"write {remedy}" if remedy else "iterate over it"
+    more = "" if remedy == "to_frame()" else "; it also has to_frame()"
+    return f"{kind} has no attribute {name!r}: it is {shape}{held}, {told}{more}"

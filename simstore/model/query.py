@@ -6,9 +6,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from simstore.model.documents import Decoding, DocumentFilter, DocumentFilterKeywords
+from simstore.model.documents import (
+    Decoding,
+    DocumentFilter,
+    DocumentFilterKeywords,
+    TimeOrAge,
+)
 from simstore.model.ingest import Rejection
 from simstore.model.results import Shown
+from simstore.model.times import moment_given
 
 # Where no radius is given, in bits (Manku, Jain, Das Sarma, WWW 2007), or the length of shorter
 # fingerprints. Queries, clusters, duplicates and `simtool` go by it.
@@ -62,6 +68,8 @@ class Match(Shown):
             one order.
     """
 
+    _FIRST = ("key", "resemblance", "containment", "distance")
+
     key: str
     distance: int | None
     document_id: int
@@ -89,7 +97,9 @@ class QueryOptions(DocumentFilter):
         limit: Most matches a sample; None: all.
         exclude_self: Leave out the document whose key is the sample's.
         collection: Only documents of this collection.
-        since: Only documents first seen at or after this time.
+        since: Only documents first seen at or after this time: a datetime or
+            date, ISO 8601 or seconds since 1970; or so long ago: a timedelta,
+            or ``30d``. It is held in seconds since 1970.
         where: Only documents whose metadata fields have these values, compared
             as text.
         plan: ``auto`` or how to look; the matches are the same. ``scan``,
@@ -115,7 +125,7 @@ class QueryOptions(DocumentFilter):
     first: bool = False
     limit: int | None = None
     exclude_self: bool = False
-    since: int | None = None
+    since: TimeOrAge | None = None
     where: tuple[tuple[str, str], ...] = ()
     plan: PlanName = "auto"
     channels: tuple[str, ...] = ()
@@ -126,6 +136,16 @@ class QueryOptions(DocumentFilter):
     likeness: bool = False
     min_likeness: float | None = None
     min_cosine: float | None = None
+
+    def __post_init__(self) -> None:
+        DocumentFilter.__post_init__(self)
+        if self.since is not None:
+            object.__setattr__(self, "since", moment_given("since", self.since))
+
+    @property
+    def first_seen_from(self) -> int | None:
+        """Return the time of ``since``, in seconds since 1970."""
+        return None if self.since is None else moment_given("since", self.since)
 
     @property
     def asks_likeness(self) -> bool:
@@ -148,7 +168,7 @@ class QueryKeywords(DocumentFilterKeywords, total=False):
     first: bool
     limit: int | None
     exclude_self: bool
-    since: int | None
+    since: TimeOrAge | None
     where: tuple[tuple[str, str], ...]
     plan: PlanName
     channels: tuple[str, ...]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, fields
+from dataclasses import MISSING, Field, fields
 from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+
+from simstore.errors import StreamConsumed
 
 if TYPE_CHECKING:
     import pandas
@@ -55,12 +57,19 @@ class Shown:
             known = [one for one in dir(type(self)) if not one.startswith("_")]
             raise AttributeError(no_attribute(type(self).__name__, name, known))
 
+    @classmethod
+    def _in_order(cls) -> list[Field[Any]]:
+        """Return the fields, those in front that are told first."""
+        own: Any = cls
+        place = {name: number for number, name in enumerate(cls._FIRST)}
+        return sorted(fields(own), key=lambda field: place.get(field.name, len(place)))
+
     def _repr_html_(self) -> str:
         rows = [(name, brief(value)) for name, value in told_fields(self)]
         return html_table(type(self).__name__, ("", ""), rows)
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return a DataFrame: a row for each result that it holds.
+        """Return a DataFrame of pandas: a row for each result that it holds.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -68,6 +77,8 @@ class Shown:
         from simstore.model.frames import to_frame
 
         return to_frame(self)
+
+    to_pandas = to_frame
 
 
 class Results(list[T]):
@@ -105,16 +116,15 @@ class Results(list[T]):
         def __getattr__(self, name: str) -> Any:
             if name.startswith("_"):
                 raise AttributeError(name)
-            from simstore.model.keywords import no_attribute
+            from simstore.model.keywords import no_attribute_of_many
 
-            known = ["to_frame", *(one for one in dir(list) if not one.startswith("_"))]
-            raise AttributeError(no_attribute(type(self).__name__, name, known))
+            raise AttributeError(no_attribute_of_many("Results", "a list", self._of, name))
 
     def _repr_html_(self) -> str:
         return table_of(self, len(self))
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return the results as a DataFrame, a row each.
+        """Return the results as a DataFrame of pandas, a row each.
 
         Raises:
             MissingExtra: pandas is not installed.
@@ -123,18 +133,29 @@ class Results(list[T]):
 
         return to_frame(self, of=self._of)
 
+    to_pandas = to_frame
+
 
 def _made_anew(results: list[Any], of: type | None) -> Results[Any]:
     return Results(results, of=of)
 
 
 class Stream(Iterator[T_co]):
-    """A one-pass iterator over results.
+    """An iterator over results, which are read as they are asked for.
 
     >>> [document.key for document in store.list()]
     ['ferry-2025', 'ferry-2026', 'bread-1']
     >>> len(store.list().to_frame())
     3
+
+    It is read once. Whoever reads it again after its end is told so
+    (StreamConsumed), and not that there is nothing:
+
+    >>> found = store.list()
+    >>> documents = list(found)
+    >>> list(found)
+    Traceback (most recent call last):
+    simstore.errors.StreamConsumed: ...
     """
 
     def __init__(self, results: Iterable[T_co], *, of: type) -> None:
@@ -146,6 +167,19 @@ class Stream(Iterator[T_co]):
         """
         self._results = iter(results)
         self._of = of
+        self._is_consumed = False
+
+    def __iter__(self) -> Iterator[T_co]:
+        if self._is_consumed:
+            raise StreamConsumed(self._of.__name__)
+        # An iterator of its own, as whoever has one may ask it for itself after its end.
+        return self._read()
+
+    def _read(self) -> Iterator[T_co]:
+        # `yield from` would close the results where a loop is left.
+        for one in self._results:  # noqa: UP028
+            yield one
+        self._is_consumed = True
 
     def __next__(self) -> T_co:
         return next(self._results)
@@ -153,30 +187,92 @@ class Stream(Iterator[T_co]):
     def __repr__(self) -> str:
         return f"<{self._of.__name__}s, read by a loop, list() or to_frame()>"
 
+    if not TYPE_CHECKING:
+        # What a list has, and type checkers know that a stream has not.
+
+        def __len__(self) -> int:
+            raise TypeError("a stream of results has no length before it is read: len(list(...))")
+
+        def __getitem__(self, _place: Any) -> Any:
+            raise TypeError(
+                "a stream of results is read from its start: list(...)[0], or next(..., None)"
+            )
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                raise AttributeError(name)
+            from simstore.model.keywords import no_attribute_of_many
+
+            raise AttributeError(no_attribute_of_many("Stream", "an iterator", self._of, name))
+
     def close(self) -> None:
         """Stop reading; the snapshot they are read from is given back."""
+        self._is_consumed = True
         close = getattr(self._results, "close", None)
         if close is not None:
             close()
 
     def to_frame(self) -> pandas.DataFrame:
-        """Return what is left to read as a DataFrame, a row each.
+        """Return what is left to read as a DataFrame of pandas, a row each.
 
         Raises:
+            StreamConsumed: It was read to its end.
             MissingExtra: pandas is not installed.
         """
         from simstore.model.frames import to_frame
 
-        return to_frame(self._results, of=self._of)
+        return to_frame(iter(self), of=self._of)
+
+    to_pandas = to_frame
+
+
+class Listed(Iterable[T_co]):
+    """A namespace that is a collection: of what its method ``list`` returns.
+
+    >>> store.clusters.build().cluster_count
+    2
+    >>> [cluster.key for cluster in store.clusters], len(store.clusters)
+    (['ferry-2025'], 1)
+    """
+
+    # The attribute of what it holds by which `in` finds one.
+    _NAMED: ClassVar[str] = "key"
+
+    def _all(self) -> Any:
+        """Return the results or the stream of all that it holds."""
+        own: Any = self
+        return own.list()
+
+    def __iter__(self) -> Iterator[T_co]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name == getattr(one, self._NAMED) or name == one for one in self)
+
+    def to_frame(self) -> pandas.DataFrame:
+        """Return what it holds as a DataFrame of pandas.
+
+        >>> store.add("copy", text, on_duplicate="flag")
+        'flagged'
+        >>> list(store.duplicates.to_frame()["key"])
+        ['copy']
+
+        Raises:
+            MissingExtra: pandas is not installed.
+        """
+        found: pandas.DataFrame = self._all().to_frame()
+        return found
+
+    to_pandas = to_frame
 
 
 def told_fields(result: Any) -> Iterator[tuple[str, Any]]:
     """Yield the fields of a result that say something: not None, and not what they usually are."""
-    first = getattr(type(result), "_FIRST", ())
-    for field in sorted(
-        fields(result),
-        key=lambda one: first.index(one.name) if one.name in first else len(first),
-    ):
+    kind = type(result)
+    for field in kind._in_order() if issubclass(kind, Shown) else fields(result):
         value = getattr(result, field.name)
         usual = field.default
         if usual is MISSING and field.default_factory is not MISSING:

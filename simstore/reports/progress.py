@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
 
+from simstore.errors import counted
+
 # Documents, bytes read, and bytes in all where that is known.
 Show = Callable[[int, int, int | None], None]
 # Between two displays in a notebook.
@@ -54,7 +56,7 @@ def shown_progress(title: str) -> Iterator[Show]:
 
 
 def _told(documents: int) -> str:
-    return f"{documents:,} document" if documents == 1 else f"{documents:,} documents"
+    return counted(documents, "document")
 
 
 class _NotebookBar:

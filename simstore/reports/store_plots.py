@@ -8,7 +8,7 @@ from datetime import UTC
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Literal
 
-from simstore.errors import InvalidParameter, MissingExtra
+from simstore.errors import InvalidParameter, MissingExtra, counted
 from simstore.model import StoreFigures
 
 if TYPE_CHECKING:
@@ -156,7 +156,9 @@ def _draw_sizes(axes: Axes, figures: StoreFigures) -> None:
         axes.set_xlim(1.4, max(*sizes, 4) + 0.6)
         _finish(axes)
     if figures.waiting:
-        axes.set_xlabel(f"documents of a cluster ({figures.waiting:,} texts wait)")
+        axes.set_xlabel(
+            f"documents of a cluster ({counted(figures.waiting, 'text waits', 'texts wait')})"
+        )
 
 
 def _draw_distances(axes: Axes, figures: StoreFigures) -> None:
@@ -180,7 +182,7 @@ def _draw_vocabulary(axes: Axes, figures: StoreFigures) -> None:
     axes.plot([0, *counts], [0, *(part.terms for part in parts)], color=_BLUE, marker="o",
               markersize=3)  # fmt: skip
     axes.set(xlabel="documents, in order of ingest", ylim=(0, None), xlim=(0, None))
-    axes.set_ylabel(f"terms of {parts[-1].sampled:,} sampled documents", color=_BLUE)
+    axes.set_ylabel(f"terms of {counted(parts[-1].sampled, 'sampled document')}", color=_BLUE)
     _finish(axes)
     if len(parts) > 1:
         other = axes.twinx()

@@ -17,7 +17,7 @@ from types import FrameType
 
 import uvicorn
 
-from simstore.errors import DatabaseBusy, InvalidParameter, printable, shown_place
+from simstore.errors import DatabaseBusy, InvalidParameter, counted, printable, shown_place
 from simstore.server.access.gate import check_listening
 from simstore.server.app import create_app
 from simstore.server.background_log import log_in_background
@@ -131,7 +131,10 @@ def _end_killed_runs(place: str | os.PathLike[str]) -> None:
         log.warning("runs that were killed are not marked: %s", error)
         return
     if ended:
-        log.warning("%d runs of processes that were killed are marked as interrupted", ended)
+        log.warning(
+            "%s by a kill: marked as interrupted",
+            counted(ended, "run that ended", "runs that ended"),
+        )
 
 
 def bound(host: str, port: int) -> socket.socket:

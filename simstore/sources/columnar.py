@@ -6,14 +6,16 @@ PyArrow reads them in a process of its own (:mod:`~.isolated`): some damaged fil
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from itertools import accumulate
 from typing import Any
 
 from simstore.errors import MissingExtra
 from simstore.model import Rejection
-from simstore.sources.fields import RecordFields
+from simstore.model.documents import EXPORT_FIELD
+from simstore.sources.documents import TEXT_FIELDS
+from simstore.sources.fields import RecordFields, no_text
 from simstore.sources.isolated import IsolatedReader
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import Record
@@ -41,6 +43,9 @@ class ParquetReader(IsolatedReader):
         rows = _Rows(request)
         try:
             file = pyarrow.parquet.ParquetFile(stream)
+            if (refused := rows.without_text(file.schema_arrow.names)) is not None:
+                yield from refused
+                return
             metadata = file.metadata
             ends = list(
                 accumulate(metadata.row_group(n).num_rows for n in range(metadata.num_row_groups))
@@ -78,6 +83,9 @@ class ArrowReader(IsolatedReader):
             for number, batch in enumerate(_batches(pyarrow, stream, request.head)):
                 # A place outside of a batch would be read, and be a text, or end the process.
                 batch.validate(full=True)
+                if (refused := rows.without_text(batch.schema.names)) is not None:
+                    yield from refused
+                    return
                 end = position + batch.num_rows
                 while position < end:
                     part = batch.slice(position - end + batch.num_rows, _ROWS)
@@ -106,6 +114,7 @@ class _Rows:
 
     def __init__(self, request: ReadRequest) -> None:
         self._name = request.name
+        self._options = request.options
         self._first = request.position
         self._next = request.position
         self._offset = request.byte_offset
@@ -131,6 +140,21 @@ class _Rows:
             self._next = position + 1
             yield self._fields.row(zip(names, row, strict=True), position, offset)
             position += 1
+
+    def without_text(self, names: Sequence[str]) -> tuple[Rejection, ...] | None:
+        """Return the rejection of a table that has no column for the text; None: it has one.
+
+        It is one for the whole table, at its beginning: nothing where reading goes on.
+        """
+        wanted = (self._options.text_field,) if self._options.text_field else TEXT_FIELDS
+        # A column may hold an object.
+        if EXPORT_FIELD in names or any(
+            name in names or name.partition(".")[0] in names for name in wanted
+        ):
+            return None
+        if self._first:
+            return ()
+        return (Rejection(self._name, 0, self._offset, self._offset, no_text(wanted, names)),)
 
     def broken(self, error: Exception) -> Rejection:
         """Return the rejection of what comes after the last row that could be read.

@@ -20,7 +20,7 @@ from simstore.sources.encodings import (
     line_end_in,
     strictly_decoded,
 )
-from simstore.sources.fields import RecordFields
+from simstore.sources.fields import RecordFields, no_text
 from simstore.sources.lines import read_line
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
@@ -121,7 +121,7 @@ def _header(request: ReadRequest) -> _Header | str:
         return reason
     wanted = (options.text_field,) if options.text_field else TEXT_FIELDS
     if not any(name in best.names for name in wanted):
-        return f"no text: the first row names none of the fields {', '.join(wanted)}"
+        return no_text(wanted, best.names)
     return best
 
 

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from simstore.errors import InvalidParameter, MalformedRequest, printable
 from simstore.model import LABELS, Document, DocumentKeywords, check_names
-from simstore.sources.dates import seconds, time_given
+from simstore.model.times import seconds, time_given
 from simstore.text.decoding import encode, storable, well_formed
 
 # What one document may be given as.

@@ -6,16 +6,16 @@ import base64
 import binascii
 import datetime
 import json
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from decimal import Decimal
 from math import isfinite
 from typing import Any
 from uuid import UUID
 
-from simstore.errors import InvalidParameter
+from simstore.errors import InvalidParameter, printable
 from simstore.model import LABELS, Document, Rejection
 from simstore.model.documents import EXPORT_FIELD, EXPORT_VERSION
-from simstore.sources.dates import seconds
+from simstore.model.times import seconds
 from simstore.sources.documents import DEEPEST, KEY_FIELDS, TEXT_FIELDS, metadata_of
 from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.text.decoding import storable, well_formed
@@ -23,6 +23,8 @@ from simstore.text.decoding import storable, well_formed
 # When it was seen, when it was published, what it links to.
 _History = tuple[int | None, int | None, tuple[str, ...]]
 _UNKNOWN: _History = (None, None, ())
+# Of the fields of a record that are named in a message, and of the letters of one.
+_MOST_NAMES, _LONGEST_NAME = 12, 40
 
 
 class RecordFields:
@@ -77,7 +79,7 @@ class RecordFields:
                 text = place[0].pop(place[1])
                 break
         else:
-            return f"no text: none of the fields {', '.join(self._text_fields)}"
+            return no_text(self._text_fields, record)
         if not isinstance(text, str):
             return f"the field {text_name} is not a string"
         key = None
@@ -133,6 +135,25 @@ class RecordFields:
         if isinstance(made, Document) and reason is None:
             return made
         return Rejection(self._name, position, offset, offset, reason or "")
+
+
+def no_text(wanted: Sequence[str], names: Iterable[str]) -> str:
+    """Return why a record or a table has no text: what is looked for, and what is there.
+
+    >>> no_text(("text", "content"), ["id", "story"])
+    'no text: none of the fields text, content; there are id, story (--text-field names the text)'
+
+    Args:
+        wanted: Fields that would hold the text.
+        names: Fields that are there.
+    """
+    found = [printable(name)[:_LONGEST_NAME] for name in names]
+    more = [f"{len(found) - _MOST_NAMES:,} more"] if len(found) > _MOST_NAMES else []
+    there = ", ".join([*found[:_MOST_NAMES], *more]) or "no fields"
+    return (
+        f"no text: none of the fields {', '.join(wanted)}; there are {there} "
+        "(--text-field names the text)"
+    )
 
 
 def check_columns(

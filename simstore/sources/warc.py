@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from simstore.model import Document, Ignored, Rejection
-from simstore.sources.dates import seconds
+from simstore.model.times import seconds
 from simstore.sources.http_bodies import (
     UnreadableBody,
     charset,

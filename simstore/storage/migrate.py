@@ -5,6 +5,7 @@ The revision is read with plain SQL: importing Alembic takes longer than most co
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import sqlalchemy
@@ -86,8 +87,31 @@ def check_revision(database: Database) -> None:
 
 def create_tables(connection: Connection) -> None:
     """Make all tables at the latest revision."""
-    metadata.create_all(connection)
+    if connection.dialect.name == "sqlite":
+        for statement in sqlite_statements():
+            connection.exec_driver_sql(statement)
+    else:
+        metadata.create_all(connection)
     put_revision(connection)
+
+
+@cache
+def sqlite_statements() -> tuple[str, ...]:
+    """Return the statements that make the tables, indexes and views of a file, in order.
+
+    SQLAlchemy takes ten times as long to write them as SQLite takes to run them.
+    """
+    engine = sqlalchemy.create_engine("sqlite://")
+    try:
+        with engine.begin() as connection:
+            metadata.create_all(connection)
+            rows = connection.exec_driver_sql(
+                "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL "
+                "AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY rowid"
+            )
+            return tuple(rows.scalars())
+    finally:
+        engine.dispose()
 
 
 def put_revision(connection: Connection) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, insert
 
+from simstore.errors import counted
 from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.search.anchor_pages import (
     Posting,
@@ -121,7 +122,7 @@ def merge_all(connection: Connection) -> None:
     stored = sum(one.posting_count for one in found)
     entered = count_of(connection, "sum(posting_count)", "passage_entry")
     if entered and not found:
-        raise corrupt(connection, f"{entered} postings of the passage index are gone")
+        raise corrupt(connection, f"{counted(entered, 'posting')} of the passage index gone")
     if len(found) > 1 or stored != entered:
         level = max(one.level for one in found)
         anchor_segments.merge(connection, found, level)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Unpack
 
 from simstore.model import (
@@ -16,7 +16,7 @@ from simstore.model import (
     OnDuplicate,
     Outcome,
     SqlRows,
-    Time,
+    TimeOrAge,
     with_keywords,
 )
 from simstore.sources.documents import DocumentsGiven, document_with, keys_of
@@ -283,9 +283,9 @@ class Changes(Opened, of="Store"):
 
     def expire(
         self,
-        older_than: str | timedelta | None = None,
+        older_than: str | timedelta | date | None = None,
         *,
-        not_seen_since: Time | None = None,
+        not_seen_since: TimeOrAge | None = None,
         dry_run: bool = False,
         refresh: bool = True,
         batch_documents: int | None = None,
@@ -307,10 +307,10 @@ class Changes(Opened, of="Store"):
 
         Args:
             older_than: Remove what was not seen for so long: a timedelta, or
-                ``30m``, ``12h``, ``90d``, ``8w``.
-            not_seen_since: Or what was last seen before this time: a datetime
-                or date, ISO 8601 as ``2026-05-01``, or seconds since 1970;
-                without a zone it is UTC.
+                ``90d``, ``30 days``, ``2w`` or ``12h``; or what was last seen
+                before this time: a datetime or date, or ISO 8601 as
+                ``2026-05-01``, without a zone it is UTC.
+            not_seen_since: The same, or seconds since 1970.
             dry_run: Only count.
             refresh: Refresh a live store at the end.
             batch_documents: Most documents a transaction; None: 8,000.

@@ -14,6 +14,7 @@ from simstore.model import (
     Stream,
     with_keywords,
 )
+from simstore.model.clusters import ClusterSet
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
@@ -21,12 +22,15 @@ if TYPE_CHECKING:
     from simstore.services.clusters.cluster import ClusterKeywords, ClusterOptions
 
 
-class Clusters(Namespace):
+class Clusters(Namespace, ClusterSet):
     """Clusters of near-duplicates, in ``store.clusters``.
 
     A cluster is a canonical document and those that are like it.
-    :meth:`build` keeps clusters in the store, and brings them up to date;
-    :meth:`once` returns some and keeps nothing.
+    :meth:`build` keeps clusters in the store, and brings them up to date.
+    Then ``for cluster in store.clusters`` reads them,
+    ``store.clusters[key]`` is that of a document, and
+    ``store.clusters.to_frame()`` a DataFrame of all. :meth:`once` returns
+    some and keeps nothing.
     """
 
     def once(

@@ -4,15 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from simstore.errors import NotFound, printable
 from simstore.model import Duplicate, Story, Stream
+from simstore.model.results import Listed
 from simstore.store.opened import Namespace
 
 
-class Duplicates(Namespace):
+class Duplicates(Namespace, Listed[Duplicate]):
     """Duplicates that an ingest found, in ``store.duplicates``.
 
     They are found where ``on_duplicate`` is ``flag`` or ``skip``.
+    ``for found in store.duplicates`` reads them,
+    ``store.duplicates[key]`` is that of a key, and
+    ``len(store.duplicates)`` counts them.
     """
+
+    def __getitem__(self, key: str) -> Duplicate:
+        found = self.of(key)
+        if found is None:
+            raise NotFound(f"{printable(key)} was not found to duplicate another document")
+        return found
+
+    def __len__(self) -> int:
+        from simstore.storage import duplicates
+
+        with self._opened.database.read() as connection:
+            return sum(duplicates.counts(connection).values())
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and self.of(key) is not None
 
     def list(
         self,

@@ -65,8 +65,9 @@ class Queries(Opened, of="Store"):
                 whatever they resemble.
             min_containment: Only documents that contain this share of the text,
                 0 to 1.
-            since: Only documents first seen at or after this time, seconds
-                since 1970.
+            since: Only documents first seen at or after this time: a datetime
+                or date, ISO 8601 or seconds since 1970; or so long ago: a
+                timedelta, or ``30d``.
             where: Only documents with these metadata:
                 ``(("language", "en"),)``.
             channels: By which to look: ``simhash``, ``minhash``, ``sentences``;

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from simstore.errors import check_numbers
 from simstore.model import IngestSummary, Results, StoredRejection
+from simstore.model.results import Listed
 from simstore.sources.reader import ReadOptions
 from simstore.store.opened import Namespace
 
@@ -13,8 +14,19 @@ if TYPE_CHECKING:
     from simstore.services.ingest.ingest import IngestOptions, Observer
 
 
-class Rejects(Namespace):
-    """Records that could not be stored, in ``store.rejects``."""
+class Rejects(Namespace, Listed[StoredRejection]):
+    """Records that could not be stored, in ``store.rejects``.
+
+    ``for record in store.rejects`` reads them, the oldest first.
+    """
+
+    _NAMED = "reject_id"
+
+    def __len__(self) -> int:
+        from simstore.storage import runs
+
+        with self._opened.database.read() as connection:
+            return runs.reject_count(connection)
 
     def list(
         self, reject_id: int | None = None, *, limit: int | None = None, after: int = 0

@@ -8,14 +8,28 @@ from typing import TYPE_CHECKING
 
 from simstore.errors import check_numbers
 from simstore.model import IngestRun, RecordedQuery, Results
+from simstore.model.results import Listed
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
     from simstore.services.ingest.writer import Writer
 
 
-class Runs(Namespace):
-    """Recorded runs of ingests and queries, in ``store.runs``."""
+# A limit that no store reaches.
+_ALL = 1 << 60
+
+
+class Runs(Namespace, Listed[IngestRun]):
+    """Recorded runs of ingests and queries, in ``store.runs``.
+
+    ``for run in store.runs`` reads those of ingest and removal, the newest
+    first; :meth:`query` those of queries.
+    """
+
+    _NAMED = "run_id"
+
+    def _all(self) -> Results[IngestRun]:
+        return self.ingest(_ALL)
 
     def ingest(self, limit: int = 20) -> Results[IngestRun]:
         """Return the latest runs of ingest and removal, the newest first.

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from simstore.model import Results, Scope, Time, Token
-from simstore.sources.dates import time_given
+from simstore.model import Results, Scope, TimeOrAge, Token
+from simstore.model.results import Listed
+from simstore.model.times import moment_given
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
     from simstore.services.access.tokens import TokenBook
 
 
-class Tokens(Namespace):
-    """Tokens for users of a server of the store, in ``store.tokens``."""
+class Tokens(Namespace, Listed[Token]):
+    """Tokens for users of a server of the store, in ``store.tokens``.
 
-    def add(self, name: str, scope: Scope = "read", expires_at: Time | None = None) -> str:
+    ``for token in store.tokens`` reads them, the oldest first.
+    """
+
+    _NAMED = "name"
+
+    def add(self, name: str, scope: Scope = "read", expires_at: TimeOrAge | None = None) -> str:
         """Make a token for a server of this store; return its secret.
 
         >>> secret = store.tokens.add("reader-1", scope="read")
@@ -25,8 +31,8 @@ class Tokens(Namespace):
             scope: ``read``; ``write``: and change documents; ``admin``: and
                 copy the whole store.
             expires_at: From when on it is refused: a datetime or date, ISO
-                8601, or seconds since 1970; without a zone it is UTC. None:
-                never.
+                8601, or seconds since 1970, without a zone it is UTC; or how
+                long from now: a timedelta, or ``90d``. None: never.
 
         Returns:
             The secret. It is kept nowhere: pass it on now.
@@ -38,7 +44,7 @@ class Tokens(Namespace):
         """
         from simstore.services.access import tokens
 
-        until = None if expires_at is None else time_given("expires_at", expires_at)
+        until = None if expires_at is None else moment_given("expires_at", expires_at, ahead=True)
         return tokens.add_token(self._opened, name, scope, until)
 
     def list(self) -> Results[Token]:

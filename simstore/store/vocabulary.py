@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from simstore.errors import InvalidParameter, check_numbers
 from simstore.model import Policy, RefreshSummary, Results, VocabularyStatus, VocabularyTerm
+from simstore.model.results import Listed
 from simstore.storage import generations
 from simstore.store.opened import Namespace
 
@@ -13,8 +14,16 @@ if TYPE_CHECKING:
     from simstore.model import Progress
 
 
-class Vocabulary(Namespace):
-    """The features of all documents, in ``store.vocabulary``."""
+class Vocabulary(Namespace, Listed[VocabularyTerm]):
+    """The features of all documents, in ``store.vocabulary``.
+
+    ``for term in store.vocabulary`` reads them, the most frequent first.
+    """
+
+    _NAMED = "term"
+
+    def _all(self) -> Results[VocabularyTerm]:
+        return self.terms()
 
     def terms(self, limit: int | None = None) -> Results[VocabularyTerm]:
         """Return the most frequent features of the stored documents.

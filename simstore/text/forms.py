@@ -6,6 +6,7 @@ import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 
 from simstore.text.characters import CHANGES, class_table, unknown_table
 from simstore.text.folding import simplified_points
-from simstore.text.normalization import Normalization
+from simstore.text.normalization import ACCENTS, Normalization
 
 DROPPED, DEPENDS = -1, -2
 _FIRST_EXPANSION = -3
@@ -68,7 +69,7 @@ def form_tables(normalization: Normalization, *, of_ascii: bool = False) -> Form
 
     Args:
         normalization: The form.
-        of_ascii: Only of ASCII, 128 code points: those of all take 0.3 s.
+        of_ascii: Only of ASCII, 128 code points: those of all take 0.1 s.
 
     A code point depends on its neighbours if, at any step of the normalization, its decomposition
     begins with a mark that may be reordered, or with a character that is composed with one before
@@ -78,42 +79,115 @@ def form_tables(normalization: Normalization, *, of_ascii: bool = False) -> Form
     Code points that Unicode 14.0 does not know stay as they are.
     """
     blocks, count = (_ASCII_BLOCKS, 0x80) if of_ascii else (_BLOCKS, 0x110000)
-    points = np.concatenate([np.arange(*block, dtype=np.int32) for block in blocks])
-    characters = list(map(chr, points.tolist()))
-    # All in one call each: a line break is composed with nothing.
-    step = _BETWEEN.join(characters)
-    invisible = set("".join(normalization.invisible.findall(step)))
-    depends = _joins(step)
-    for formed in normalization.steps(step):
-        depends |= _joins(formed)
-        step = formed
-    unknown = unknown_table()[points].tolist()
-    forms = np.arange(count, dtype=np.int32)
-    expansions: list[str] = []
-    for character, form, joins, fixed in zip(
-        characters, step.split(_BETWEEN), depends.tolist(), unknown, strict=True
-    ):
-        if character in invisible:
-            forms[ord(character)] = DROPPED
-        elif fixed:
-            continue
-        elif joins or not form:
-            forms[ord(character)] = DEPENDS
-        elif len(form) > 1:
-            forms[ord(character)] = _FIRST_EXPANSION - len(expansions)
-            expansions.append(form)
-        elif form != character:
-            forms[ord(character)] = ord(form)
-    offsets = np.cumsum([0, *map(len, expansions)], dtype=np.int32)
-    made = np.array([ord(c) for form in expansions for c in form], np.int32)
-    if normalization.han == "characters" and not of_ascii:
-        simplified = simplified_points().astype(np.int32)
-        forms = np.where(forms >= 0, simplified[np.maximum(forms, 0)], forms)
-        made = simplified[made]
-    stays = forms == np.arange(count)
+    made = _Forms(normalization, count)
+    made.add(np.concatenate([np.arange(*block, dtype=np.int32) for block in blocks]))
     classes = class_table()[:count]
+    stays = made.forms == np.arange(count)
     kinds = np.stack([classes, np.where(stays, classes, np.uint8(CHANGES))])
-    return _frozen(kinds, forms, offsets, made)
+    offsets = np.cumsum([0, *map(len, made.expansions)], dtype=np.int32)
+    points = np.concatenate([np.empty(0, np.int32), *made.expansions])
+    return _frozen(kinds, made.forms, offsets, points)
+
+
+class FormsOfTexts:
+    """The normalized forms of the code points of texts, each worked out when it is first asked for.
+
+    A single text has some hundred of them; :func:`form_tables` works out 90,000.
+
+    Args:
+        normalization: The form.
+    """
+
+    def __init__(self, normalization: Normalization) -> None:
+        self._made = _Forms(normalization, 0x110000)
+        self._known = np.ones(0x110000, bool)
+        for block in _BLOCKS:
+            self._known[slice(*block)] = False
+        self._filling = Lock()
+
+    def of(self, points: NDArray[np.uint32]) -> NDArray[np.int32]:
+        """Return what each code point becomes, as :attr:`FormTables.forms` tells it."""
+        if not self._known[points].all():
+            with self._filling:
+                new = np.unique(points).astype(np.int32)
+                new = new[~self._known[new]]
+                self._made.add(new)
+                self._known[new] = True
+        return self._made.forms[points]
+
+    def expansion(self, form: int) -> NDArray[np.int32]:
+        """Return the code points that a form below -2 stands for."""
+        return self._made.expansions[_FIRST_EXPANSION - form]
+
+
+@lru_cache(8)
+def forms_of_texts(normalization: Normalization) -> FormsOfTexts:
+    """Return the forms that this process has worked out so far."""
+    return FormsOfTexts(normalization)
+
+
+class _Forms:
+    """What code points become: those that were not added stay as they are.
+
+    Args:
+        normalization: The form.
+        count: How many code points there are, 0x110000 or 128.
+    """
+
+    def __init__(self, normalization: Normalization, count: int) -> None:
+        self._normalization = normalization
+        self._simplified: NDArray[np.int32] | None = None
+        self.forms = np.arange(count, dtype=np.int32)
+        self.expansions: list[NDArray[np.int32]] = []
+        if normalization.han == "characters" and count > 0x80:
+            self._simplified = simplified_points().astype(np.int32)
+            self.forms = self._simplified.copy()
+
+    def add(self, points: NDArray[np.int32]) -> None:
+        """Work out what these code points become; each is added once."""
+        dropped = set("".join(self._normalization.invisible.findall("".join(map(chr, points)))))
+        self.forms[[ord(character) for character in dropped]] = DROPPED
+        known = points[~unknown_table()[points]]
+        changing = [one for one in _changing(known) if one not in dropped]
+        if not changing:
+            return
+        # In one call for each step: a line break is composed with nothing.
+        step = _BETWEEN.join(changing)
+        depends = _joins(step)
+        for formed in self._normalization.steps(step):
+            depends |= _joins(formed)
+            step = formed
+        for character, form, joins in zip(
+            changing, step.split(_BETWEEN), depends.tolist(), strict=True
+        ):
+            made = np.array([ord(one) for one in form], np.int32)
+            if self._simplified is not None:
+                made = self._simplified[made]
+            if joins or not form:
+                self.forms[ord(character)] = DEPENDS
+            elif len(form) > 1:
+                self.forms[ord(character)] = _FIRST_EXPANSION - len(self.expansions)
+                self.expansions.append(made)
+            else:
+                self.forms[ord(character)] = made[0]
+
+
+def _changing(points: NDArray[np.int32]) -> list[str]:
+    """Return the characters that change or depend on their neighbours in some normalization."""
+    characters = list(map(chr, points.tolist()))
+    given = _BETWEEN.join(characters)
+    joining = _joining()
+    return [
+        one
+        for one, decomposed, folded, stripped in zip(
+            characters,
+            unicodedata.normalize("NFKD", given).split(_BETWEEN),
+            given.casefold().split(_BETWEEN),
+            ACCENTS.sub("", given).split(_BETWEEN),
+            strict=True,
+        )
+        if one != decomposed or one != folded or one != stripped or one in joining
+    ]
 
 
 def _joins(step: str) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simstore.text.characters import CHARACTER, SEPARATOR, WORD, class_table, code_points
 from simstore.text.folding import HAN_RUN, simplify
-from simstore.text.forms import DEPENDS, DROPPED, form_tables
+from simstore.text.forms import DEPENDS, DROPPED, forms_of_texts
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.tokens import GAMMA, mix
 
@@ -142,9 +142,9 @@ def _unfolded(text: str, normalization: Normalization) -> _Formed:
     Normalization begins anew at each code point that does not join those before it, so what lies
     between two of them is normalized by itself.
     """
-    tables = form_tables(normalization)
+    every = forms_of_texts(normalization)
     given = code_points(text)
-    forms = tables.forms[given]
+    forms = every.of(given)
     places = np.flatnonzero(forms != DROPPED)
     forms, given = forms[places], given[places]
     joins = forms == DEPENDS
@@ -163,9 +163,7 @@ def _unfolded(text: str, normalization: Normalization) -> _Formed:
     for piece in odd.tolist():
         first, last = int(firsts[piece]), int(lasts[piece])
         if first == last and of_piece[piece] <= _FIRST_EXPANSION:
-            entry = _FIRST_EXPANSION - int(of_piece[piece])
-            expansion = tables.points[tables.offsets[entry] : tables.offsets[entry + 1]]
-            points = expansion.astype(np.uint32)
+            points = every.expansion(int(of_piece[piece])).astype(np.uint32)
         else:
             data = given[first : last + 1].astype("<u4").tobytes()
             source = data.decode("utf-32-le", "surrogatepass")

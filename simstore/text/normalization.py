@@ -43,7 +43,7 @@ _INVISIBLE = re.compile(
 
 # The blocks of combining marks that Unicode 14.0 knows for Latin, Greek and Cyrillic. The vowel
 # signs of Hebrew, Arabic, Thai or Devanagari and the voicing marks of kana are in other blocks.
-_ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff]+")
+ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +183,7 @@ class Normalization:
             text = unicodedata.normalize(form, text)
             yield text
         if self.accents == "strip":
-            text = _ACCENTS.sub("", unicodedata.normalize("NFD", text))
+            text = ACCENTS.sub("", unicodedata.normalize("NFD", text))
             yield text
             yield unicodedata.normalize(form, text)
 

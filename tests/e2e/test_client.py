@@ -143,6 +143,17 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "all clusters": lambda held: list(held.clusters.list(1)),
     "cluster of": lambda held: [held.clusters.of(key) for key in ("lamp", "left", *KEYS)],
     "cluster members": lambda held: [held.clusters.members(number) for number in (1, 999)],
+    "collections": lambda held: [
+        list(one) == list(one.list()) for one in (held.clusters, held.duplicates, held.rejects)
+    ],
+    "lengths": lambda held: [
+        len(one) for one in (held.clusters, held.duplicates, held.rejects, held.runs)
+    ],
+    "cluster by key": lambda held: held.clusters["nearly"],
+    "is in a cluster": lambda held: [
+        key in held.clusters for key in ("lamp", "nearly", "library", "never", "", 3)
+    ],
+    "is a duplicate": lambda held: [key in held.duplicates for key in ("lamp", "nearly", 3)],
     "merges": lambda held: list(held.clusters.merges()),
     "summary": lambda held: held.clusters.status(largest=True),
     "check": lambda held: held.check(f"Mine.\n{LAMP}", key="paper"),
@@ -160,6 +171,16 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 def test_a_client_answers_as_the_store(library: dict[str, Held], question: str) -> None:
     ask = QUESTIONS[question]
     assert ask(library["client"]) == ask(library["store"])
+
+
+@pytest.mark.frames
+def test_collections_are_frames(library: dict[str, Held]) -> None:
+    pytest.importorskip("pandas")
+    held, client = library["store"], library["client"]
+    assert held.clusters.to_frame().equals(client.clusters.to_pandas())
+    assert held.duplicates.to_frame().equals(client.duplicates.to_pandas())
+    assert held.rejects.to_frame().equals(client.rejects.to_pandas())
+    assert held.runs.to_pandas()["kind"].tolist() == client.runs.to_frame()["kind"].tolist()
 
 
 def test_a_query_finds_what_is_near(shelf: Held) -> None:

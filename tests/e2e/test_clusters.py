@@ -133,9 +133,9 @@ def test_table_jsonl_and_messages(nursery: Nursery, tmp_path: Path) -> None:
         ["c", "member", "0", "1.000", "same", "text"],
     ]
     assert done.error_lines == [
-        "4 documents: 3 are in 1 clusters of 2 or more",
+        "4 documents: 3 are in 1 cluster of 2 or more",
         "a member reaches a resemblance of 0.65 or a likeness of 0.58 with a cosine of 0.68",
-        "1 are too short to judge: they join only where one wholly contains the other",
+        "1 is too short to judge: they join only where one wholly contains the other",
     ]
     rows = shell.json_lines("clusters", "--once", "--format", "jsonl")
     assert rows[1] == {

@@ -37,12 +37,13 @@ def test_all_documents_go_to_standard_output(shell: Shell) -> None:
     assert shell("export", "-q", "-o", "-").errors == ""
 
 
+@pytest.mark.slow
 def test_unique_and_what_it_leaves_out(shell: Shell) -> None:
     done = shell("export", "--unique", "-o", "unique.jsonl", "--log", "dropped.jsonl")
     assert done.out == b""
     assert done.error_lines == [
         "unique.jsonl: 2 documents",
-        "2 others left out, of 1 clusters",
+        "2 others left out, of 1 cluster",
         "dropped.jsonl: what was left out",
     ]
     assert keys(shell.folder / "unique.jsonl") == ["harbour", "bread"]
@@ -104,6 +105,7 @@ def test_a_filter_of_keys_alone(shell: Shell) -> None:
     assert len(known.table("keys").slots) >= 5000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

@@ -163,7 +163,7 @@ def test_runs_of_a_server_that_was_killed_are_marked_when_it_starts_again(tmp_pa
         assert [run.state for run in store.runs.ingest()] == ["running"]
     with serve(place) as served, httpx.Client(base_url=served.url) as ask:
         add(ask, ("b", OTHER))
-        assert any("1 runs of processes that were killed" in line for line in served.lines)
+        assert any("1 run that ended by a kill: marked" in line for line in served.lines)
         states = [run["state"] for run in ask.get("/v1/runs").json()["runs"]]
         assert states == ["running", "interrupted"]
         assert served.stop() == 0

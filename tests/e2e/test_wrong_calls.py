@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 from served import serve
 
-from simstore import Client, DocumentNotFound, InvalidParameter, QueryOptions, Store, StoreProtocol
+from simstore import (
+    Client,
+    DocumentNotFound,
+    InvalidParameter,
+    QueryOptions,
+    Store,
+    StoreProtocol,
+    StreamConsumed,
+)
 
 pytestmark = pytest.mark.sqlite
 
@@ -209,8 +217,42 @@ def test_so_it_is_of_namespaces_and_results(held: StoreProtocol) -> None:
         AttributeError, match=r"Clusters has no attribute 'get'; did .* members\(\)"
     ):
         loose.clusters.get(1)
-    with pytest.raises(AttributeError, match=r"did you mean to_frame\(\)"):
-        loose.query(TEXT).to_pandas()
+    with pytest.raises(AttributeError, match=r"a list of Match, write \[one\.key for one in found"):
+        _ = loose.query(TEXT).key
+    with pytest.raises(
+        AttributeError, match=r"write polars\.DataFrame\(found\); it also has to_fr"
+    ):
+        loose.query(TEXT).to_polars()
+    with pytest.raises(AttributeError, match=r"did you mean dataclasses\.asdict\(it\)"):
+        loose.query(TEXT)[0].to_dict()
+
+
+def test_a_stream_says_how_it_is_read(held: StoreProtocol) -> None:
+    stream: Any = held.list(limit=1)
+    for use in (len, bool, lambda found: found[0]):
+        with pytest.raises(TypeError, match=r"list\(\.\.\.\)"):
+            use(stream)
+    with pytest.raises(AttributeError, match=r"an iterator of StoredDocument, write next\(found"):
+        stream.first()
+    with pytest.raises(AttributeError, match=r"write list\(found\)"):
+        stream.to_list()
+    assert [one.key for one in stream] == ["ferry"]
+    assert next(stream, None) is None
+    for again in (list, iter, lambda found: found.to_frame()):
+        with pytest.raises(StreamConsumed, match="call the method again"):
+            again(stream)
+
+
+def test_a_stream_goes_on_where_a_loop_left_it(held: StoreProtocol) -> None:
+    held.add_many({"a": "one", "b": "two"})
+    stream = held.list()
+    assert next(iter(stream)).key == "ferry"
+    assert [one.key for one in stream] == ["a", "b"]
+    held.remove("a", "b")
+    part = held.list()
+    part.close()
+    with pytest.raises(StreamConsumed):
+        list(part)
 
 
 def test_a_wrong_value_or_name_is_answered_by_what_to_write(held: StoreProtocol) -> None:
@@ -234,14 +276,11 @@ def test_a_wrong_value_or_name_is_answered_by_what_to_write(held: StoreProtocol)
 
 
 def test_so_it_is_of_what_is_done_at_the_store() -> None:
-    from datetime import datetime
-
     loose: Any = Store
     with loose(":memory:") as store:
         wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
             (lambda: store.expire(days=90), TypeError, "did you mean 'older_than'"),
             (lambda: store.expire(before="2020-01-01"), TypeError, "'not_seen_since'"),
-            (lambda: store.expire(datetime(2020, 1, 1)), InvalidParameter, "not_seen_since"),
             (lambda: store.clusters.build(threshold=0.8), TypeError, "'min_resemblance'"),
             (lambda: store.export("x.jsonl", unique=True), TypeError, "did you mean 'part'"),
             (lambda: loose("x.db", readonly=True), TypeError, "did you mean 'read_only'"),

@@ -19,6 +19,7 @@ from forked import Nursery
 
 from simstore import Store
 from simstore.cli import main
+from simstore.errors import counted
 from simstore.model import Document, IngestSummary, Policy, QueryOptions
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
@@ -356,7 +357,10 @@ class Living:
             for name in ("flagged", "skipped"):
                 if expected[name]:
                     assert f", {expected[name]} {name}" in summary, f"{summary!r}, not {expected}"
-            assert f" {told.exact} exact duplicates, 0 rejected" in summary, (summary, told)
+            assert f" {counted(told.exact, 'exact duplicate')}, 0 rejected" in summary, (
+                summary,
+                told,
+            )
             return
         found = {name: getattr(summary, name) for name in OUTCOMES}
         expected |= {

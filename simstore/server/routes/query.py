@@ -46,7 +46,7 @@ class QueryBody(DocumentFilter):
     first: bool = False
     limit: int | None = None
     exclude_self: bool = False
-    since: int | None = None
+    since: int | str | None = None
     where: tuple[tuple[str, str], ...] = ()
     plan: str = "auto"
     channels: tuple[str, ...] = ()

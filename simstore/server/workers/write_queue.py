@@ -22,6 +22,7 @@ from simstore.errors import (
     Stopping,
     StorageError,
     Unavailable,
+    counted,
 )
 from simstore.model import WriteReply, WriteRequest
 from simstore.server.workers.supervisor import Worker
@@ -279,7 +280,11 @@ class WriteQueue:
                 replies = writer.write([one.request for one in members])
                 self._failure = None
             except StorageError as error:
-                _log.error("%d requests were not written: %s", len(members), error)
+                _log.error(
+                    "%s not written: %s",
+                    _requests(members),
+                    error,
+                )
                 self._failure = error
                 replies = [error] * len(members)
             except Unavailable as error:
@@ -288,7 +293,7 @@ class WriteQueue:
                 replies = [error] * len(members)
             except Exception as error:
                 # Nothing that is asked may end the writing of others.
-                _log.exception("%d requests were not written", len(members))
+                _log.exception("%s not written", _requests(members))
                 replies = [error] * len(members)
             self.counters.groups += 1
             self.counters.seconds += time.perf_counter() - began
@@ -364,6 +369,10 @@ class WriteQueue:
                 one.future.set_exception(reply)
             else:
                 one.future.set_result(reply)
+
+
+def _requests(members: Sequence[QueuedRequest]) -> str:
+    return counted(len(members), "request was", "requests were")
 
 
 def _died(error: BaseException) -> Unavailable:

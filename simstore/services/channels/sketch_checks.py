@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.errors import counted
 from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
 from simstore.fingerprint.sketching import sketch_texts, unpack_sketches
 from simstore.model import Finding
@@ -46,7 +47,8 @@ def check_sketches(
         rows = sketches.of_documents(snapshot.connection, snapshot.scheme_id, batch)
         seen += len(rows)
         if len(rows) < len(batch):
-            yield Finding("sketch", f"{len(batch) - len(rows)} documents have none", remedy)
+            missing = counted(len(batch) - len(rows), "document has", "documents have")
+            yield Finding("sketch", f"{missing} none", remedy)
         decoded = [exact_text(text) for text in texts.values()]
         made = sketch_texts(snapshot.channels.recipe(name).sketching, decoded)
         for document_id, expected in zip(texts, made, strict=True):
@@ -57,7 +59,11 @@ def check_sketches(
             if len(row.packed) != (_SKETCH_BYTES if row.size else 0):
                 yield Finding("sketch", f"document {row.document_id}: damaged", remedy)
     if held != seen:
-        yield Finding("sketch", f"{held - seen} of documents that are gone", remedy)
+        yield Finding(
+            "sketch",
+            f"{counted(held - seen, 'sketch', 'sketches')} of documents that are gone",
+            remedy,
+        )
 
 
 def check_bands(snapshot: Snapshot, name: str) -> Iterator[Finding]:
@@ -91,9 +97,9 @@ def check_bands(snapshot: Snapshot, name: str) -> Iterator[Finding]:
     for page, _ in outside:
         yield Finding("bands", f"page {page} is of no band", remedy)
     if wrong:
-        yield Finding("bands", f"{wrong} postings of sketches are missing or wrong", remedy)
+        yield Finding("bands", f"{counted(wrong, 'posting')} of sketches missing or wrong", remedy)
     if strays:
-        yield Finding("bands", f"{strays} postings are in a page that is not theirs", remedy)
+        yield Finding("bands", f"{counted(strays, 'posting')} in a page of another hash", remedy)
 
 
 _POSTING = np.dtype([("page", np.int64), ("number", np.int64), ("check", np.uint8)])

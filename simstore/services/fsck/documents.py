@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import numpy as np
 
-from simstore.errors import printable
+from simstore.errors import counted, printable
 from simstore.fingerprint.features import FeatureCounts, assemble
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.model import Finding, Progress
@@ -167,8 +167,8 @@ def check_fingerprints(check: StoreCheck) -> Iterator[Finding]:
     for batch in check.batches():
         stored = fingerprints.of_documents(connection, bits, generation_id, batch)
         if len(stored) < len(batch) and not may_wait:
-            missing = len(batch) - len(stored)
-            yield Finding("fingerprint", f"{missing} documents have none", _remedy(snapshot))
+            missing = counted(len(batch) - len(stored), "document has", "documents have")
+            yield Finding("fingerprint", f"{missing} none", _remedy(snapshot))
         chosen = sorted(stored)
         for document_id, value in _made(check, generation_id, chosen).items():
             if stored[document_id] != value:
@@ -190,7 +190,9 @@ def check_fingerprints(check: StoreCheck) -> Iterator[Finding]:
         yield Finding("fingerprint", f"{unheld} without a document", _remedy(snapshot))
     if unnamed:
         yield Finding(
-            "fingerprint", f"{unnamed} documents name none that is there", _remedy(snapshot)
+            "fingerprint",
+            f"{counted(unnamed, 'document names', 'documents name')} none that is there",
+            _remedy(snapshot),
         )
     strays = fingerprints.stray_links(connection, bits)
     if strays:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 
-from simstore.errors import printable
+from simstore.errors import counted, printable
 from simstore.model import Finding
 from simstore.search.stars import CanonicalOrder
 from simstore.services.clusters.repair import StoredGraph, first_place
@@ -112,7 +112,11 @@ def check_clusters(snapshot: Snapshot) -> Iterator[Finding]:
         return
     missing = clusters.count_missing(connection)
     if missing:
-        yield Finding("clusters", f"{missing} texts are in no cluster and do not wait", _REBUILD)
+        yield Finding(
+            "clusters",
+            f"{counted(missing, 'text is', 'texts are')} in no cluster and not waiting",
+            _REBUILD,
+        )
     for page in clusters.text_pages(connection, _PAGE_TEXTS):
         waiting = clusters.waiting(connection, [row.digest for row in page])
         rows = [row for row in page if row.digest not in waiting]

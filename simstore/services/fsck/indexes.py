@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import CorruptStore
+from simstore.errors import CorruptStore, counted
 from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.model import Finding
 from simstore.search.anchor_pages import Postings
@@ -116,7 +116,9 @@ def check_pages(
     for words in tail.scan(connection, bits, row.generation_id):
         twice += int(segment_pages.packed_among(connection, bits, row.generation_id, words).sum())
     if twice:
-        yield Finding("pages", f"{twice} fingerprints are packed and in the tail too", remedy)
+        yield Finding(
+            "pages", f"{counted(twice, 'fingerprint')} packed and in the tail too", remedy
+        )
 
 
 def _check_columns(
@@ -133,7 +135,9 @@ def _check_columns(
             "columns", f"{digest.size} fingerprints, other than the {packed.size} packed", _KEEP
         )
     if wrong:
-        yield Finding("columns", f"{wrong} packed fingerprints have other segments", _KEEP)
+        yield Finding(
+            "columns", f"{counted(wrong, 'packed fingerprint')} with other segments", _KEEP
+        )
 
 
 def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -177,17 +181,18 @@ def check_passages(
         yield Finding("passages", f"there are {index_count} indexes, not one", remedy)
     noted = passages.count_of(connection, "sum(tail_count)", "passage_index")
     if held.tail_count > noted:
-        detail = f"{held.tail_count} postings are in the tail, {noted} were put there"
+        detail = f"{counted(held.tail_count, 'posting')} in the tail, {noted} were put there"
         yield Finding("passages", detail, remedy)
-    for number, found, counted in held.miscounted:
-        detail = f"segment {number} of anchors: {found} postings, {counted} counted"
+    for number, found, told in held.miscounted:
+        detail = f"segment {number} of anchors: {counted(found, 'posting')}, {told} counted"
         yield Finding("passages", detail, remedy)
     entry_count = 0
     for batch, texts in batches:
         entries = passages.entries_of(connection, batch)
         entry_count += len(entries)
         if len(entries) < len(batch) and snapshot.settings.passages_complete:
-            yield Finding("passages", f"{len(batch) - len(entries)} documents have none", remedy)
+            missing = counted(len(batch) - len(entries), "document has", "documents have")
+            yield Finding("passages", f"{missing} none", remedy)
         try:
             held_passages = passages.passages_of(connection, list(entries))
         except CorruptStore as error:
@@ -198,9 +203,9 @@ def check_passages(
             spans, words = held_passages[number]
             count, total = held.of(entry)
             if len(spans) != passage_count:
-                problem = f"{len(spans)} passages, not {passage_count}"
+                problem = f"{counted(len(spans), 'passage')}, not {passage_count}"
             elif count != posting_count:
-                problem = f"{count} postings, not {posting_count}"
+                problem = f"{counted(count, 'posting')}, not {posting_count}"
             elif number in texts:
                 made = recipe.index(exact_text(texts[number]))
                 if not np.array_equal(made.spans, spans):
@@ -214,7 +219,7 @@ def check_passages(
             if problem is not None:
                 yield Finding("passages", f"document {number}: {problem}", remedy)
     if held.strays:
-        yield Finding("passages", f"{held.strays} pages are of no segment", remedy)
+        yield Finding("passages", f"{counted(held.strays, 'page')} of no segment", remedy)
     stray_count = passages.size(connection).entry_count - entry_count
     if stray_count:
         yield Finding("passages", f"{stray_count} of documents that are gone", remedy)

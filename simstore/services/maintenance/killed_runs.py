@@ -33,7 +33,7 @@ def end_killed_runs(place: str | os.PathLike[str]) -> int:
             listed = runs.running_runs(connection)
     finally:
         database.close()
-    if not listed or copies.is_in_use(database.path):
+    if not listed or not copies.is_free(database.path):
         return 0
     try:
         with database.write() as connection:

@@ -194,7 +194,7 @@ class Matcher:
                 self._snapshot.connection,
                 [match.document_id for match in matches],
                 wanted=options,
-                since=options.since,
+                since=options.first_seen_from,
                 where=options.where,
             )
             matches = [match for match in matches if match.document_id in passing]

@@ -13,6 +13,7 @@ from simstore.errors import (
     SimstoreError,
     StaleGeneration,
     StorageError,
+    counted,
     printable,
 )
 from simstore.model import (
@@ -85,9 +86,6 @@ def query_samples(
         raise InvalidParameter(f"limit {options.limit}: it must be at least 1")
     if options.plan not in METHODS:
         raise InvalidParameter(f"plan {options.plan!r}: choose one of {', '.join(METHODS)}")
-    if options.since is not None and not abs(options.since) < 1 << 63:
-        shown = str(options.since)[:20]
-        raise InvalidParameter(f"since {shown}: it is no time in seconds since 1970")
     for name in ("min_resemblance", "min_containment", "min_likeness", "min_cosine"):
         least = getattr(options, name)
         if least is not None and not 0 <= least <= 1:
@@ -250,7 +248,7 @@ def stale_reason(snapshot: Snapshot) -> str | None:
     return (
         "the vocabulary has changed since the standing generation was made"
         if not waiting
-        else f"{waiting:,} documents wait for the next generation"
+        else counted(waiting, "document waits", "documents wait") + " for the next generation"
     )
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from simstore.errors import InvalidParameter
-from simstore.model import DocumentFilter, ExpireSummary, Progress, Time
+from simstore.model import DocumentFilter, ExpireSummary, Progress, TimeOrAge
+from simstore.model.times import moment_given
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.removal.remove import BATCH_DOCUMENTS, refresh_live, remove_batch
 from simstore.services.removal.run import RemovalRun, recorded
-from simstore.sources.dates import duration, time_given
 from simstore.storage import documents, duplicates
 from simstore.storage.rows import chunks
 from simstore.text.decoding import exact_text
@@ -18,12 +16,13 @@ from simstore.text.decoding import exact_text
 _READ_NUMBERS = 100_000
 
 
-def expiry_time(not_seen_since: Time | None, older_than: str | timedelta | None) -> int:
+def expiry_time(not_seen_since: TimeOrAge | None, older_than: TimeOrAge | None) -> int:
     """Return the time before which documents expire, in seconds since 1970-01-01 UTC.
 
     Args:
-        not_seen_since: The time, as :func:`~simstore.sources.dates.seconds` takes it.
-        older_than: How long before now, as :func:`~simstore.sources.dates.duration` takes it.
+        not_seen_since: The time, or how long before now, as
+            :func:`~simstore.model.times.moment` takes it.
+        older_than: The same.
 
     Raises:
         InvalidParameter: Both are given, or neither, or one of them is none.
@@ -31,11 +30,8 @@ def expiry_time(not_seen_since: Time | None, older_than: str | timedelta | None)
     if (not_seen_since is None) == (older_than is None):
         raise InvalidParameter("give one of not_seen_since and older_than")
     if older_than is None:
-        return time_given("not_seen_since", not_seen_since)
-    try:
-        return now() - duration(older_than)
-    except ValueError as error:
-        raise InvalidParameter(f"older_than: {error}") from None
+        return moment_given("not_seen_since", not_seen_since, now=now())
+    return moment_given("older_than", older_than, now=now())
 
 
 def expire_documents(

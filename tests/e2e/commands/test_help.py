@@ -18,12 +18,13 @@ from simstore import __version__
 from simstore.cli import main
 
 
+@pytest.mark.slow
 def test_a_day_with_the_launcher_in_new_interpreters(tmp_path: Path) -> None:
     corpora.article_file(tmp_path / "article.txt", PAGES)
     corpora.article_file(tmp_path / "sample.txt", SAMPLE)
     ingested = launch(tmp_path, "ingest", "article.txt")
     assert ingested.code == 0
-    assert ingested.text == ("4 added, 0 updated, 0 unchanged, 1 exact duplicates, 0 rejected\n")
+    assert ingested.text == ("4 added, 0 updated, 0 unchanged, 1 exact duplicate, 0 rejected\n")
     assert len(ingested.error_lines) == 1
     assert "made simstore.db: scheme web/2, M = 64" in ingested.errors
     asked = launch(tmp_path, "query", "--format", "simtool", "sample.txt")
@@ -76,6 +77,7 @@ def test_no_heading_stands_above_more_than_14_options(path: str) -> None:
     assert max(sections.values(), default=0) <= 14
 
 
+@pytest.mark.slow
 def test_help_lists_every_command_under_a_heading(empty: Shell) -> None:
     overview = empty("--help")
     assert overview.errors == ""

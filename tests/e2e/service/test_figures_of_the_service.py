@@ -17,6 +17,7 @@ from .asked import NEAR, OTHER, TEXT, add
 PAGE = REPOSITORY / "docs" / "reference" / "metrics.md"
 
 
+@pytest.mark.slow
 def test_metrics_tell_of_requests_and_of_the_store(tmp_path: Path) -> None:
     with (
         serve(tmp_path / "s.db", "--figures-seconds", "0") as served,

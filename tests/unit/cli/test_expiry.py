@@ -58,3 +58,17 @@ def test_person_at_a_terminal_is_asked(
     )
     with Store.open(tmp_path / "s.db") as store:
         assert len(store) == left
+
+
+@pytest.mark.parametrize("option", ["--not-seen-since", "--older-than"])
+@pytest.mark.parametrize("value", ["30d", "30 days", "4w", "2020-05-01", "2020-05-01T12:00:00Z"])
+def test_either_option_takes_a_date_or_a_duration(tmp_path: Path, option: str, value: str) -> None:
+    place = tmp_path / "t.db"
+    with Store.create(place) as store:
+        store.add("old", "seen in January 2020", seen_at=1_577_836_800)
+        store.add("new", "seen just now")
+        store.add("newer", "seen just now, too")
+    done = CliRunner().invoke(main, ["--db", str(place), "expire", option, value])
+    assert (done.exit_code, done.stdout[:9]) == (0, "1 removed")
+    with Store.open(place) as store:
+        assert [one.key for one in store.list()] == ["new", "newer"]

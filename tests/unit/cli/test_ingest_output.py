@@ -50,7 +50,7 @@ def test_without_a_terminal_progress_comes_as_log_lines(
     assert done.stdout == "1 added, 0 updated, 0 unchanged, 0 exact duplicates, 1 rejected\n"
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("ingest:")]
     assert re.fullmatch(
-        r"ingest: 0\.0 MB of 0\.0 MB \(100 %\), [\d.]+ MB/s, 1 documents, [\d,]+/s, 1 rejected, "
+        r"ingest: 0\.0 MB of 0\.0 MB \(100 %\), [\d.]+ MB/s, 1 document, [\d,]+/s, 1 rejected, "
         r"0:00:00 left",
         line,
     )

@@ -15,6 +15,7 @@ from simstore import Client, NotServed, Store
 # What concerns the store as a file or as a whole, and is done where it lies.
 NOT_SERVED = {
     "expire", "export", "report",
+    "tokens.to_frame", "tokens.to_pandas", "vocabulary.to_frame", "vocabulary.to_pandas",
     "evaluate.exact_pairs", "evaluate.run", "fingerprints.add", "fingerprints.reader",
     "fingerprints.remove", "passages.build", "passages.drop", "passages.status", "tokens.add",
     "tokens.book", "tokens.list", "tokens.revoke", "vocabulary.refresh", "vocabulary.set_policy",

@@ -33,6 +33,7 @@ TREE = {
     "OutputExists": (4, 409, Exception),
     "ClosedStore": (4, 409, Exception),
     "ForkedStore": (4, 409, Exception),
+    "StreamConsumed": (4, 409, Exception),
     "IdempotencyConflict": (4, 409, Exception),
     "BadInput": (5, 422, ValueError),
     "MalformedRecord": (5, 422, ValueError),
@@ -72,6 +73,7 @@ CLASSES = {
 AWKWARD = "a\nb\x1b[31m\udcff\u202e"
 VALUES: dict[str, Any] = {
     "key": AWKWARD,
+    "kind": AWKWARD,
     "path": AWKWARD,
     "name": AWKWARD,
     "feature": "a feature",
@@ -91,7 +93,6 @@ VALUES: dict[str, Any] = {
     "what": "a thing",
     "place": AWKWARD,
     "limit": 7,
-    "kind": AWKWARD,
     "url": AWKWARD,
     "accepted": "application/json",
     "message": "a message",

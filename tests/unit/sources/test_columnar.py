@@ -177,6 +177,20 @@ def test_fields_in_objects_are_reached_by_dotted_paths() -> None:
     assert record.metadata == {"content": {"more": 1}, "meta": {}}
 
 
+@pytest.mark.parametrize("kind", FORMATS)
+def test_table_without_a_column_for_the_text_is_one_rejection_that_names_its_columns(
+    kind: str,
+) -> None:
+    rows = [{"id": n, "story": f"text {n}"} for n in range(25)]
+    records = read_stream(reader(kind), packed(rows, kind))
+    assert rejections(records) == [(0, 0)]
+    assert reasons(records) == [
+        "no text: none of the fields text, content, body; there are id, story "
+        "(--text-field names the text)"
+    ]
+    assert documents(read_stream(reader(kind), packed(rows, kind), text_field="story")) == EXPECTED
+
+
 @pytest.mark.parametrize("name", ["a.parquet", "a.bin", "a.parquet.gz", "a.txt"])
 def test_parquet_is_told_by_its_content(tmp_path: Path, name: str) -> None:
     import gzip

@@ -38,7 +38,20 @@ def test_dotted_path_leads_into_objects(
 
 @pytest.mark.parametrize("record", [{}, {"a": "x"}, {"a": {}}, {"a": {"c": "x"}}, {"a": ["b"]}])
 def test_path_that_leads_nowhere_is_no_text(record: dict[str, Any]) -> None:
-    assert made(record, text_field="a.b") == "no text: none of the fields a.b"
+    found = made(record, text_field="a.b")
+    assert isinstance(found, str)
+    assert found.startswith("no text: none of the fields a.b; there are ")
+
+
+def test_fields_that_are_there_are_named_where_none_holds_the_text() -> None:
+    assert made({"id": 1, "headline": "x", "bad\nname": 2}) == (
+        "no text: none of the fields text, content, body; there are id, headline, bad\\nname "
+        "(--text-field names the text)"
+    )
+    assert "there are no fields (" in str(made({}))
+    many = str(made({f"{n}" + "x" * 100: n for n in range(1_012)}))
+    assert "1,000 more" in many
+    assert len(many) < 700
 
 
 def test_key_times_and_links_are_reached_by_dotted_paths_too() -> None:

@@ -117,7 +117,12 @@ def test_what_pandas_holds_for_missing_values_is_missing(store: Store) -> None:
     ]
     assert reasons == [
         ("pandas.DataFrame, run 1", 1, "no key: the field key or id or url or doc_id is missing"),
-        ("pandas.DataFrame, run 1", 2, "no text: none of the fields text, content, body"),
+        (
+            "pandas.DataFrame, run 1",
+            2,
+            "no text: none of the fields text, content, body; there are id, views, note "
+            "(--text-field names the text)",
+        ),
     ]
 
 
@@ -149,6 +154,7 @@ class Chunked:
             yield {name: values[start : start + batch_size] for name, values in self._table.items()}
 
 
+@pytest.mark.slow
 def test_what_has_the_methods_of_a_data_set_is_read_like_one(store: Store) -> None:
     assert_all_are_held(store, store.add_many(Chunked(columns())))
 
@@ -157,7 +163,8 @@ def test_rows_that_cannot_be_used_alone_are_counted_too(store: Store) -> None:
     summary = store.add_many(Chunked({"url": ["a", "b"], "text": [None, 7]}))
     assert (summary.added, summary.rejected, len(store)) == (0, 2, 0)
     assert [one.rejection.reason for one in store.rejects.list()] == [
-        "no text: none of the fields text, content, body",
+        "no text: none of the fields text, content, body; there are url "
+        "(--text-field names the text)",
         "the field text is not a string",
     ]
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import unicodedata
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from simstore.text import forms
+from simstore.text.characters import code_points
 from simstore.text.normalization import Normalization
 
 
@@ -25,3 +28,34 @@ def test_tables_of_ascii_are_the_first_of_all(case: str, width: str) -> None:
     assert few.forms.tolist() == every.forms[:128].tolist()
     assert few.kinds.tolist() == every.kinds[:, :128].tolist()
     assert not len(few.points)
+
+
+@pytest.mark.parametrize("han", ["keep", "characters"])
+@pytest.mark.parametrize("accents", ["keep", "strip"])
+def test_forms_of_a_text_are_those_of_the_tables(han: str, accents: str) -> None:
+    normalization = Normalization(han=han, accents=accents)
+    every, some = forms.form_tables(normalization), forms.FormsOfTexts(normalization)
+    chance = np.random.default_rng(3)
+    texts = [chance.integers(0, 0x110000, 4_000), chance.integers(0, 0x3400, 4_000)]
+    for points in [*texts, np.arange(0x110000)]:
+        found, wanted = some.of(points.astype(np.uint32)), every.forms[points]
+        expands = wanted < forms.DEPENDS
+        assert found[~expands].tolist() == wanted[~expands].tolist()
+        for one, other in zip(found[expands].tolist(), wanted[expands].tolist(), strict=True):
+            first, end = every.offsets[-3 - other : -1 - other].tolist()
+            assert some.expansion(one).tolist() == every.points[first:end].tolist()
+
+
+def test_a_character_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    add = forms._Forms.add
+
+    def count(self: forms._Forms, points: NDArray[np.int32]) -> None:
+        asked.extend(points.tolist())
+        add(self, points)
+
+    monkeypatch.setattr(forms._Forms, "add", count)
+    some = forms.FormsOfTexts(Normalization())
+    for text in ("É", "ÉÉß", "ß É"):
+        some.of(code_points(text))
+    assert sorted(asked) == [0x20, ord("É"), ord("ß")]

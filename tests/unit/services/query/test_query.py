@@ -84,7 +84,7 @@ def test_filters_leave_documents_out_before_the_limit(
         assert keys(store, "river", where=(("lang", "en"), ("n", "2")), **common) == ["b"]
         assert keys(store, "river", where=(("title", "T"),), **common) == ["c"]
         assert keys(store, "river", where=(("other", "None"), ("n", "7")), **common) == []
-        assert keys(store, "river", since=2**40, **common) == []
+        assert keys(store, "river", since=2**37, **common) == []
         assert keys(store, "river", since=0, **common) == ["a"]
         (result,) = store.query_many(
             [("a", "river")],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
@@ -12,7 +13,11 @@ _FIRST = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
 _LAST = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
 _LONGEST = 1_000 * 366 * 86_400
 _UNITS = {"m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_DURATION = re.compile(r"([0-9]{1,9})([mhdw])")
+_DURATION = re.compile(
+    r"([0-9]{1,9})\s*(m|min|minutes?|h|hours?|d|days?|w|weeks?)", re.IGNORECASE | re.ASCII
+)
+# Months and years are of different lengths.
+DURATIONS = "12h, 30 days or 2w"
 
 
 def seconds(value: Any) -> int:
@@ -53,11 +58,62 @@ def time_given(name: str, value: Any) -> int:
         raise InvalidParameter(f"{name}: {error}") from None
 
 
-def duration(value: str | timedelta) -> int:
-    """Return a duration in seconds: a whole number and m, h, d or w (minutes to weeks).
+def moment(value: Any, now: int, *, ahead: bool = False) -> int:
+    """Return the time of a date, or of a duration before now, in seconds since 1970-01-01 UTC.
+
+    >>> moment("2 weeks", 2_000_000), moment("2 weeks", 0, ahead=True), moment("1970-01-02", 0)
+    (790400, 1209600, 86400)
 
     Args:
-        value: It in words, as ``90d``, or a timedelta, whose parts of a second are dropped.
+        value: What :func:`seconds` takes, or a duration: in words, as ``30 days``, or a timedelta.
+        now: The present time.
+        ahead: A duration is one after now.
+
+    Raises:
+        ValueError: It is neither; the message has examples.
+    """
+    if isinstance(value, timedelta) or (
+        isinstance(value, str) and _DURATION.fullmatch(value.strip())
+    ):
+        return now + duration(value) if ahead else now - duration(value)
+    if isinstance(value, str):
+        try:
+            return seconds(value)
+        except ValueError:
+            raise ValueError(
+                f"{_shown(value)} is neither a date nor a duration: write 2026-05-01, "
+                f"2026-05-01T12:00:00Z, {DURATIONS}"
+            ) from None
+    return seconds(value)
+
+
+def moment_given(name: str, value: Any, *, now: int | None = None, ahead: bool = False) -> int:
+    """Convert a parameter that is a time or a duration, as :func:`moment` takes it.
+
+    Args:
+        name: The parameter, for messages.
+        value: Its value.
+        now: The present time; None: the clock's.
+        ahead: A duration is one after now.
+
+    Raises:
+        InvalidParameter: It is neither.
+    """
+    try:
+        return moment(value, int(time.time()) if now is None else now, ahead=ahead)
+    except ValueError as error:
+        raise InvalidParameter(f"{name}: {error}") from None
+
+
+def duration(value: str | timedelta) -> int:
+    """Return a duration in seconds: a whole number and minutes, hours, days or weeks.
+
+    >>> duration("2w") == duration("14 days") == duration(timedelta(days=14))
+    True
+
+    Args:
+        value: It in words, as ``90d`` or ``90 days``, or a timedelta, whose parts of a second are
+            dropped.
 
     Raises:
         ValueError: It is none, is below 0, or longer than a thousand years. A bare number is none:
@@ -78,10 +134,10 @@ def duration(value: str | timedelta) -> int:
 def _of_words(text: str) -> int:
     found = _DURATION.fullmatch(text.strip())
     if found is None:
-        raise ValueError(f"{text!r} is no duration: write 30m, 12h, 90d or 8w")
-    length = int(found[1]) * _UNITS[found[2]]
+        raise ValueError(f"{_shown(text)} is no duration: write {DURATIONS}")
+    length = int(found[1]) * _UNITS[found[2][0].lower()]
     if length > _LONGEST:
-        raise ValueError(f"{text!r} is longer than a thousand years: write 30m, 12h, 90d or 8w")
+        raise ValueError(f"{text!r} is longer than a thousand years: write {DURATIONS}")
     return length
 
 
@@ -89,11 +145,15 @@ def _parsed(text: str) -> int:
     try:
         parsed = datetime.fromisoformat(text.strip())
     except ValueError:
-        shown = text if len(text) <= 40 else f"{text[:40]}..."
         raise ValueError(
-            f"{shown!r} is no time: write 2026-05-01, 2026-05-01T12:00:00Z or seconds since 1970"
+            f"{_shown(text)} is no time: write 2026-05-01, 2026-05-01T12:00:00Z or "
+            "seconds since 1970"
         ) from None
     return _of_calendar(parsed)
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= 40 else f"{text[:40]}...")
 
 
 def _of_calendar(value: date) -> int:
