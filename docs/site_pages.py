@@ -67,9 +67,14 @@ def api() -> str:
     kinds: dict[str, list[str]] = {"Start here": [], "Functions": [], "Options and results": []}
     errors: list[str] = []
     constants = ["## Constants and types\n\n| name | value |\n|---|---|"]
-    for name in sorted(dir(simstore), key=lambda name: (name != "Store", name)):
-        value = getattr(simstore, name)
-        if name.startswith("__"):
+    shown = dict.fromkeys(dir(simstore), simstore)
+    for room in ("errors", "options", "protocol", "results"):
+        of_room = getattr(simstore, room)
+        names = getattr(of_room, "__all__", None) or dir(of_room)
+        shown |= {name: of_room for name in names if name[0].isupper()}
+    for name in sorted(shown, key=lambda name: (name != "Store", name)):
+        value = getattr(shown[name], name)
+        if name.startswith("__") or inspect.ismodule(value):
             continue
         if not inspect.isclass(value) and not inspect.isfunction(value):
             constants.append(f"| `{name}` | `{repr(value).replace('typing.', '')}` |")
