@@ -117,6 +117,13 @@ class ClustersProtocol(Protocol):
         on_progress: Progress | None = None,
         **keywords: Unpack[ClusterKeywords],
     ) -> Clustering: ...
+    def __call__(
+        self,
+        options: ClusterOptions | None = None,
+        *,
+        on_progress: Progress | None = None,
+        **keywords: Unpack[ClusterKeywords],
+    ) -> Clustering: ...
     def build(
         self,
         *,
@@ -124,6 +131,7 @@ class ClustersProtocol(Protocol):
         policy: str | None = None,
         rebuild: bool = False,
         on_progress: Progress | None = None,
+        threshold: float | None = None,
     ) -> ClustersStatus: ...
     def list(self, min_size: int = 2) -> Stream[StoredCluster]: ...
     def of(self, key: str) -> ClusterPlace | None: ...

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import overload
 
 from simstore.errors import InvalidParameter
+from simstore.model.arguments import checked
 from simstore.store import Store
 
 
@@ -45,7 +46,13 @@ class Deduped:
         return f"Deduped({len(self):,} of {total:,} texts kept, groups={len(self.groups):,})"
 
 
-def dedupe(texts: Iterable[str], *, min_resemblance: float = 0.8) -> Deduped:
+@checked
+def dedupe(
+    texts: Iterable[str],
+    *,
+    min_resemblance: float = 0.8,
+    threshold: float | None = None,  # noqa: ARG001 - it came as min_resemblance
+) -> Deduped:
     """Return texts without their near-duplicates; of each group the first stays.
 
     >>> lines = ["Tickets are sold here.", "Oats.", "tickets are sold here"]
@@ -63,6 +70,7 @@ def dedupe(texts: Iterable[str], *, min_resemblance: float = 0.8) -> Deduped:
         texts: The texts: a list, a column of a DataFrame, a generator.
         min_resemblance: Least resemblance of a near-duplicate to the text that
             is kept, above 0, at most 1.
+        threshold: The same as ``min_resemblance``.
 
     Returns:
         The texts that are kept, with ``kept``, ``dropped`` and ``groups``.
