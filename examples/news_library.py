@@ -294,7 +294,7 @@ def judge(truth: Path, found: Path) -> None:
     copied = {n for place in known for n in range(place["start"], place["end"])}
     wrong = len(characters - copied)
     share = wrong / max(len(characters), 1)
-    print(f"{len(characters):,} characters told of, {share:.1%} of them not copied")
+    print(f"{len(characters):,} characters reported, {share:.1%} of them not copied")
     print(f"{len(paper['sources'])} sources named")
 
 

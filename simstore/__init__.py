@@ -19,13 +19,12 @@ the stored one. ``distance`` counts the bits in which their fingerprints
 differ: every stored fingerprint within ``radius`` bits (3 unless you give
 another) is found. Texts that have many phrases in common are found too.
 
-Drop the near-duplicates of a list. ``":memory:"`` is a store in memory:
+Drop the near-duplicates of a list; this takes no store:
 
+>>> from simstore import dedupe
 >>> texts = ["Tickets are sold here.", "Oats.", "Tickets are sold here."]
->>> with Store(":memory:") as store:
-...     summary = store.add_many(enumerate(texts), on_duplicate="skip")
-...     [texts[int(document.key)] for document in store]
-['Tickets are sold here.', 'Oats.']
+>>> list(dedupe(texts)), dedupe(texts).groups
+(['Tickets are sold here.', 'Oats.'], ((0, 2),))
 
 Common tasks::
 
@@ -37,8 +36,7 @@ Common tasks::
     store.get(match.key).text     read the text of a match
     store.check(paper)            find passages copied from documents; first
                                   store.passages.build()
-    store.clusters.build()        group near-duplicates; clusters.list()
-                                  returns the groups
+    store.clusters.build()        group them: for group in store.clusters
     store.remove(key)             remove a document; expire("90d") removes
                                   those not seen for 90 days
     store.export("corpus.jsonl")  write documents; part="unique" writes one
@@ -51,6 +49,10 @@ plain objects, and lists of them have ``to_frame()`` for pandas. All errors
 are :class:`SimstoreError`, and their message names the remedy. The command
 line has the same tasks: run ``simstore --help``. Importing simstore is
 cheap: each name is imported when it is first used (PEP 562).
+
+``dir(simstore)`` shows what programs begin with. ``simstore.options``,
+``simstore.results``, ``simstore.errors`` and ``simstore.protocol`` show all
+other types, which can be imported from ``simstore`` as well.
 """
 
 from __future__ import annotations
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
     from simstore.services.compare.compare import compare_texts as compare_texts
     from simstore.store import Store as Store
     from simstore.store import copy_store as copy_store
+    from simstore.store import restore_store as restore_store
     from simstore.store import upgrade_store as upgrade_store
     from simstore.store.dedupe import dedupe as dedupe
 
@@ -96,7 +99,7 @@ __all__ = [
     "Client", "Document", "DocumentNotFound", "Files", "InvalidParameter", "KnownFilter", "Match",
     "NotFound", "QueryOptions", "SimstoreError", "SqlRows", "Store", "StoreProtocol",
     "__version__", "compare_texts", "copy_store", "dedupe", "errors", "options", "protocol",
-    "results", "to_frame", "upgrade_store",
+    "restore_store", "results", "to_frame", "upgrade_store",
 ]  # fmt: skip
 _ROOMS = ("errors", "options", "protocol", "results")
 
@@ -166,6 +169,7 @@ _MODULES = {
     "compare_texts": "services.compare.compare",
     "copy_store": "store",
     "dedupe": "store.dedupe",
+    "restore_store": "store",
     "to_frame": "model.frames",
     "upgrade_store": "store",
 }

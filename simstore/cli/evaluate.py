@@ -46,6 +46,8 @@ _METHODS = (
     "i-match",
     "counting-bloom",
 )
+# What a narrow terminal can do without.
+_DROP = ("simhash 6", "both", "likeness 0.58", "exact sets", "method")
 _FILES = ("curves.png", "curves.svg", "points.csv", "bands.csv")
 # What `simstore clusters` is asked for to join what a method finds.
 _COMMANDS = {
@@ -111,6 +113,7 @@ _COMMANDS = {
 @section(
     "Answer",
     format_option(),
+    flag("--all every", "List all thresholds of all methods, as JSON and CSV do."),
     option("-o --output", "Write tables and curves to this folder.", metavar="FOLDER"),
     option(
         "--mistakes",
@@ -135,6 +138,7 @@ def evaluate(
     output: str | None,
     mistakes: str | None,
     force: bool,
+    every: bool,
     output_format: str,
 ) -> None:
     """Tell how well the store finds the near-duplicates that somebody labelled.
@@ -205,7 +209,7 @@ def evaluate(
     if mistakes is not None and page is not None:
         write_file(Path(mistakes), page, replace=force)
         log.info("%s: pairs that were missed or wrongly joined", printable(mistakes))
-    _print(found, output_format)
+    _print(found, output_format, every=every)
     _suggest_threshold(found)
 
 
@@ -264,6 +268,13 @@ def _report(found: Evaluation) -> None:
         )
 
 
+def _method_to_show(found: Evaluation) -> str:
+    """Return the method whose curve is shown: the steadiest by the labels, else the first."""
+    methods = [method for method in found.methods if method in _COMMANDS]
+    chosen = found.steadiest(found.summary_set, methods) if found.pair_count else None
+    return chosen[0].method if chosen is not None else (methods or list(found.methods))[0]
+
+
 def _suggest_threshold(found: Evaluation) -> None:
     """Tell which threshold would find these labels most steadily, as a command."""
     from simstore.search.likeness import LEAST_COSINE, SURE_RESEMBLANCE
@@ -306,13 +317,17 @@ def _write(found: Evaluation, folder: Path, *, replace: bool) -> None:
     log.info("%s: %s", printable(str(folder)), ", ".join(_FILES))
 
 
-def _print(found: Evaluation, output_format: str) -> None:
+def _print(found: Evaluation, output_format: str, *, every: bool) -> None:
     from simstore.reports.evaluation import render_csv, render_jsonl, tables
 
     if output_format == "table":
-        for number, (title, columns, rows) in enumerate(tables(found)):
+        method = None if every else _method_to_show(found)
+        for number, (title, columns, rows) in enumerate(tables(found, method)):
             click.echo(("\n" if number else "") + title, file=sys.stdout)
-            print_table(columns, rows)
+            print_table(columns, rows, drop=_DROP)
+        if not every:
+            tried = counted(len(found.points), "threshold was", "thresholds were")
+            log.info("%s tried: --all lists them, and --format csv", tried)
         return
     if output_format == "csv":
         write_blocks(render_csv(found))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from dataclasses import asdict
+import sys
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -21,13 +22,19 @@ from simstore.cli.options import (
 from simstore.cli.output import confirm, progress, time_text
 from simstore.cli.parameters import command, completed, count, flag, option, time_of
 from simstore.cli.results import print_items, print_summary, write_blocks
-from simstore.cli.source_options import encoding_for, encoding_option, warn_of_decodings
+from simstore.cli.source_options import (
+    encoding_for,
+    reading_options,
+    take_read_options,
+    warn_of_decodings,
+)
 from simstore.errors import InvalidParameter, UnreadableSource, counted, printable
 from simstore.reports.lines import key_bytes, key_text
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
     from simstore.model import Seen
+    from simstore.sources.reader import ReadOptions
 
 _DIGEST_DIGITS = 32
 
@@ -119,10 +126,9 @@ def expire(
 @option("--text text_given", "Look for this very text.", metavar="TEXT")
 @option(
     "--file text_file",
-    "Look for the very text of a file, or of standard input (-).",
+    "Look for the very text of a file, or of standard input (-), read as `ingest` reads it.",
     metavar="FILE",
 )
-@encoding_option
 @option("--digest", "Look for a text by its BLAKE2b-128 digest.", metavar="HEX")
 @option(
     "--filter filter_file",
@@ -130,23 +136,24 @@ def expire(
     metavar="FILE",
 )
 @format_option("keys")
+@reading_options
 @common_options
 def seen(
     keys: tuple[str, ...],
     keys_from: str | None,
     text_given: str | None,
     text_file: str | None,
-    encoding: str,
     digest: str | None,
     filter_file: str | None,
     output_format: str,
+    **given: Any,
 ) -> None:
     """Say whether keys, or a text, were seen: stored, flagged, skipped, orphaned, or unknown.
 
     Examples:
       simstore seen https://example.org/a https://example.org/b
       simstore seen --keys-from frontier.txt --format jsonl
-      simstore seen --file page.txt  under which key was this text seen?
+      simstore seen --file page.html  under which key was this text seen?
       simstore seen --text 'Boil the bones.'
       simstore seen --filter known.filter --keys-from frontier.txt
 
@@ -164,32 +171,43 @@ def seen(
         keys, keys_from = (), "-"
     wanted = [] if by_content else all_keys(keys, keys_from)
     content: str | bytes = b"" if digest is None else _digest(digest)
-    from simstore.sources.encodings import checked_encoding
-
-    encoding = checked_encoding(encoding)
+    read = take_read_options(given)
     if filter_file is not None:
         from simstore.cli.known_filter import print_known
 
         if text_given is not None:
             content = text_given
         elif text_file is not None:
-            content = _text(text_file, encoding)
+            texts = _texts(text_file, read)
+            if len(texts) != 1:
+                raise InvalidParameter(
+                    f"--file {printable(text_file)!r} holds {counted(len(texts), 'document')}: "
+                    "with --filter, name a file with one"
+                )
+            content = texts[0][1]
         print_known(filter_file, wanted, content if by_content else None, output_format)
         return
     with open_store(read_only=True, served=True) as store:
         rows: list[tuple[str, Seen | None]]
-        if text_given is not None:
-            content = text_given
-        elif text_file is not None:
-            content = _text(text_file, encoding_for(store, encoding))
-        if by_content:
-            found = (
-                store.seen(text=content) if isinstance(content, str) else store.seen(digest=content)
-            )
-            rows = [(one.key, one) for one in found]
+        if text_file is not None:
+            encoding = encoding_for(store, read.encoding)
+            texts = _texts(text_file, replace(read, encoding=encoding))
+            rows = []
+            for key, text in texts:
+                found = store.seen(text=text)
+                # Of one text nothing is listed where it is not known.
+                unknown = [(key, None)] if len(texts) > 1 else []
+                rows += [(one.key, one) for one in found] or unknown
+        elif text_given is not None:
+            rows = [(one.key, one) for one in store.seen(text=text_given)]
+        elif digest is not None:
+            rows = [(one.key, one) for one in store.seen(digest=content)]
         else:
             rows = list(zip(wanted, store.seen(wanted), strict=True))
-    _print(rows, output_format)
+    if by_content and not rows and output_format == "table":
+        click.echo("not seen", file=sys.stdout)
+    else:
+        _print(rows, output_format)
     if not rows or any(found is None for _, found in rows):
         raise SystemExit(3 if by_content or wanted else 0)
 
@@ -211,24 +229,34 @@ def _digest(given: str) -> bytes:
     return found
 
 
-def _text(name: str, encoding: str) -> str:
-    """Return the text of a file, as ingest reads it."""
-    from simstore.model import Document
+def _texts(name: str, read: ReadOptions) -> list[tuple[str, str]]:
+    """Return the keys and texts of the documents of a file, as ingest reads it.
+
+    Raises:
+        InvalidParameter: It is a folder, or several files.
+        UnreadableSource: A record of it cannot be read, or there is none.
+    """
+    from simstore.model import Document, Rejection
     from simstore.sources.files import open_sources
-    from simstore.sources.reader import ReadOptions
 
     if os.path.isdir(name):
         raise InvalidParameter(f"--file {printable(name)!r} is a folder: name one file")
-    sources, _ = open_sources(
-        [name], ReadOptions("text", max_document_bytes=None, encoding=encoding)
-    )
+    sources, _ = open_sources([name], read)
     if len(sources) != 1:
         raise InvalidParameter(f"--file {printable(name)!r}: name one file")
-    (record,) = sources[0].records()
-    if not isinstance(record, Document):
-        raise UnreadableSource(printable(name), record.reason)
-    warn_of_decodings([(record.key, record.decoding)])
-    return record.text
+    documents: list[Document] = []
+    reason = ""
+    for record in sources[0].records():
+        if isinstance(record, Document):
+            documents.append(record)
+        elif isinstance(record, Rejection):
+            raise UnreadableSource(printable(name), record.reason)
+        else:
+            reason = record.reason
+    if not documents:
+        raise UnreadableSource(printable(name), reason or "no document in it")
+    warn_of_decodings((one.key, one.decoding) for one in documents)
+    return [(one.key, one.text) for one in documents]
 
 
 def _print(rows: list[tuple[str, Seen | None]], output_format: str) -> None:

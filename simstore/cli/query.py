@@ -45,6 +45,8 @@ from simstore.reports.formats import RENDERERS
 from simstore.sources.files import Files
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from simstore.model import Match, QueryRun, SampleResult
 
 _PLANS = get_args(PlanName)
@@ -191,6 +193,7 @@ def query(
         log.warning("the run is not recorded: %s", run.not_recorded)
     warn_of_decodings((sample.key, sample.decoding) for sample in run.samples)
     print_matches(run, output_format)
+    tell_unlisted(run.samples, output_format)
     if options.limit is not None:
         full = sum(len(sample.matches) == options.limit for sample in run.samples)
         if full:
@@ -223,6 +226,21 @@ def print_matches(run: QueryRun, output_format: str) -> None:
         (row for sample in run.samples for row in _rows_of(sample, likeness=likeness)),
         drop=("found by", "containment", *more[1:]),
     )
+
+
+def tell_unlisted(samples: Iterable[SampleResult], output_format: str) -> None:
+    """Tell how many matches are not in a ``result.txt``, which lists what simhash found alone."""
+    if output_format != "simtool":
+        return
+    from simstore.reports.formats import is_listed
+
+    others = sum(not is_listed(match) for sample in samples for match in sample.matches)
+    if others:
+        log.info(
+            "this format lists what fingerprints found; %s by sketches or sentences alone: "
+            "--format table, csv and jsonl list them too",
+            counted(others, "match was found", "matches were found"),
+        )
 
 
 def _rows_of(sample: SampleResult, *, likeness: bool) -> list[tuple[Any, ...]]:

@@ -56,6 +56,9 @@ def report(
       simstore report --format csv -o -  as CSV, to standard output
       simstore report --format html  as a page for the browser, to result.html
       simstore report --list             the queries that are kept
+
+    result.txt, the format simtool, lists what fingerprints found, by distance; the other formats
+    list what sketches and sentences found besides.
     """
     force = force or output is None
     output = output or _DEFAULTS.get(output_format, "result.txt")
@@ -80,9 +83,12 @@ def report(
     with written(output, replace=force, compress=False) as stream:
         for block in blocks:
             stream.write(block)
-    if is_standard_output(output):
-        return
-    log.info("%s: run %d, %s", printable(output), run.run_id, counted(len(run.samples), "sample"))
+    if not is_standard_output(output):
+        samples = counted(len(run.samples), "sample")
+        log.info("%s: run %d, %s", printable(output), run.run_id, samples)
+    from simstore.cli.query import tell_unlisted
+
+    tell_unlisted(run.samples, output_format)
 
 
 def _print_list(runs: Iterable[dict[str, Any]], output_format: str) -> None:

@@ -77,6 +77,7 @@ _PYTHON = {
     "`simstore reindex --resume`": "`store.maintenance.reindex(resume=True)`",
     "`simstore reindex --scheme ...`": "`store.maintenance.reindex(SchemeChoice(...))`",
     "`simstore rejects list`": "`store.rejects.list()`",
+    "`simstore restore`": "`simstore.restore_store()`",
     "`simstore token list`": "`store.tokens.list()`",
     "`simstore upgrade`": "`simstore.upgrade_store()`",
     "`simstore vocabulary refresh`": "`store.vocabulary.refresh()`",

@@ -20,6 +20,9 @@ from simstore.text.tokens import GAMMA, mix
 
 SHINGLE_TOKENS = 3
 
+# So many numbers are worth a look at how close they lie, and so many marks are made for each.
+_WORTH_MARKING = 100
+_MARKS_EACH = 8
 _NONE = np.empty(0, np.int64)
 _Value = TypeVar("_Value", bound=np.generic)
 
@@ -116,6 +119,18 @@ def distinct(values: NDArray[_Value]) -> NDArray[_Value]:
     # many numbers, hashing them takes longer than sorting.
     ordered = np.sort(values)
     return ordered[begins_run(ordered)]
+
+
+def distinct_numbers(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return numbers ascending, each once; where they lie close they are marked, not sorted."""
+    if len(values) < _WORTH_MARKING:
+        return distinct(values)
+    low, high = int(values.min()), int(values.max())
+    if high - low > _MARKS_EACH * len(values):
+        return distinct(values)
+    marks = np.zeros(high - low + 1, np.bool_)
+    marks[values - low] = True
+    return np.flatnonzero(marks) + low
 
 
 def begins_run(*columns: NDArray[Any]) -> NDArray[np.bool_]:

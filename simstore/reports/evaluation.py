@@ -20,29 +20,33 @@ _SHOWN = ("method", "threshold", "precision", "recall", "F1", "exact sets", "ARI
 _SUMMARY = ("set", "method", "threshold", "precision", "recall", "F1", "ARI", "best at", "best F1")
 
 
-def tables(evaluation: Evaluation) -> Iterator[tuple[str, Sequence[str], list[tuple[Any, ...]]]]:
-    """Yield titles, columns and rows: the curves, the sets in short, the bands of resemblance."""
+def tables(
+    evaluation: Evaluation, method: str | None = None
+) -> Iterator[tuple[str, Sequence[str], list[tuple[Any, ...]]]]:
+    """Yield titles, columns and rows: the curves, the sets in short, the bands of resemblance.
+
+    Args:
+        evaluation: The evaluation.
+        method: Show each method by its default and best threshold, and this one by a dozen more;
+            None: show all thresholds of all methods.
+    """
     summary = evaluation.summary_set
-    rows: list[tuple[Any, ...]] = []
-    for method in evaluation.methods:
-        curve = evaluation.curve(summary, method)
-        best = max((point.f1 for point in curve), default=0.0)
-        for point in curve:
-            marks = ["default"] * point.is_default + ["best"] * (point.f1 == best)
-            rows.append(
-                (
-                    method,
-                    _threshold(point),
-                    *map(_share, (point.precision, point.recall, point.f1)),
-                    *map(_share, (point.exact_sets, point.ari)),
-                    ", ".join(marks),
-                )
-            )
-    yield "Against the labels, by threshold", _SHOWN, rows
-    if len({point.set_name for point in evaluation.points}) > 1:
-        yield "Each set at the defaults", _SUMMARY, _set_rows(evaluation)
+    set_names = list(dict.fromkeys(point.set_name for point in evaluation.points))
+    if method is None:
+        rows = [row for one in evaluation.methods for row in _curve_rows(evaluation, one)]
+        yield "Against the labels, by threshold", _SHOWN, rows
+        if len(set_names) > 1:
+            yield "Each set at the defaults", _SUMMARY, _set_rows(evaluation, set_names)
+    else:
+        rows = [row[1:] for row in _set_rows(evaluation, [summary])]
+        yield "Each method at its default threshold", _SUMMARY[1:], rows
+        rows = list(_fewer(_curve_rows(evaluation, method)))
+        yield f"Against the labels, by threshold of {method}", _SHOWN, rows
+        if len(set_names) > 1:
+            rows = [row for row in _set_rows(evaluation, set_names) if row[1] == method]
+            yield "Each set at the default", _SUMMARY, rows
     against = [p for p in evaluation.points if p.against != LABELS and p.set_name == summary]
-    if against:
+    if against and method is None:
         yield (
             "Against all pairs of a resemblance",
             ("pairs", "method", "threshold", "precision", "recall", "F1"),
@@ -58,12 +62,13 @@ def tables(evaluation: Evaluation) -> Iterator[tuple[str, Sequence[str], list[tu
         )
     if evaluation.bands:
         ways = list(evaluation.bands[0].recalls)
+        sets = len({band.set_name for band in evaluation.bands})
         yield (
             "Recall of labelled pairs, by their resemblance",
-            ("set", "resemblance", "pairs", *ways),
+            (*(("set",) if sets > 1 else ()), "resemblance", "pairs", *ways),
             [
                 (
-                    printable(band.set_name),
+                    *((printable(band.set_name),) if sets > 1 else ()),
                     f"{band.lowest}-{band.below}",
                     band.pair_count,
                     *(_share(band.recalls[way]) for way in ways),
@@ -94,9 +99,34 @@ def tables(evaluation: Evaluation) -> Iterator[tuple[str, Sequence[str], list[tu
         )
 
 
-def _set_rows(evaluation: Evaluation) -> list[tuple[Any, ...]]:
+def _curve_rows(evaluation: Evaluation, method: str) -> Iterator[tuple[Any, ...]]:
+    """Yield a row a threshold of a method; its default and its best are marked."""
+    curve = evaluation.curve(evaluation.summary_set, method)
+    best = max((point.f1 for point in curve), default=0.0)
+    for point in curve:
+        marks = ["default"] * point.is_default + ["best"] * (point.f1 == best)
+        yield (
+            method,
+            _threshold(point),
+            *map(_share, (point.precision, point.recall, point.f1)),
+            *map(_share, (point.exact_sets, point.ari)),
+            ", ".join(marks),
+        )
+
+
+def _fewer(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Yield every other row of a curve, the default, and where a stretch of best ones begins."""
+    best_before = False
+    for number, row in enumerate(rows):
+        best = "best" in row[-1]
+        if number % 2 or "default" in row[-1] or (best and not best_before):
+            yield row
+        best_before = best
+
+
+def _set_rows(evaluation: Evaluation, set_names: Iterable[str]) -> list[tuple[Any, ...]]:
     rows: list[tuple[Any, ...]] = []
-    for name in dict.fromkeys(point.set_name for point in evaluation.points):
+    for name in set_names:
         for method in evaluation.methods:
             curve = evaluation.curve(name, method)
             if not curve:

@@ -9,7 +9,7 @@ from simstore.reports.lines import json_array, render_csv, render_jsonl
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
-    from simstore.model import SampleResult
+    from simstore.model import Match, SampleResult
 
 Renderer: TypeAlias = "Callable[[Iterable[SampleResult]], Iterator[bytes]]"
 
@@ -24,12 +24,17 @@ def render_simtool(samples: Iterable[SampleResult]) -> Iterator[bytes]:
     for sample in samples:
         lines: dict[int, list[bytes]] = {}
         for match in sample.matches:
-            if match.distance is None or "simhash" not in match.channels:
+            if match.distance is None or not is_listed(match):
                 continue
             lines.setdefault(match.distance, []).append(encode(match.key) + b" ")
         yield encode(sample.key) + b"\n"
         for distance in sorted(lines):
             yield b"%d:" % distance + b"".join(lines[distance]) + b"\n"
+
+
+def is_listed(match: Match) -> bool:
+    """Return whether ``result.txt`` lists a match: what the channel simhash found."""
+    return match.distance is not None and "simhash" in match.channels
 
 
 RENDERERS: dict[str, Renderer] = {

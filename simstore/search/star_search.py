@@ -9,7 +9,7 @@ compared (:meth:`~simstore.search.resemblance.EdgeRule.fewest_equal`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 from simstore import compiled
 from simstore.compiled import Kernel
 from simstore.model import Progress
+from simstore.search.block_keys import BlockKeys, block_keys
 from simstore.search.hamming import distances
 from simstore.search.resemblance import size_ratios
 from simstore.search.stars import FoundSpokes
+from simstore.text.tokens import mix
 
 # Texts that are looked at ahead, so that what they are compared by is read at once.
 _BLOCK_TEXTS = 2_048
@@ -121,6 +123,35 @@ class ColumnPostings:
         return np.concatenate(parts)
 
 
+def print_postings(words: NDArray[np.uint64], bits: int, radius: int) -> ColumnPostings:
+    """Return the postings of fingerprints by keys that any two within the radius share one of.
+
+    Args:
+        words: Fingerprints of M bits, shape (n, words).
+        bits: M.
+        radius: Bits, inclusive.
+    """
+    masks = _mask_words(block_keys(bits, radius, len(words)), words.shape[1])
+    return ColumnPostings(_keys(words, masks), np.arange(len(words)), len(words), len(masks))
+
+
+def _mask_words(keys: BlockKeys, width: int) -> NDArray[np.uint64]:
+    """Return the bits of each key, shape (keys, words)."""
+    low = (1 << 64) - 1
+    return np.array(
+        [[mask >> 64 * (width - 1 - word) & low for word in range(width)] for mask in keys.masks()],
+        np.uint64,
+    )
+
+
+def _keys(words: NDArray[np.uint64], masks: NDArray[np.uint64]) -> Iterator[NDArray[np.uint64]]:
+    for mask in masks:
+        value = np.zeros(len(words), np.uint64)
+        for word in range(words.shape[1]):
+            value = mix(value) ^ (words[:, word] & mask[word]) if word else words[:, 0] & mask[0]
+        yield value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StarSignatures:
     """Sketches, fingerprints and limits that tell which texts may have an edge.
@@ -166,9 +197,7 @@ def search_stars(
         comparer: Decides of candidates.
         on_progress: Called with texts that are placed and in all.
     """
-    walk = (_CompiledWalk if compiled.pays(len(order) * _SECONDS_A_TEXT) else _Walk)(
-        signatures, order
-    )
+    walk = walk_of(signatures, order)
     total = len(order)
     canonical = np.ones(total, np.bool_)
     texts, centres, shares, likeness = [], [], [], []
@@ -205,7 +234,13 @@ def search_stars(
     )
 
 
-class _Walk:
+def walk_of(signatures: StarSignatures, order: NDArray[np.int64]) -> Walk:
+    """Return a walk over texts, of which none stands; arguments as of :func:`search_stars`."""
+    pays = compiled.pays(len(order) * _SECONDS_A_TEXT)
+    return (_CompiledWalk if pays else Walk)(signatures, order)
+
+
+class Walk:
     """Takes texts in their order; whoever has no candidate stands at once."""
 
     def __init__(self, signatures: StarSignatures, order: NDArray[np.int64]) -> None:
@@ -219,7 +254,7 @@ class _Walk:
         pair_count = 0
         for turn in range(start, stop):
             text = int(self._order[turn])
-            others = self._candidates(text)
+            others = self.candidates(text)
             if len(others) and pair_count < _TOLD_PAIRS:
                 first.append(np.full(len(others), text, np.int64))
                 second.append(others)
@@ -236,7 +271,7 @@ class _Walk:
         """Return the place of the next text that has candidates, and these; ``stop``: none has."""
         for turn in range(start, stop):
             text = int(self._order[turn])
-            others = self._candidates(text)
+            others = self.candidates(text)
             if len(others):
                 return turn, others
             self.stand(text)
@@ -255,7 +290,8 @@ class _Walk:
         for row in range(bounds[text], bounds[text + 1]):
             self._signatures.prints.fall(row)
 
-    def _candidates(self, text: int) -> NDArray[np.int64]:
+    def candidates(self, text: int) -> NDArray[np.int64]:
+        """Return the texts that stand and may have an edge to one, ascending."""
         made = self._signatures
         parts = [made.bands.met(text).astype(np.int64)]
         for row in range(made.print_bounds[text], made.print_bounds[text + 1]):
@@ -277,7 +313,7 @@ class _Walk:
         return result
 
 
-class _CompiledWalk(_Walk):
+class _CompiledWalk(Walk):
     """The same, compiled."""
 
     def __init__(self, signatures: StarSignatures, order: NDArray[np.int64]) -> None:
@@ -301,6 +337,9 @@ class _CompiledWalk(_Walk):
         pairs = np.empty((2, _TOLD_PAIRS), np.int64)
         pair_count = _LIKELY(self._order[start:stop], pairs, *self._arrays)
         return pairs[0, :pair_count], pairs[1, :pair_count]
+
+    def candidates(self, text: int) -> NDArray[np.int64]:
+        return np.sort(self._found[: _MEET(text, *self._arrays)])
 
     def next(self, start: int, stop: int) -> tuple[int, NDArray[np.int64]]:
         turn, count = _NEXT(self._order[start:stop], *self._arrays)
@@ -396,6 +435,13 @@ def _take_back(row: Any, postings: Any) -> None:
             filled[group] -= 1
 
 
+def _candidates(
+    text: Any, bands: Any, prints: Any, rows: Any, sketch: Any, state: Any, limits: Any, ratio: Any
+) -> Any:
+    count, _ = _meet(text, bands, prints, rows, sketch, state, (limits, ratio))
+    return count
+
+
 def _next(
     order: Any, bands: Any, prints: Any, rows: Any, sketch: Any, state: Any, limits: Any, ratio: Any
 ) -> Any:
@@ -449,6 +495,11 @@ _ARGUMENTS = (
     f"{_POSTINGS}, {_POSTINGS}, Tuple((int64[::1], int64[::1], uint64[:, ::1])), "
     "Tuple((uint16[:, ::1], int64[::1])), Tuple((int64[::1], int64[::1], int64[::1])), "
     "UniTuple(int64, 3), float64"
+)
+_MEET = Kernel(
+    _candidates,
+    [f"int64(int64, {_ARGUMENTS})"],
+    parts=[_equal_values, _may_hold, _meet],
 )
 _NEXT = Kernel(
     _next,

@@ -59,6 +59,7 @@ _COUNTERS = [
     ".counter", ".visitor-counter", ".hit-counter", ".page-views", ".pageviews", ".view-count",
     ".views-count", ".post-views", ".share-count", ".like-count", "#counter", "#hitcounter",
 ]  # fmt: skip
+_YEAR_TWO = seconds("0002-01-01")
 _DATE_PROPERTIES = ("article:published_time", "og:article:published_time", "og:published_time")
 _DATE_NAMES = (
     "date", "pubdate", "publishdate", "publication_date", "publish_date", "parsely-pub-date",
@@ -336,14 +337,16 @@ def _published_in(script: str) -> Iterator[str]:
 
 
 def _time(date: str) -> int | None:
-    """Return a date of a page in seconds; None: it is written in no usual way."""
+    """Return a date of a page in seconds; None: it is written in no usual way, or was never set."""
     date = date.strip()[:40]
     if (found := _SLASHED.match(date)) is not None:
         year, month, day = found.groups()
         date = f"{year}-{month:0>2}-{day:0>2}{found.string[found.end() :]}"
     for part in (date, date[:10] if _DATE_START.match(date) else ""):
         try:
-            return seconds(part)
+            time = seconds(part)
         except ValueError:
             continue
+        # Programs write the first instant of their calendar where nobody set a date: year 1, 1970.
+        return None if time == 0 or time < _YEAR_TWO else time
     return None

@@ -150,6 +150,7 @@ def test_files_that_lie_there_are_used_or_told(
     assert not (tmp_path / "other.db").exists()
 
 
+@pytest.mark.slow
 def test_reindex_in_the_folder_of_the_course_takes_its_files_and_says_so(
     bundled_course: Course, tmp_path: Path
 ) -> None:

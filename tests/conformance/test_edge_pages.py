@@ -51,6 +51,7 @@ def course_of(bundled: Course, article: bytes) -> Course:
     return replace(bundled, article=article, sample=article + b"\f" + SAMPLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ARTICLES)
 def test_simtool_and_store_read_edge_pages_as_the_oracle_does(
     bundled_course: Course, tmp_path: Path, name: str

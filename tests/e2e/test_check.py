@@ -35,6 +35,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     return shell
 
 
+@pytest.mark.slow
 def test_a_table_tells_totals_sources_and_passages(shell: Shell) -> None:
     done = shell("check", "paper.txt")
     assert done.errors == ""
@@ -45,6 +46,7 @@ def test_a_table_tells_totals_sources_and_passages(shell: Shell) -> None:
     assert [row.split()[2:5] for row in rows] == [["high", "1.000", "river"]] * 2
 
 
+@pytest.mark.slow
 def test_jsonl_has_a_line_a_paper(shell: Shell) -> None:
     (shell.folder / "other.txt").write_text(OWN)
     done = shell("check", "--format", "jsonl", "paper.txt", "other.txt")
@@ -58,6 +60,7 @@ def test_jsonl_has_a_line_a_paper(shell: Shell) -> None:
     assert second["totals"]["share"] == 0
 
 
+@pytest.mark.slow
 def test_pan_offsets(shell: Shell) -> None:
     done = shell("check", "--format", "pan", "paper.txt")
     (feature,) = ElementTree.fromstring(done.text)  # noqa: S314 - our own output
@@ -66,6 +69,7 @@ def test_pan_offsets(shell: Shell) -> None:
     assert (OWN + RIVER)[start : start + length] == RIVER.strip()
 
 
+@pytest.mark.slow
 def test_a_report_for_the_browser(shell: Shell) -> None:
     pytest.importorskip("jinja2", reason="needs jinja2 (the extra check)")
     done = shell("check", "paper.txt", "-o", "report.html")
@@ -80,6 +84,7 @@ def test_a_report_for_the_browser(shell: Shell) -> None:
     assert 'lang="zh' in (shell.folder / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_the_name_of_the_output_says_the_format(shell: Shell) -> None:
     shell("check", "paper.txt", "-o", "found.jsonl")
     assert json.loads((shell.folder / "found.jsonl").read_text())["paper"] == "paper.txt"
@@ -98,6 +103,7 @@ def test_standard_input_and_options(shell: Shell) -> None:
     assert len(found["passages"]) > 6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("--exclude-quotations",), ("--exclude", "riv*")])
 def test_every_format_has_the_same_headline(shell: Shell, options: tuple[str, ...]) -> None:
     pytest.importorskip("jinja2", reason="needs jinja2 (the extra check)")
@@ -121,6 +127,7 @@ def test_every_format_has_the_same_headline(shell: Shell, options: tuple[str, ..
     assert totals["largest_source_share"] <= totals["share"]
 
 
+@pytest.mark.slow
 def test_notes_and_quotations_of_a_word_document_are_what_they_are(shell: Shell) -> None:
     docx = pytest.importorskip("docx", reason="needs python-docx")
     made = docx.Document()
@@ -159,6 +166,7 @@ def add_note(path: Path, text: str) -> None:
             package.writestr(name, data)
 
 
+@pytest.mark.slow
 def test_a_size_of_windows_says_that_passages_are_windows(shell: Shell) -> None:
     by_size = shell("check", "paper.txt", "--format", "jsonl", "--window", "20").text
     named = shell("check", "paper.txt", "--format", "jsonl", "--by", "window", "--window", "20")
@@ -168,6 +176,7 @@ def test_a_size_of_windows_says_that_passages_are_windows(shell: Shell) -> None:
     assert "--window is for --by window" in done.errors
 
 
+@pytest.mark.slow
 def test_a_check_inserts_nothing(shell: Shell) -> None:
     before = shell("list").text
     shell("check", "paper.txt")
@@ -236,6 +245,7 @@ def test_nothing_is_written_over_a_paper(shell: Shell) -> None:
     assert (shell.folder / "paper.jsonl").read_bytes() == before
 
 
+@pytest.mark.slow
 def test_an_older_report_stays_where_no_paper_can_be_read(shell: Shell) -> None:
     shell("check", "paper.txt", "-o", "report.html")
     before = (shell.folder / "report.html").read_bytes()
@@ -251,6 +261,7 @@ def test_a_key_to_be_excluded_that_is_not_there_is_told(shell: Shell) -> None:
     assert "no-*" not in done.errors
 
 
+@pytest.mark.slow
 def test_what_is_excluded_counts_not_in_the_headline(shell: Shell) -> None:
     shell("check", "paper.txt", "--exclude", "riv*", "-o", "report.html")
     page = (shell.folder / "report.html").read_text()

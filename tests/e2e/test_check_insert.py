@@ -175,6 +175,7 @@ def test_killed_check_and_insert_keeps_what_it_acknowledged_and_is_finished_by_t
     assert outcome(path) == outcome(clean)
 
 
+@pytest.mark.slow
 def test_the_command_line_says_what_was_left_out_and_what_became_an_orphan(
     nursery: Nursery, tmp_path: Path
 ) -> None:

@@ -150,6 +150,7 @@ def both(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Iterator
         yield Both(Shell(nursery, folder), place, served)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("words", READING, ids=" ".join)
 def test_output_is_the_same(both: Both, words: list[str]) -> None:
     here, there = both.here(*words), both.there(*words)

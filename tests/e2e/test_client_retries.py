@@ -73,6 +73,7 @@ def test_each_document_is_added_once_while_the_server_is_restarted(
         assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_who_asks_too_often_comes_back_when_told(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         token = store.tokens.add("crawler", "write", None)
@@ -86,6 +87,7 @@ def test_who_asks_too_often_comes_back_when_told(tmp_path: Path) -> None:
             assert pauses
 
 
+@pytest.mark.slow
 def test_a_full_queue_is_tried_again(tmp_path: Path) -> None:
     def add(client: Client, worker: int) -> int:
         given = [(f"{worker}/{n}", f"text {n} of {worker} " * 100) for n in range(160)]

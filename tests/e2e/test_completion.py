@@ -123,6 +123,7 @@ def test_files_are_completed(shell: str, folder: Path, line: str) -> None:
     assert completed(shell, folder, f"simstore {line}")[: len(asked[shell])] == asked[shell]
 
 
+@pytest.mark.slow
 def test_bash_gets_words_with_colons_and_blanks_as_it_takes_them(folder: Path) -> None:
     assert completed("bash", folder, "simstore show https:") == ["//example.org/a"]
     assert completed("bash", folder, "simstore show two") == [r"two\ words"]

@@ -22,6 +22,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     return made
 
 
+@pytest.mark.slow
 def test_ingest_counts_what_was_detected_and_names_it_on_request(shell: Shell) -> None:
     done = shell("ingest", "a.txt")
     assert done.text == (
@@ -39,6 +40,7 @@ def test_ingest_counts_what_was_detected_and_names_it_on_request(shell: Shell) -
     assert shell("show", "utf8.txt", "--text").errors == ""
 
 
+@pytest.mark.slow
 def test_show_and_compare_tell_where_words_were_hidden(shell: Shell) -> None:
     (shell.folder / "hidden.txt").write_text("Buy fr\u200bee boats and ch\u0435ap ones.", "utf-8")
     told = (
@@ -67,6 +69,7 @@ def test_show_tells_what_cut_a_page(shell: Shell) -> None:
     assert TOLD in shell("compare", "key:a.html", "a.txt").errors
 
 
+@pytest.mark.slow
 def test_what_is_rejected_is_told_with_the_remedy_which_helps(shell: Shell) -> None:
     done = shell("ingest", "odd.txt", code=5)
     assert "not UTF-8 at byte 0" in done.errors
@@ -95,6 +98,7 @@ def test_query_and_check_tell_on_standard_error_and_in_the_report(shell: Shell) 
         assert "not UTF-8" in shell(command, "odd.txt", code=5).errors
 
 
+@pytest.mark.slow
 def test_compare_and_seen_read_files_as_ingest_does(shell: Shell) -> None:
     done = shell("compare", "a.txt", "utf8.txt", "--format", "jsonl")
     assert TOLD in done.errors
@@ -106,6 +110,7 @@ def test_compare_and_seen_read_files_as_ingest_does(shell: Shell) -> None:
     assert shell("seen", "--file", "a.txt", "--encoding", "keep", code=3).errors == ""
 
 
+@pytest.mark.slow
 def test_against_a_store_of_the_course_texts_are_bytes(shell: Shell) -> None:
     (shell.folder / "pages.txt").write_bytes(b"one\n" + TEXT.encode("gbk") + b"\f")
     shell("init", "--scheme", "simtool", "-N", "5", "-M", "32")

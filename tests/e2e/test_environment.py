@@ -60,6 +60,7 @@ def test_results_that_cannot_be_written_are_an_error_in_one_line(
     assert "no space left" in done.errors.lower()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "descriptor"),
     [
@@ -89,6 +90,7 @@ def test_closed_descriptors_are_no_traceback_and_touch_no_store(
     assert_sound(folder / "simstore.db")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("encoding", "words", "expected", "code"),
     [
@@ -122,6 +124,7 @@ def test_store_opened_by_a_relative_path_stays_the_same_after_a_change_of_folder
     assert_sound(folder / "simstore.db")
 
 
+@pytest.mark.slow
 def test_store_behind_a_symbolic_link_is_the_store(nursery: Nursery, folder: Path) -> None:
     (folder / "links").mkdir()
     link = folder / "links" / "store.db"

@@ -53,6 +53,7 @@ def points(shell: Shell, *words: str) -> list[dict[str, Any]]:
     return [one for one in found if one["kind"] == "point" and one["against"] == "labels"]
 
 
+@pytest.mark.slow
 def test_three_ways_to_label_give_the_same_figures(shell: Shell) -> None:
     by_field = points(shell, "--clusters-field", "group")
     assert points(shell, "--clusters", "groups.tsv") == by_field
@@ -68,11 +69,30 @@ def test_three_ways_to_label_give_the_same_figures(shell: Shell) -> None:
 def test_table_and_counts(shell: Shell) -> None:
     done = shell("evaluate", "--clusters", "groups.tsv", "--radius", "2-4")
     assert done.error_lines[0] == "5 documents, 3 labelled pairs"
-    assert len(done.error_lines) == 2
+    assert len(done.error_lines) == 3
     lines = done.text.splitlines()
-    assert lines[0] == "Against the labels, by threshold"
+    assert lines[0] == "Each method at its default threshold"
+    assert "Against the labels, by threshold of verified" in lines
     assert "Recall of labelled pairs, by their resemblance" in lines
+    assert len(lines) <= 40
+    assert sum(line.startswith("verified") for line in lines) <= 15
+    every = shell("evaluate", "--clusters", "groups.tsv", "--radius", "2-4", "--all")
+    lines = every.text.splitlines()
+    assert lines[0] == "Against the labels, by threshold"
     assert sum(line.startswith("simhash") for line in lines[: lines.index("")]) == 3
+    listed = len(shell.lines("evaluate", "--clusters", "groups.tsv", "--radius", "2-4",
+                             "--format", "csv")) - 1  # fmt: skip
+    assert f"{listed} thresholds were tried" in done.errors
+    assert every.errors == done.errors.replace(done.error_lines[1] + "\n", "")
+
+
+def test_short_table_marks_the_default_and_the_best(shell: Shell) -> None:
+    lines = shell("evaluate", "--clusters", "groups.tsv").text.splitlines()
+    curve = [line for line in lines if line.startswith("verified  ")]
+    assert any(line.endswith("default") or "default, best" in line for line in curve)
+    assert any(line.endswith("best") for line in curve)
+    assert all(len(line) <= 80 for line in lines[: lines.index("Recall of labelled pairs, by "
+                                                                "their resemblance")])  # fmt: skip
 
 
 @pytest.mark.plots
@@ -89,6 +109,7 @@ def test_folder_gets_tables_and_curves(shell: Shell) -> None:
     }  # fmt: skip
 
 
+@pytest.mark.slow
 def test_page_shows_mistakes_with_their_texts(shell: Shell) -> None:
     pytest.importorskip("jinja2", reason="needs simstore[check]")
     # A copy that is labelled as something else, and a group of two texts that share nothing.
@@ -116,6 +137,7 @@ def test_unknown_keys_are_named(shell: Shell) -> None:
     assert "1 labelled key is not in the store: gone" in done.errors
 
 
+@pytest.mark.slow
 def test_exact_join(shell: Shell) -> None:
     done = shell("evaluate", "--exact", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.text)))

@@ -37,6 +37,7 @@ def test_all_documents_go_to_standard_output(shell: Shell) -> None:
     assert shell("export", "-q", "-o", "-").errors == ""
 
 
+@pytest.mark.slow
 def test_unique_and_what_it_leaves_out(shell: Shell) -> None:
     done = shell("export", "--unique", "-o", "unique.jsonl", "--log", "dropped.jsonl")
     assert done.out == b""
@@ -104,6 +105,7 @@ def test_a_filter_of_keys_alone(shell: Shell) -> None:
     assert len(known.table("keys").slots) >= 5000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [

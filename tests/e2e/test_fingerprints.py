@@ -19,6 +19,7 @@ def made(nursery: Nursery, folder: Path, *words: str) -> None:
     assert (done.code, done.out) == (0, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [64, 128])
 def test_arrays_and_text_are_added_found_and_removed(
     nursery: Nursery, tmp_path: Path, bits: int

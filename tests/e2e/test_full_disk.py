@@ -217,6 +217,7 @@ def test_query_and_report_work_on_a_disk_without_a_free_byte(
     assert (tmp_path / "result.txt").read_text().count("\n") == 100
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [["compact"], ["remove", "page-00001"], ["reindex"], ["vocabulary", "refresh", "--anyway"]],

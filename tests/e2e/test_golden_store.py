@@ -41,6 +41,7 @@ def test_golden_store_is_one_file_of_its_revision(tmp_path: Path, name: str) -> 
     assert integrity(path) == "ok"
 
 
+@pytest.mark.slow
 @stores
 @pytest.mark.parametrize(
     "words",
@@ -62,6 +63,7 @@ def test_command_on_an_older_store_names_the_upgrade_and_changes_nothing(
     assert path.read_bytes() == before
 
 
+@pytest.mark.slow
 @stores
 def test_upgrade_keeps_a_checked_copy_and_the_store_answers_as_before(
     nursery: Nursery, tmp_path: Path, name: str
@@ -86,6 +88,7 @@ def test_upgrade_keeps_a_checked_copy_and_the_store_answers_as_before(
     assert sorted(tmp_path.glob("*.backup")) == [copy]
 
 
+@pytest.mark.slow
 @stores
 def test_upgraded_store_has_the_very_schema_of_a_new_one(
     nursery: Nursery, tmp_path: Path, name: str
@@ -147,6 +150,7 @@ def test_store_of_an_unknown_revision_is_refused_as_too_new_by_every_command(
     assert not list(tmp_path.glob("*.backup"))
 
 
+@pytest.mark.slow
 def test_store_of_web_2_answers_as_it_did(nursery: Nursery, tmp_path: Path) -> None:
     path = golden.copy_to(tmp_path, golden.WEB2)
     assert nursery.simstore(tmp_path, "upgrade", "--db", path).code == 0

@@ -8,6 +8,7 @@ import pytest
 from forked import Nursery
 
 
+@pytest.mark.slow
 def test_columns_are_kept_by_init_ingest_and_pack(nursery: Nursery, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("key\nOne text of some words.\n\f")
 

@@ -45,6 +45,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     return made
 
 
+@pytest.mark.slow
 def test_clusters_are_kept_and_brought_up_to_date(shell: Shell) -> None:
     done = shell("clusters", "--format", "csv", "--min-resemblance", "0.8")
     assert done.text.splitlines()[0] == COLUMNS
@@ -79,6 +80,7 @@ def test_clusters_are_kept_and_brought_up_to_date(shell: Shell) -> None:
     assert_sound(shell.folder / "simstore.db")
 
 
+@pytest.mark.slow
 def test_another_rule_is_refused_until_it_is_asked_for(shell: Shell) -> None:
     shell("clusters")
     refused = shell("clusters", "--min-resemblance", "0.9", code=2)
@@ -102,6 +104,7 @@ def test_another_rule_is_refused_until_it_is_asked_for(shell: Shell) -> None:
         assert_refused(shell("clusters", asked, code=3), 3, "keeps no clusters")
 
 
+@pytest.mark.slow
 def test_preferred_keys_are_canonical(shell: Shell) -> None:
     write(shell.folder / "mine.jsonl", {f"mine {key}": text for key, text in pages().items()})
     shell("ingest", "mine.jsonl")
@@ -172,6 +175,7 @@ def test_killed_while_clusters_are_brought_up_to_date_the_next_goes_on(
     assert clusters(path) == clusters(clean)
 
 
+@pytest.mark.slow
 def test_several_processes_bring_the_same_clusters_up_to_date(
     nursery: Nursery, tmp_path: Path
 ) -> None:

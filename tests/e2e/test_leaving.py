@@ -73,8 +73,28 @@ def test_seen_finds_a_text_by_itself_and_by_its_digest(shell: Shell) -> None:
     for words in (["--file", "page.txt"], ["--digest", digest]):
         assert shell("seen", *words, "--format", "keys").text == "a\nb\n"
     assert shell("seen", "--file", "other.txt", "--format", "keys", code=3).text == ""
+    for words in (["--file", "other.txt"], ["--text", "never"], ["--digest", "00" * 16]):
+        assert shell("seen", *words, code=3).text == "not seen\n"
+        assert shell("seen", *words, "--format", "json", code=3).text == "[]\n"
 
 
+def test_seen_reads_a_file_as_ingest_does(shell: Shell) -> None:
+    page = f"<!doctype html><html><head><title>P</title></head><body><p>{TEXT}</p></body></html>"
+    (shell.folder / "page.html").write_text(page)
+    shell("ingest", "page.html")
+    (shell.folder / "page.html").rename(shell.folder / "other.html")
+    assert "page.html" in shell("seen", "--file", "other.html", "--format", "keys").text
+    assert shell("seen", "--file", "other.html", "--as", "text", code=3).text == "not seen\n"
+    records = [{"id": "same", "text": TEXT}, {"id": "new", "text": "not stored"}]
+    (shell.folder / "two.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
+    rows = shell("seen", "--file", "two.jsonl", code=3).text.splitlines()[1:]
+    assert [row.split()[:2] for row in rows][:2] == [["a", "stored"], ["b", "stored"]]
+    assert rows[-1].split() == ["new", "unknown"]
+    (shell.folder / "two.jsonl").write_text('{"id": "x"}\n')
+    assert "there are id" in shell("seen", "--file", "two.jsonl", code=5).errors
+
+
+@pytest.mark.slow
 def test_expire_says_what_would_go_and_then_removes_it(shell: Shell) -> None:
     words = ("expire", "--not-seen-since", "2026-05-02")
     last = "; last seen before 2026-05-02 00:00:00 UTC\n"
@@ -89,6 +109,7 @@ def test_expire_says_what_would_go_and_then_removes_it(shell: Shell) -> None:
     shell("fsck")
 
 
+@pytest.mark.slow
 def test_remove_takes_keys_from_a_file_and_goes_on_where_some_are_missing(shell: Shell) -> None:
     (shell.folder / "keys").write_text("b\nnone\na\n")
     refused = shell("remove", "--keys-from", "keys", code=3)
@@ -97,6 +118,7 @@ def test_remove_takes_keys_from_a_file_and_goes_on_where_some_are_missing(shell:
     shell("fsck")
 
 
+@pytest.mark.slow
 def test_removal_and_expiry_tell_of_what_was_skipped_because_of_what_leaves(shell: Shell) -> None:
     for number, words in enumerate(
         (["remove", "a", "b"], ["expire", "--older-than", "0m", "--yes"])
@@ -110,6 +132,7 @@ def test_removal_and_expiry_tell_of_what_was_skipped_because_of_what_leaves(shel
         assert shell("seen", f"copy-{number}").text.split()[5 + 3] == "orphaned"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "expected"),
     [
@@ -148,6 +171,7 @@ def test_wrong_use_is_one_line(shell: Shell, words: list[str], code: int, expect
     assert done.text == ""
 
 
+@pytest.mark.slow
 def test_show_tells_the_story_and_the_original(shell: Shell) -> None:
     lines = shell("show", "a").text.splitlines()
     assert lines[0].split() == ["document", "id", "1"]
@@ -168,6 +192,7 @@ def test_show_tells_the_story_and_the_original(shell: Shell) -> None:
     assert "choose first-seen, linked, prefer:REGEX" in refused.errors
 
 
+@pytest.mark.slow
 def test_show_of_a_skipped_key_says_of_what_it_is_a_duplicate(shell: Shell) -> None:
     (shell.folder / "late.jsonl").write_text(json.dumps({"key": "late", "text": TEXT}) + "\n")
     shell("ingest", "late.jsonl", "--on-duplicate", "skip")
@@ -179,6 +204,7 @@ def test_show_of_a_skipped_key_says_of_what_it_is_a_duplicate(shell: Shell) -> N
     shell("show", "never", code=3)
 
 
+@pytest.mark.slow
 def test_duplicates_of_a_key_are_none_where_nothing_duplicates_it(shell: Shell) -> None:
     assert shell("duplicates", "--of", "a", "--format", "keys").text == ""
     (shell.folder / "late.jsonl").write_text(json.dumps({"key": "late", "text": TEXT}) + "\n")
@@ -188,6 +214,7 @@ def test_duplicates_of_a_key_are_none_where_nothing_duplicates_it(shell: Shell) 
     assert shell("duplicates", "--of", "a", "--format", "keys").text == "late\n"
 
 
+@pytest.mark.slow
 def test_duplicates_gives_the_bytes_of_keys_that_are_not_utf_8(shell: Shell) -> None:
     for name in (b"one\xff.txt", b"two\xff.txt"):
         (shell.folder / os.fsdecode(name)).write_text("a text of its own, in two files of one kind")

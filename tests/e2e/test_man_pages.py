@@ -23,6 +23,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     return {path.stem: path for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_every_command_has_a_page_with_its_parts(pages: dict[str, Path]) -> None:
     assert {"simstore", "simstore-query", "simstore-passages-build", "simtool"} <= set(pages)
     for name, path in pages.items():

@@ -53,6 +53,7 @@ def test_there_are_two() -> None:
     assert [path.stem for path in NOTEBOOKS] == ["corpus", "crawl"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_cells_print_what_the_notebook_keeps(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

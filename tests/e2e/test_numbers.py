@@ -88,6 +88,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "parameter"), CASES, ids=[f"{name} {one.name}" for name, one in CASES]
 )

@@ -160,6 +160,7 @@ def test_half_a_character_in_json_is_refused_or_replaced(
         assert reply.json()["exit_code"] in (2, 5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD)
 @pytest.mark.parametrize("field", ["key", "text", "title", "collection", "metadata"])
 def test_commands_take_and_give_it_or_say_what_is_wrong(

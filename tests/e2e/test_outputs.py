@@ -264,6 +264,7 @@ def assert_told(done: Finished) -> None:
     assert [line for line in done.error_lines if line.startswith("Error: ")], done.errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WRITING)
 @pytest.mark.parametrize("place", UNREACHABLE)
 def test_place_that_cannot_be_reached_is_told(
@@ -274,6 +275,7 @@ def test_place_that_cannot_be_reached_is_told(
     assert_told(nursery.simstore(folder, *words))
 
 
+@pytest.mark.slow
 def test_place_in_a_folder_that_nobody_may_look_into_is_told(
     nursery: Nursery, folder: Path
 ) -> None:

@@ -152,6 +152,7 @@ def test_options_of_the_form_are_heeded(ask: httpx.Client) -> None:
     assert "similarity of at least 100%" in visible(strict)
 
 
+@pytest.mark.slow
 def test_file_whose_encoding_is_detected_says_so_and_one_in_none_is_told(ask: httpx.Client) -> None:
     text = "人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心，并应以兄弟关系的精神相对待。"
     answer = check(ask, "", ("gbk.txt", text.encode("gbk")), ("odd.txt", b"\xff\xff"))
@@ -174,6 +175,7 @@ def test_encoding_that_the_form_names_is_heeded_and_an_unknown_one_is_told(
     assert "No encoding is called “klingon”" in visible(answer)
 
 
+@pytest.mark.slow
 def test_several_files_are_one_report_and_what_cannot_be_read_is_told(ask: httpx.Client) -> None:
     text = articles()["science-en-002"].encode()
     made = check(
@@ -220,6 +222,7 @@ def test_wrong_inputs_are_told_on_a_page(
     assert "<script>.docx" not in answer.text
 
 
+@pytest.mark.slow
 def test_too_much_is_refused_on_a_page(tmp_path: Path) -> None:
     place = empty_store(tmp_path / "s.db")
     with serve(place, "--body-bytes", "65536") as served, browsing(served.url) as ask:
@@ -230,6 +233,7 @@ def test_too_much_is_refused_on_a_page(tmp_path: Path) -> None:
         assert check(ask, "many words " * 4_000).status_code == 200
 
 
+@pytest.mark.slow
 def test_a_large_text_that_fits_is_checked(ask: httpx.Client) -> None:
     answer = check(ask, "Eleven words that are of no document stored in here. " * 8_000)
     assert answer.status_code == 200
@@ -395,6 +399,7 @@ def test_a_store_of_fingerprints_alone_says_that_it_has_no_documents(tmp_path: P
         assert "no passage index" in visible(check(ask, "some words"))
 
 
+@pytest.mark.slow
 def test_without_a_token_every_page_leads_to_where_one_is_given(tmp_path: Path) -> None:
     place = full_store(tmp_path / "s.db")
     with Store.open(place) as store:

@@ -53,6 +53,7 @@ def found(answer: httpx.Response) -> list[tuple[str, str]]:
     return list(zip(keys, told, strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "copy"), [(SHORT, "copy of the short"), (LONG, "copy of the long")]
 )
@@ -72,6 +73,7 @@ def test_the_copy_of_a_text_is_found_first_and_with_one_figure(
         assert 40 < dict(zip(dict(hits), shares, strict=True))["half"] < 80
 
 
+@pytest.mark.slow
 def test_a_search_says_what_was_not_looked_for(quoted: Path, tmp_path: Path) -> None:
     with serve(quoted) as served, browsing(served.url) as ask:
         long = visible(ask.post("/search", data={"q": "words of a text " * 2_000}))
@@ -86,6 +88,7 @@ def test_a_search_says_what_was_not_looked_for(quoted: Path, tmp_path: Path) -> 
         assert "simstore passages build" in said
 
 
+@pytest.mark.slow
 def test_a_store_without_clusters_says_that_nobody_has_looked(quoted: Path) -> None:
     with serve(quoted) as served, browsing(served.url) as ask:
         said = visible(ask.get(document("half")))
@@ -107,6 +110,7 @@ def test_a_store_without_clusters_says_that_nobody_has_looked(quoted: Path) -> N
         assert "Texts that have not been compared yet: 1." in visible(drawn(ask))
 
 
+@pytest.mark.slow
 def test_who_can_open_a_report_is_told_as_it_is(quoted: Path) -> None:
     with serve(quoted) as served, browsing(served.url) as ask:
         said = visible(ask.get("/"))
@@ -138,6 +142,7 @@ def typed(answer: httpx.Response) -> dict[str, str]:
     return fields
 
 
+@pytest.mark.slow
 def test_an_error_keeps_what_was_typed(quoted: Path) -> None:
     fields = {
         "text": "\n</textarea><b>My</b> paper & “words”.\n\nA second paragraph.\n",
@@ -170,6 +175,7 @@ def test_an_error_keeps_what_was_typed(quoted: Path) -> None:
         assert told.headers["content-type"] == "application/problem+json"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "data", "reason"),
     [

@@ -28,6 +28,7 @@ def status(shell: Shell) -> dict[str, object]:
     return found
 
 
+@pytest.mark.slow
 def test_an_index_is_made_with_the_first_ingest_and_kept_up(shell: Shell) -> None:
     shell("ingest", "--passages", "documents.jsonl")
     first = status(shell)
@@ -49,6 +50,7 @@ def test_an_index_is_made_with_the_first_ingest_and_kept_up(shell: Shell) -> Non
     assert_sound(shell.folder / "simstore.db")
 
 
+@pytest.mark.slow
 def test_an_index_is_built_shown_and_dropped(shell: Shell) -> None:
     shell("ingest", "documents.jsonl")
     for words in (["status"], ["drop"]):
@@ -72,6 +74,7 @@ def test_an_index_is_built_shown_and_dropped(shell: Shell) -> None:
     assert_sound(shell.folder / "simstore.db")
 
 
+@pytest.mark.slow
 @seeds(3)
 def test_a_killed_build_goes_on_and_makes_what_an_undisturbed_one_makes(
     shell: Shell, nursery: Nursery, seed: int
@@ -101,6 +104,7 @@ def test_a_killed_build_goes_on_and_makes_what_an_undisturbed_one_makes(
     assert_sound(path)
 
 
+@pytest.mark.slow
 def test_passages_have_fingerprints_where_they_are_asked_for(shell: Shell) -> None:
     shell("ingest", "--passage-simhash", "documents.jsonl", code=2)
     shell("ingest", "--passages", "--passage-simhash", "documents.jsonl")

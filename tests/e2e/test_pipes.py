@@ -65,6 +65,7 @@ def piped(folder: Path, *contents: bytes, name: str = "pipe") -> Iterator[list[s
         assert not thread.is_alive()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gz"])
 @pytest.mark.parametrize(
     ("data", "words", "expected"),
@@ -115,6 +116,7 @@ def test_system_names_of_standard_input_mean_it(shell: Shell, name: str) -> None
     assert "only once" in again.errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["ingest", "query", "check"])
 def test_null_device_is_an_empty_source_that_is_told(shell: Shell, command: str) -> None:
     shell("ingest", "-", stdin=LINES)
@@ -124,6 +126,7 @@ def test_null_device_is_an_empty_source_that_is_told(shell: Shell, command: str)
     assert shell.lines("list", "--format", "keys") == KEYS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["ingest", "query", "check"])
 def test_empty_standard_input_is_told(shell: Shell, command: str) -> None:
     shell("ingest", "-", stdin=LINES)
@@ -157,6 +160,7 @@ def test_pipe_in_a_folder_is_passed_over(shell: Shell) -> None:
     assert shell("ingest", "texts/*.txt").text.startswith("0 added, 0 updated, 1 unchanged")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_ingest_that_waits_for_a_pipe_hears_one_signal(
     shell: Shell, number: signal.Signals, code: int
@@ -186,6 +190,7 @@ PAIRS = b"harbour\tharbour-2\t1\nharbour\tbread\t0\n"
 GROUPS = b"key\tgroup\nharbour\ta\nharbour-2\ta\nbread\tb\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "data", "expected"),
     [

@@ -61,6 +61,7 @@ def bars_of(terminal: Terminal) -> list[re.Match[str]]:
     return [match for match in found if match]
 
 
+@pytest.mark.slow
 def test_bar_tells_bytes_rate_documents_rejects_and_time_left_and_is_taken_back(
     run: Run, source: Path
 ) -> None:
@@ -86,6 +87,7 @@ def test_bar_tells_bytes_rate_documents_rejects_and_time_left_and_is_taken_back(
     assert terminal.out == f"{SUMMARY}\n"
 
 
+@pytest.mark.slow
 def test_messages_longer_than_the_terminal_are_not_cut_into_lines(run: Run, source: Path) -> None:
     terminal = run("--db", "s.db", "ingest", source.name, columns=50)
     assert terminal.wait() == 5
@@ -97,6 +99,7 @@ def test_messages_longer_than_the_terminal_are_not_cut_into_lines(run: Run, sour
     assert "━" not in terminal.sent
 
 
+@pytest.mark.slow
 def test_of_two_bars_the_second_replaces_the_first(run: Run, source: Path, tmp_path: Path) -> None:
     assert launch(tmp_path, "--db", "s.db", "init", "--scheme", "simtool").code == 0
     terminal = run("--db", "s.db", "ingest", source.name)
@@ -110,6 +113,7 @@ def test_of_two_bars_the_second_replaces_the_first(run: Run, source: Path, tmp_p
     assert terminal.screen.cursor_is_shown
 
 
+@pytest.mark.slow
 def test_bar_goes_when_the_run_is_interrupted(run: Run) -> None:
     terminal = run("--db", "s.db", "ingest", "--as", "jsonl", "-", stdin=True)
     # Enough that a transaction is written while more is waited for.
@@ -130,6 +134,7 @@ def test_bar_goes_when_the_run_is_interrupted(run: Run) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["quiet", "dumb", "json"])
 def test_no_bar_where_it_is_not_wanted_or_cannot_be_taken_back(
     run: Run, source: Path, how: str
@@ -148,6 +153,7 @@ def test_no_bar_where_it_is_not_wanted_or_cannot_be_taken_back(
     assert terminal.out == f"{SUMMARY}\n"
 
 
+@pytest.mark.slow
 def test_without_a_terminal_there_are_plain_lines(source: Path, tmp_path: Path) -> None:
     done = launch(tmp_path, "--db", "s.db", "ingest", source.name)
     assert done.code == 5

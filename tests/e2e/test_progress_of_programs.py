@@ -31,6 +31,7 @@ def program(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_terminal_of_80_columns_shows_a_bar_and_a_summary_that_fits(
     tmp_path: Path, program: Path
 ) -> None:
@@ -50,6 +51,7 @@ def test_a_terminal_of_80_columns_shows_a_bar_and_a_summary_that_fits(
     assert max(map(len, [*terminal_lines, *printed])) <= 80
 
 
+@pytest.mark.slow
 def test_where_there_is_no_terminal_one_line_is_written_at_the_end(
     tmp_path: Path, program: Path
 ) -> None:

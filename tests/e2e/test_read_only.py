@@ -58,6 +58,7 @@ def fill(path: Path, source: Path, scheme: str = "web") -> None:
         store.query_many(Files(str(source)), record=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["web", "simtool"])
 def test_query_on_a_read_only_disk_answers_and_says_that_it_is_not_recorded(
     nursery: Nursery,

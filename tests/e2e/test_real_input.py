@@ -53,6 +53,7 @@ def test_archive_is_ingested_and_asked_with(shell: Shell) -> None:
     assert len(keys(shell)) > len(KEYS)
 
 
+@pytest.mark.slow
 def test_lines_tables_and_databases_are_ingested(shell: Shell) -> None:
     (shell.folder / "lines.txt").write_text("first\n\nsecond\n")
     shell("ingest", "--per-line", "lines.txt")
@@ -90,6 +91,7 @@ def test_wrong_use_is_told_in_one_line(shell: Shell, line: list[str], code: int,
     assert "Traceback" not in done.errors
 
 
+@pytest.mark.slow
 def test_rejected_records_are_read_again(shell: Shell) -> None:
     (shell.folder / "a.jsonl").write_text(LINES)
     shell("ingest", "--max-document-bytes", "20", "a.jsonl", code=5)

@@ -6,7 +6,12 @@ import json
 import zipfile
 from pathlib import Path
 
+import pytest
 from forked import Nursery
+
+from simstore import Store
+
+from .trials import web_trial
 
 
 def test_runs_shows_what_each_ingest_did_the_newest_first(nursery: Nursery, tmp_path: Path) -> None:
@@ -64,6 +69,45 @@ def test_runs_tell_what_was_passed_over(nursery: Nursery, tmp_path: Path) -> Non
     assert [run["passed_over"] for run in json.loads(shown.text)] == [2]
     header, row = nursery.simstore(tmp_path, "runs").text.splitlines()
     assert row[: header.index("passed over") + len("passed over")].endswith(" 2")
+
+
+def test_a_table_in_a_pipe_is_whole_whatever_the_width(
+    nursery: Nursery, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    name = "a-name-that-is-much-longer-than-forty-columns-can-show-on-a-terminal.txt"
+    (tmp_path / name).write_text("some words")
+    assert nursery.simstore(tmp_path, "ingest", name).code == 0
+    done = nursery.simstore(tmp_path, "runs")
+    header, row = done.text.splitlines()
+    assert header.split() == [
+        "run", "kind", "started", "took", "state", "added", "updated", "unchanged", "flagged",
+        "skipped", "duplicates", "rejected", "removed", "passed", "over", "of",
+    ]  # fmt: skip
+    assert row.endswith(name)
+    assert done.errors == ""
+    assert name in nursery.simstore(tmp_path, "list").text
+
+
+def test_a_run_whose_process_was_killed_is_interrupted(nursery: Nursery, tmp_path: Path) -> None:
+    trial = web_trial(tmp_path, 1)
+    path = tmp_path / "store.db"
+    trial.make(path).close()
+    child = nursery.start("ingest", tmp_path, place=str(path), names=[str(trial.source)])
+    for _ in range(8):
+        child.message()
+    words = ("runs", "--db", str(path), "--format")
+    (live,) = json.loads(nursery.simstore(tmp_path, *words, "json").text)
+    assert live["state"] == "running"
+    assert "  running or interrupted  " in nursery.simstore(tmp_path, *words, "table").text
+    child.kill()
+    (dead,) = json.loads(nursery.simstore(tmp_path, *words, "json").text)
+    assert dead["state"] == "interrupted"
+    with Store.open(path):
+        # Its process may be this one, as far as the command can tell.
+        (unknown,) = json.loads(nursery.simstore(tmp_path, *words, "json").text)
+    assert unknown["state"] == "running"
+    assert "  interrupted  " in nursery.simstore(tmp_path, *words, "table").text
 
 
 def test_of_many_sources_the_first_is_named(nursery: Nursery, tmp_path: Path) -> None:

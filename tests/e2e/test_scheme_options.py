@@ -240,6 +240,7 @@ def test_options_that_a_store_has_not_are_refused_and_named(shell: Shell) -> Non
         )
 
 
+@pytest.mark.slow
 def test_store_does_with_duplicates_what_init_was_told(shell: Shell) -> None:
     text = "the boats came in with the tide and the harbour was quiet before the rain"
     turned = " ".join(reversed(text.split()))

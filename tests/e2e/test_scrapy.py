@@ -448,6 +448,7 @@ def test_without_a_store_the_crawl_goes_on_without_the_pipeline(
     assert (crawl.paths, crawl.counts) == (["/ferry", "/ferry-copy"], {})
 
 
+@pytest.mark.slow
 def test_without_scrapy_the_pipeline_names_the_extra(tmp_path: Path) -> None:
     (tmp_path / "scrapy.py").write_text("raise ImportError('no Scrapy here')\n")
     done = subprocess.run(

@@ -91,6 +91,7 @@ def bearer(secret: str | None) -> dict[str, str]:
     return {} if secret is None else {"Authorization": f"Bearer {secret}"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("one", asked(), ids=lambda one: f"{one.method}-{one.path}")
 def test_each_route_is_for_its_scope_and_those_above_it(
     guarded: tuple[Served, dict[str, str]], one: Asked

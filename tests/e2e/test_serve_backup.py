@@ -82,6 +82,7 @@ def assert_copy(copy: Path, before: set[str], store: Path) -> None:
             assert found == {match.key for match in present.query(text_of(key))} & set(held)
 
 
+@pytest.mark.slow
 def test_copy_that_a_busy_server_sends_is_checked_and_restores(
     loaded: tuple[Path, Served, Writers], tmp_path: Path
 ) -> None:

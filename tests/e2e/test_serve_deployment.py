@@ -149,6 +149,7 @@ def proxied(tmp_path: Path) -> Iterator[tuple[Served, httpx.Client, str]]:
         yield served, client, secret
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not (shutil.which("nginx") and shutil.which("openssl")), reason="no nginx, or no openssl"
 )

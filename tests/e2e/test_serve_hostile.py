@@ -24,6 +24,7 @@ def place(tmp_path: Path) -> Path:
     return tmp_path / "s.db"
 
 
+@pytest.mark.slow
 def test_an_expression_that_backtracks_without_end_is_answered(place: Path) -> None:
     with (
         serve(place) as served,
@@ -41,6 +42,7 @@ def test_an_expression_that_backtracks_without_end_is_answered(place: Path) -> N
         assert served.stop() == 0
 
 
+@pytest.mark.slow
 def test_patterns_that_backtrack_without_end_are_answered(place: Path) -> None:
     stars = "*" + "a*" * 400 + "z"
     with (

@@ -125,6 +125,7 @@ def test_lines_may_be_many_and_one_that_is_too_long_is_passed_over(ask: httpx.Cl
     assert (last["counts"]["added"], last["counts"]["rejected"]) == (39, 1)
 
 
+@pytest.mark.slow
 def test_where_nothing_can_be_written_nobody_waits_for_ever(
     served: Served, ask: httpx.Client, tmp_path: Path
 ) -> None:
@@ -220,6 +221,7 @@ def told(ask: httpx.Client, name: str) -> float:
     return float(ask.get("/metrics").text.split(f"\n{name} ")[-1].split()[0])
 
 
+@pytest.mark.slow
 def test_a_connection_may_wait_between_requests(served: Served) -> None:
     with connection(served) as made:
         for _ in range(2):
@@ -239,6 +241,7 @@ def wait_for_silence(made: socket.socket, seconds: float) -> None:
     made.settimeout(PATIENCE_SECONDS)
 
 
+@pytest.mark.slow
 def test_the_body_of_a_request_is_not_waited_for(served: Served) -> None:
     with connection(served) as made:
         made.sendall(b"POST /v1/query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
@@ -248,6 +251,7 @@ def test_the_body_of_a_request_is_not_waited_for(served: Served) -> None:
     assert b"connection: close" in reply.lower()
 
 
+@pytest.mark.slow
 def test_lines_that_stop_coming_are_not_waited_for(served: Served, ask: httpx.Client) -> None:
     line = json.dumps({"key": "a", "text": TEXT}).encode() + b"\n"
     with connection(served) as made:
@@ -272,6 +276,7 @@ def received_or_cut(made: socket.socket) -> bytes:
     return data
 
 
+@pytest.mark.slow
 def test_who_does_not_listen_is_not_waited_for(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many((f"{n}", f"{TEXT} {n} " + "many words " * 10_000) for n in range(100))

@@ -53,6 +53,7 @@ def stored(place: Path) -> set[str]:
         return {one.key for one in store}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_what_was_acknowledged_before_the_end_is_stored(
     tmp_path: Path, number: signal.Signals
@@ -78,6 +79,7 @@ def test_what_was_acknowledged_before_the_end_is_stored(
         assert [run.state for run in store.runs.ingest()] == ["finished"]
 
 
+@pytest.mark.slow
 def test_who_balances_load_is_told_before_the_end(tmp_path: Path) -> None:
     with (
         serve(tmp_path / "s.db", "--notice-seconds", "2") as served,
@@ -152,6 +154,7 @@ def depth(served: Served) -> int:
     return int(told.split("\nsimstore_write_queue_documents ")[-1].split()[0])
 
 
+@pytest.mark.slow
 def test_the_end_does_not_wait_for_ever(tmp_path: Path) -> None:
     with serve(tmp_path / "s.db", "--drain-seconds", "1") as served, locked(tmp_path / "s.db"):
         sender = Sender(served, "a")
@@ -163,6 +166,7 @@ def test_the_end_does_not_wait_for_ever(tmp_path: Path) -> None:
         assert sender.acknowledged == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("path", "body"),
     [("/v1/query", {"text": TEXT}), ("/v1/documents", {"key": "a", "text": TEXT})],
@@ -195,6 +199,7 @@ def test_the_end_does_not_wait_for_a_process_that_hangs(
         assert not any("Traceback" in line for line in served.lines)
 
 
+@pytest.mark.slow
 def test_the_end_does_not_wait_for_what_nobody_waits_for(tmp_path: Path) -> None:
     """A file is read by a process that never ends, in a thread that waits for it."""
     with Store.create(tmp_path / "s.db") as store:
@@ -228,6 +233,7 @@ def test_the_end_does_not_wait_for_what_nobody_waits_for(tmp_path: Path) -> None
 # Beginning
 
 
+@pytest.mark.slow
 def test_wrong_places_and_addresses_are_refused(tmp_path: Path, nursery: Nursery) -> None:
     store = tmp_path / "s.db"
     Store.create(store).close()

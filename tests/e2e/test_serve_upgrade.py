@@ -34,6 +34,7 @@ def text_of(key: str) -> str:
     return f"This is what the page {key} says, and no other page says it of {key}."
 
 
+@pytest.mark.slow
 def test_upgrade_while_crawlers_write_loses_nothing_and_takes_nothing_twice(
     tmp_path: Path, nursery: Nursery
 ) -> None:

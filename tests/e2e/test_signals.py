@@ -239,6 +239,7 @@ def test_interrupted_refresh_at_the_end_of_an_ingest_says_that_all_is_committed(
     assert_sound(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

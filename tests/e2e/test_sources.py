@@ -210,6 +210,7 @@ ODD = [
 ]
 
 
+@pytest.mark.slow
 def test_odd_keys_are_shown_escaped_and_come_back_byte_for_byte(shell: Shell) -> None:
     data = b"".join(key + b"\nthe text of %d\n\f" % n for n, key in enumerate(ODD))
     shell("ingest", "--as", "articles", "-", stdin=data)

@@ -31,6 +31,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     return shell
 
 
+@pytest.mark.slow
 def test_a_query_of_many_samples_prints_the_same_with_any_number_of_threads(shell: Shell) -> None:
     asked = ("query", "--format", "jsonl", "--no-verify", "--limit", "1", "-k", "0", "asked.jsonl")
     alone = shell(*asked, "--threads", "1", code=5)
@@ -41,6 +42,7 @@ def test_a_query_of_many_samples_prints_the_same_with_any_number_of_threads(shel
     assert "asked.jsonl, record 200" in shared.errors
 
 
+@pytest.mark.slow
 def test_a_check_of_many_papers_prints_the_same_with_any_number_of_threads(shell: Shell) -> None:
     pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
     alone = shell("check", "--format", "jsonl", "--threads", "1", "papers")

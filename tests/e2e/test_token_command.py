@@ -54,6 +54,7 @@ def test_secret_is_printed_once_and_alone(tokens: Tokens) -> None:
         assert found.scope == "write"
 
 
+@pytest.mark.slow
 def test_list_tells_scope_times_and_state(tokens: Tokens) -> None:
     assert tokens("list").text.split() == ["name", "scope", "state", "made", "expires", "revoked"]
     assert tokens("list", "--format", "jsonl").text == ""
@@ -71,6 +72,7 @@ def test_list_tells_scope_times_and_state(tokens: Tokens) -> None:
     assert "never" in table[2]
 
 
+@pytest.mark.slow
 def test_name_of_a_revoked_token_may_be_given_again(tokens: Tokens) -> None:
     first = tokens("add", "one", "--expires", "never").text
     done = tokens("add", "one", "--expires", "never", code=4)

@@ -199,6 +199,7 @@ def test_store_can_be_named_by_url(nursery: Nursery, folder: Path) -> None:
     assert len(done.text.splitlines()) == 1 + len(PAGES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
@@ -328,6 +329,7 @@ def test_report_is_never_written_over_the_store_itself(nursery: Nursery, folder:
     assert (folder / "simstore.db").read_bytes() == data
 
 
+@pytest.mark.slow
 def test_damaged_store_is_reported_in_lines_by_every_command(
     nursery: Nursery, folder: Path
 ) -> None:
@@ -351,6 +353,7 @@ def test_damaged_store_is_reported_in_lines_by_every_command(
     assert not (folder / "copy.db").exists()
 
 
+@pytest.mark.slow
 def test_wrong_use_in_a_new_interpreter_is_the_same(tmp_path: Path) -> None:
     assert_refused(launch(tmp_path, "stats"), 3, "simstore.db")
     assert_refused(launch(tmp_path, "query", "--what", "x"), 2, "--what")

@@ -147,6 +147,7 @@ def test_batch_size_and_threads_change_nothing(
         assert (state_of(store), counts_of([summary])) == whole
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=True), SCHEMES)
 def test_documents_from_a_caller_equal_documents_from_a_file(
@@ -158,6 +159,7 @@ def test_documents_from_a_caller_equal_documents_from_a_file(
         assert state_of(store) == whole[0]
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=False, min_size=1), st.sampled_from([3, 24, 100]), st.data())
 def test_answer_equals_the_course_tool_over_the_stored_documents(
@@ -183,6 +185,7 @@ def test_answer_equals_the_course_tool_over_the_stored_documents(
             assert b"".join(render_simtool(run.samples)) == expected
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=False), page_lists(repeats=False, min_size=1), SCHEMES)
 def test_adding_and_removing_is_the_identity(
@@ -199,6 +202,7 @@ def test_adding_and_removing_is_the_identity(
         assert state_of(store) == before
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=False, min_size=1), st.data(), SCHEMES)
 def test_update_and_its_reversal_is_the_identity(
@@ -217,6 +221,7 @@ def test_update_and_its_reversal_is_the_identity(
         assert state_of(store) == before
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=True, min_size=1), st.integers(1, 5), SCHEMES)
 @example([("page 0", "lamp"), ("page 0", "stone"), ("page 0", "lamp")], 1, SIMTOOL)
@@ -233,6 +238,7 @@ def test_file_ingested_again_is_all_unchanged(
         assert_sound(store)
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=True, min_size=1), page_lists(repeats=True, min_size=1))
 @example([("page 0", "")], [("page 0", ""), ("page 0", "river")])
@@ -251,6 +257,7 @@ def test_two_files_that_share_keys_ingested_again_are_all_unchanged(
         assert state_of(store) == before
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=False, min_size=1), st.data(), SCHEMES)
 def test_file_edited_and_restored_is_updated_both_times(
@@ -300,6 +307,7 @@ def test_file_edited_where_pages_share_an_id_gives_the_same_in_any_batches(
     assert states[0] == states[1]
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=True, min_size=1, max_size=8), st.sampled_from([1, 2, 3]))
 @example(
@@ -319,6 +327,7 @@ def test_duplicates_are_named_alike_in_any_batches(pages: Pages, batch_documents
     assert named[0] == named[1]
 
 
+@pytest.mark.slow
 @few
 @given(page_lists(repeats=False, min_size=2), st.data())
 def test_order_of_ingest_is_the_order_of_first_sight(pages: Pages, data: st.DataObject) -> None:

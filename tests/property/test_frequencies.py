@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+import pytest
 import xxhash
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,6 +55,7 @@ def expected(features: list[str], corpus: list[list[str]], weights: str) -> str:
     return f"{by_plain_loop(features, corpus, BITS, weights):06x}"
 
 
+@pytest.mark.slow
 @few
 @given(documents, weightings, st.data())
 def test_live_store_weighs_by_what_it_holds(
@@ -84,6 +86,7 @@ def test_live_store_weighs_by_what_it_holds(
             ]
 
 
+@pytest.mark.slow
 @few
 @given(documents, documents, weightings)
 def test_frozen_store_weighs_by_what_it_held_at_its_refresh(

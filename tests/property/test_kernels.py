@@ -247,6 +247,7 @@ def test_keys_are_the_features_of_characters_at_each_place(text: str) -> None:
     assert (kinds[1] != CHARACTER).all()
 
 
+@pytest.mark.slow
 @needs_numba
 @given(kernel_texts, normalizations, st.integers(1, 5))
 def test_shingle_sets_and_sketches_are_the_same_compiled_or_not(

@@ -131,6 +131,7 @@ def test_flagged_are_what_ingesting_in_the_order_of_the_dates_flags(
             assert store.duplicates.story(key).original == original
 
 
+@pytest.mark.slow
 @many
 @given(PAGES, st.data(), st.booleans(), st.sampled_from([2, 1_000]))
 def test_what_stays_is_what_skipping_in_the_order_of_the_dates_leaves(
@@ -171,6 +172,7 @@ def test_what_stays_is_what_skipping_in_the_order_of_the_dates_leaves(
         )
 
 
+@pytest.mark.slow
 @few
 @given(
     PAGES,

@@ -72,6 +72,7 @@ def unpack_some(store: Store, limit: int) -> int:
         return fingerprints.unpack_some(connection, state.scheme.bits, state.generation, limit)
 
 
+@pytest.mark.slow
 @settings(max_examples=max(settings.default.max_examples // 3, 5))
 @given(PACKED, st.integers(0, 6), st.integers(0, 2**32), st.data())
 def test_answers_are_the_same_before_during_and_after(
@@ -227,6 +228,7 @@ def test_other_lengths_have_no_pages(tmp_path: Path) -> None:
             store.maintenance.unpack()
 
 
+@pytest.mark.slow
 def test_every_broken_page_is_told(tmp_path: Path) -> None:
     stored = [random.Random(n).getrandbits(64) for n in range(30)]
 

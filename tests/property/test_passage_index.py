@@ -169,6 +169,7 @@ def check_index(store: Store, held: dict[str, str], *, fingerprints: bool = Fals
             assert np.array_equal(spans[document][1], made.words)
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(steps, st.booleans())
 def test_index_after_any_life_is_that_of_what_is_left(
@@ -210,6 +211,7 @@ def test_index_after_any_life_is_that_of_what_is_left(
         assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_interrupted_build_goes_on_and_covers_what_came_meanwhile(tmp_path: Path) -> None:
     held = {f"key {n}": f"the river {n} and the lamp of the harbour bridge {n}" for n in range(9)}
     with small_parts(), Store.create(tmp_path / "store.db") as store:
@@ -255,6 +257,7 @@ def plain_fingerprint(units: list[int]) -> int:
     return bits
 
 
+@pytest.mark.slow
 @settings(max_examples=25)
 @given(st.lists(texts, min_size=1, max_size=5), texts)
 def test_near_passages_are_those_within_three_bits(stored: list[str], asked: str) -> None:

@@ -55,6 +55,7 @@ def changes(batch: PreparedBatch) -> object:
     return dict(zip(terms, zip(documents.tolist(), totals.tolist(), strict=True), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("numba") is None, reason="no Numba")
 @settings(max_examples=60)
 @given(given_texts=st.lists(texts, min_size=1, max_size=5))

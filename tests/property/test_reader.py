@@ -335,6 +335,7 @@ def test_documents_and_fingerprints_do_not_mix(tmp_path: Path) -> None:
     assert not (tmp_path / "n.db").exists()
 
 
+@pytest.mark.slow
 @settings(max_examples=FEW)
 @given(bits_and_radius(), st.integers(0, 2**32), st.sampled_from([3, 1 << 16]))
 def test_fingerprints_that_are_near_one_before_them_are_left_out(

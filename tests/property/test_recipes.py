@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,6 +63,7 @@ def test_shingles_overlap_in_all_but_one_unit(recipe: FeatureRecipe, text: str) 
         assert all(one[1:] == next_one[:-1] for one, next_one in pairwise(units))
 
 
+@pytest.mark.slow
 @given(
     recipes,
     bits.filter(lambda m: m > 1),

@@ -159,6 +159,7 @@ def test_only_what_is_new_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert len(reads) == 1
 
 
+@pytest.mark.slow
 def test_what_another_process_writes_is_found_at_once(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     program = (

@@ -161,6 +161,7 @@ def test_store_of_another_length_shows_its_segments_unpacked(tmp_path: Path) -> 
     assert shown(path, 40) == [(5, 0, 0, 0, 5, None), (0x1234567890, 0, 0x1234, 0x5678, 0x90, None)]
 
 
+@pytest.mark.slow
 def test_copy_and_reindex_keep_columns(tmp_path: Path) -> None:
     path, copy = tmp_path / "s.db", tmp_path / "copy.db"
     with Store.create(path, keep_columns=True) as store:

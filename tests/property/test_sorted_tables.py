@@ -88,6 +88,7 @@ def test_tables_equal_the_oracle(
         assert of_many(tables, queries, radius) == right
 
 
+@pytest.mark.slow
 @given(planted(), st.sampled_from([by_segments, by_scan, joining]), st.booleans())
 def test_pairs_of_tables_equal_the_oracle(
     case: tuple[list[int], list[int], int, int], plan: Callable[..., Plan], compiled_too: bool
@@ -114,6 +115,7 @@ def test_pairs_of_tables_equal_the_oracle(
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width", [16, 40, 64, 100, 128])
 @pytest.mark.parametrize("compiled_too", [False, True])
 def test_many_fingerprints_under_their_own_plans(width: int, compiled_too: bool) -> None:
@@ -157,6 +159,7 @@ def test_more_matches_than_there_is_room_for_at_first() -> None:
             assert of_many(tables, [0], 2) == [tables.near(0, 2)]
 
 
+@pytest.mark.slow
 def test_threads_get_the_answers_of_one() -> None:
     chance = random.Random(7)
     stored = [chance.getrandbits(64) for _ in range(2_000)]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -118,6 +119,7 @@ def histories(draw: st.DrawFn) -> tuple[set[frozenset[int]], list[dict[int, Plac
     ]
 
 
+@pytest.mark.slow
 @many
 @given(histories(), st.integers(1, 8))
 def test_repaired_stars_are_those_made_from_the_first(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -54,6 +55,7 @@ def test_stars_are_those_of_the_rule(graph: tuple[list[Edge], list[int]]) -> Non
     assert found(*graph) == by_the_rule(*graph)
 
 
+@pytest.mark.slow
 @given(graphs(), st.randoms(use_true_random=False))
 def test_stars_do_not_depend_on_the_order_of_the_edges(
     graph: tuple[list[Edge], list[int]], chance: object

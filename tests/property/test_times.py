@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from postgres_places import raw_store
@@ -78,6 +79,7 @@ def claims(records: list[Document]) -> list[tuple[int, int]]:
     return found  # type: ignore[return-value]
 
 
+@pytest.mark.slow
 @settings(max_examples=max(settings.default.max_examples // 2, 1))
 @given(records=RECORDS, batch_documents=st.integers(2, 50))
 def test_history_is_that_of_one_record_after_the_other(
@@ -93,6 +95,7 @@ def test_history_is_that_of_one_record_after_the_other(
         assert row[6] == max(seen for _, seen in own)
 
 
+@pytest.mark.slow
 @settings(max_examples=max(settings.default.max_examples // 4, 1))
 @given(records=RECORDS)
 def test_dated_records_once_more_change_nothing(records: list[Document]) -> None:
@@ -120,6 +123,7 @@ PAGES = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=max(settings.default.max_examples // 2, 1))
 @given(
     runs=st.lists(st.tuples(st.sampled_from(["keep", "flag", "skip"]), PAGES), max_size=6),

@@ -39,6 +39,7 @@ winnowings = st.tuples(
 ).map(lambda n: Winnowing(n[0], n[0] + n[1], n[2], n[2] + n[3]))
 
 
+@pytest.mark.slow
 @given(st.one_of(any_text, marked_text), normalizations)
 @example("馬鈴薯\u00ad計程車", Normalization(han="simplified-words"))
 def test_units_are_the_tokens_of_the_normalized_text(text: str, form: Normalization) -> None:

@@ -66,6 +66,7 @@ def test_every_public_value_is_tested():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_value_comes_back_the_same(kind):
     @settings(max_examples=40)
@@ -78,6 +79,7 @@ def test_a_value_comes_back_the_same(kind):
     check()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 @settings(max_examples=30)
 @given(junk=JSON)
@@ -92,6 +94,7 @@ def test_what_is_no_such_value_is_refused_or_taken_whole(kind, junk):
         assert from_wire(kind, decoded(encoded(to_wire(found)))) == found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
 def test_a_field_of_another_kind_is_refused_by_its_name(kind):
     @settings(max_examples=40)

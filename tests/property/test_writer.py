@@ -7,6 +7,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -74,6 +75,7 @@ def duplicates_of(store: Store) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @few
 @given(REQUESTS, st.data(), SCHEMES)
 def test_how_requests_are_grouped_changes_nothing(
@@ -98,6 +100,7 @@ def test_how_requests_are_grouped_changes_nothing(
     assert outcomes[0] == outcomes[1]
 
 
+@pytest.mark.slow
 @few
 @given(REQUESTS, st.data(), LEAST)
 def test_groups_do_what_the_rule_says(

@@ -47,6 +47,7 @@ def test_each_kind_of_damage_changes_the_file_as_the_seed_says(path: Path, kind:
     assert changed >= 6
 
 
+@pytest.mark.slow
 def test_changed_rows_are_the_differences_of_two_stores(path: Path, tmp_path: Path) -> None:
     before = path.read_bytes()
     sound = tmp_path / "sound.db"

@@ -175,6 +175,7 @@ def test_each_knob_is_there() -> None:
         assert hasattr(importlib.import_module(f"simstore.{module}"), name), (module, name)
 
 
+@pytest.mark.slow
 def test_history_finds_that_the_last_entry_of_a_page_is_never_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -249,6 +249,7 @@ def test_articles_are_the_same_from_any_number_on(part: Any, language: str) -> N
     assert 9_900 < len(paper) < 10_100
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite
 def test_the_service_set_has_edits_of_what_is_stored(part: Any, tmp_path: Path) -> None:
     data = part("service_set")

@@ -120,6 +120,7 @@ def test_long_sources_are_computed_by_kernels_from_the_first_batch_on(
         assert bool(called) == is_long
 
 
+@pytest.mark.slow
 @needs_numba
 def test_kernels_work_where_nothing_can_be_kept(tmp_path: Path) -> None:
     module = tmp_path / "added.py"

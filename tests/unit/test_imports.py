@@ -86,6 +86,7 @@ def test_a_client_loads_no_database() -> None:
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_opening_a_store_loads_neither_alembic_nor_numba(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     done = run(
@@ -99,6 +100,7 @@ def test_opening_a_store_loads_neither_alembic_nor_numba(tmp_path: Path) -> None
     assert done.stdout == "[]\n"
 
 
+@pytest.mark.slow
 def test_a_query_loads_only_what_it_needs(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     with simstore.Store.open(path, create=True) as store:
@@ -138,6 +140,7 @@ def imported_by(path: Path, name: str, modules: set[str]) -> Iterator[str]:
                 yield full if full in modules else str(node.module)
 
 
+@pytest.mark.slow
 def test_no_modules_import_each_other_in_a_circle() -> None:
     package = Path(simstore.__file__).resolve().parent
     files = {}

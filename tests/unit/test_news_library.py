@@ -146,6 +146,6 @@ def test_judge_tells_what_was_missed_and_what_was_not_copied(
         "verbatim       1      1            100.0%             0",
         "edited         1      1             50.0%             1",
         "agency         1      0              0.0%             0",
-        "30 characters told of, 33.3% of them not copied",
+        "30 characters reported, 33.3% of them not copied",
         "2 sources named",
     ]

@@ -31,7 +31,9 @@ CHOICES = {"Accents", "Case", "Disguises", "Han", "Width"}
 # Classes of namespaces: what a caller holds is a `ClustersProtocol`.
 SPACES = {f"{prefix}{name.capitalize()}" for name in NAMESPACES for prefix in ("", "Remote")}
 
-FUNCTIONS = ("compare_texts", "copy_store", "dedupe", "to_frame", "upgrade_store")
+FUNCTIONS = (
+    "compare_texts", "copy_store", "dedupe", "restore_store", "to_frame", "upgrade_store",
+)  # fmt: skip
 PROTOCOLS = [getattr(simstore, f"{name.capitalize()}Protocol") for name in NAMESPACES]
 CALLED = [Store, Client, simstore.StoreProtocol, *PROTOCOLS, simstore.FingerprintReader]
 CALLED += [getattr(Store, name) for name in NAMESPACES]

@@ -8,10 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.compiled import Kernel, pays
 from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
 from simstore.fingerprint.shingle_sets import distinct
@@ -45,6 +47,8 @@ _BLOCK_SKETCHES = 128
 _KEPT_PAIRS = 1 << 22
 # What it takes to read a page in turn, and to note what it carries.
 _PAGE_SECONDS = 3e-6
+# What comparing the bands of a pair takes in NumPy.
+_PAIR_SECONDS = 1e-7
 # Pairs whose bands are compared at a time.
 _BLOCK_PAIRS = 1 << 16
 
@@ -194,11 +198,7 @@ class SketchSearch:
             there = ids[order][places] == numbers
             rows, places = rows[there], order[places[there]]
             bands = band_values(self._unpacked([row.packed for row in stored]), self.layout)
-            agree = np.empty(len(rows), np.bool_)
-            for first in range(0, len(rows), _BLOCK_PAIRS):
-                some = slice(first, first + _BLOCK_PAIRS)
-                same = bands[places[some]] == queries[part][rows[some]]
-                agree[some] = same.any(axis=1)
+            agree = _agree(bands, places, queries[part], rows)
             yield start + rows[agree], places[agree], stored
 
     def _candidates(
@@ -342,9 +342,44 @@ class SketchSearch:
             raise self._snapshot.corrupt(str(error)) from error
 
 
+def _agree(
+    bands: NDArray[np.uint64],
+    places: NDArray[np.int64],
+    queries: NDArray[np.uint64],
+    rows: NDArray[np.int64],
+) -> NDArray[np.bool_]:
+    """Return which pairs of stored bands and queries, by their rows, agree in a band."""
+    agree = np.empty(len(rows), np.bool_)
+    if pays(_PAIR_SECONDS * len(rows)):
+        _AGREE(bands, places, queries, rows, agree)
+        return agree
+    for first in range(0, len(rows), _BLOCK_PAIRS):
+        some = slice(first, first + _BLOCK_PAIRS)
+        agree[some] = (bands[places[some]] == queries[rows[some]]).any(axis=1)
+    return agree
+
+
+def _agree_in_a_band(bands: Any, places: Any, queries: Any, rows: Any, agree: Any) -> None:
+    for pair in range(len(rows)):
+        place, row = places[pair], rows[pair]
+        agree[pair] = False
+        for band in range(bands.shape[1]):
+            if bands[place, band] == queries[row, band]:
+                agree[pair] = True
+                break
+
+
+_AGREE = Kernel(
+    _agree_in_a_band,
+    ["void(uint64[:, ::1], int64[::1], uint64[:, ::1], int64[::1], boolean[::1])"],
+)
+
+
 def _distinct_pairs(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
     """Return pairs, shape (2, n) each, ascending, each once."""
     rows, numbers = np.concatenate(parts, axis=1)
+    if np.all((rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (numbers[1:] > numbers[:-1]))):
+        return np.stack((rows, numbers))
     order = np.lexsort((numbers, rows))
     rows, numbers = rows[order], numbers[order]
     fresh = np.ones(len(rows), np.bool_)

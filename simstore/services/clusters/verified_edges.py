@@ -13,7 +13,6 @@ from simstore.fingerprint.shingle_sets import ShingleSets
 from simstore.model import LeastShares, Progress
 from simstore.search.agreement import connected, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
-from simstore.search.block_keys import BlockKeys, block_keys
 from simstore.search.likeness import TermVectors, alike_pairs, likenesses
 from simstore.search.resemblance import EdgeRule, size_ratios
 from simstore.search.star_search import (
@@ -21,6 +20,7 @@ from simstore.search.star_search import (
     ComparedEdges,
     Comparer,
     StarSignatures,
+    print_postings,
     search_stars,
 )
 from simstore.search.stars import FoundSpokes
@@ -29,7 +29,6 @@ from simstore.services.clusters.distinct_texts import Contents, read_shingles
 from simstore.services.clusters.term_rows import read_vectors
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage.sketches import WORDS
-from simstore.text.tokens import mix
 
 # Equal values of two sketches from which likeness is likely.
 _LIKELY_EQUAL = 48
@@ -148,10 +147,7 @@ class EdgeFinder:
                 layout = layout.enough_for(self._least.resemblance)
             bands = ColumnPostings(_bands(held.sketches, texts, layout), texts, count, layout.bands)
         owners, words = self._fingerprints() if radius is not None else self._no_fingerprints()
-        keys = block_keys(self._snapshot.scheme.bits, radius or 0, len(owners))
-        masks = _mask_words(keys, words.shape[1])
-        rows = np.arange(len(owners))
-        prints = ColumnPostings(_keys(words, masks), rows, len(owners), len(masks))
+        prints = print_postings(words, self._snapshot.scheme.bits, radius or 0)
         # Nothing but the vectors themselves tells what likeness two texts have.
         told = sketched and self._least.likeness is None
         fewest = self._rule.fewest_equal if told else 0
@@ -273,23 +269,6 @@ def _bands(
     for first in range(0, layout.bands * layout.rows, layout.rows):
         values = made[texts, first : first + layout.rows]
         yield band_values(values, BandLayout(1, layout.rows))[:, 0]
-
-
-def _mask_words(keys: BlockKeys, width: int) -> NDArray[np.uint64]:
-    """Return the bits of each key, shape (keys, words)."""
-    low = (1 << 64) - 1
-    return np.array(
-        [[mask >> 64 * (width - 1 - word) & low for word in range(width)] for mask in keys.masks()],
-        np.uint64,
-    )
-
-
-def _keys(words: NDArray[np.uint64], masks: NDArray[np.uint64]) -> Iterator[NDArray[np.uint64]]:
-    for mask in masks:
-        value = np.zeros(len(words), np.uint64)
-        for word in range(words.shape[1]):
-            value = mix(value) ^ (words[:, word] & mask[word]) if word else words[:, 0] & mask[0]
-        yield value
 
 
 class _BySketches:

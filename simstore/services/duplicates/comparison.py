@@ -1,4 +1,4 @@
-"""Verify near-duplicates: compare a text with many candidates at once, cheapest tests first.
+"""Verify near-duplicates: compare texts with many candidates at once, cheapest tests first.
 
 Distances, sizes and sketches of all pairs are compared in arrays; the shingle sets of what is left
 by one loop (:class:`~simstore.search.set_pool.SetPool`). So a text that may be like thousands of
@@ -14,8 +14,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.minhash import VALUES, estimates
-from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
+from simstore.fingerprint.minhash import VALUES, equal_values, estimates
+from simstore.fingerprint.shingle_sets import ShingleSets, distinct_numbers, from_rows
 from simstore.search.hamming import distances
 from simstore.search.resemblance import EdgeRule, size_ratios
 from simstore.search.set_pool import SetPool
@@ -61,47 +61,71 @@ class EdgeConditions:
 
 
 class CandidateComparison:
-    """Decides which pairs of some texts, given by their places, have an edge.
+    """Decides which pairs of some texts, given by their rows, have an edge.
+
+    A text takes about 350 bytes, beside the shingle sets, of which a pool holds some.
 
     Args:
-        texts: The texts.
         conditions: What an edge asks for.
         read: Returns the shingle sets of texts, by their digests.
+        width: Words of a fingerprint.
     """
 
-    def __init__(
-        self, texts: Sequence[CandidateText], conditions: EdgeConditions, read: ReadSets
-    ) -> None:
+    def __init__(self, conditions: EdgeConditions, read: ReadSets, width: int) -> None:
         self._conditions = conditions
         self._read = read
-        numbers: dict[bytes, int] = {}
-        self._digests = np.array(
-            [numbers.setdefault(one.digest, len(numbers)) for one in texts], np.int64
-        )
+        self._numbers: dict[bytes, int] = {}
         # One text of each digest is enough: what it is compared by depends on the text alone.
-        self._first: dict[int, CandidateText] = {}
-        for number, one in zip(self._digests.tolist(), texts, strict=True):
-            self._first.setdefault(number, one)
-        self._features = np.array([one.feature_count for one in texts], np.int64)
-        self._sizes = np.array(
-            [-1 if one.shingle_count is None else one.shingle_count for one in texts], np.int64
-        )
-        self._sketched = np.array([one.sketch is not None for one in texts], np.bool_)
-        self._sketches = np.zeros((len(texts), VALUES), np.uint16)
-        self._printed = np.array([one.words is not None for one in texts], np.bool_)
-        width = max((len(one.words) for one in texts if one.words is not None), default=1)
-        self._words = np.zeros((len(texts), width), np.uint64)
-        for place, one in enumerate(texts):
-            if one.sketch is not None:
-                self._sketches[place] = one.sketch
-            if one.words is not None:
-                self._words[place] = one.words
-        self._pool = SetPool(len(numbers), self._sets, conditions.rule.min_resemblance or 0.0)
+        self._first: list[CandidateText] = []
+        self._digests = np.empty(0, np.int64)
+        self._features = np.empty(0, np.int64)
+        self._sizes = np.empty(0, np.int64)
+        self._sketched = np.empty(0, np.bool_)
+        self._sketches = np.empty((0, VALUES), np.uint16)
+        self._printed = np.empty(0, np.bool_)
+        self._words = np.empty((0, width), np.uint64)
+        self._pool = SetPool(0, self._sets, conditions.rule.min_resemblance or 0.0)
 
     @property
     def compared_count(self) -> int:
         """Return how many pairs of texts were compared exactly."""
         return self._pool.compared_count
+
+    @property
+    def walked_count(self) -> int:
+        """Return how many of them were compared shingle by shingle."""
+        return self._pool.walked_count
+
+    def add(self, texts: Sequence[CandidateText]) -> NDArray[np.int64]:
+        """Add texts; return their rows."""
+        before, after = len(self._digests), len(self._digests) + len(texts)
+        for one in texts:
+            if self._numbers.setdefault(one.digest, len(self._numbers)) == len(self._first):
+                self._first.append(one)
+        numbers = [self._numbers[one.digest] for one in texts]
+        sizes = [-1 if one.shingle_count is None else one.shingle_count for one in texts]
+        sketches = np.zeros((len(texts), VALUES), np.uint16)
+        words = np.zeros((len(texts), self._words.shape[1]), np.uint64)
+        for place, one in enumerate(texts):
+            if one.sketch is not None:
+                sketches[place] = one.sketch
+            if one.words is not None:
+                words[place] = one.words
+        self._digests = np.append(self._digests, np.array(numbers, np.int64))
+        self._features = np.append(
+            self._features, np.array([one.feature_count for one in texts], np.int64)
+        )
+        self._sizes = np.append(self._sizes, np.array(sizes, np.int64))
+        self._sketched = np.append(
+            self._sketched, np.array([one.sketch is not None for one in texts], np.bool_)
+        )
+        self._sketches = np.concatenate((self._sketches, sketches))
+        self._printed = np.append(
+            self._printed, np.array([one.words is not None for one in texts], np.bool_)
+        )
+        self._words = np.concatenate((self._words, words))
+        self._pool.grow(len(self._numbers))
+        return np.arange(before, after)
 
     def expect(self, pairs: Sequence[tuple[int, NDArray[np.int64]]]) -> None:
         """Read the shingle sets of texts, and of others that each may have an edge to, at once."""
@@ -109,10 +133,8 @@ class CandidateComparison:
             return
         needed: set[int] = set()
         for one, others in pairs:
-            away = distances(self._words[others], self._words[one])
-            known = self._printed[others] & self._printed[one]
             kept = self._digests[others] != self._digests[one]
-            kept &= self._may_hold(one, others, away, known)
+            kept &= self._may_hold(one, others)
             if kept.any():
                 needed.add(int(self._digests[one]))
                 needed.update(self._digests[others[kept]].tolist())
@@ -120,41 +142,62 @@ class CandidateComparison:
         for start in range(0, len(numbers), _HELD_TEXTS):
             self._pool.hold(numbers[start : start + _HELD_TEXTS])
 
-    def edges(self, one: int, others: NDArray[np.int64]) -> dict[int, Verified]:
-        """Return the edges of a text to others, by their places in the order given."""
-        away = distances(self._words[others], self._words[one])
-        known = self._printed[others] & self._printed[one]
-        same = self._digests[others] == self._digests[one]
-        left = np.flatnonzero(~same & self._may_hold(one, others, away, known))
-        shares = np.ones(len(others))
-        holds = same.copy()
-        shares[left], holds[left] = self._judged(one, others[left])
+    def edges(self, pairs: Sequence[tuple[int, NDArray[np.int64]]]) -> list[dict[int, Verified]]:
+        """Return the edges of texts to others, by the rows of these in the order given.
+
+        The shingle sets of all others are read once, some at a time.
+
+        Args:
+            pairs: The row of a text, and the rows of others, shape (others,).
+        """
+        same = [self._digests[others] == self._digests[one] for one, others in pairs]
+        left = [
+            np.flatnonzero(~alike & self._may_hold(one, others))
+            for (one, others), alike in zip(pairs, same, strict=True)
+        ]
+        asked = [(one, others[places]) for (one, others), places in zip(pairs, left, strict=True)]
+        judged = self._judged(asked)
+        found = []
+        for (one, others), alike, places, (shares, holds) in zip(
+            pairs, same, left, judged, strict=True
+        ):
+            resemblances = np.ones(len(others))
+            kept = alike.copy()
+            resemblances[places], kept[places] = shares, holds
+            chosen = np.flatnonzero(kept)
+            found.append(self._verified(one, others[chosen], alike[chosen], resemblances[chosen]))
+        return found
+
+    def _verified(
+        self,
+        one: int,
+        others: NDArray[np.int64],
+        same: NDArray[np.bool_],
+        shares: NDArray[np.float64],
+    ) -> dict[int, Verified]:
         conditions = self._conditions
         basis: Basis = "text" if conditions.by_text else "sketch"
         if not conditions.tells_resemblance:
             basis = "distance"
+        away = distances(self._words[others], self._words[one])
+        known = self._printed[others] & self._printed[one]
         found = {}
-        for place in np.flatnonzero(holds).tolist():
+        for place, other in enumerate(others.tolist()):
             distance = int(away[place]) if known[place] else None
             if same[place]:
-                found[int(others[place])] = Verified(1.0, distance, "same")
+                found[other] = Verified(1.0, distance, "same")
             else:
                 share = float(shares[place]) if conditions.tells_resemblance else None
-                found[int(others[place])] = Verified(share, distance, basis)
+                found[other] = Verified(share, distance, basis)
         return found
 
-    def _may_hold(
-        self,
-        one: int,
-        others: NDArray[np.int64],
-        away: NDArray[np.int64],
-        known: NDArray[np.bool_],
-    ) -> NDArray[np.bool_]:
+    def _may_hold(self, one: int, others: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which pairs may have an edge by their distances, sizes and sketches."""
         conditions = self._conditions
         result = np.ones(len(others), np.bool_)
         if conditions.within is not None:
-            result &= known & (away <= conditions.within)
+            result &= self._printed[others] & self._printed[one]
+            result &= distances(self._words[others], self._words[one]) <= conditions.within
         least = conditions.rule.min_resemblance
         if least is None or self._sizes[one] < 0:
             return result
@@ -162,43 +205,60 @@ class CandidateComparison:
         result &= (sizes < 0) | (size_ratios(sizes, self._sizes[[one]]) >= least)
         if self._sketched[one]:
             asked = np.flatnonzero(result & self._sketched[others])
-            equal = np.count_nonzero(self._sketches[others[asked]] == self._sketches[one], axis=1)
+            equal = equal_values(self._sketches, one, others[asked])
             result[asked] = equal >= conditions.rule.fewest_equal
         return result
 
     def _judged(
-        self, one: int, others: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the resemblance of a text to others, and which have an edge."""
+        self, pairs: Sequence[tuple[int, NDArray[np.int64]]]
+    ) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        """Return the resemblance of texts to others, and which have an edge."""
         conditions, rule = self._conditions, self._conditions.rule
-        fewest = np.minimum(self._features[others], self._features[one])
-        if not len(others):
-            return np.empty(0), np.empty(0, np.bool_)
-        if not conditions.tells_resemblance:
-            return np.zeros(len(others)), fewest >= rule.least_features
-        if conditions.by_text:
-            shares, ratios = self._of_texts(one, others)
-        else:
-            sizes = np.maximum(self._sizes, 0)
-            ratios = size_ratios(sizes[others], sizes[[one]])
-            shares = estimates(self._sketches[others], self._sketches[one])
-            shares[~(self._sketched[others] & self._sketched[one])] = 0.0
-        if rule.min_resemblance is None:
-            # What has no shingle is like nothing but itself.
-            return shares, (ratios > 0) & rule.is_long_enough(shares, ratios, fewest)
-        return shares, rule.holds(shares, ratios, fewest)
+        by_text = conditions.by_text and conditions.tells_resemblance
+        told = self._of_texts(pairs) if by_text else [np.empty(0)] * len(pairs)
+        found = []
+        for (one, others), shares in zip(pairs, told, strict=True):
+            fewest = np.minimum(self._features[others], self._features[one])
+            if not conditions.tells_resemblance:
+                found.append((np.zeros(len(others)), fewest >= rule.least_features))
+                continue
+            if by_text:
+                sizes = self._pool.sizes(self._digests[others])
+                ratios = size_ratios(sizes, self._pool.sizes(self._digests[[one]]))
+            else:
+                sizes = np.maximum(self._sizes[others], 0)
+                ratios = size_ratios(sizes, np.maximum(self._sizes[[one]], 0))
+                shares = estimates(self._sketches[others], self._sketches[one])
+                shares[~(self._sketched[others] & self._sketched[one])] = 0.0
+            if rule.min_resemblance is None:
+                # What has no shingle is like nothing but itself.
+                holds = (ratios > 0) & rule.is_long_enough(shares, ratios, fewest)
+            else:
+                holds = rule.holds(shares, ratios, fewest)
+            found.append((shares, holds))
+        return found
 
     def _of_texts(
-        self, one: int, others: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return resemblances, -1 where they are too low to matter, and ratios of sizes."""
-        number, parts = self._digests[one], []
-        for start in range(0, len(others), _HELD_TEXTS):
-            some = self._digests[others[start : start + _HELD_TEXTS]]
-            self._pool.hold(np.unique(np.append(some, number)))
-            parts.append(self._pool.resemblances(int(number), some))
-        sizes = self._pool.sizes(self._digests[others])
-        return np.concatenate(parts), size_ratios(sizes, self._pool.sizes(number[None]))
+        self, pairs: Sequence[tuple[int, NDArray[np.int64]]]
+    ) -> list[NDArray[np.float64]]:
+        """Return resemblances, -1 where they are too low to matter."""
+        shares = [np.full(len(others), -1.0) for _, others in pairs]
+        every = [np.empty(0, np.int64), *(self._digests[others] for _, others in pairs)]
+        numbers = distinct_numbers(np.concatenate(every))
+        for start in range(0, len(numbers), _HELD_TEXTS):
+            some = numbers[start : start + _HELD_TEXTS]
+            asking = np.array([self._digests[one] for one, _ in pairs], np.int64)
+            chosen = [
+                np.flatnonzero((of_one >= some[0]) & (of_one <= some[-1])) for of_one in every[1:]
+            ]
+            needed = [place for place, rows in enumerate(chosen) if len(rows)]
+            self._pool.hold(np.unique(np.concatenate((some, asking[needed]))))
+            for place in needed:
+                rows = chosen[place]
+                shares[place][rows] = self._pool.resemblances(
+                    int(asking[place]), every[1 + place][rows]
+                )
+        return shares
 
     def _sets(self, numbers: NDArray[np.int64]) -> ShingleSets:
         asked = [self._first[number] for number in numbers.tolist()]

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import band_values
-from simstore.fingerprint.simhash import to_integers, to_words
+from simstore.fingerprint.shingle_sets import distinct_numbers
+from simstore.fingerprint.simhash import to_integers, to_words, word_count
 from simstore.search.plan import (
     check_radius,
     default_radius,
 )
-from simstore.search.sorted_tables import Pairs, near_pairs
 from simstore.services.channels.fingerprint_index import FingerprintIndex
 from simstore.services.channels.sketch_search import Among, SketchSearch
 from simstore.services.duplicates.candidate_text import CandidateText
@@ -31,6 +31,9 @@ class EdgeCandidates:
         min_resemblance: Least resemblance of an edge, above 0, at most 1: channel 2 looks at as
             many bands as find all but one in a million of such pairs; None: channel 1 alone looks.
 
+    Attributes:
+        radius: That of channel 1.
+
     Raises:
         InvalidParameter: The radius is out of its range.
     """
@@ -44,8 +47,8 @@ class EdgeCandidates:
     ) -> None:
         self._snapshot = snapshot
         bits = snapshot.scheme.bits
-        self._radius = default_radius(bits) if radius is None else radius
-        check_radius(self._radius, bits)
+        self.radius = default_radius(bits) if radius is None else radius
+        check_radius(self.radius, bits)
         self._row = snapshot.generation if snapshot.channels.has_fingerprints else None
         self._sketches = (
             SketchSearch(snapshot, least_resemblance=min_resemblance)
@@ -53,18 +56,12 @@ class EdgeCandidates:
             else None
         )
 
-    def near_pairs(self, words: NDArray[np.uint64]) -> Pairs:
-        """Return the pairs of fingerprints within the radius; none without the SimHash channel.
-
-        Args:
-            words: Fingerprints of M bits, shape (n, ceil(M / 64)).
-
-        Returns:
-            Rows of the one and of the other of each pair, int64, shape (pairs,) each.
-        """
-        if self._row is None:
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        return near_pairs(words, self._snapshot.scheme.bits, self._radius)
+    def words(self, given: Sequence[NDArray[np.uint64] | None]) -> NDArray[np.uint64]:
+        """Return fingerprints as an array, shape (n, words); none without the SimHash channel."""
+        known = [one for one in given if one is not None and self._row is not None]
+        return np.array(known, np.uint64).reshape(
+            len(known), word_count(self._snapshot.scheme.bits)
+        )
 
     def bands(self, sketched: NDArray[np.uint16]) -> NDArray[np.uint64] | None:
         """Return the bands of sketches, shape (n, bands); None: there is no such channel."""
@@ -104,7 +101,7 @@ class EdgeCandidates:
                 for row in np.flatnonzero(np.diff(starts)).tolist():
                     some = order[starts[row] : starts[row + 1]]
                     found[sketched[row][0]].append(agreeing[some])
-        return [np.unique(np.concatenate(parts)) for parts in found]
+        return [distinct_numbers(np.concatenate(parts)) for parts in found]
 
     def _near(
         self, places: Sequence[int], words: Sequence[NDArray[np.uint64]]
@@ -141,5 +138,5 @@ class EdgeCandidates:
             resident=None if store.is_beside else store.resident,
             exact=False,
         )
-        found = index.near_many(queries, self._radius)
+        found = index.near_many(queries, self.radius)
         return found.query_rows.tolist(), to_integers(found.words)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import NotFound
-from simstore.fingerprint.shingle_sets import distinct
+from simstore.fingerprint.shingle_sets import distinct_numbers
+from simstore.fingerprint.simhash import word_count
 from simstore.search.plan import check_radius
 from simstore.search.resemblance import EdgeRule, check_share
 from simstore.services.duplicates.candidate_text import CandidateText
@@ -38,6 +39,12 @@ __all__ = [
     "Verified",
 ]
 
+# Texts that are looked up, and compared with their candidates, at a time: first so many; then, by
+# the candidates of those before, so many that there are about as many pairs as this, and at most
+# four times as many as before.
+_FIRST_TEXTS = 64
+_BLOCK_PAIRS = 1 << 18
+_GROWTH = 4
 Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 BASES: dict[str, Basis] = {
     "same": "same",
@@ -70,6 +77,10 @@ class Edge:
 class EdgeSearch:
     """Finds edges in one snapshot, or in a writer's transaction.
 
+    Texts are looked up some at a time, and of their candidates only the edges are kept. So the
+    memory grows by some 1,000 bytes with each document that may have an edge to one of them, and
+    not with the pairs.
+
     Args:
         snapshot: The store in a transaction.
         min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive; None: any
@@ -77,6 +88,13 @@ class EdgeSearch:
         radius: Radius of channel 1, bits, inclusive; None: the default.
         within: Largest distance of an edge, bits, inclusive; None: any. Channel 1 alone looks then,
             and finds all.
+
+    Attributes:
+        bits: M, of a fingerprint.
+        candidates: Finds the pairs that are compared.
+        conditions: What an edge asks for.
+        compared_count: Pairs of a text and a document whose shingle sets were compared.
+        walked_count: Those of them that were compared shingle by shingle.
 
     Raises:
         InvalidParameter: A parameter is out of its range, or the store has no fingerprints of its
@@ -94,7 +112,8 @@ class EdgeSearch:
     ) -> None:
         check_verifiable(snapshot, min_resemblance, within)
         self._snapshot = snapshot
-        self._conditions = EdgeConditions(
+        self.bits = snapshot.scheme.bits
+        self.conditions = EdgeConditions(
             rule=EdgeRule(min_resemblance, snapshot.scheme.least_features),
             within=within,
             by_text=snapshot.settings.text_kept,
@@ -106,64 +125,62 @@ class EdgeSearch:
             min_resemblance=min_resemblance if within is None else None,
         )
         self._kept = snapshot.store.shingles(snapshot)
+        self.compared_count = self.walked_count = 0
 
     def edges_of(
-        self, texts: Sequence[CandidateText], among: Among | None = None
+        self, texts: Sequence[CandidateText], among: Among | None = None, *, own: bool = False
     ) -> list[list[Edge]]:
         """Return the edges of each text, in order of ingest.
 
         Args:
             texts: The texts.
             among: Says which documents, int64, ascending, are looked at; None: all.
+            own: A text has an edge to its own document, too.
         """
-        found, stored = self.candidates_of(texts, among)
-        known = list(stored.values())
-        numbers = np.array(list(stored), np.int64)
-        compared = self.comparison([*known, *texts])
+        comparison = self.comparison()
+        rows_of: dict[int, int] = {}
+        held: dict[int, tuple[int, bytes]] = {}
         edges: list[list[Edge]] = []
-        for place, (text, candidates) in enumerate(zip(texts, found, strict=True)):
-            others = np.searchsorted(numbers, candidates[candidates != (text.document_id or 0)])
-            held = compared.edges(len(known) + place, others)
-            edges.append(
+        size = _FIRST_TEXTS
+        while len(edges) < len(texts):
+            block = texts[len(edges) : len(edges) + size]
+            found = self.candidates.of_each(block, among)
+            pair_count = sum(len(numbers) for numbers in found)
+            size = min(_GROWTH * size, max(_BLOCK_PAIRS * len(block) // max(pair_count, 1), 1))
+            asked = distinct_numbers(np.concatenate([np.empty(0, np.int64), *found]))
+            if among is not None and len(asked):
+                asked = asked[among(asked)]
+            unknown = [number for number in asked.tolist() if number not in rows_of]
+            new = CandidateText.of_documents(self._snapshot, unknown)
+            for one, row in zip(new, comparison.add(new).tolist(), strict=True):
+                if one.document_id is not None:
+                    rows_of[one.document_id] = row
+                    held[row] = one.document_id, one.digest
+            # One that has left without its turn having come yet is not there.
+            rows = np.array([rows_of.get(number, -1) for number in asked.tolist()], np.int64)
+            there, rows = asked[rows >= 0], rows[rows >= 0]
+            pairs = []
+            for text, row, numbers in zip(
+                block, comparison.add(block).tolist(), found, strict=True
+            ):
+                chosen = np.isin(numbers, there, assume_unique=True)
+                if not own:
+                    chosen &= numbers != (text.document_id or 0)
+                pairs.append((row, rows[np.searchsorted(there, numbers[chosen])]))
+            edges += [
                 [
-                    Edge(
-                        int(numbers[other]),
-                        known[other].digest,
-                        one.resemblance,
-                        one.distance,
-                        one.basis,
-                    )
-                    for other, one in held.items()
+                    Edge(*held[row], one.resemblance, one.distance, one.basis)
+                    for row, one in of_text.items()
                 ]
-            )
+                for of_text in comparison.edges(pairs)
+            ]
+        self.compared_count += comparison.compared_count
+        self.walked_count += comparison.walked_count
         return edges
 
-    def candidates_of(
-        self, texts: Sequence[CandidateText], among: Among | None = None
-    ) -> tuple[list[NDArray[np.int64]], dict[int, CandidateText]]:
-        """Return the candidate documents for an edge to each text, and what is known of them.
-
-        Args:
-            texts: The texts.
-            among: As of :meth:`edges_of`.
-
-        Returns:
-            Numbers of documents, ascending, for each text, and the documents by their numbers,
-            ascending.
-        """
-        found = self.candidates.of_each(texts, among)
-        asked = distinct(np.concatenate([np.empty(0, np.int64), *found]))
-        if among is not None and len(asked):
-            asked = asked[among(asked)]
-        known = CandidateText.of_documents(self._snapshot, asked.tolist())
-        of_number = {one.document_id: one for one in known if one.document_id is not None}
-        there = np.array(list(of_number), np.int64)
-        kept = [numbers[np.isin(numbers, there, assume_unique=True)] for numbers in found]
-        return kept, of_number
-
-    def comparison(self, texts: Sequence[CandidateText]) -> CandidateComparison:
-        """Return the comparison that decides which pairs of these texts have an edge."""
-        return CandidateComparison(texts, self._conditions, self._sets)
+    def comparison(self) -> CandidateComparison:
+        """Return the comparison that decides which pairs of texts have an edge."""
+        return CandidateComparison(self.conditions, self._sets, word_count(self.bits))
 
     def _sets(self, texts: Mapping[bytes, CandidateText]) -> dict[bytes, NDArray[np.uint64]]:
         """Return shingle sets by digests."""

@@ -7,20 +7,26 @@ texts there are and how many stand, not with the pairs of texts that are alike.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.star_search import ColumnPostings
+from simstore.fingerprint.minhash import VALUES
+from simstore.search.star_search import (
+    ColumnPostings,
+    StarSignatures,
+    Walk,
+    print_postings,
+    walk_of,
+)
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.comparison import Verified
-from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.duplicates.edges import Among, EdgeSearch
 
 
 class SequentialEdges:
-    """Finds the candidates and edges of texts one after the other, in their order.
+    """Finds the edges of texts one after the other, in their order.
 
     Args:
         search: Finds candidates and verifies them.
@@ -35,28 +41,33 @@ class SequentialEdges:
         self._texts = texts
         # What is the same is looked up once. Fingerprints may cover more than the text.
         alike: dict[tuple[bytes, bytes], int] = {}
-        self._first = {
-            place: alike.setdefault((one.digest, _packed(one)), place)
+        self._rows = {
+            place: alike.setdefault((one.digest, _packed(one)), len(alike))
             for place, one in texts.items()
         }
-        asked = list(alike.values())
-        found, self._known = search.candidates_of([texts[place] for place in asked], among)
-        self._candidates = dict(zip(asked, found, strict=True))
-        self._numbers = np.array(list(self._known), np.int64)
-        # Documents of the store first, then the texts.
-        self._compared = search.comparison(
-            [*self._known.values(), *(texts[place] for place in asked)]
-        )
-        self._rows = {place: len(self._numbers) + turn for turn, place in enumerate(asked)}
-        self._to_stored: dict[int, dict[int, Verified]] = {}
-        self._put: set[int] = set()
-        self._of_text: dict[bytes, list[int]] = {}
-        # Rows of the postings by digests, and the digests by rows.
-        self._digests: dict[bytes, int] = {}
-        self._named: list[bytes] = []
-        self._bands = self._postings()
-        self._near = _Near(search.candidates, texts)
-        self._compared.expect(self._likely())
+        first: dict[int, CandidateText] = {}
+        for place, row in self._rows.items():
+            first.setdefault(row, texts[place])
+        asked = list(first.values())
+        self._to_stored = [
+            {
+                edge.document_id: Verified(edge.resemblance, edge.distance, edge.basis)
+                for edge in edges
+            }
+            for edges in search.edges_of(asked, among, own=True)
+        ]
+        self._compared = search.comparison()
+        self._compared.add(asked)
+        # Places of the texts that were put, by their rows, and the rows of each digest.
+        self._places: dict[int, list[int]] = {}
+        self._same: dict[bytes, list[int]] = {}
+        for row, one in enumerate(asked):
+            self._same.setdefault(one.digest, []).append(row)
+        self._walk: Walk | None = None
+        if len(asked) > 1:
+            signatures = _signatures(search, asked)
+            self._walk = walk_of(signatures, np.arange(len(asked)))
+            self._compared.expect(_likely(signatures.bands, len(asked)))
 
     def __contains__(self, place: int) -> bool:
         return place in self._texts
@@ -64,127 +75,104 @@ class SequentialEdges:
     @property
     def compared_count(self) -> int:
         """Return how many pairs of texts were compared exactly."""
-        return self._compared.compared_count
+        return self._search.compared_count + self._compared.compared_count
 
     @property
     def documents(self) -> list[int]:
-        """Return the documents of the store that may have an edge to any of the texts."""
-        return list(self._known)
+        """Return the documents of the store that have an edge to any of the texts."""
+        return sorted({number for edges in self._to_stored for number in edges})
 
     def stored(self, place: int) -> dict[int, Verified]:
         """Return the documents of the store that a text has an edge to, ascending, and the edges.
 
         Its own is left out.
         """
-        first = self._first[place]
-        if first not in self._to_stored:
-            others = np.searchsorted(self._numbers, self._candidates[first])
-            held = self._compared.edges(self._rows[first], others)
-            self._to_stored[first] = {int(self._numbers[row]): one for row, one in held.items()}
         own = self._texts[place].document_id
-        edges = self._to_stored[first]
+        edges = self._to_stored[self._rows[place]]
         return {number: edge for number, edge in edges.items() if number != own}
 
     def put(self, place: int) -> None:
         """Add a text to those that later texts are compared with."""
-        if place in self._put:
+        row = self._rows[place]
+        places = self._places.setdefault(row, [])
+        if place in places:
             return
-        self._put.add(place)
-        one = self._texts[place]
-        holders = self._of_text.setdefault(one.digest, [])
-        holders.append(place)
-        if one.shingle_count == 0:
-            return
-        if len(holders) == 1 and one.digest in self._digests:
-            self._bands.stand(self._digests[one.digest])
-        self._near.put(place)
+        places.append(place)
+        if self._walk is not None and len(places) == 1 and self._texts[place].shingle_count != 0:
+            self._walk.stand(row)
 
     def standing(self, place: int) -> dict[int, Verified]:
         """Return the places of texts that were put and have an edge to another, and the edges."""
-        one = self._texts[place]
-        found = set(self._of_text.get(one.digest, ()))
-        if one.shingle_count != 0:
-            if one.digest in self._digests:
-                for row in np.unique(self._bands.met(self._digests[one.digest])).tolist():
-                    found.update(self._of_text[self._named[row]])
-            found.update(self._near.find(place))
-        found.discard(place)
-        places = sorted(found)
-        rows = np.array([self._rows[self._first[other]] for other in places], np.int64)
-        held = self._compared.edges(self._rows[self._first[place]], np.unique(rows))
-        return {
-            other: held[row]
-            for other, row in zip(places, rows.tolist(), strict=True)
-            if row in held
+        one, row = self._texts[place], self._rows[place]
+        found = {other for other in self._same[one.digest] if other in self._places}
+        if self._walk is not None and one.shingle_count != 0:
+            found.update(self._walk.candidates(row).tolist())
+        if not found:
+            return {}
+        [held] = self._compared.edges([(row, np.array(sorted(found), np.int64))])
+        edges = {
+            other: edge
+            for other_row, edge in held.items()
+            for other in self._places[other_row]
+            if other != place
         }
-
-    def _likely(self) -> list[tuple[int, NDArray[np.int64]]]:
-        """Return texts and others that they will be compared with as far as one can tell."""
-        pairs = []
-        for place, candidates in self._candidates.items():
-            others = np.searchsorted(self._numbers, candidates)
-            same = {self._texts[place].digest}
-            # One that has a copy in the store is settled by it.
-            if len(others) and not any(
-                self._known[number].digest in same for number in candidates.tolist()
-            ):
-                pairs.append((self._rows[place], others))
-        # The first text with a band, beside all others with it.
-        groups = self._bands.groups
-        shared, firsts = np.unique(groups, return_index=True)
-        holder = dict(
-            zip(shared.tolist(), (firsts // max(groups.shape[1], 1)).tolist(), strict=True)
-        )
-        row_of = {self._texts[place].digest: row for place, row in self._rows.items()}
-        for number, of_text in enumerate(groups.tolist()):
-            before = {holder[group] for group in of_text if group >= 0} - {number}
-            if before:
-                rows = [row_of[self._named[other]] for other in sorted(before)]
-                pairs.append((row_of[self._named[number]], np.array(rows, np.int64)))
-        return pairs
-
-    def _postings(self) -> ColumnPostings:
-        """Return the postings of the bands of all texts; none of which stands yet."""
-        made = {
-            one.digest: one.sketch
-            for one in self._texts.values()
-            if one.shingle_count != 0 and one.sketch is not None
-        }
-        bands = None
-        if len(made) > 1:
-            bands = self._search.candidates.bands(np.stack(list(made.values())))
-        if bands is None:
-            return ColumnPostings((), np.empty(0, np.int64), 0, 0)
-        self._digests = {digest: row for row, digest in enumerate(made)}
-        self._named = list(made)
-        return ColumnPostings(bands.T, np.arange(len(made)), len(made), bands.shape[1])
+        return dict(sorted(edges.items()))
 
 
-class _Near:
-    """A look-up of fingerprints within the radius, among the texts that were put.
+def _likely(bands: ColumnPostings, count: int) -> list[tuple[int, NDArray[np.int64]]]:
+    """Return texts and others that they will be compared with as far as one can tell.
 
-    Args:
-        candidates: Says which are near.
-        texts: The texts by their places.
+    The others are the first text with a band, beside all others with it.
     """
+    groups = bands.groups
+    if not groups.size:
+        return []
+    shared, firsts = np.unique(groups, return_index=True)
+    holder = np.zeros(int(shared[-1]) + 2, np.int64)
+    holder[shared] = firsts // groups.shape[1]
+    # What shares no band has the group -1, the last one of the holders.
+    before = np.where(groups >= 0, holder[groups], np.arange(count)[:, None])
+    pairs = []
+    for row in np.flatnonzero((before != np.arange(count)[:, None]).any(axis=1)).tolist():
+        others = set(before[row].tolist()) - {row}
+        pairs.append((row, np.array(sorted(others), np.int64)))
+    return pairs
 
-    def __init__(self, candidates: EdgeCandidates, texts: Mapping[int, CandidateText]) -> None:
-        self._near: dict[int, list[int]] = {}
-        self._put: set[int] = set()
-        words = {place: one.words for place, one in texts.items() if one.words is not None}
-        if len(words) < 2:
-            return
-        places = list(words)
-        pairs = candidates.near_pairs(np.stack(list(words.values())))
-        for one, other in zip(*(side.tolist() for side in pairs), strict=True):
-            self._near.setdefault(places[one], []).append(places[other])
-            self._near.setdefault(places[other], []).append(places[one])
 
-    def put(self, place: int) -> None:
-        self._put.add(place)
-
-    def find(self, place: int) -> list[int]:
-        return [other for other in self._near.get(place, ()) if other in self._put]
+def _signatures(search: EdgeSearch, texts: Sequence[CandidateText]) -> StarSignatures:
+    """Return what tells which of the texts may have an edge to each other."""
+    count = len(texts)
+    judged = [one.shingle_count != 0 for one in texts]
+    sketches = np.zeros((count, VALUES), np.uint16)
+    made = {
+        row: one.sketch for row, one in enumerate(texts) if judged[row] and one.sketch is not None
+    }
+    sketched = list(made)
+    for row, sketch in made.items():
+        sketches[row] = sketch
+    bands = search.candidates.bands(sketches[sketched]) if sketched else None
+    postings = ColumnPostings((), np.empty(0, np.int64), count, 0)
+    if bands is not None:
+        rows = np.array(sketched, np.int64)
+        postings = ColumnPostings(bands.T, rows, count, bands.shape[1])
+    printed = [row for row, one in enumerate(texts) if judged[row] and one.words is not None]
+    words = search.candidates.words([texts[row].words for row in printed])
+    owners = np.array(printed, np.int64)[: len(words)]
+    rule = search.conditions.rule
+    told = len(sketched) == sum(judged) and rule.min_resemblance is not None
+    return StarSignatures(
+        bands=postings,
+        sketches=sketches,
+        sizes=np.array([one.shingle_count or 0 for one in texts], np.int64),
+        prints=print_postings(words, search.bits, search.candidates.radius),
+        print_bounds=np.searchsorted(owners, np.arange(count + 1)),
+        print_texts=owners,
+        words=words,
+        radius=search.candidates.radius,
+        least_ratio=rule.min_resemblance or 0.0 if told else 0.0,
+        fewest_equal=rule.fewest_equal if told else 0,
+        likely_equal=0,
+    )
 
 
 def _packed(one: CandidateText) -> bytes:

@@ -11,6 +11,7 @@ import pytest
 from e2e.shells import PAGES, Shell
 
 
+@pytest.mark.slow
 def test_query_formats_say_the_same(shell: Shell) -> None:
     found = {
         name: shell("query", "-k", "0", "--channel", "simhash", "--format", name, "sample.txt")
@@ -37,6 +38,7 @@ def test_query_formats_say_the_same(shell: Shell) -> None:
     assert [one["too_short"] for one in records] == [False, False, True]
 
 
+@pytest.mark.slow
 def test_query_by_each_channel_and_by_both(shell: Shell) -> None:
     def found(*options: str) -> list[list[tuple[str, tuple[str, ...]]]]:
         words = ["query", "--no-record", "--format", "jsonl", "-k", "0", *options, "sample.txt"]
@@ -57,6 +59,12 @@ def test_query_by_each_channel_and_by_both(shell: Shell) -> None:
     assert found("--min-containment", "1")[0] == found()[0][:2]
     simtool = shell("query", "-k", "0", "--format", "simtool", "sample.txt")
     assert simtool.text == "asked\n0:harbour copy \nbread\n0:bread \nfar\n"
+    assert simtool.errors == (
+        "this format lists what fingerprints found; 1 match was found by sketches or sentences "
+        "alone: --format table, csv and jsonl list them too\n"
+    )
+    assert shell("report").error_lines[1:] == simtool.error_lines
+    assert shell("report", "--format", "csv", "-o", "-").errors == ""
 
 
 def test_likeness_is_told_when_asked_for(shell: Shell) -> None:
@@ -70,6 +78,7 @@ def test_likeness_is_told_when_asked_for(shell: Shell) -> None:
     assert {"harbour", "copy"} <= {m["key"] for m in least[0]["matches"]}  # type: ignore[attr-defined]
 
 
+@pytest.mark.slow
 def test_query_options_narrow_the_answer(shell: Shell) -> None:
     def keys(*options: str) -> list[list[str]]:
         words = [
@@ -91,6 +100,7 @@ def test_query_options_narrow_the_answer(shell: Shell) -> None:
         assert keys("--plan", plan) == [["harbour", "copy"], ["bread"], []]
 
 
+@pytest.mark.slow
 def test_collection_and_metadata_restrict_a_query(empty: Shell) -> None:
     lines = [
         {"id": 1, "text": PAGES[0][1], "collection": "news", "site": "a", "year": 2026},
@@ -114,6 +124,7 @@ def test_collection_and_metadata_restrict_a_query(empty: Shell) -> None:
     assert empty.lines("list", "--collection", "news", "--format", "keys") == ["1"]
 
 
+@pytest.mark.slow
 def test_query_goes_wider_with_the_radius_and_never_inserts(shell: Shell) -> None:
     counts = []
     for radius in (0, 3, 20, 64):
@@ -138,6 +149,7 @@ def test_explain_tells_plan_probes_candidates_and_time_on_stderr(shell: Shell) -
     assert all("expanded, 1 probe," in line for line in expanded.error_lines)
 
 
+@pytest.mark.slow
 def test_report_writes_the_last_or_a_named_run_in_each_format(shell: Shell) -> None:
     first = shell("query", "-k", "0", "--format", "jsonl", "sample.txt")
     second = shell("query", "-k", "9", "--format", "simtool", "sample.txt")
@@ -191,6 +203,7 @@ def test_a_text_in_the_place_of_a_file_is_told_of(shell: Shell, words: str) -> N
     assert "--text" not in shell("query", "none-such.txt", code=3).errors
 
 
+@pytest.mark.slow
 def test_an_answer_that_a_limit_cuts_says_so(shell: Shell) -> None:
     assert "the first 2 documents" in shell("list", "--limit", "2").errors
     assert shell("list", "--limit", "4").errors == ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 
+import pytest
+
 from e2e import corpora
 from e2e.shells import PAGES, Shell
 from e2e.states import assert_sound
@@ -20,6 +22,7 @@ def test_init_makes_a_store_of_the_chosen_scheme(empty: Shell) -> None:
     assert empty("fsck").text == "sound\n"
 
 
+@pytest.mark.slow
 def test_store_is_named_by_option_then_environment_then_default(empty: Shell) -> None:
     environment = os.environ | {"SIMSTORE_DB": "from-environment.db"}
     empty("init", "--db", "from-option.db", environment=environment)
@@ -40,6 +43,7 @@ def test_first_ingest_makes_a_simtool_store_where_the_course_files_lie(
     assert "hashvalue.txt" in done.errors
 
 
+@pytest.mark.slow
 def test_second_ingest_leaves_all_as_it_is_and_a_changed_page_is_updated_in_place(
     shell: Shell,
 ) -> None:
@@ -52,6 +56,7 @@ def test_second_ingest_leaves_all_as_it_is_and_a_changed_page_is_updated_in_plac
     assert_sound(shell.folder / "simstore.db")
 
 
+@pytest.mark.slow
 def test_rejects_are_listed_shown_and_cleared(empty: Shell) -> None:
     source = empty.folder / "crawl.jsonl"
     source.write_text(
@@ -82,6 +87,7 @@ def test_mended_source_has_no_rejects_any_more(empty: Shell) -> None:
     assert empty.json_lines("rejects", "list", "--format", "jsonl") == []
 
 
+@pytest.mark.slow
 def test_strict_ingest_stops_at_the_first_reject_and_goes_on_when_it_is_mended(
     empty: Shell,
 ) -> None:

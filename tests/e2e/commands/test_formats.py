@@ -134,6 +134,7 @@ def test_json_is_one_value_and_messages_are_elsewhere(shell: Shell, name: str) -
     assert isinstance(json.loads(done.text), dict | list)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUN)
 def test_json_lines_are_objects(shell: Shell, name: str) -> None:
     words, code = COMMANDS[name]
@@ -141,6 +142,7 @@ def test_json_lines_are_objects(shell: Shell, name: str) -> None:
         assert isinstance(json.loads(line), dict)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RUN)
 def test_csv_has_a_header_and_whole_rows(shell: Shell, name: str) -> None:
     words, code = COMMANDS[name]

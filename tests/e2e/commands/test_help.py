@@ -18,6 +18,7 @@ from simstore import __version__
 from simstore.cli import main
 
 
+@pytest.mark.slow
 def test_a_day_with_the_launcher_in_new_interpreters(tmp_path: Path) -> None:
     corpora.article_file(tmp_path / "article.txt", PAGES)
     corpora.article_file(tmp_path / "sample.txt", SAMPLE)
@@ -76,6 +77,7 @@ def test_no_heading_stands_above_more_than_14_options(path: str) -> None:
     assert max(sections.values(), default=0) <= 14
 
 
+@pytest.mark.slow
 def test_help_lists_every_command_under_a_heading(empty: Shell) -> None:
     overview = empty("--help")
     assert overview.errors == ""

@@ -212,6 +212,7 @@ def test_lines_are_answered_in_their_order(ask: httpx.Client) -> None:
     assert {one["key"] for one in ask.get("/v1/documents").json()["documents"]} == {"a", "c"}
 
 
+@pytest.mark.slow
 def test_many_lines_are_all_stored(ask: httpx.Client) -> None:
     count = 3_000
     given = "".join(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import httpx
+import pytest
 from served import serve
 
 from simstore import Store
@@ -12,6 +13,7 @@ from simstore import Store
 from .asked import NEAR, OTHER, TEXT, add
 
 
+@pytest.mark.slow
 def test_metrics_tell_of_requests_and_of_the_store(tmp_path: Path) -> None:
     with (
         serve(tmp_path / "s.db", "--figures-seconds", "0") as served,

@@ -13,6 +13,7 @@ from simstore import Store
 from .asked import NEAR, OTHER, TEXT, accepting, add, lines, paged, refused
 
 
+@pytest.mark.slow
 def test_clusters_are_told(served: Served, ask: httpx.Client, tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many([("a", TEXT), ("b", NEAR), ("c", OTHER)])

@@ -11,6 +11,7 @@ import pytest
 from .asked import NDJSON, NEAR, TEXT, add, refused
 
 
+@pytest.mark.slow
 def test_health_and_readiness(ask: httpx.Client) -> None:
     assert ask.get("/healthz").json() == {"status": "ok"}
     assert ask.get("/readyz").json() == {"status": "ready"}

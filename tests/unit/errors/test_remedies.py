@@ -48,6 +48,7 @@ def all_words() -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_command_and_option_of_a_message_has_words_in_python() -> None:
     words = all_words()
     assert len(words) > 50

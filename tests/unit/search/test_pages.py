@@ -34,6 +34,7 @@ def test_rotation_brings_a_segment_to_the_front_and_back(bits: int) -> None:
         assert to_integers(pages.restored(turned, segment)) == values
 
 
+@pytest.mark.slow
 @BOTH
 def test_pages_give_back_what_was_packed_in_its_order(bits: int) -> None:
     for segment in range(bits // 16):

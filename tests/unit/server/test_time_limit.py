@@ -68,6 +68,7 @@ LONG: dict[str, tuple[str, str, Any, Any, tuple[str, ...], int]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", LONG)
 def test_a_request_that_timed_out_gives_its_place_up(
     app: FastAPI, monkeypatch: pytest.MonkeyPatch, asked: str
@@ -100,6 +101,7 @@ def test_a_request_that_timed_out_gives_its_place_up(
     asyncio.run(ask())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("path", "field"), [("/check", "text"), ("/search", "q")])
 def test_a_form_that_timed_out_is_shown_again_with_what_was_typed(
     app: FastAPI, monkeypatch: pytest.MonkeyPatch, path: str, field: str

@@ -121,6 +121,7 @@ def told(path: Path) -> list[object]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compression", COMPRESSORS)
 @pytest.mark.parametrize("name", CONTENTS)
 def test_compressed_file_with_damage_anywhere_is_never_silent(

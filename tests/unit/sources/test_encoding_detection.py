@@ -62,6 +62,7 @@ def test_a_bad_byte_deep_in_a_long_ascii_text_is_found_and_told() -> None:
     assert (found.encoding, found.replaced, found.is_detected) == ("cp1251", 0, True)
 
 
+@pytest.mark.slow
 def test_detector_sees_little_of_a_long_text_and_whole_characters(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

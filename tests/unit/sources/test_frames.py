@@ -154,6 +154,7 @@ class Chunked:
             yield {name: values[start : start + batch_size] for name, values in self._table.items()}
 
 
+@pytest.mark.slow
 def test_what_has_the_methods_of_a_data_set_is_read_like_one(store: Store) -> None:
     assert_all_are_held(store, store.add_many(Chunked(columns())))
 

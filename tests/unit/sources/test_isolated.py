@@ -64,6 +64,7 @@ def test_end_of_the_process_is_one_rejection_after_what_came_before(line: str, r
     assert documents(read_stream(QuickEndingReader(), b"next\n")) == [("name:0", "next")]
 
 
+@pytest.mark.slow
 def test_processor_time_is_counted_from_one_answer_to_the_next() -> None:
     assert documents(read_stream(QuickEndingReader(), b"a\nslow\n")) == [
         ("name:0", "a"), ("name:1", "slow"),

@@ -67,6 +67,7 @@ def test_compression_is_seen_by_the_bytes_not_by_the_name(tmp_path: Path, suffix
     assert documents(read_file(path)) == PAGES
 
 
+@pytest.mark.slow
 def test_several_members_are_one_file(tmp_path: Path) -> None:
     half = ARTICLES.index(b"page 700\n")
     for suffix, compress in COMPRESSORS.items():

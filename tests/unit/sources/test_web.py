@@ -106,6 +106,10 @@ def test_relative_links_of_a_page_without_an_address_are_left_out() -> None:
         ('<meta name="date" content="yesterday">', False),
         ('<meta name="date" content="2026-05-01 at noon">', True),
         ("<time datetime=2026-05-01>an event</time>", False),
+        ('<meta name="date" content="0001-01-01T00:00:00">', False),
+        ('<meta name="date" content="1970-01-01T00:00:00Z">', False),
+        ('<meta name="date" content="0001-01-01"><article><time datetime=2026-05-01>1 May</time>',
+         True),
     ],
 )  # fmt: skip
 def test_date_of_publication_is_found_where_pages_have_it(markup: str, day: bool) -> None:

@@ -122,6 +122,7 @@ def test_long_changes_are_merged_by_the_64(write: Write, together: int) -> None:
     write(work)
 
 
+@pytest.mark.slow
 def test_small_changes_are_merged_when_very_many(write: Write) -> None:
     def work(connection: Connection) -> None:
         assert appended(connection, named({b"a": (1, 1)}), 1, 9_000) == [8_192]

@@ -101,6 +101,7 @@ def test_history_is_the_one_of_the_migration_scripts() -> None:
     assert [script.down_revision for script in reversed(scripts)] == [None, *migrate.HISTORY[:-1]]
 
 
+@pytest.mark.slow
 def test_new_sqlite_store_is_what_the_migrations_make(sqlite: MakeDatabase) -> None:
     created, migrated = sqlite(), sqlite()
     with created.write() as connection:
@@ -122,6 +123,7 @@ def test_sqlite_keeps_fingerprints_without_row_numbers(sqlite: MakeDatabase) -> 
         assert f"CONSTRAINT pk_{name} PRIMARY KEY (generation_id, value)" in objects[name]
 
 
+@pytest.mark.slow
 def test_sqlite_migrations_can_be_taken_back_and_made_again(sqlite: MakeDatabase) -> None:
     database = sqlite()
     migrate.upgrade(database)
@@ -276,6 +278,7 @@ def check_numbers_of_shared_rows_are_freed(database: Database) -> None:
         downgrade(database, "0010")
 
 
+@pytest.mark.slow
 def test_numbers_of_shared_rows_are_freed_on_sqlite(sqlite: MakeDatabase) -> None:
     check_numbers_of_shared_rows_are_freed(sqlite())
 

@@ -25,6 +25,7 @@ def test_both_languages_say_the_same_things_with_as_many_values() -> None:
         assert name in _NAMES or _HAN.search(CHINESE[name]), name
 
 
+@pytest.mark.slow
 def test_every_word_is_used() -> None:
     folder = resources.files("simstore.server.page")
     files = [*folder.iterdir(), *(folder / "templates").iterdir()]

@@ -58,6 +58,7 @@ def test_server_that_starts_deletes_what_a_killed_one_left_of_a_copy(tmp_path: P
     assert others(tmp_path) == [alive]
 
 
+@pytest.mark.slow
 def test_server_that_stops_does_not_finish_its_copy(service: Service, tmp_path: Path) -> None:
     service.stopping.set()
     with pytest.raises(Stopping):

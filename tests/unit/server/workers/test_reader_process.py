@@ -99,6 +99,7 @@ def test_a_batcher_asks_as_many_at_once_as_there_are(
     batcher.close()
 
 
+@pytest.mark.slow
 def test_one_says_why_it_cannot_open_the_store(tmp_path: Path) -> None:
     process = ReaderProcess(tmp_path / "none.db", forks=False)
     with pytest.raises(StoreNotFound):

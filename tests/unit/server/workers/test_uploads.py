@@ -83,6 +83,7 @@ def test_whatever_ingest_reads_is_read(
     assert folders() == []
 
 
+@pytest.mark.slow
 def test_bytes_that_are_not_utf_8_and_what_was_rejected_come_back() -> None:
     found = read_upload("a.jsonl", b'{"key":"k","text":"t"}\nnothing\n{"key":"l","text":"u"}\n')
     assert texts(found) == [("k", "t"), ("l", "u")]
@@ -95,6 +96,7 @@ def test_bytes_that_are_not_utf_8_and_what_was_rejected_come_back() -> None:
     assert found.documents[0].text.startswith("cafécafé")
 
 
+@pytest.mark.slow
 def test_paper_for_a_store_of_the_course_is_bytes(tmp_path: Path) -> None:
     data = "人人生而自由，在尊严和权利上一律平等。".encode("gbk")
     for scheme, encoding in (("simtool", "utf-8"), ("web", "gbk")):
@@ -255,6 +257,7 @@ def test_process_knows_nothing_of_the_server_and_leaves_none_behind(
         _wait_until_gone(int(child.read_text()))
 
 
+@pytest.mark.slow
 def test_process_ends_by_itself_where_nobody_is_left_to_end_it(
     hostile: Callable[..., Upload], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -152,6 +152,7 @@ def test_a_store_of_fingerprints_alone_is_served_and_takes_no_documents(tmp_path
         assert queue.drain(60)
 
 
+@pytest.mark.slow
 def test_drain_writes_what_waits_and_takes_nothing_more(store: Store) -> None:
     queue = WriteQueue(store)
     with held_up(store):
@@ -243,6 +244,7 @@ def test_the_store_is_tidied_up_while_it_is_written(
             assert f"page {number}" in {one.key for one in store.query(text)}
 
 
+@pytest.mark.slow
 def test_a_tail_may_be_longer_while_much_is_written(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

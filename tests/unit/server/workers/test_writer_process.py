@@ -40,6 +40,7 @@ def process(place: Path) -> Iterator[WriterProcess]:
     made.close()
 
 
+@pytest.mark.slow
 def test_it_writes_as_a_thread_does(place: Path, process: WriterProcess) -> None:
     with Store.open(place, resident=True) as store:
         queue = WriteQueue(store, process)
@@ -63,6 +64,7 @@ def test_it_writes_as_a_thread_does(place: Path, process: WriterProcess) -> None
         assert (run.added, run.flagged, run.state) == (1, 2, "finished")
 
 
+@pytest.mark.slow
 def test_a_death_is_told_of_and_loses_nothing(place: Path, process: WriterProcess) -> None:
     with Store.open(place, resident=True) as store:
         queue = WriteQueue(store, process)
@@ -79,6 +81,7 @@ def test_a_death_is_told_of_and_loses_nothing(place: Path, process: WriterProces
         assert [one.key for one in store] == ["a"]
 
 
+@pytest.mark.slow
 def test_it_says_why_it_cannot_open_the_store(tmp_path: Path) -> None:
     process = WriterProcess(tmp_path / "none.db", forks=False)
     with pytest.raises(StoreNotFound):

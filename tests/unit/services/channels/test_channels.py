@@ -33,6 +33,7 @@ def found_by(store: Store) -> set[tuple[str, ...]]:
     return {match.channels for match in result.matches}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", [SchemeChoice("web"), SIMTOOL])
 def test_reindex_adds_and_drops_the_sketches(tmp_path: Path, scheme: SchemeChoice) -> None:
     with filled(tmp_path, scheme, channels=("simhash",)) as store:

@@ -62,6 +62,7 @@ def test_many_are_found_as_one_by_one(tmp_path: Path, count: int, packed: bool) 
         assert many == alone
 
 
+@pytest.mark.slow
 def test_pages_are_read_once_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     stored = values_of(60_000)
     queries = queries_of(stored)
@@ -75,6 +76,7 @@ def test_pages_are_read_once_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyP
         index.search_many(queries, RADIUS, plan)
 
 
+@pytest.mark.slow
 def test_a_crowded_query_is_looked_up_by_itself(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

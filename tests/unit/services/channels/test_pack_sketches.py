@@ -129,6 +129,7 @@ def test_pages_beyond_the_limit_are_not_kept(
         assert answers(held) == answers(store)
 
 
+@pytest.mark.slow
 def test_updates_and_removals_after_packing_are_seen(tmp_path: Path) -> None:
     with create(tmp_path) as store, create_other(tmp_path) as other:
         store.add_many(DOCUMENTS)
@@ -205,6 +206,7 @@ def test_tail_too_long_for_memory_is_read_in_parts(
 
 
 # Groups of bands, a band, and parts of a band: pages of a few leading bits each.
+@pytest.mark.slow
 @pytest.mark.parametrize("held", [5 * len(DOCUMENTS), len(DOCUMENTS), 70, 30, 1])
 def test_pack_in_groups_and_parts_of_bands_makes_the_same_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
@@ -224,6 +226,7 @@ def test_pack_in_groups_and_parts_of_bands_makes_the_same_pages(
     assert len(rows(tmp_path, "SELECT * FROM band_layout")) == 1
 
 
+@pytest.mark.slow
 def test_interrupted_pack_leaves_the_answers_and_the_next_one_clears_up(tmp_path: Path) -> None:
     class Stop(Exception):
         pass
@@ -244,6 +247,7 @@ def test_interrupted_pack_leaves_the_answers_and_the_next_one_clears_up(tmp_path
     assert rows(tmp_path, "SELECT status FROM band_layout") == [("standing",)]
 
 
+@pytest.mark.slow
 def test_pack_gives_way_to_another(tmp_path: Path) -> None:
     with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
         store.add_many(DOCUMENTS)
@@ -264,6 +268,7 @@ def test_layout_for_a_store_without_sketches_is_refused(tmp_path: Path) -> None:
             store.maintenance.compact((32, 4))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "kind"),
     [
@@ -310,6 +315,7 @@ def test_query_on_damage_is_one_clear_error(tmp_path: Path, damage: str) -> None
         answers(store)
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("counts the pages of the file")
 def test_both_channels_take_at_most_700_bytes_a_document(tmp_path: Path) -> None:
     count = 4_000
@@ -332,6 +338,7 @@ def test_both_channels_take_at_most_700_bytes_a_document(tmp_path: Path) -> None
     assert 0 < channels <= 700 * count
 
 
+@pytest.mark.slow
 def test_reindex_by_another_process_while_packing_keeps_its_own_channels(tmp_path: Path) -> None:
     with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
         store.add_many(DOCUMENTS)

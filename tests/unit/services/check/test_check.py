@@ -254,6 +254,7 @@ def test_a_store_without_texts_tells_places(tmp_path):
     assert paper.totals.high == 1 or paper.totals.moderate == 1
 
 
+@pytest.mark.slow
 def test_without_texts_longer_runs_are_found(tmp_path):
     with Store.create(tmp_path / "s.db", text=False) as store:
         store.passages.build()

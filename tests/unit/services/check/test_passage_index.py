@@ -73,6 +73,7 @@ def test_an_index_takes_no_more_than_one_and_a_half_times_the_text(
         assert after.file_bytes - before.file_bytes <= 1.5 * before.text_bytes
 
 
+@pytest.mark.slow
 def test_windows_of_thirty_han_characters_keep_within_the_bound(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db", synchronous="normal") as store:
         store.add_many((f"k{n}", chinese(2_000, n)) for n in range(80))
@@ -162,6 +163,7 @@ def test_texts_that_are_gone_are_left_out_by_the_next_merge(
         assert (status.segment_count, status.stored_bytes) == (0, 0)
 
 
+@pytest.mark.slow
 def test_anchors_that_are_everywhere_are_counted_without_being_read(
     tmp_path: Path, heard: Heard
 ) -> None:
@@ -361,6 +363,7 @@ def test_second_row_of_the_index_is_a_named_error(tmp_path: Path) -> None:
         assert len(store) == 0
 
 
+@pytest.mark.slow
 def test_compaction_of_an_index_whose_segments_are_gone_is_a_named_error(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.passages.build()

@@ -99,6 +99,7 @@ def test_texts_too_short_to_be_told_of_are_like_nothing(store: Store, text: str)
     assert store.check(text, BY_SENTENCES).copies == ()
 
 
+@pytest.mark.slow
 def test_other_sentences_are_like_nothing(store: Store) -> None:
     for number in range(50):
         text = sentence(50_000 + number)
@@ -106,6 +107,7 @@ def test_other_sentences_are_like_nothing(store: Store) -> None:
         assert store.check(text, BY_SENTENCES).copies == ()
 
 
+@pytest.mark.slow
 def test_every_sentence_with_a_fifth_changed_is_found_among_those_like_nothing(
     store: Store,
 ) -> None:
@@ -171,6 +173,7 @@ def test_a_sentence_that_is_less_alike_is_shown_by_a_query_and_no_copy(store: St
     assert len(store.check(PIER_EDITED, BY_SENTENCES).copies) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("crowd", "told"), [(39, 1), (40, 0)])
 def test_one_pair_that_many_sentences_have_makes_no_copy(
     tmp_path: Path, crowd: int, told: int
@@ -187,6 +190,7 @@ def test_one_pair_that_many_sentences_have_makes_no_copy(
         assert len(store.check(edited, BY_SENTENCES).copies) == told
 
 
+@pytest.mark.slow
 def test_what_is_removed_or_changed_is_found_no_more(store: Store) -> None:
     store.remove("story")
     assert store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
@@ -196,6 +200,7 @@ def test_what_is_removed_or_changed_is_found_no_more(store: Store) -> None:
     assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_any_order_and_split_of_the_input_gives_the_same_answers(tmp_path: Path) -> None:
     answers = []
     for seed in (None, 1, 2):

@@ -214,6 +214,7 @@ def test_members_resemble_their_canonical_document_and_canonical_ones_not_each_o
             assert all(plain_resemblance(head, other) < 0.7 for other in heads[:place])
 
 
+@pytest.mark.slow
 def test_answer_is_the_same_packed(tmp_path: Path) -> None:
     with filled(tmp_path, crowd()) as store:
         before = store.clusters.once()
@@ -331,6 +332,7 @@ def template_pages(count: int, own_words: int) -> dict[str, str]:
     return pages
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [300, 1_200])
 def test_pages_of_one_template_are_compared_with_the_canonical_one_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, count: int

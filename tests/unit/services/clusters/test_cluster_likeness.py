@@ -70,6 +70,7 @@ def keys(store: Store, **options: Any) -> list[list[str]]:
     return [[member.key for member in cluster.members] for cluster in found.clusters]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact_join", [False, True])
 def test_versions_are_told_from_documents_of_one_template(filled: Path, exact_join: bool) -> None:
     with Store.open(filled) as store:
@@ -96,6 +97,7 @@ def test_likeness_of_a_member_is_that_of_the_definition(filled: Path, exact_join
         assert {m.likeness for c in by_resemblance.clusters for m in c.members} == {None}
 
 
+@pytest.mark.slow
 def test_exact_join_finds_every_pair_of_a_likeness_and_of_a_cosine(filled: Path) -> None:
     documents = notices()
     shares = {

@@ -362,6 +362,7 @@ def test_who_began_last_to_make_clusters_finishes(
     assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_documents_that_come_while_clusters_are_made_are_not_lost(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -395,6 +396,7 @@ def test_what_is_removed_together_may_be_dealt_with_apart(
     assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_copies_of_what_is_kept_are_compared_with_canonical_texts_only(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -415,6 +417,7 @@ def test_copies_of_what_is_kept_are_compared_with_canonical_texts_only(
     assert looked == [(20, 20)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("statement", "told"),
     [

@@ -135,6 +135,7 @@ def test_the_unique_part_is_one_document_a_cluster(
         )  # fmt: skip
 
 
+@pytest.mark.slow
 def test_what_is_left_out_can_be_put_back(store: Store, tmp_path: Path) -> None:
     unique, log = tmp_path / "unique.jsonl", tmp_path / "dropped.jsonl"
     found = store.export(unique, ExportOptions("unique", log=log, text=True))

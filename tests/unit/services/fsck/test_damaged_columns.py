@@ -256,6 +256,7 @@ def test_generation_that_was_never_made_is_no_damage(tmp_path: Path) -> None:
         assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_changed_number_of_features_is_found(tmp_path: Path) -> None:
     for number, (scheme, options) in enumerate(
         [(WEB, {}), (SIMTOOL, {}), (SIMTOOL, {"text": False}), (WEB, {"vocabulary": False})]

@@ -158,6 +158,7 @@ def test_generation_with_a_number_that_none_is_given_is_a_named_error(tmp_path: 
         assert {one.invariant for one in store.maintenance.fsck()} == {"column"}
 
 
+@pytest.mark.slow
 def test_segment_of_anchors_with_a_number_that_none_is_given_is_a_named_error(
     tmp_path: Path,
 ) -> None:

@@ -277,6 +277,7 @@ def test_times_and_links_of_a_caller_are_checked(tmp_path: Path, fields: dict[st
         assert len(store) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "expected"),
     [

@@ -178,6 +178,7 @@ def test_original_is_told_with_the_reason(tmp_path: Path) -> None:
         assert store.duplicates.story(A).original == A
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [True, False])
 def test_story_is_told_without_texts_and_without_a_channel(tmp_path: Path, text: bool) -> None:
     for number, channels in enumerate((("simhash",), ("minhash",), ("simhash", "minhash"))):

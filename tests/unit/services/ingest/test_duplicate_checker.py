@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,12 @@ import pytest
 from stores import create
 
 from simstore.errors import InvalidParameter, NotFound
+from simstore.fingerprint.sketching import Sketching
 from simstore.model import Document, Duplicate, IngestSummary
 from simstore.search.set_pool import SetPool
 from simstore.services.channels import pack_fingerprints
+from simstore.services.duplicates import edges
+from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.features.prepare import prepare
 from simstore.services.ingest.check_insert import check_and_store
 from simstore.services.ingest.duplicate_checker import DuplicateRule
@@ -212,6 +216,7 @@ def test_a_transaction_that_fails_leaves_no_trace_in_what_is_looked_at(store: St
     assert add(store, ("c", UNLIKE), mode="skip").skipped == 1
 
 
+@pytest.mark.slow
 def test_a_long_run_that_looks_documents_up_packs_its_tail_under_way(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -480,3 +485,79 @@ def test_pages_of_a_template_are_compared_only_where_their_sketches_may_tell(
             add(store, *pages[start : start + 50], mode=mode)
         assert len(store) == 200
     assert sum(compared) < 20
+
+
+@pytest.mark.parametrize("mode", ["flag", "skip"])
+def test_pages_just_below_the_threshold_are_told_apart_without_walking_through_their_shingles(
+    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pools: dict[SetPool, int] = {}
+    compared: list[int] = []
+    compare = SetPool.resemblances
+
+    def counted(pool: SetPool, text: int, others: Any) -> Any:
+        found = compare(pool, text, others)
+        compared.append(len(others))
+        pools[pool] = pool.walked_count
+        return found
+
+    made: list[str] = []
+    sets = Sketching.sets
+
+    def scanned(sketching: Sketching, texts: Iterable[str]) -> Any:
+        given = list(texts)
+        made.extend(given)
+        return sets(sketching, given)
+
+    monkeypatch.setattr(SetPool, "resemblances", counted)
+    monkeypatch.setattr(Sketching, "sets", scanned)
+    # Of a resemblance of about .68: of 300 pages few are as alike as .75.
+    pages = pages_of_a_template(300, 6)
+    shingles = [
+        set(zip(words, words[1:], words[2:], strict=False))
+        for words in (text.split() for _, text in pages)
+    ]
+    originals: dict[int, str] = {}
+    expected: dict[str, str] = {}
+    for number, own in enumerate(shingles):
+        shares = {
+            other: len(own & shingles[other]) / len(own | shingles[other]) for other in originals
+        }
+        best = max(shares, key=lambda other: (shares[other], -other), default=None)
+        if best is not None and shares[best] >= 0.75:
+            expected[str(number)] = str(best)
+        else:
+            originals[number] = str(number)
+    assert expected
+    with create(tmp_path) as store:
+        for start in range(0, 300, 100):
+            add(store, *pages[start : start + 100], mode=mode)
+        assert {one.key: one.original for one in store.duplicates.list()} == expected
+    # Nearly all pairs are decided by the parities of their sets, and each text is read once.
+    assert sum(compared) > 40_000
+    assert sum(pools.values()) < sum(compared) / 20
+    texts = {text for _, text in pages}
+    assert sum(text in texts for text in made) <= 300
+
+
+def test_candidates_of_pages_of_a_template_are_held_some_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[int] = []
+    looked_up = EdgeCandidates.of_each
+
+    def counted(candidates: EdgeCandidates, texts: Any, among: Any = None) -> Any:
+        found = looked_up(candidates, texts, among)
+        held.append(sum(len(numbers) for numbers in found))
+        return found
+
+    monkeypatch.setattr(EdgeCandidates, "of_each", counted)
+    monkeypatch.setattr(edges, "_BLOCK_PAIRS", 2_000)
+    pages = pages_of_a_template(400, 6)
+    with create(tmp_path) as store:
+        add(store, *pages[:200], mode="flag")
+        held.clear()
+        add(store, *pages[200:], mode="flag")
+    assert sum(held) > 20_000
+    assert max(held) <= 64 * 200
+    assert sum(size > 2_500 for size in held) <= 1

@@ -29,6 +29,7 @@ def database(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("as_url", [True, False])
 def test_row_is_a_document(tmp_path: Path, database: Path, as_url: bool) -> None:
     place = f"sqlite:///{database}" if as_url else str(database)

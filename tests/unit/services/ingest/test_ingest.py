@@ -174,6 +174,7 @@ def test_members_of_one_name_that_are_rejected_are_counted_and_the_last_is_kept(
         assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["gz", "zst"])
 def test_truncated_file_is_ingested_up_to_the_damage(tmp_path: Path, suffix: str) -> None:
     data = b"".join(b"page %d\n%d\n\f" % (n, n**90) for n in range(2_000))

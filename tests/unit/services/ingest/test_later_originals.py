@@ -59,6 +59,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @modes
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("together", [False, True])
@@ -210,6 +211,7 @@ def test_nothing_is_looked_up_and_nothing_leaves_where_duplicates_are_kept(store
     assert told(store) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "size"), [("skip", 1_000), ("skip", 7), ("flag", 1_000)])
 def test_newest_first_is_settled_whatever_the_size_of_a_batch(
     store: Store, mode: str, size: int

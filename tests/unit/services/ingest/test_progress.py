@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from simstore import Store
 from simstore.model import IngestProgress
 from simstore.services.ingest.ingest import IngestOptions, Observer
 
 
+@pytest.mark.slow
 def test_bytes_are_those_of_the_documents_that_are_committed(tmp_path: Path) -> None:
     # Each record has as many bytes, and all of them many times what is read at once.
     record = {"text": " ".join(f"word{n}" for n in range(200))}

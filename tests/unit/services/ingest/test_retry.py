@@ -107,6 +107,7 @@ def test_source_that_has_grown_is_read_where_it_was(tmp_path: Path) -> None:
         assert keys(store)[-1] == "6"
 
 
+@pytest.mark.slow
 def test_all_that_follows_a_record_that_broke_the_reading_off_is_read(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -96,6 +96,7 @@ def test_archive_is_ingested_whole_and_again_without_change(tmp_path: Path, name
         assert store.rejects.list() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PACKERS)
 @pytest.mark.parametrize("stop_after", [1, 2, 3, 9, 16, 17, 18, 22, 24])
 def test_interrupted_archive_goes_on_where_it_was(

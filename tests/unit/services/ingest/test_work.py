@@ -45,6 +45,7 @@ def test_one_known_document_changes_nothing_but_the_run_and_its_last_sight(
     assert changed_tables(heard) <= {"ingest_run", "document"}
 
 
+@pytest.mark.slow
 def test_bulk_takes_a_transaction_for_thousands_and_a_statement_for_tens(
     tmp_path: Path, heard: Heard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -107,6 +108,7 @@ def test_strict_ingest_commits_what_came_before_the_rejected_record(
         assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["web", "simtool"])
 def test_documents_prepared_for_another_scheme_are_prepared_anew(
     tmp_path: Path, scheme: str
@@ -165,6 +167,7 @@ def test_a_transaction_is_written_before_the_next_one_is_read(
     assert stored == [0] * 5 + [4] * 4
 
 
+@pytest.mark.slow
 def test_two_transactions_and_a_few_batches_of_documents_are_held_at_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
 from stores import create
 
 WORDS = 3_000
@@ -28,6 +29,7 @@ def test_a_new_store_does_not_grow(tmp_path: Path) -> None:
         assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_what_was_removed_is_given_back_with_its_terms(tmp_path: Path) -> None:
     chance = random.Random(2)
     with create(tmp_path) as store:

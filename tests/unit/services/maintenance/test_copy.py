@@ -176,6 +176,7 @@ def test_copy_to_a_server_and_back_is_the_store(
     assert_the_same(one, copied_again)
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("names both places itself")
 def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
     one, other = tmp_path / "one.db", tmp_path / "other.db"
@@ -206,6 +207,7 @@ class Ended(Exception):
     """The process ends here."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pytest.param("server", marks=pytest.mark.postgres), "file"])
 @pytest.mark.sqlite("names both places itself")
 def test_copy_that_was_ended_goes_on(
@@ -238,6 +240,7 @@ def test_copy_that_was_ended_goes_on(
     assert held(other) == held(one)
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("names both places itself")
 def test_copy_goes_on_only_from_the_same_state(tmp_path: Path) -> None:
     one, other = tmp_path / "one.db", tmp_path / "other.db"
@@ -256,6 +259,7 @@ def test_copy_goes_on_only_from_the_same_state(tmp_path: Path) -> None:
     assert held(other) == held(one)
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("names both places itself")
 @pytest.mark.parametrize("left", [b"", b"no database", b"SQLite format 3\0"])
 def test_draft_that_was_no_store_yet_is_begun_again(tmp_path: Path, left: bytes) -> None:
@@ -267,6 +271,7 @@ def test_draft_that_was_no_store_yet_is_begun_again(tmp_path: Path, left: bytes)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one.db", "other.db"]
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("names both places itself")
 @pytest.mark.parametrize("changed", [False, True])
 def test_finished_draft_gets_its_name_or_is_begun_again_where_the_store_has_changed(

@@ -40,6 +40,7 @@ def terms(store: Store) -> list[tuple[object, ...]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", CHOICES)
 @pytest.mark.parametrize("before", ["simtool", "web", "idf"])
 def test_reindexed_store_is_that_of_the_new_scheme_from_the_start(

@@ -74,6 +74,7 @@ def test_reindex_reads_the_stored_metadata(tmp_path: Path) -> None:
         assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("choice", "first", "second"),
     [
@@ -96,6 +97,7 @@ def test_option_makes_one_of_two_texts(
             assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_versions_of_the_scheme_fold_what_they_know(tmp_path: Path) -> None:
     plain, hidden = "cheap boats in the harbour", "che\u200bap b\u043eats in the harbour"
     same = {}

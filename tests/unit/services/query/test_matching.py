@@ -47,6 +47,7 @@ def store(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
         yield made
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.language} {pair.name}")
 def test_match_says_exactly_how_much_is_the_same(store: Store, pair: texts.Pair) -> None:
     result = ask(store, pair.b, radius=64, min_features=0)

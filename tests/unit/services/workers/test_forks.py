@@ -200,6 +200,7 @@ def without_times(found: tuple[SampleResult, ...]) -> list[SampleResult]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("allowed")
 def test_queries_shared_with_forks_are_those_of_one_process(
     shelf: Store, source: str, started: list[str], answered: threading.Event
@@ -215,6 +216,7 @@ def test_queries_shared_with_forks_are_those_of_one_process(
     assert shelf.add("one more", "a text that comes afterwards") == "added"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("allowed")
 def test_papers_checked_with_forks_are_those_of_one_process(
     shelf: Store, source: str, started: list[str], answered: threading.Event
@@ -226,6 +228,7 @@ def test_papers_checked_with_forks_are_those_of_one_process(
     assert any(one.copies for one in alone if isinstance(one, CheckedPaper))
 
 
+@pytest.mark.slow
 def test_in_other_programs_early_workers_are_programs(
     shelf: Store, source: str, started: list[str], answered: threading.Event
 ) -> None:
@@ -235,6 +238,7 @@ def test_in_other_programs_early_workers_are_programs(
     assert answered.is_set()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("allowed", "answered")
 def test_nothing_is_forked_while_the_store_is_being_read(
     shelf: Store, source: str, started: list[str]

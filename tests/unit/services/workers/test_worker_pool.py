@@ -293,6 +293,7 @@ def waiting(monkeypatch: pytest.MonkeyPatch, wait: Callable[[], object]) -> None
     monkeypatch.setattr(check, "ALONE_PAPERS", 1)
 
 
+@pytest.mark.slow
 def test_queries_by_two_processes_are_those_of_one(
     shelf: Store, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -304,6 +305,7 @@ def test_queries_by_two_processes_are_those_of_one(
     assert sum(len(one.matches) for one in alone) >= len(TEXTS)
 
 
+@pytest.mark.slow
 def test_papers_checked_by_two_processes_are_those_of_one(
     shelf: Store, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -315,6 +317,7 @@ def test_papers_checked_by_two_processes_are_those_of_one(
     assert any(one.copies for one in alone)
 
 
+@pytest.mark.slow
 def test_workers_read_the_same_snapshot_or_nothing(
     shelf: Store, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
