@@ -48,11 +48,9 @@ Options are keywords, or objects such as :class:`QueryOptions`. Results are
 plain objects, and lists of them have ``to_frame()`` for pandas. All errors
 are :class:`SimstoreError`, and their message names the remedy. The command
 line has the same tasks: run ``simstore --help``. Importing simstore is
-cheap: each name is imported when it is first used (PEP 562).
-
-``dir(simstore)`` shows what programs begin with. ``simstore.options``,
-``simstore.results``, ``simstore.errors`` and ``simstore.protocol`` show all
-other types, which can be imported from ``simstore`` as well.
+cheap: each name is imported when it is first used (PEP 562). Types that
+``dir(simstore)`` does not show are in ``simstore.options``, ``.results``,
+``.errors`` and ``.protocol``, and can be imported from here as well.
 """
 
 from __future__ import annotations
