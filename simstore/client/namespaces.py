@@ -59,7 +59,7 @@ class RemoteClusters(RemoteNamespace, ClusterSet):
 
     build = not_served("clusters.build")
     drop = not_served("clusters.drop")
-    once = not_served("clusters.once")
+    once = __call__ = not_served("clusters.once")
 
     def list(self, min_size: int = 2) -> Stream[StoredCluster]:
         """Yield the stored clusters, by ascending number.
