@@ -176,6 +176,11 @@ _MODULES = {
 _OTHER_NAMES = {
     "Store(path)": {"open", "connect", "load", "Database", "Index", "Corpus"},
     "Store(path).query(text)": {"query", "search", "find"},
+    "DocumentNotFound": {
+        "NotFoundError", "DocumentNotFoundError", "KeyNotFound", "KeyNotFoundError",
+        "DoesNotExist", "MissingKey", "UnknownKey",
+    },
+    "SimstoreError": {"Error", "StoreError", "SimstoreException"},
     "compare_texts(first, second)": {"compare", "similarity", "distance", "jaccard"},
     "dedupe(texts)": {"dedup", "deduplicate", "drop_duplicates", "unique"},
     "dedupe(texts).groups": {

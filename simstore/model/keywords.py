@@ -178,6 +178,9 @@ def nearest(name: str, known: Collection[str]) -> str | None:
     for other in _OTHER_NAMES.get(name, ()):
         if other in known:
             return other
+    longer = [one for one in known if one.startswith(f"{name}_")]
+    if len(longer) == 1:
+        return longer[0]
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, 1, 0.75)

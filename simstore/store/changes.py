@@ -187,8 +187,10 @@ class Changes(Opened, of="Store"):
         Args:
             names: A path or several: of files, of folders (all files below them
                 that have a known ending), or patterns such as ``*.jsonl``;
-                ``-`` is standard input. Or the rows of a query to another
-                database, :class:`simstore.SqlRows`.
+                ``-`` is standard input. The key of a file is its path as it
+                is given, so ``notes/a.txt`` and ``/home/me/notes/a.txt`` are
+                two documents. Or the rows of a query to another database,
+                :class:`simstore.SqlRows`.
             read: How to read them, as an object; keywords go before it.
             options: How to ingest, as an object; keywords go before it.
             observer: Hears of what happens.

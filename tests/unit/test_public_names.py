@@ -150,3 +150,20 @@ def test_a_list_is_deduped_in_one_call() -> None:
 def test_what_is_no_list_of_texts_is_not_deduped(given: Any, words: str) -> None:
     with pytest.raises(simstore.InvalidParameter, match=words):
         simstore.dedupe(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("NotFoundError", "DocumentNotFound"), ("KeyNotFound", "DocumentNotFound"),
+     ("StoreError", "SimstoreError")],
+)  # fmt: skip
+def test_an_error_by_another_name_is_answered_with_ours(name: str, meant: str) -> None:
+    with pytest.raises(AttributeError, match=f"did you mean {meant}"):
+        getattr(simstore, name)
+
+
+def test_a_key_that_is_not_there_is_a_key_error_with_a_readable_message() -> None:
+    with simstore.Store(":memory:") as store, pytest.raises(KeyError) as caught:
+        store["absent"]
+    assert str(caught.value).startswith("no document has the key 'absent'; ")
+    assert isinstance(caught.value, simstore.DocumentNotFound)
