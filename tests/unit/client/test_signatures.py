@@ -23,8 +23,8 @@ NOT_SERVED = {
     "clusters.build", "clusters.drop", "clusters.once", "duplicates.of", "filters.known_count",
     "filters.known_mark", "rejects.clear", "rejects.retry", "runs.writer",
     "maintenance.abort_reindex", "maintenance.check_file", "maintenance.check_options",
-    "maintenance.completions", "maintenance.compact", "maintenance.fsck", "maintenance.import_deduped", "maintenance.pack",
-    "maintenance.quick_stats", "maintenance.reindex",
+    "maintenance.completions", "maintenance.compact", "maintenance.fsck",
+    "maintenance.import_deduped", "maintenance.pack", "maintenance.quick_stats", "maintenance.reindex",
     "maintenance.stats_over_time", "maintenance.unpack", "maintenance.warm",
 }  # fmt: skip
 # What a server sees to by itself, or is asked for page by page.
