@@ -24,7 +24,8 @@ NOT_SERVED = {
     "filters.known_mark", "rejects.clear", "rejects.retry", "runs.writer",
     "maintenance.abort_reindex", "maintenance.check_file", "maintenance.check_options",
     "maintenance.completions", "maintenance.compact", "maintenance.fsck",
-    "maintenance.import_deduped", "maintenance.pack", "maintenance.quick_stats", "maintenance.reindex",
+    "maintenance.import_deduped", "maintenance.pack", "maintenance.quick_stats",
+    "maintenance.reindex",
     "maintenance.stats_over_time", "maintenance.unpack", "maintenance.warm",
 }  # fmt: skip
 # What a server sees to by itself, or is asked for page by page.
