@@ -425,6 +425,7 @@ class StoreProtocol(Protocol):
         collection: str | None = None,
         limit: int | None = None,
         with_text: bool = True,
+        run_id: int | None = None,
     ) -> Stream[StoredDocument]: ...
     @overload
     def seen(self, key: str) -> Seen | None: ...
