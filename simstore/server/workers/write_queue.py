@@ -231,7 +231,11 @@ class WriteQueue:
         for thread in self._threads if self._writer else ():
             thread.join(max(deadline - time.monotonic(), _LAST_SECONDS))
         if not any(thread.is_alive() for thread in self._threads):
-            self._stack.close()
+            try:
+                self._stack.close()
+            except StorageError as error:
+                # What was acknowledged is stored; of the run it is not recorded that it has ended.
+                _log.error("the end of the run was not recorded: %s", error)
         return is_written
 
     def _check_takes(self) -> None:
