@@ -1,12 +1,14 @@
 """What billions of pages take: constants of this machine, curves of real text, and the plan.
 
 Usage: python benchmarks/scale.py [--quick] [--text FOLDER ...] [--job DOCUMENTS] [--page]
+       python benchmarks/scale.py --replan [--page]
 
 Three steps. It measures what a document costs here (processor seconds and bytes); counts how
 often fingerprints and sketches of real text meet, at growing numbers of texts; and puts both into
 a model of a run on many machines, whose arithmetic is checked by a simulation with planted pairs.
 With ``--job`` the bytes that Spark shuffles are measured on a real run of so many documents (it
-needs the extra ``spark`` and Java). ``--page`` renews the tables in docs/explanation/scale.md.
+needs the extra ``spark`` and Java). ``--page`` renews the tables in docs/explanation/scale.md;
+``--replan`` measures nothing and computes the plan of what was measured last.
 
 The real texts are pieces of 700 characters of what lies on this machine: Python's library,
 installed packages and the documentation in /usr/share, or the folders that are named.
@@ -15,6 +17,7 @@ installed packages and the documentation in /usr/share, or the folders that are 
 from __future__ import annotations
 
 import gzip
+import json
 import resource
 import subprocess
 import sys
@@ -23,6 +26,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 from corpus import documents
@@ -59,7 +63,10 @@ CORE_SECONDS_PRICE = 0.045 / 3600  # dollars a core and hour, on demand, memory 
 CORES = 2_000
 EXTRACTION_SECONDS = 1 / 240  # a page of 96 kB of HTML to its main text; components.md
 SPARK_FACTOR = 2.0  # processor seconds of Spark to those of the work alone
-NEAR_PAGES = 5  # pages that one is alike, and is compared with
+# Pages that one is alike, and is compared with by its text: of a crawl whose copies are taken out,
+# and of templates and copies as they are on the disk of a machine (*near a text*, of a million).
+NEAR_PAGES = (1, 150)
+SKETCH_BYTES = 256  # that a candidate carries before its text does
 MOST_CHANCE = 20  # chance candidates a page that are worth longer bands
 DAILY = 0.01  # share of pages that are new each day
 
@@ -232,12 +239,15 @@ def simulation(report: Report, count: int) -> None:
         )
 
 
-def plan(report: Report, constants: Constants, likely: dict, crowding: dict, job: dict) -> None:
+def plan(
+    report: Report, constants: Constants | SimpleNamespace, likely: dict, crowding: dict, job: dict
+) -> None:
     """Put it together for each size, in one shot and a day's increment."""
-    titles = ["pages", "keys", "bits", "bands", "compared a page", "shuffled", "core-hours",
+    titles = ["pages", "keys", "bits", "bands", "candidates a page", "shuffled, TB", "core-hours",
               "hours", "dollars"]  # fmt: skip
-    once = report.table(f"One shot, {CORES:,} cores", titles)
-    daily = report.table(f"{DAILY:.0%} new in a day, against all, {CORES:,} cores", titles)
+    note = f"Where a page is alike to {NEAR_PAGES[0]} and to {NEAR_PAGES[1]} others."
+    once = report.table(f"One shot, {CORES:,} cores", titles, note)
+    daily = report.table(f"{DAILY:.0%} new in a day, against all, {CORES:,} cores", titles, note)
     for count in SIZES:
         keys = block_keys(64, RADIUS, count)
         layout = bands_for(count, likely)
@@ -246,22 +256,32 @@ def plan(report: Report, constants: Constants, likely: dict, crowding: dict, job
             # Pairs with at least one new page.
             pairs = new * (count - new) + new * new / 2
             met = pairs * crowding.get(str(keys), max(crowding.values())) * random_share(keys)
-            compared = pairs * likely[str(layout)] + new * NEAR_PAGES
+            # By their sketches; chance candidates go no further.
+            chance = pairs * likely[str(layout)]
             rows = count * (keys.count + layout.bands)
-            seconds = new * (EXTRACTION_SECONDS + constants.sign) + rows * job["row_seconds"]
-            seconds += met * constants.meet + compared * constants.verify
-            seconds *= SPARK_FACTOR
-            shuffled = rows * job["row_bytes"] + 2 * compared * job["pair_bytes"]
+            once_seconds = new * (EXTRACTION_SECONDS + constants.sign) + rows * job["row_seconds"]
+            once_seconds += met * constants.meet
+            ends = []
+            for near in NEAR_PAGES:
+                alike = new * near
+                seconds = (once_seconds + alike * constants.verify) * SPARK_FACTOR
+                shuffled = rows * job["row_bytes"] + 2 * (chance + alike) * SKETCH_BYTES
+                shuffled += 2 * alike * job["pair_bytes"]
+                ends.append(
+                    (
+                        figure((chance + alike) / new),
+                        figure(shuffled / 1e12),
+                        f"{seconds / 3600:,.0f}",
+                        figure(seconds / 3600 / CORES),
+                        f"{seconds * CORE_SECONDS_PRICE:,.0f}",
+                    )
+                )
             table.add(
                 f"{count:.0e}".replace("e+0", "e").replace("e+", "e"),
                 keys,
                 min(mask.bit_count() for mask in keys.masks()),
                 layout,
-                figure(compared / new),
-                f"{figure(shuffled / 1e12)} TB",
-                f"{seconds / 3600:,.0f}",
-                figure(seconds / 3600 / CORES),
-                f"{seconds * CORE_SECONDS_PRICE:,.0f}",
+                *(" to ".join(dict.fromkeys(both)) for both in zip(*ends, strict=True)),
             )
 
 
@@ -344,15 +364,33 @@ def assumptions(report: Report, job: dict) -> None:
     table.add("a text of a compared pair in a shuffle, bytes", figure(job["pair_bytes"]))
     table.add("cores", f"{CORES:,}")
     table.add("a core and hour", f"{CORE_SECONDS_PRICE * 3600:.3f} dollars")
-    table.add("pages that a page is alike to", NEAR_PAGES)
+    table.add("a sketch of a candidate in a shuffle, bytes", SKETCH_BYTES)
+    table.add("pages that a page is alike to", f"{NEAR_PAGES[0]} to {NEAR_PAGES[1]}")
     table.add("new pages a day", f"{DAILY:.0%}")
 
 
-def write_page(report: Report) -> None:
+def replan(folder: Path) -> dict:
+    """Compute the plan anew from the constants and curves that were measured last."""
+    record = json.loads((folder / "scale.json").read_text("utf-8"))
+    values = record["values"]
+    job = job_bytes(Report("scale", ""), 0)
+    rows = block_keys(64, RADIUS, values["job"]["documents"]).count + LAYOUTS[0].bands
+    job["row_bytes"] = values["job"]["shuffled"] / values["job"]["documents"] / rows
+    report = Report("scale", "")
+    assumptions(report, job)
+    constants = SimpleNamespace(**values["constants"])
+    plan(report, constants, values["likely"], values["crowding"], job)
+    made = {table["title"]: table for table in report.record()["tables"]}
+    record["tables"] = [made.get(table["title"], table) for table in record["tables"]]
+    (folder / "scale.json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    return record
+
+
+def write_page(record: dict) -> None:
     text = PAGE.read_text("utf-8")
     head, rest = text.split(BEGIN)
     tail = rest.split(END)[1]
-    tables = markdown_of(report.record()).split("\n\n", 1)[1]
+    tables = markdown_of(record).split("\n\n", 1)[1]
     PAGE.write_text(f"{head}{BEGIN}\n\n{tables}\n\n{END}{tail}", "utf-8")
 
 
@@ -360,8 +398,14 @@ def main() -> None:
     given = parser(__doc__)
     given.add_argument("--text", type=Path, nargs="*", help="folders of real text")
     given.add_argument("--job", type=int, default=0, metavar="DOCUMENTS")
+    given.add_argument("--replan", action="store_true", help="of what was measured last")
     given.add_argument("--page", action="store_true", help="renew docs/explanation/scale.md")
     options = given.parse_args()
+    if options.replan:
+        record = replan(options.results)
+        if options.page:
+            write_page(record)
+        return
     folders = options.text or [
         Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib")), Path("/usr/share"),
     ]  # fmt: skip
@@ -379,7 +423,7 @@ def main() -> None:
     plan(report, constants, likely, crowding, job)
     report.finish(options.results)
     if options.page:
-        write_page(report)
+        write_page(report.record())
 
 
 if __name__ == "__main__":

@@ -38,6 +38,8 @@ from simstore.store import Store
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from simstore.reports.html_page import Library
+
 _READERS = 4
 _WAITING_READERS = 200
 _WAITING_HEAVY = 8
@@ -286,6 +288,21 @@ class Service:
         if any(one.is_of_other_version for one in processes):
             return f"{reason}: another version of simstore is installed by now, restart the server"
         return reason
+
+
+def library_of(service: Service, *, counts_references: bool) -> Library | None:
+    """Return what a report says that papers were compared with: the store's file and its size.
+
+    Returns:
+        None for a store on a database server.
+    """
+    from simstore.reports.html_page import Library
+
+    path = service.store.maintenance.path
+    if path is None:
+        return None
+    count = len(service.store)
+    return Library(name=path.name, document_count=count, counts_references=counts_references)
 
 
 def service_of(request: Request) -> Service:
