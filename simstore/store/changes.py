@@ -135,7 +135,8 @@ class Changes(Opened, of="Store"):
             min_resemblance: Least resemblance of a near-duplicate to its
                 original, above 0, at most 1; None: as the store was made, 0.8
                 unless it says otherwise (text may be lost by it, so it asks for
-                more than clusters do), or any where there is a radius.
+                more than clusters do), or any where there is a radius. Also
+                taken as ``threshold``.
             radius: Largest distance of a near-duplicate's fingerprint to its
                 original's, bits; None: it does not count. Where both are given,
                 both have to hold.
