@@ -58,9 +58,14 @@ def public_names() -> dict[str, list[str]]:
         "Errors": [],
         "Constants and types": [],
     }
-    for name in sorted(dir(simstore), key=lambda name: (name != "Store", name)):
+    names = {*dir(simstore)}
+    # What `dir` does not show is shown by these; all of it is imported from the package.
+    for room in (simstore.errors, simstore.options, simstore.protocol, simstore.results):
+        shown_by = getattr(room, "__all__", None) or dir(room)
+        names |= {name for name in shown_by if name[0].isupper()}
+    for name in sorted(names, key=lambda name: (name != "Store", name)):
         value = getattr(simstore, name)
-        if name.startswith("__"):
+        if name.startswith("__") or inspect.ismodule(value):
             continue
         if name in ("Store", "Client"):
             kinds["Start here"].append(name)

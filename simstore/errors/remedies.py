@@ -53,6 +53,7 @@ _PYTHON = {
     "`simstore clusters --rebuild`": "`store.clusters.build(rebuild=True)`",
     "`simstore clusters --rebuild --policy POLICY`":
         "`store.clusters.build(rebuild=True, policy=...)`",
+    "`simstore copy`": "`copy_store()`",
     "`simstore copy --restart`": "`copy_store(..., restart=True)`",
     "`simstore export --filter`": "`store.filters.known().save()`",
     "`simstore fingerprints`": "`store.fingerprints`",

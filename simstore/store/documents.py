@@ -210,7 +210,9 @@ class Documents(Opened, of="Store"):
 
         Keyword Args:
             part: ``all`` documents; ``unique``: one a cluster, and what is in
-                none; ``duplicates``: those that ``unique`` leaves out.
+                none; ``duplicates``: those that ``unique`` leaves out. Both
+                bring the clusters up to date first, as ``clusters.build()``
+                does, and make them where there are none.
             collection: Only documents of this collection.
             text: With the texts, where the store keeps them.
             format: ``jsonl``, ``json``, ``csv`` or ``parquet``, whatever the

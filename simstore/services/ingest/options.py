@@ -101,6 +101,8 @@ class IngestKeywords(TypedDict, total=False):
     min_resemblance: float | None
     from_start: bool
     radius: int | None
+    # As min_resemblance.
+    threshold: float | None
 
 
 class IngestFilesKeywords(IngestKeywords, ReadKeywords, total=False):
