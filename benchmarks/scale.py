@@ -1,12 +1,14 @@
 """What billions of pages take: constants of this machine, curves of real text, and the plan.
 
 Usage: python benchmarks/scale.py [--quick] [--text FOLDER ...] [--job DOCUMENTS] [--page]
+       python benchmarks/scale.py --plan --page
 
 Three steps. It measures what a document costs here (processor seconds and bytes); counts how
 often fingerprints and sketches of real text meet, at growing numbers of texts; and puts both into
 a model of a run on many machines, whose arithmetic is checked by a simulation with planted pairs.
 With ``--job`` the bytes that Spark shuffles are measured on a real run of so many documents (it
 needs the extra ``spark`` and Java). ``--page`` renews the tables in docs/explanation/scale.md.
+``--plan`` takes what the last run has measured, and computes the plan anew in a second.
 
 The real texts are pieces of 700 characters of what lies on this machine: Python's library,
 installed packages and the documentation in /usr/share, or the folders that are named.
@@ -15,6 +17,8 @@ installed packages and the documentation in /usr/share, or the folders that are 
 from __future__ import annotations
 
 import gzip
+import json
+import os
 import resource
 import subprocess
 import sys
@@ -23,6 +27,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 from corpus import documents
@@ -34,7 +40,6 @@ from simstore.fingerprint.simhash import to_words
 from simstore.fingerprint.web import WebScheme
 from simstore.search.all_pairs import resemblances
 from simstore.search.block_keys import BlockKeys, block_keys, first_keys
-from simstore.search.group_pairs import ALONE, group_pairs
 from simstore.search.hamming import verify
 from simstore.search.table_lookup import expanded
 
@@ -59,8 +64,14 @@ CORE_SECONDS_PRICE = 0.045 / 3600  # dollars a core and hour, on demand, memory 
 CORES = 2_000
 EXTRACTION_SECONDS = 1 / 240  # a page of 96 kB of HTML to its main text; components.md
 SPARK_FACTOR = 2.0  # processor seconds of Spark to those of the work alone
-NEAR_PAGES = 5  # pages that one is alike, and is compared with
+# Texts that one is compared with, at the least and at the most: benchmarks/spark_job.py, and with
+# --template. Of a family only the canonical texts count, however many pages it has.
+NEAR_PAGES = (0.3, 2.0)
+OUTLINE_BYTES = 110  # of a text, in a shuffle, for each candidate
 MOST_CHANCE = 20  # chance candidates a page that are worth longer bands
+GIVEN = {"row_bytes": 45.0, "row_seconds": 2e-6, "pair_bytes": 2_000.0}
+# Titles of tables.
+ASSUMED, ONCE, NEW = "What is assumed", "One shot", "new in a day, against all"
 DAILY = 0.01  # share of pages that are new each day
 
 
@@ -184,8 +195,7 @@ class Constants:
         # The sets of both texts are made for it.
         self.verify += 2 * best(lambda: channels.sketching.sets(texts)) / count
         words = rng.integers(0, 1 << 64, (3_000, 1), dtype=np.uint64)
-        whole = np.full(3_000, ALONE, np.int8), np.ones(3_000, np.bool_)
-        left, right = next(group_pairs(np.array([0]), np.array([3_000]), *whole))
+        left, right = np.triu_indices(3_000, 1)
         self.meet = best(lambda: verify(words[left], words[right], RADIUS)) / len(left)
         table = report.table(
             "What it costs here", ["", "processor seconds"], "One core; best of three."
@@ -232,12 +242,15 @@ def simulation(report: Report, count: int) -> None:
         )
 
 
-def plan(report: Report, constants: Constants, likely: dict, crowding: dict, job: dict) -> None:
+def plan(
+    report: Report, constants: Any, likely: dict, crowding: dict, job: dict, near: float
+) -> None:
     """Put it together for each size, in one shot and a day's increment."""
-    titles = ["pages", "keys", "bits", "bands", "compared a page", "shuffled", "core-hours",
+    titles = ["pages", "keys", "bits", "bands", "candidates a page", "shuffled", "core-hours",
               "hours", "dollars"]  # fmt: skip
-    once = report.table(f"One shot, {CORES:,} cores", titles)
-    daily = report.table(f"{DAILY:.0%} new in a day, against all, {CORES:,} cores", titles)
+    alike = f"{CORES:,} cores, a page compared with {near:g} alike"
+    once = report.table(f"{ONCE}, {alike}", titles)
+    daily = report.table(f"{DAILY:.0%} {NEW}, {alike}", titles)
     for count in SIZES:
         keys = block_keys(64, RADIUS, count)
         layout = bands_for(count, likely)
@@ -246,18 +259,21 @@ def plan(report: Report, constants: Constants, likely: dict, crowding: dict, job
             # Pairs with at least one new page.
             pairs = new * (count - new) + new * new / 2
             met = pairs * crowding.get(str(keys), max(crowding.values())) * random_share(keys)
-            compared = pairs * likely[str(layout)] + new * NEAR_PAGES
+            chance = pairs * likely[str(layout)]
+            compared = new * near
             rows = count * (keys.count + layout.bands)
             seconds = new * (EXTRACTION_SECONDS + constants.sign) + rows * job["row_seconds"]
             seconds += met * constants.meet + compared * constants.verify
             seconds *= SPARK_FACTOR
-            shuffled = rows * job["row_bytes"] + 2 * compared * job["pair_bytes"]
+            # Outlines of both texts of a candidate; then one text of a pair that they keep.
+            shuffled = rows * job["row_bytes"] + 2 * (chance + compared) * OUTLINE_BYTES
+            shuffled += compared * job["pair_bytes"]
             table.add(
                 f"{count:.0e}".replace("e+0", "e").replace("e+", "e"),
                 keys,
                 min(mask.bit_count() for mask in keys.masks()),
                 layout,
-                figure(compared / new),
+                figure((chance + compared) / new),
                 f"{figure(shuffled / 1e12)} TB",
                 f"{seconds / 3600:,.0f}",
                 figure(seconds / 3600 / CORES),
@@ -295,18 +311,19 @@ def bands_for(count: int, likely: dict) -> BandLayout:
 
 def job_bytes(report: Report, count: int) -> dict:
     """Run the job on the benchmark's corpus; return bytes and seconds of a shuffled row."""
-    given = {"row_bytes": 45.0, "row_seconds": 2e-6, "pair_bytes": 2_000.0}
     if not count:
-        return given
+        return dict(GIVEN)
     with tempfile.TemporaryDirectory() as folder:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
-            [sys.executable, Path(__file__).with_name("spark_job.py"), str(count), folder],
-            check=True, stdout=subprocess.PIPE, text=True,
+            [sys.executable, Path(__file__).with_name("spark_job.py"), "--corpus",
+             "--documents", str(count), "--json"],
+            check=True, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": folder},
         )  # fmt: skip
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        size = sum(file.stat().st_size for file in Path(folder, "out").rglob("*.parquet"))
-    shuffled, seconds, pairs = (float(word) for word in done.stdout.split()[-3:])
+    facts = json.loads(done.stdout.splitlines()[-1])
+    shuffled, seconds, pairs = facts["shuffled"], facts["seconds"], facts["compared"]
+    size = facts["output"]
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     table = report.table(
         f"A real run, {count:,} documents of the benchmark's corpus, local[2]",
@@ -319,8 +336,7 @@ def job_bytes(report: Report, count: int) -> dict:
     table.add("processor seconds", f"{spent:,.0f}", figure(spent / count))
     table.add("pairs compared", f"{pairs:,.0f}", figure(pairs / count))
     report.values["job"] = {"shuffled": shuffled, "documents": count, "processor_seconds": spent}
-    rows = block_keys(64, RADIUS, count).count + LAYOUTS[0].bands
-    return given | {"row_bytes": shuffled / count / rows}
+    return _job_of(report.values)
 
 
 def found_by_bands(report: Report) -> None:
@@ -335,7 +351,7 @@ def found_by_bands(report: Report) -> None:
 
 
 def assumptions(report: Report, job: dict) -> None:
-    table: Table = report.table("What is assumed", ["", ""])
+    table: Table = report.table(ASSUMED, ["", ""])
     table.add("text of a page", f"{PAGE_BYTES:,} bytes")
     table.add("main text of a page of HTML, processor seconds", figure(EXTRACTION_SECONDS))
     table.add("Spark's processor seconds, times those of the work", figure(SPARK_FACTOR))
@@ -344,8 +360,37 @@ def assumptions(report: Report, job: dict) -> None:
     table.add("a text of a compared pair in a shuffle, bytes", figure(job["pair_bytes"]))
     table.add("cores", f"{CORES:,}")
     table.add("a core and hour", f"{CORE_SECONDS_PRICE * 3600:.3f} dollars")
-    table.add("pages that a page is alike to", NEAR_PAGES)
+    table.add("texts that a text is compared with", " to ".join(f"{near:g}" for near in NEAR_PAGES))
+    table.add("an outline in a shuffle, bytes", OUTLINE_BYTES)
     table.add("new pages a day", f"{DAILY:.0%}")
+
+
+def replan(report: Report, results: Path) -> None:
+    """Compute the plan of what the last run has measured; keep its other tables."""
+    held = json.loads((results / "scale.json").read_text("utf-8"))
+    values = held["values"]
+    report.values = values
+    for table in held["tables"]:
+        title = table["title"]
+        if title == ASSUMED:
+            assumptions(report, _job_of(values))
+        elif not title.startswith(ONCE) and NEW not in title:
+            report.tables.append(Table(**table))
+    constants = SimpleNamespace(**values["constants"])
+    for near in NEAR_PAGES:
+        plan(report, constants, values["likely"], values["crowding"], _job_of(values), near)
+    held["tables"] = report.record()["tables"]
+    text = json.dumps(held, indent=1, ensure_ascii=False)
+    (results / "scale.json").write_text(text + "\n", "utf-8")
+
+
+def _job_of(values: dict) -> dict:
+    """Return bytes and seconds of a row, by the run that was measured."""
+    job = values.get("job")
+    if not job:
+        return dict(GIVEN)
+    rows = block_keys(64, RADIUS, job["documents"]).count + LAYOUTS[0].bands
+    return GIVEN | {"row_bytes": job["shuffled"] / job["documents"] / rows}
 
 
 def write_page(report: Report) -> None:
@@ -360,6 +405,7 @@ def main() -> None:
     given = parser(__doc__)
     given.add_argument("--text", type=Path, nargs="*", help="folders of real text")
     given.add_argument("--job", type=int, default=0, metavar="DOCUMENTS")
+    given.add_argument("--plan", action="store_true", help="of what was measured before")
     given.add_argument("--page", action="store_true", help="renew docs/explanation/scale.md")
     options = given.parse_args()
     folders = options.text or [
@@ -367,6 +413,11 @@ def main() -> None:
     ]  # fmt: skip
     intro = "docs/explanation/scale.md says what the tables mean."
     report = Report("scale", "Billions of pages", intro)
+    if options.plan:
+        replan(report, options.results)
+        if options.page:
+            write_page(report)
+        return
     # First what may fail for want of Java.
     job = job_bytes(report, options.job)
     constants = Constants(report, 300 if options.quick else 2_000)
@@ -376,7 +427,8 @@ def main() -> None:
     found_by_bands(report)
     assumptions(report, job)
     key_widths(report, constants, crowding, job)
-    plan(report, constants, likely, crowding, job)
+    for near in NEAR_PAGES:
+        plan(report, constants, likely, crowding, job, near)
     report.finish(options.results)
     if options.page:
         write_page(report)

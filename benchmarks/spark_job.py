@@ -202,14 +202,21 @@ def report(options: argparse.Namespace, folder: Path, rows: Iterator[tuple[str, 
     total = counters.total()
     output = sum(file.stat().st_size for file in (folder / "out").rglob("*.parquet"))
     if options.json:
-        facts = {"documents": count, "shuffled": total.shuffled, "seconds": seconds,
-                 "pairs": found.candidate_count, "output": output, "jobs": total.jobs}  # fmt: skip
+        facts = {
+            "documents": count,
+            "shuffled": total.shuffled,
+            "seconds": seconds,
+            "compared": found.compared_count,
+            "output": output,
+            "jobs": total.jobs,
+        }
         print(json.dumps(facts))
         return
     size = sum(Path(name).stat().st_size for name in names)
     print(f"{count:,} documents, {size:,} bytes; {len(stars):,} in clusters, as in a store")
-    print(f"{found.candidate_count:,} candidates, {found.edge_count:,} edges; {seconds:.0f} s, "
-          f"the store {of_store:.0f} s")  # fmt: skip
+    print(f"{found.candidate_count:,} candidates, {found.compared_count:,} compared "
+          f"({found.compared_count / count:.2f} a document), {found.edge_count:,} edges; "
+          f"{seconds:.0f} s, the store {of_store:.0f} s")  # fmt: skip
     print(f"{'step':34} {'jobs':>5} {'stages':>6} {'bytes shuffled':>15} {'a document':>10}")
     for step, one in [*counters.steps.items(), ("all", total)]:
         print(f"{step:34} {one.jobs:5} {one.stages:6} {one.shuffled:15,} "

@@ -36,6 +36,7 @@ class DedupSummary:
         text_count: Distinct texts of all runs.
         candidate_count: Pairs of texts whose sketches this run has looked at; those that rule an
             edge out are not compared.
+        compared_count: Pairs of them whose texts were compared.
         edge_count: Verified edges in all that lead to a canonical text, or were met on the way.
         cluster_count: Clusters of two documents or more.
         dropped_count: Documents that are not the canonical one of their cluster.
@@ -50,6 +51,7 @@ class DedupSummary:
     document_count: int
     text_count: int
     candidate_count: int
+    compared_count: int
     edge_count: int
     cluster_count: int
     dropped_count: int
@@ -200,6 +202,7 @@ class _Job:
             document_count=output.documents().count(),
             text_count=searched.texts.count(),
             candidate_count=found.candidate_count,
+            compared_count=found.compared_count,
             edge_count=output.edges().count(),
             cluster_count=roles.get("canonical", 0),
             dropped_count=roles.get("member", 0),

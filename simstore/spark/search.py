@@ -48,6 +48,7 @@ class Found:
         starred: The star of each text that has an edge, of all runs.
         unasked: Texts that were never asked for.
         candidate_count: Pairs whose outlines were compared.
+        compared_count: Pairs whose texts were compared.
         keys: How keys were made of fingerprints; None without them.
         rounds: Rounds in which components were found by the cluster; 0: on the driver.
     """
@@ -56,6 +57,7 @@ class Found:
     starred: DataFrame
     unasked: DataFrame
     candidate_count: int
+    compared_count: int
     keys: str | None
     rounds: int
 
@@ -101,7 +103,7 @@ class _Search:
         known = [] if searched.earlier is None else [searched.earlier]
         self._known, self._compared = known, [*known]
         self._edges: list[DataFrame] = []
-        self._candidate_count = 0
+        self._candidate_count = self._compared_count = 0
 
     def run(self) -> Found:
         """Do all rounds."""
@@ -141,6 +143,7 @@ class _Search:
             starred=starred,
             unasked=waiting.select(f.col("text_id").cast("bigint")),
             candidate_count=self._candidate_count,
+            compared_count=self._compared_count,
             keys=None if near is None else str(near.keys),
             rounds=rounds,
         )
@@ -172,7 +175,9 @@ class _Search:
             some = some.join(before.select("first", "second"), ["first", "second"], "left_anti")
         some = work.write(some, f"likely-{number}")
         self._compared.append(some)
-        found = verified(some, some.count(), self._searched.documents, self._recipe)
+        count = some.count()
+        self._compared_count += count
+        found = verified(some, count, self._searched.documents, self._recipe)
         edges = work.write(found, f"edges-{number}")
         self._edges.append(edges)
         return edges.count()
