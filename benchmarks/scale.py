@@ -1,14 +1,14 @@
 """What billions of pages take: constants of this machine, curves of real text, and the plan.
 
 Usage: python benchmarks/scale.py [--quick] [--text FOLDER ...] [--job DOCUMENTS] [--page]
-       python benchmarks/scale.py --plan --page
+       python benchmarks/scale.py --replan [--page]
 
 Three steps. It measures what a document costs here (processor seconds and bytes); counts how
 often fingerprints and sketches of real text meet, at growing numbers of texts; and puts both into
 a model of a run on many machines, whose arithmetic is checked by a simulation with planted pairs.
 With ``--job`` the bytes that Spark shuffles are measured on a real run of so many documents (it
-needs the extra ``spark`` and Java). ``--page`` renews the tables in docs/explanation/scale.md.
-``--plan`` takes what the last run has measured, and computes the plan anew in a second.
+needs the extra ``spark`` and Java). ``--page`` renews the tables in docs/explanation/scale.md;
+``--replan`` measures nothing and computes the plan of what was measured last.
 
 The real texts are pieces of 700 characters of what lies on this machine: Python's library,
 installed packages and the documentation in /usr/share, or the folders that are named.
@@ -28,7 +28,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 from corpus import documents
@@ -64,14 +63,11 @@ CORE_SECONDS_PRICE = 0.045 / 3600  # dollars a core and hour, on demand, memory 
 CORES = 2_000
 EXTRACTION_SECONDS = 1 / 240  # a page of 96 kB of HTML to its main text; components.md
 SPARK_FACTOR = 2.0  # processor seconds of Spark to those of the work alone
-# Texts that one is compared with, at the least and at the most: benchmarks/spark_job.py, and with
-# --template. Of a family only the canonical texts count, however many pages it has.
-NEAR_PAGES = (0.3, 2.0)
-OUTLINE_BYTES = 110  # of a text, in a shuffle, for each candidate
+# Pages that one is alike, and is compared with by its text: of a crawl whose copies are taken out,
+# and of templates and copies as they are on the disk of a machine (*near a text*, of a million).
+NEAR_PAGES = (1, 150)
+SKETCH_BYTES = 256  # that a candidate carries before its text does
 MOST_CHANCE = 20  # chance candidates a page that are worth longer bands
-GIVEN = {"row_bytes": 45.0, "row_seconds": 2e-6, "pair_bytes": 2_000.0}
-# Titles of tables.
-ASSUMED, ONCE, NEW = "What is assumed", "One shot", "new in a day, against all"
 DAILY = 0.01  # share of pages that are new each day
 
 
@@ -243,14 +239,14 @@ def simulation(report: Report, count: int) -> None:
 
 
 def plan(
-    report: Report, constants: Any, likely: dict, crowding: dict, job: dict, near: float
+    report: Report, constants: Constants | SimpleNamespace, likely: dict, crowding: dict, job: dict
 ) -> None:
     """Put it together for each size, in one shot and a day's increment."""
-    titles = ["pages", "keys", "bits", "bands", "candidates a page", "shuffled", "core-hours",
+    titles = ["pages", "keys", "bits", "bands", "candidates a page", "shuffled, TB", "core-hours",
               "hours", "dollars"]  # fmt: skip
-    alike = f"{CORES:,} cores, a page compared with {near:g} alike"
-    once = report.table(f"{ONCE}, {alike}", titles)
-    daily = report.table(f"{DAILY:.0%} {NEW}, {alike}", titles)
+    note = f"Where a page is alike to {NEAR_PAGES[0]} and to {NEAR_PAGES[1]} others."
+    once = report.table(f"One shot, {CORES:,} cores", titles, note)
+    daily = report.table(f"{DAILY:.0%} new in a day, against all, {CORES:,} cores", titles, note)
     for count in SIZES:
         keys = block_keys(64, RADIUS, count)
         layout = bands_for(count, likely)
@@ -259,25 +255,32 @@ def plan(
             # Pairs with at least one new page.
             pairs = new * (count - new) + new * new / 2
             met = pairs * crowding.get(str(keys), max(crowding.values())) * random_share(keys)
+            # By their sketches; chance candidates go no further.
             chance = pairs * likely[str(layout)]
-            compared = new * near
             rows = count * (keys.count + layout.bands)
-            seconds = new * (EXTRACTION_SECONDS + constants.sign) + rows * job["row_seconds"]
-            seconds += met * constants.meet + compared * constants.verify
-            seconds *= SPARK_FACTOR
-            # Outlines of both texts of a candidate; then one text of a pair that they keep.
-            shuffled = rows * job["row_bytes"] + 2 * (chance + compared) * OUTLINE_BYTES
-            shuffled += compared * job["pair_bytes"]
+            once_seconds = new * (EXTRACTION_SECONDS + constants.sign) + rows * job["row_seconds"]
+            once_seconds += met * constants.meet
+            ends = []
+            for near in NEAR_PAGES:
+                alike = new * near
+                seconds = (once_seconds + alike * constants.verify) * SPARK_FACTOR
+                shuffled = rows * job["row_bytes"] + 2 * (chance + alike) * SKETCH_BYTES
+                shuffled += 2 * alike * job["pair_bytes"]
+                ends.append(
+                    (
+                        figure((chance + alike) / new),
+                        figure(shuffled / 1e12),
+                        f"{seconds / 3600:,.0f}",
+                        figure(seconds / 3600 / CORES),
+                        f"{seconds * CORE_SECONDS_PRICE:,.0f}",
+                    )
+                )
             table.add(
                 f"{count:.0e}".replace("e+0", "e").replace("e+", "e"),
                 keys,
                 min(mask.bit_count() for mask in keys.masks()),
                 layout,
-                figure((chance + compared) / new),
-                f"{figure(shuffled / 1e12)} TB",
-                f"{seconds / 3600:,.0f}",
-                figure(seconds / 3600 / CORES),
-                f"{seconds * CORE_SECONDS_PRICE:,.0f}",
+                *(" to ".join(dict.fromkeys(both)) for both in zip(*ends, strict=True)),
             )
 
 
@@ -311,8 +314,9 @@ def bands_for(count: int, likely: dict) -> BandLayout:
 
 def job_bytes(report: Report, count: int) -> dict:
     """Run the job on the benchmark's corpus; return bytes and seconds of a shuffled row."""
+    given = {"row_bytes": 45.0, "row_seconds": 2e-6, "pair_bytes": 2_000.0}
     if not count:
-        return dict(GIVEN)
+        return given
     with tempfile.TemporaryDirectory() as folder:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
@@ -336,7 +340,8 @@ def job_bytes(report: Report, count: int) -> dict:
     table.add("processor seconds", f"{spent:,.0f}", figure(spent / count))
     table.add("pairs compared", f"{pairs:,.0f}", figure(pairs / count))
     report.values["job"] = {"shuffled": shuffled, "documents": count, "processor_seconds": spent}
-    return _job_of(report.values)
+    rows = block_keys(64, RADIUS, count).count + LAYOUTS[0].bands
+    return given | {"row_bytes": shuffled / count / rows}
 
 
 def found_by_bands(report: Report) -> None:
@@ -351,7 +356,7 @@ def found_by_bands(report: Report) -> None:
 
 
 def assumptions(report: Report, job: dict) -> None:
-    table: Table = report.table(ASSUMED, ["", ""])
+    table: Table = report.table("What is assumed", ["", ""])
     table.add("text of a page", f"{PAGE_BYTES:,} bytes")
     table.add("main text of a page of HTML, processor seconds", figure(EXTRACTION_SECONDS))
     table.add("Spark's processor seconds, times those of the work", figure(SPARK_FACTOR))
@@ -360,44 +365,33 @@ def assumptions(report: Report, job: dict) -> None:
     table.add("a text of a compared pair in a shuffle, bytes", figure(job["pair_bytes"]))
     table.add("cores", f"{CORES:,}")
     table.add("a core and hour", f"{CORE_SECONDS_PRICE * 3600:.3f} dollars")
-    table.add("texts that a text is compared with", " to ".join(f"{near:g}" for near in NEAR_PAGES))
-    table.add("an outline in a shuffle, bytes", OUTLINE_BYTES)
+    table.add("a sketch of a candidate in a shuffle, bytes", SKETCH_BYTES)
+    table.add("pages that a page is alike to", f"{NEAR_PAGES[0]} to {NEAR_PAGES[1]}")
     table.add("new pages a day", f"{DAILY:.0%}")
 
 
-def replan(report: Report, results: Path) -> None:
-    """Compute the plan of what the last run has measured; keep its other tables."""
-    held = json.loads((results / "scale.json").read_text("utf-8"))
-    values = held["values"]
-    report.values = values
-    for table in held["tables"]:
-        title = table["title"]
-        if title == ASSUMED:
-            assumptions(report, _job_of(values))
-        elif not title.startswith(ONCE) and NEW not in title:
-            report.tables.append(Table(**table))
+def replan(folder: Path) -> dict:
+    """Compute the plan anew from the constants and curves that were measured last."""
+    record = json.loads((folder / "scale.json").read_text("utf-8"))
+    values = record["values"]
+    job = job_bytes(Report("scale", ""), 0)
+    rows = block_keys(64, RADIUS, values["job"]["documents"]).count + LAYOUTS[0].bands
+    job["row_bytes"] = values["job"]["shuffled"] / values["job"]["documents"] / rows
+    report = Report("scale", "")
+    assumptions(report, job)
     constants = SimpleNamespace(**values["constants"])
-    for near in NEAR_PAGES:
-        plan(report, constants, values["likely"], values["crowding"], _job_of(values), near)
-    held["tables"] = report.record()["tables"]
-    text = json.dumps(held, indent=1, ensure_ascii=False)
-    (results / "scale.json").write_text(text + "\n", "utf-8")
+    plan(report, constants, values["likely"], values["crowding"], job)
+    made = {table["title"]: table for table in report.record()["tables"]}
+    record["tables"] = [made.get(table["title"], table) for table in record["tables"]]
+    (folder / "scale.json").write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    return record
 
 
-def _job_of(values: dict) -> dict:
-    """Return bytes and seconds of a row, by the run that was measured."""
-    job = values.get("job")
-    if not job:
-        return dict(GIVEN)
-    rows = block_keys(64, RADIUS, job["documents"]).count + LAYOUTS[0].bands
-    return GIVEN | {"row_bytes": job["shuffled"] / job["documents"] / rows}
-
-
-def write_page(report: Report) -> None:
+def write_page(record: dict) -> None:
     text = PAGE.read_text("utf-8")
     head, rest = text.split(BEGIN)
     tail = rest.split(END)[1]
-    tables = markdown_of(report.record()).split("\n\n", 1)[1]
+    tables = markdown_of(record).split("\n\n", 1)[1]
     PAGE.write_text(f"{head}{BEGIN}\n\n{tables}\n\n{END}{tail}", "utf-8")
 
 
@@ -405,19 +399,19 @@ def main() -> None:
     given = parser(__doc__)
     given.add_argument("--text", type=Path, nargs="*", help="folders of real text")
     given.add_argument("--job", type=int, default=0, metavar="DOCUMENTS")
-    given.add_argument("--plan", action="store_true", help="of what was measured before")
+    given.add_argument("--replan", action="store_true", help="of what was measured last")
     given.add_argument("--page", action="store_true", help="renew docs/explanation/scale.md")
     options = given.parse_args()
+    if options.replan:
+        record = replan(options.results)
+        if options.page:
+            write_page(record)
+        return
     folders = options.text or [
         Path(sysconfig.get_path("stdlib")), Path(sysconfig.get_path("purelib")), Path("/usr/share"),
     ]  # fmt: skip
     intro = "docs/explanation/scale.md says what the tables mean."
     report = Report("scale", "Billions of pages", intro)
-    if options.plan:
-        replan(report, options.results)
-        if options.page:
-            write_page(report)
-        return
     # First what may fail for want of Java.
     job = job_bytes(report, options.job)
     constants = Constants(report, 300 if options.quick else 2_000)
@@ -427,11 +421,10 @@ def main() -> None:
     found_by_bands(report)
     assumptions(report, job)
     key_widths(report, constants, crowding, job)
-    for near in NEAR_PAGES:
-        plan(report, constants, likely, crowding, job, near)
+    plan(report, constants, likely, crowding, job)
     report.finish(options.results)
     if options.page:
-        write_page(report)
+        write_page(report.record())
 
 
 if __name__ == "__main__":

@@ -19,13 +19,12 @@ the stored one. ``distance`` counts the bits in which their fingerprints
 differ: every stored fingerprint within ``radius`` bits (3 unless you give
 another) is found. Texts that have many phrases in common are found too.
 
-Drop the near-duplicates of a list. ``":memory:"`` is a store in memory:
+Drop the near-duplicates of a list; this takes no store:
 
+>>> from simstore import dedupe
 >>> texts = ["Tickets are sold here.", "Oats.", "Tickets are sold here."]
->>> with Store(":memory:") as store:
-...     summary = store.add_many(enumerate(texts), on_duplicate="skip")
-...     [texts[int(document.key)] for document in store]
-['Tickets are sold here.', 'Oats.']
+>>> list(dedupe(texts)), dedupe(texts).groups
+(['Tickets are sold here.', 'Oats.'], ((0, 2),))
 
 Common tasks::
 
@@ -37,8 +36,7 @@ Common tasks::
     store.get(match.key).text     read the text of a match
     store.check(paper)            find passages copied from documents; first
                                   store.passages.build()
-    store.clusters.build()        group near-duplicates; clusters.list()
-                                  returns the groups
+    store.clusters.build()        group them: for group in store.clusters
     store.remove(key)             remove a document; expire("90d") removes
                                   those not seen for 90 days
     store.export("corpus.jsonl")  write documents; part="unique" writes one
@@ -50,7 +48,9 @@ Options are keywords, or objects such as :class:`QueryOptions`. Results are
 plain objects, and lists of them have ``to_frame()`` for pandas. All errors
 are :class:`SimstoreError`, and their message names the remedy. The command
 line has the same tasks: run ``simstore --help``. Importing simstore is
-cheap: each name is imported when it is first used (PEP 562).
+cheap: each name is imported when it is first used (PEP 562). Types that
+``dir(simstore)`` does not show are in ``simstore.options``, ``.results``,
+``.errors`` and ``.protocol``, and can be imported from here as well.
 """
 
 from __future__ import annotations
@@ -61,11 +61,15 @@ from typing import TYPE_CHECKING, Any
 from simstore.version import __version__ as __version__
 
 if TYPE_CHECKING:
+    from simstore import errors as errors
+    from simstore import options as options
+    from simstore import protocol as protocol
+    from simstore import results as results
     from simstore.client.client import Client as Client
     from simstore.errors import *
     from simstore.known_filter import KnownFilter as KnownFilter
-    from simstore.model import *
     from simstore.model.frames import to_frame as to_frame
+    from simstore.options import *
     from simstore.protocol import BytesRead as BytesRead
     from simstore.protocol import ClustersProtocol as ClustersProtocol
     from simstore.protocol import DuplicatesProtocol as DuplicatesProtocol
@@ -79,56 +83,23 @@ if TYPE_CHECKING:
     from simstore.protocol import StoreProtocol as StoreProtocol
     from simstore.protocol import TokensProtocol as TokensProtocol
     from simstore.protocol import VocabularyProtocol as VocabularyProtocol
-    from simstore.search.agreement import Agreement as Agreement
-    from simstore.search.evaluation import BandRecall as BandRecall
-    from simstore.search.evaluation import CurvePoint as CurvePoint
-    from simstore.search.evaluation import Evaluation as Evaluation
-    from simstore.search.mistakes import MistakeClass as MistakeClass
-    from simstore.search.mistakes import MistakeKind as MistakeKind
-    from simstore.search.mistakes import MistakenPair as MistakenPair
-    from simstore.search.mistakes import Mistakes as Mistakes
-    from simstore.services.access.tokens import TokenBook as TokenBook
-    from simstore.services.clusters.cluster import ClusterKeywords as ClusterKeywords
-    from simstore.services.clusters.cluster import ClusterOptions as ClusterOptions
+    from simstore.results import *
     from simstore.services.compare.compare import compare_texts as compare_texts
-    from simstore.services.compare.compared import CompareFeatures as CompareFeatures
-    from simstore.services.compare.compared import CompareKeywords as CompareKeywords
-    from simstore.services.compare.compared import CompareOptions as CompareOptions
-    from simstore.services.compare.compared import CompareUnits as CompareUnits
-    from simstore.services.evaluate.evaluate import EvaluateKeywords as EvaluateKeywords
-    from simstore.services.evaluate.evaluate import EvaluateOptions as EvaluateOptions
-    from simstore.services.evaluate.evaluate import ExactPair as ExactPair
-    from simstore.services.evaluate.labels import EvaluatePart as EvaluatePart
-    from simstore.services.evaluate.labels import Labels as Labels
-    from simstore.services.export.export import ExportFormat as ExportFormat
-    from simstore.services.export.export import ExportKeywords as ExportKeywords
-    from simstore.services.export.export import ExportOptions as ExportOptions
-    from simstore.services.export.export import ExportPart as ExportPart
-    from simstore.services.export.export import ExportSummary as ExportSummary
-    from simstore.services.fingerprints.fingerprint_store import (
-        FingerprintValues as FingerprintValues,
-    )
-    from simstore.services.fingerprints.reader import FingerprintReader as FingerprintReader
-    from simstore.services.ingest.options import IngestFilesKeywords as IngestFilesKeywords
-    from simstore.services.ingest.options import IngestKeywords as IngestKeywords
-    from simstore.services.ingest.options import IngestOptions as IngestOptions
-    from simstore.services.ingest.options import Observer as Observer
-    from simstore.services.ingest.writer import Writer as Writer
-    from simstore.services.maintenance.scheme_choice import SchemeChoice as SchemeChoice
-    from simstore.sources.documents import DocumentsGiven as DocumentsGiven
-    from simstore.sources.documents import SamplesGiven as SamplesGiven
-    from simstore.sources.files import Files as Files
-    from simstore.sources.labels import GroupLabel as GroupLabel
-    from simstore.sources.labels import LabelledPair as LabelledPair
-    from simstore.sources.reader import HistoryFields as HistoryFields
-    from simstore.sources.reader import ReadKeywords as ReadKeywords
-    from simstore.sources.reader import ReadOptions as ReadOptions
-    from simstore.sources.spark_results import DedupedOutput as DedupedOutput
-    from simstore.storage.dialects.protocol import Synchronous as Synchronous
     from simstore.store import Store as Store
     from simstore.store import copy_store as copy_store
+    from simstore.store import restore_store as restore_store
     from simstore.store import upgrade_store as upgrade_store
-    from simstore.text.normalization import Normalization as Normalization
+    from simstore.store.dedupe import dedupe as dedupe
+
+# What programs begin with; `dir` shows it. All other names are in one of the four rooms, and can be
+# imported from here all the same.
+__all__ = [
+    "Client", "Document", "DocumentNotFound", "Files", "InvalidParameter", "KnownFilter", "Match",
+    "NotFound", "QueryOptions", "SimstoreError", "SqlRows", "Store", "StoreProtocol",
+    "__version__", "compare_texts", "copy_store", "dedupe", "errors", "options", "protocol",
+    "restore_store", "results", "to_frame", "upgrade_store",
+]  # fmt: skip
+_ROOMS = ("errors", "options", "protocol", "results")
 
 # Where a name is; those of model/ and errors/ are found there.
 _MODULES = {
@@ -144,6 +115,7 @@ _MODULES = {
     "CompareOptions": "services.compare.compared",
     "CompareUnits": "services.compare.compared",
     "CurvePoint": "search.evaluation",
+    "Deduped": "store.dedupe",
     "DedupedOutput": "sources.spark_results",
     "DocumentsGiven": "sources.documents",
     "DuplicatesProtocol": "protocol",
@@ -194,6 +166,8 @@ _MODULES = {
     "Writer": "services.ingest.writer",
     "compare_texts": "services.compare.compare",
     "copy_store": "store",
+    "dedupe": "store.dedupe",
+    "restore_store": "store",
     "to_frame": "model.frames",
     "upgrade_store": "store",
 }
@@ -202,22 +176,29 @@ _MODULES = {
 _OTHER_NAMES = {
     "Store(path)": {"open", "connect", "load", "Database", "Index", "Corpus"},
     "Store(path).query(text)": {"query", "search", "find"},
+    "DocumentNotFound": {
+        "NotFoundError", "DocumentNotFoundError", "KeyNotFound", "KeyNotFoundError",
+        "DoesNotExist", "MissingKey", "UnknownKey",
+    },
+    "SimstoreError": {"Error", "StoreError", "SimstoreException"},
     "compare_texts(first, second)": {"compare", "similarity", "distance", "jaccard"},
-    "Store(':memory:').add_many(enumerate(texts), on_duplicate='skip')": {
-        "dedup", "dedupe", "deduplicate", "drop_duplicates",
+    "dedupe(texts)": {"dedup", "deduplicate", "drop_duplicates", "unique"},
+    "dedupe(texts).groups": {
+        "near_duplicates", "find_duplicates", "duplicates", "duplicate_groups", "cluster",
     },
 }  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for."""
-    if name == "__all__":
-        return __dir__()
+    if name in _ROOMS:
+        return import_module(f"simstore.{name}")
     if name in _MODULES:
         return getattr(import_module(f"simstore.{_MODULES[name]}"), name)
     for room in ("model", "errors"):
         module = import_module(f"simstore.{room}")
-        if name in _types_of(module):
+        # Types: the functions and constants of these are for other modules.
+        if name in module.__all__ and name[0].isupper() and not name.isupper():
             return getattr(module, name)
     meant = next((ours for ours, others in _OTHER_NAMES.items() if name in others), None)
     hint = "" if meant is None else f"; did you mean {meant}?"
@@ -225,10 +206,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    found = (_types_of(import_module(f"simstore.{room}")) for room in ("model", "errors"))
-    return sorted({*_MODULES, *(name for names in found for name in names), "__version__"})
-
-
-def _types_of(module: Any) -> list[str]:
-    """Return the types of a room; its functions and constants are for the other rooms."""
-    return [name for name in module.__all__ if name[0].isupper() and not name.isupper()]
+    return sorted(__all__)

@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.messages import log
-from simstore.cli.options import common_options, format_option, open_store, threads_option
+from simstore.cli.options import (
+    common_options,
+    format_option,
+    open_store,
+    store_place,
+    threads_option,
+)
 from simstore.cli.output import check_output, progress
 from simstore.cli.parameters import choice, command, completed, count, flag, option, section
 from simstore.cli.remote import refuse_served, server_url
@@ -25,13 +31,14 @@ from simstore.cli.source_options import (
     warn_of_decodings,
 )
 from simstore.cli.tables import print_table
-from simstore.errors import counted, printable
+from simstore.errors import counted, printable, shown_place
 from simstore.outputs import is_same_file, is_standard_output, write_file
 from simstore.reports.lines import json_array
 from simstore.sources.files import Files
 
 if TYPE_CHECKING:
     from simstore.model import CheckedPaper, Decoding, Rejection
+    from simstore.reports.html_page import Library
     from simstore.reports.html_words import Language
     from simstore.store import Store
 
@@ -157,7 +164,10 @@ def check(
             Files(*papers, read=read), rule, on_progress=show, on_ignored=log_ignored, **shared
         )
         _warn_of_absent(store, rule.exclude)
-        blocks = _rendered(_papers(found, rejections, decodings), chosen, lang)
+        library = None
+        if chosen == "html":
+            library = _library(store, counts_references=not rule.exclude_bibliography)
+        blocks = _rendered(_papers(found, rejections, decodings), chosen, lang, library)
         if output is not None and to_file:
             data = b"".join(blocks)
             if decodings:
@@ -252,7 +262,19 @@ def _papers(
             rejections.append(one)
 
 
-def _rendered(papers: Iterator[CheckedPaper], chosen: str, lang: Language) -> Iterator[bytes]:
+def _library(store: Store, *, counts_references: bool) -> Library:
+    """Return what a report says that papers are compared with."""
+    from simstore.reports.html_page import Library
+
+    name = server_url() or Path(store_place()).name
+    if "://" in name:
+        name = shown_place(name)
+    return Library(name=name, document_count=len(store), counts_references=counts_references)
+
+
+def _rendered(
+    papers: Iterator[CheckedPaper], chosen: str, lang: Language, library: Library | None
+) -> Iterator[bytes]:
     from simstore.reports import check_lines
 
     if chosen == "json":
@@ -268,7 +290,9 @@ def _rendered(papers: Iterator[CheckedPaper], chosen: str, lang: Language) -> It
 
         rendered = list(papers)
         if rendered:
-            yield html_report(rendered, lang=lang, generated_at=int(time.time())).encode()
+            made_at = int(time.time())
+            page = html_report(rendered, lang=lang, generated_at=made_at, compared_with=library)
+            yield page.encode()
 
 
 def _print(paper: CheckedPaper) -> None:

@@ -56,6 +56,7 @@ _SECTIONS = {
         "remove": ("documents", "remove", "Remove documents by their keys."),
         "expire": ("expiry", "expire", "Remove what was not seen since a time."),
         "backup": ("upkeep", "backup", "Copy the store, while others use it."),
+        "restore": ("upkeep", "restore", "Put a backup in the place of a store."),
         "copy": ("upkeep", "copy", "Copy a store between files and PostgreSQL."),
         "pack": ("upkeep", "pack", "Put fingerprints and sketches into pages."),
         "unpack": ("upkeep", "unpack", "Put fingerprints back into plain rows."),

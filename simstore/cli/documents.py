@@ -28,32 +28,43 @@ from simstore.cli.results import (
     write_blocks,
 )
 from simstore.cli.source_options import tell_folded, tell_reading
-from simstore.errors import printable
+from simstore.errors import InvalidParameter, NotFound, printable
 from simstore.reports.lines import to_json
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
     from simstore.model import StoredDocument, Story
+    from simstore.store import Store
 
+# Among so many runs the last ingest is looked for.
+_LATEST_RUNS = 100
+_MOST_DIGITS = 18
 _COLUMNS = ("key", "fingerprint", "bytes", "tokens", "first seen", "duplicate of")
 
 
 @command("list")
 @count("--limit", "Only the first N.")
+@option(
+    "--run",
+    "Only what this run of ingest added or updated: its number, as `runs` tells it, or last.",
+    metavar="RUN|last",
+)
 @document_filters()
 @format_option("keys")
 @common_options
-def list_documents(limit: int | None, output_format: str, **wanted: Any) -> None:
+def list_documents(limit: int | None, run: str | None, output_format: str, **wanted: Any) -> None:
     """List the stored documents in order of ingest.
 
     Examples:
       simstore list --limit 20
       simstore list --format keys | wc -l
       simstore list --collection news --format csv > news.csv
+      simstore list --run last          what the last ingest added or updated
     """
     with open_store(read_only=True, served=True) as store:
         one_more = None if limit is None else limit + 1
-        found = store.list(limit=one_more, with_text=False, **filters_of(wanted))
+        run_id = None if run is None else _run_id(store, run)
+        found = store.list(limit=one_more, with_text=False, run_id=run_id, **filters_of(wanted))
         print_items(
             limited(found, limit, "documents"),
             output_format,
@@ -62,6 +73,25 @@ def list_documents(limit: int | None, output_format: str, **wanted: Any) -> None
             record=_record,
             drop=("tokens", "duplicate of", "bytes", "first seen", "fingerprint"),
         )
+        if run_id is not None and next(iter(store.list(limit=1, run_id=run_id)), None) is None:
+            log.info("nothing that is stored now was added or updated by run %d", run_id)
+
+
+def _run_id(store: Store, run: str) -> int:
+    """Return the number of a run of ingest.
+
+    Raises:
+        InvalidParameter: It is no number.
+        NotFound: It is to be the last one, and there is none.
+    """
+    if run == "last":
+        for one in store.runs.ingest(_LATEST_RUNS):
+            if one.kind == "ingest":
+                return one.run_id
+        raise NotFound("none of the latest runs is an ingest; `simstore runs` lists them")
+    if not (run.isascii() and run.isdecimal() and len(run) <= _MOST_DIGITS):
+        raise InvalidParameter(f"--run {printable(run)!r}: a number, as `runs` tells it, or last")
+    return int(run)
 
 
 def _row(document: StoredDocument) -> tuple[Any, ...]:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Ignored,
         IngestProgress,
         IngestSummary,
+        Outcome,
         Rejection,
     )
     from simstore.services.ingest.ingest import Observer
@@ -67,6 +68,7 @@ def ingest_observed(
                 rejection.position,
                 rejection.byte_offset,
                 rejection.reason,
+                extra=_facts(source=rejection.source, record=rejection.position, state="rejected"),
             )
 
     def on_pass_over(part: Ignored) -> None:
@@ -78,8 +80,18 @@ def ingest_observed(
     def on_decoding(key: str, decoding: Decoding) -> None:
         log.debug(DECODED, printable(key), decoding)
 
+    def on_document(key: str, outcome: Outcome) -> None:
+        # Of the others it is told what they duplicate.
+        if outcome not in ("flagged", "skipped"):
+            log.debug("%s: %s", printable(key), outcome, extra=_facts(key=key, state=outcome))
+
     def on_duplicate(key: str, original: str) -> None:
-        log.debug("%s: exact duplicate of %s", printable(key), printable(original))
+        log.debug(
+            "%s: exact duplicate of %s",
+            printable(key),
+            printable(original),
+            extra=_facts(key=key, state="exact duplicate", original=original),
+        )
 
     def on_found(one: Duplicate) -> None:
         facts = [] if one.distance is None else [f"distance {one.distance}"]
@@ -92,6 +104,7 @@ def ingest_observed(
             printable(one.original),
             ", ".join(facts),
             _FOUND_BY[one.basis],
+            extra=_facts(key=one.key, state=one.state, original=one.original),
         )
 
     def on_displaced(one: Duplicate) -> None:
@@ -115,6 +128,7 @@ def ingest_observed(
         observer = Observer(
             on_progress=on_progress,
             on_reject=on_reject,
+            on_document=on_document,
             on_duplicate=on_duplicate,
             on_refresh=show_refresh,
             should_stop=lambda: bool(stopping),
@@ -128,6 +142,12 @@ def ingest_observed(
     rejects.log_rest(log.warning)
     parts.log_rest(log.info)
     return summary
+
+
+def _facts(**facts: Any) -> dict[str, Any]:
+    """Return what a message has besides with ``--log-json``: names are printable."""
+    shown = {n: printable(value) if isinstance(value, str) else value for n, value in facts.items()}
+    return {"facts": shown}
 
 
 class _Shown:
@@ -211,6 +231,15 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
         f"{flagged}{skipped}{counted(summary.identical_texts, 'exact duplicate')}, "
         f"{summary.rejected:,} rejected"
     ]
+    if summary.repeated:
+        records = counted(summary.repeated, "record has", "records have")
+        keys = [*map(printable, summary.repeated_keys)]
+        # No more keys than three are told.
+        more = ["..."] if summary.repeated > len(keys) > 2 else []
+        lines.append(
+            f"{records} the key of an earlier one of the same input and took its place: "
+            f"{', '.join([*keys, *more])}"
+        )
     if summary.passed_over:
         lines.append(f"{summary.passed_over:,} passed over")
     lines += [
@@ -218,6 +247,7 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
         for encoding, count in sorted(summary.detected.items())
     ]
     record = asdict(summary)
+    record["repeated_keys"] = [printable(key) for key in summary.repeated_keys]
     record["resumed_at"] = {printable(name): at for name, at in summary.resumed_at.items()}
     print_summary(record, "\n".join(lines), output_format)
     warn_of_orphans(summary.orphaned)

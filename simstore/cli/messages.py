@@ -5,55 +5,27 @@ from __future__ import annotations
 import logging
 import os
 import sys
-from typing import Any
 
 import click
 
-from simstore.reports.lines import to_json
+from simstore.reports.log_lines import Form, LogStyle, write_log
 
 log = logging.getLogger("simstore")
 # What a context remembers of the options.
 VERBOSITY = "simstore.verbosity"
 AS_JSON = "simstore.json"
+TIMED = "simstore.timed"
 STORE = "simstore.db"
 SERVER = "simstore.server"
 DEFAULT_STORE = "simstore.db"
 
 
-class _JsonFormatter(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        from datetime import UTC, datetime
-
-        return to_json(
-            {
-                "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
-                "level": record.levelname.lower(),
-                "message": record.getMessage(),
-                **getattr(record, "facts", {}),
-            },
-        )
-
-
-class _StderrHandler(logging.StreamHandler[Any]):
-    """Writes to the standard error of the moment, which tests and callers may replace."""
-
-    def __init__(self) -> None:
-        super().__init__(sys.stderr)
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self.stream = sys.stderr
-        super().emit(record)
-
-
 def set_up_logging(ctx: click.Context) -> None:
     """Send the messages of a command to standard error, as its options ask."""
-    handler = _StderrHandler()
-    as_json = bool(ctx.meta.get(AS_JSON))
-    handler.setFormatter(_JsonFormatter() if as_json else logging.Formatter("%(message)s"))
-    log.handlers = [handler]
-    log.propagate = False
-    level = int(ctx.meta.get(VERBOSITY, 0))
-    log.setLevel(logging.ERROR if level < 0 else logging.INFO if level == 0 else logging.DEBUG)
+    verbosity = int(ctx.meta.get(VERBOSITY, 0))
+    level = logging.ERROR if verbosity < 0 else logging.INFO if verbosity == 0 else logging.DEBUG
+    form: Form = "json" if ctx.meta.get(AS_JSON) else "text" if ctx.meta.get(TIMED) else "plain"
+    write_log(LogStyle(form, level))
 
 
 def is_quiet() -> bool:
@@ -65,6 +37,12 @@ def logs_json() -> bool:
     """Return whether ``--log-json`` was given."""
     context = click.get_current_context(silent=True)
     return context is not None and bool(context.meta.get(AS_JSON))
+
+
+def logs_times() -> bool:
+    """Return whether each message has its time: of a server, whose messages are a log."""
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(TIMED))
 
 
 def shows_bars() -> bool:

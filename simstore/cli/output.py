@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from simstore.cli.messages import log, logs_json, shows_bars
+from simstore.cli.messages import log, logs_json, logs_times, shows_bars
 from simstore.cli.options import store_place
 from simstore.cli.remote import server_url
 from simstore.errors import InvalidParameter, printable, shortened
@@ -185,14 +185,14 @@ def drop_output() -> None:
 
 
 def fail(message: str, exit_code: int, *, page: str | None = None) -> NoReturn:
-    """Show an error in one line, as click does or as JSON where that is wanted, and exit.
+    """Show an error in one line, as click does or as a log wants it, and exit.
 
     Args:
         message: What is said.
         exit_code: How the process ends.
         page: The place in the documentation that explains it, shown with ``-v``.
     """
-    if logs_json():
+    if logs_json() or logs_times():
         facts = {"exit_code": exit_code} | ({} if page is None else {"page": page})
         log.error(message, extra={"facts": facts})
     else:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from simstore.cli.options import common_options, format_option, open_store
+from simstore.cli.options import common_options, format_option, open_store, store_place
 from simstore.cli.output import clock_text, time_text
 from simstore.cli.parameters import command, count
+from simstore.cli.remote import server_url
 from simstore.cli.results import limited, print_items
 from simstore.model.documents import FILTERS
 
@@ -42,9 +44,11 @@ def runs(limit: int, output_format: str) -> None:
     Examples:
       simstore runs
       simstore runs --limit 5 --format jsonl
+
+    A run whose process was killed is interrupted. While some process has the store open it is
+    listed as running or interrupted, as JSON running: which of them is not known.
     """
-    with open_store(read_only=True, served=True) as store:
-        found = [run.record() for run in store.runs.ingest(limit + 1)]
+    found = _found(limit + 1)
     print_items(
         limited(found, limit, "runs"),
         output_format,
@@ -54,13 +58,43 @@ def runs(limit: int, output_format: str) -> None:
             run.get("kind", "ingest"),
             time_text(run["started_at"]),
             _took(run),
-            run["state"],
+            _state(run),
             *(run.get(name.replace(" ", "_")) for name in _COUNTS),
             _what(run),
         ),
         record=lambda run: run,
         drop=_DROP,
     )
+
+
+def _found(limit: int) -> list[dict[str, Any]]:
+    """Return the latest runs; one whose process died is told as interrupted where that is known.
+
+    No process has the store open: then none of the runs goes on. As it may have ended meanwhile,
+    the runs are read again.
+    """
+
+    def read() -> list[dict[str, Any]]:
+        with open_store(read_only=True, served=True) as store:
+            return [run.record() for run in store.runs.ingest(limit)]
+
+    found = read()
+    begun = {run["run_id"] for run in found if run["state"] == "running"}
+    if begun and server_url() is None and "://" not in store_place():
+        from simstore.storage.copies import is_free
+
+        if is_free(Path(store_place())):
+            found = read()
+            for run in found:
+                if run["state"] == "running" and run["run_id"] in begun:
+                    run["state"] = "interrupted"
+    return found
+
+
+def _state(run: Mapping[str, Any]) -> str:
+    """Return how a run ended; of one that did not, nobody knows whether it goes on."""
+    state: str = run["state"]
+    return "running or interrupted" if state == "running" else state
 
 
 def _took(run: Mapping[str, Any]) -> str:

@@ -7,8 +7,16 @@ from typing import Any
 import click
 
 from simstore.cli.interrupts import uninterruptible
+from simstore.cli.messages import AS_JSON, TIMED, set_up_logging
 from simstore.cli.options import common_options, store_place
-from simstore.cli.parameters import command, count, flag, option, section
+from simstore.cli.parameters import choice, command, count, flag, option, section
+
+
+def _log_in_form(ctx: click.Context, _parameter: click.Parameter, value: str) -> None:
+    ctx.meta[TIMED] = True
+    if value == "json":
+        ctx.meta[AS_JSON] = True
+    set_up_logging(ctx)
 
 
 @command()
@@ -82,6 +90,17 @@ from simstore.cli.parameters import command, count, flag, option, section
         type=click.FloatRange(min=0),
         default=15.0,
         metavar="S",
+    ),
+)
+@section(
+    "Log",
+    choice(
+        "--log-format",
+        ("text", "json"),
+        "How lines on stderr are written: time, level and message, or an object each.",
+        default="text",
+        expose_value=False,
+        callback=_log_in_form,
     ),
 )
 @section(

@@ -10,7 +10,7 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.parameters import choice, count, flag, option, section
-from simstore.errors import NotFound, SourceNotFound, counted, printable
+from simstore.errors import MissingExtra, NotFound, SourceNotFound, counted, printable
 
 if TYPE_CHECKING:
     from simstore.client import Client
@@ -80,15 +80,17 @@ def log_ignored(part: Ignored) -> None:
 def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
     """Tell which files of folders and patterns are not read, and why; return how many there are.
 
-    Of many the first ten, and with ``-v`` all.
+    Of many the first ten, and with ``-v`` all. Extras that the others need are looked for first.
 
     Raises:
+        MissingExtra: Some are not installed.
         SourceNotFound: A name means nothing.
     """
     from simstore.sources.files import open_sources
     from simstore.sources.registry import TYPE_UNKNOWN
     from simstore.sources.streams import is_special
 
+    check_extras(sources, read)
     _, names = open_sources(sources, read)
     for number, name in enumerate(names):
         reason = with_remedy(TYPE_UNKNOWN)
@@ -101,6 +103,20 @@ def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
     if len(names) > _SHOWN:
         log.info("... and %s passed over; -v names them", counted(len(names) - _SHOWN, "more file"))
     return len(names)
+
+
+def check_extras(sources: Sequence[str], read: ReadOptions) -> None:
+    """Refuse sources that need extras which are not installed, all of them at once.
+
+    Raises:
+        MissingExtra: Some are.
+        SourceNotFound: A name means nothing.
+    """
+    from simstore.sources.files import missing_extras
+
+    found = missing_extras(sources, read)
+    if found:
+        raise MissingExtra(", ".join(dict.fromkeys(found.values())), *found)
 
 
 def with_remedy(reason: str) -> str:

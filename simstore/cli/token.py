@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 @command_group()
 def token() -> None:
-    """Make, list and revoke tokens for `simstore serve`."""
+    """Make, list and revoke tokens for `simstore serve`.
+
+    Give each program a token of its own, of the least scope that will do. To change one, make
+    another under a new name, give it to the program, and revoke the old one.
+    """
 
 
 @token.command()

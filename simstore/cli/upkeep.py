@@ -22,7 +22,7 @@ from simstore.cli.output import check_output, progress
 from simstore.cli.parameters import command, completed, flag, option
 from simstore.cli.results import print_rows, print_summary
 from simstore.cli.scheme_options import choice_here, scheme_choice, scheme_options
-from simstore.errors import counted, printable, shown_place
+from simstore.errors import SchemaOutOfDate, counted, printable, shown_place
 
 
 @command()
@@ -96,6 +96,42 @@ def backup(target: str, force: bool, output_format: str) -> None:
     shown = printable(target)
     print_summary(
         {"path": shown, "byte_count": size}, f"{shown}: {size:,} bytes, checked", output_format
+    )
+
+
+@command()
+@click.argument("backup_file", metavar="BACKUP", shell_complete=completed("file"))
+@flag("--force", "Replace a store that is there.")
+@format_option()
+@common_options
+def restore(backup_file: str, force: bool, output_format: str) -> None:
+    """Put a backup in the place of the store, and check it.
+
+    Examples:
+      simstore restore monday.db                 to simstore.db, which is gone
+      simstore restore monday.db --db store.db   to another place
+      simstore restore monday.db --force         in the place of the store there
+
+    The backup stays as it is. Until its copy is complete and checked, the older store is there; a
+    store that a server or another command has open is not replaced: stop that first.
+    """
+    from simstore.store import restore_store
+
+    place = store_place()
+    with progress("restore") as show:
+        size = restore_store(backup_file, place, replace=force, on_progress=show)
+    count: int | None = None
+    try:
+        with open_store(read_only=True) as store:
+            count = len(store)
+    except SchemaOutOfDate as error:
+        # It is restored all the same, as it was.
+        log.warning("%s", error)
+    holds = "" if count is None else f"{counted(count, 'document')}, "
+    print_summary(
+        {"path": shown_place(place), "byte_count": size, "document_count": count},
+        f"{shown_place(place)}: {holds}{size:,} bytes, checked",
+        output_format,
     )
 
 

@@ -59,7 +59,7 @@ class RemoteClusters(RemoteNamespace, ClusterSet):
 
     build = not_served("clusters.build")
     drop = not_served("clusters.drop")
-    once = not_served("clusters.once")
+    once = __call__ = not_served("clusters.once")
 
     def list(self, min_size: int = 2) -> Stream[StoredCluster]:
         """Yield the stored clusters, by ascending number.
@@ -197,6 +197,7 @@ class RemoteMaintenance(RemoteNamespace):
     """The part of ``store.maintenance`` that a server offers: backup and scheme."""
 
     abort_reindex = not_served("maintenance.abort_reindex")
+    check_file = not_served("maintenance.check_file")
     check_options = not_served("maintenance.check_options")
     completions = not_served("maintenance.completions")
     compact = not_served("maintenance.compact")

@@ -160,6 +160,8 @@ class UploadOutcome:
         told = connection._as(_Stored, value)
         for outcome in told.documents:
             self.counts[outcome.outcome] += 1
+            if self._observer is not None:
+                self._observer.on_document(outcome.key, outcome.outcome)
             self._note(outcome)
         # What comes again is orphaned or unflagged no more.
         again = {outcome.key for outcome in told.documents}

@@ -11,7 +11,7 @@ The tree, with the exit code of the command line and the HTTP status of a servic
     ├── Denied                         2  403
     │   ├── Unauthorized               2  401
     │   └── Forbidden                  2  403
-    ├── NotFound (LookupError)         3  404
+    ├── NotFound (KeyError)            3  404
     │   ├── DocumentNotFound
     │   ├── StoreNotFound
     │   ├── DatabaseNotFound

@@ -20,7 +20,7 @@ class SimstoreError(Exception):
 
     def __str__(self) -> str:
         """Return the message, its remedy in the words of who uses this process."""
-        return in_words(super().__str__())
+        return in_words(Exception.__str__(self))
 
     @property
     def page(self) -> str:
@@ -33,7 +33,7 @@ class SimstoreError(Exception):
 
     def told(self, caller: Caller) -> str:
         """Return the message with its remedy worded for a caller."""
-        return in_words(super().__str__(), caller)
+        return in_words(Exception.__str__(self), caller)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Return how it is made anew: without its constructor, which makes the message."""
@@ -60,8 +60,8 @@ class Denied(SimstoreError):
     http_status = 403
 
 
-class NotFound(SimstoreError, LookupError):
-    """Something that was named does not exist."""
+class NotFound(SimstoreError, KeyError):
+    """Something that was named does not exist; a ``KeyError``, as ``store[key]`` raises it."""
 
     exit_code = 3
     http_status = 404

@@ -50,16 +50,19 @@ class MissingExtra(InvalidParameter, ImportError):
 
     http_status = 501
 
-    def __init__(self, feature: str, extra: str) -> None:
+    def __init__(self, feature: str, extra: str, *others: str) -> None:
         self.feature = feature
         self.extra = extra
-        packages = _packages_of(extra)
+        extras = (extra, *others)
+        packages = dict.fromkeys(one for name in extras for one in _packages_of(name))
         remedy = (
             "pip install " + " ".join(f"'{package}'" for package in packages)
             if packages
-            else f"install simstore with it (in a checkout: pip install '.[{extra}]')"
+            else f"install simstore with it (in a checkout: pip install '.[{','.join(extras)}]')"
         )
-        super().__init__(f"{feature} needs the extra {extra!r}: {remedy}")
+        named = " and ".join(map(repr, extras))
+        needs = f"needs the extra {named}" if not others else f"need the extras {named}"
+        super().__init__(f"{feature} {needs}: {remedy}")
 
 
 class DocumentNotFound(NotFound):

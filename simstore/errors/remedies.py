@@ -53,6 +53,7 @@ _PYTHON = {
     "`simstore clusters --rebuild`": "`store.clusters.build(rebuild=True)`",
     "`simstore clusters --rebuild --policy POLICY`":
         "`store.clusters.build(rebuild=True, policy=...)`",
+    "`simstore copy`": "`copy_store()`",
     "`simstore copy --restart`": "`copy_store(..., restart=True)`",
     "`simstore export --filter`": "`store.filters.known().save()`",
     "`simstore fingerprints`": "`store.fingerprints`",
@@ -77,6 +78,7 @@ _PYTHON = {
     "`simstore reindex --resume`": "`store.maintenance.reindex(resume=True)`",
     "`simstore reindex --scheme ...`": "`store.maintenance.reindex(SchemeChoice(...))`",
     "`simstore rejects list`": "`store.rejects.list()`",
+    "`simstore restore`": "`simstore.restore_store()`",
     "`simstore token list`": "`store.tokens.list()`",
     "`simstore upgrade`": "`simstore.upgrade_store()`",
     "`simstore vocabulary refresh`": "`store.vocabulary.refresh()`",

@@ -158,8 +158,9 @@ class RateLimited(Unavailable):
 
     http_status = 429
 
-    def __init__(self, retry_after: float) -> None:
-        super().__init__(f"too many requests; try again in {retry_after:g} s", retry_after)
+    def __init__(self, retry_after: float, what: str = "requests") -> None:
+        self.what = what
+        super().__init__(f"too many {what}; try again in {retry_after:g} s", retry_after)
 
 
 class ServerUnreachable(Unavailable):

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, Union, Unpack, g
 
 from simstore.errors import InvalidParameter
 from simstore.errors.printing import printable
-from simstore.model.keywords import check_names, no_attribute
+from simstore.model.keywords import check_names, no_attribute, take_threshold
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PACKAGE = __name__.partition(".")[0]
@@ -78,6 +78,8 @@ def checked(function: F) -> F:
     @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         names, known, converters = _converters_of(function)
+        if "threshold" in keywords:
+            take_threshold(function.__qualname__, known or (), keywords)
         if known is not None and not known.issuperset(keywords):
             check_names(function.__qualname__, known - {"self", "cls"}, keywords)
         if args:

@@ -43,7 +43,10 @@ _Row = tuple[Any, ...]
 
 
 def to_frame(found: Any, *, of: type | None = None) -> pandas.DataFrame:
-    """Return results of a store as a DataFrame.
+    """Return results of a store as a DataFrame of pandas.
+
+    >>> list(to_frame(store.query(text))["key"])
+    ['ferry-2025', 'ferry-2026']
 
     Args:
         found: What a method of the store returned: one of :class:`QueryRun` and

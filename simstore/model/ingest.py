@@ -141,7 +141,11 @@ class IngestSummary(Shown):
     that were flagged because of such which changed, and are originals now.
     ``reprints_removed`` and ``reprints_kept`` count stored documents that were
     originals until this run brought an earlier one that they duplicate: those
-    whose texts left the store, and those that stay, flagged.
+    whose texts left the store, and those that stay, flagged. ``repeated``
+    counts records that took the place of an earlier record of the same source
+    and run with their key and other content, ``repeated_keys`` are the first
+    three such keys: only the last record of a key is kept. Records that say
+    when they were seen are versions, and not counted.
     """
 
     run_id: int | None = None
@@ -162,6 +166,8 @@ class IngestSummary(Shown):
     detected: Mapping[str, int] = field(default_factory=dict)
     reprints_removed: int = 0
     reprints_kept: int = 0
+    repeated: int = 0
+    repeated_keys: tuple[str, ...] = ()
 
     @property
     def document_count(self) -> int:

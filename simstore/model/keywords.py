@@ -39,7 +39,45 @@ def check_names(verb: str, known: set[str], keywords: Mapping[str, Any]) -> None
             names = ", ".join(sorted(known))
             near = nearest(name, known)
             hint = f"did you mean {near!r}? It takes {names}" if near else f"it takes {names}"
+            if name in _OTHER_WAYS and verb.endswith("ingest"):
+                hint = _OTHER_WAYS[name]
             raise TypeError(f"{verb}() got an unexpected keyword argument {name!r}; {hint}")
+
+
+# Keywords of an ingest that others have, where ours is no keyword.
+_PATTERN = "write the pattern with the folder: ingest('folder/**/*.txt')"
+_OTHER_WAYS = {
+    "pattern": _PATTERN,
+    "glob": _PATTERN,
+    "include": _PATTERN,
+    "extension": _PATTERN,
+    "extensions": _PATTERN,
+    "suffix": _PATTERN,
+    "suffixes": _PATTERN,
+    "recursive": "leave it out: a folder is read with all folders in it; ingest('folder/*') takes "
+    "only the files that are right in it",
+    "recurse": "leave it out: a folder is read with all folders in it",
+}
+# The word that datasketch has for the least resemblance.
+_THRESHOLD, _OURS = "threshold", "min_resemblance"
+
+
+def take_threshold(verb: str, known: Collection[str], keywords: dict[str, Any]) -> None:
+    """Put ``min_resemblance`` in the place of ``threshold``, where a method takes both.
+
+    >>> keywords = {"threshold": 0.8}
+    >>> take_threshold("query", {"min_resemblance", "threshold"}, keywords)
+    >>> keywords
+    {'min_resemblance': 0.8}
+
+    Raises:
+        TypeError: Both are given.
+    """
+    if _THRESHOLD not in known:
+        return
+    if _OURS in keywords:
+        raise TypeError(f"{verb}() takes threshold or min_resemblance, which mean the same")
+    keywords[_OURS] = keywords.pop(_THRESHOLD)
 
 
 # Names that other packages have for ours, the most likely first.
@@ -58,7 +96,20 @@ _OTHER_NAMES = {
     "duplicate_of": ("original",),
     "duplicates": ("skipped", "flagged", "duplicate_count"),
     "force": ("replace",),
-    "id": ("cluster_id", "run_id", "document_id", "key"),
+    "id": ("cluster_id", "run_id", "key", "document_id"),
+    "doc_id": ("key",),
+    "errors": ("rejected",),
+    "failed": ("rejected",),
+    "folder": ("names",),
+    "files": ("names",),
+    "hamming": ("distance", "radius"),
+    "max_age": ("older_than",),
+    "max_results": ("limit",),
+    "min_score": ("min_resemblance",),
+    "min_similarity": ("min_resemblance",),
+    "overlap": ("containment", "min_containment"),
+    "paths": ("names",),
+    "sources": ("names",),
     "jaccard": ("min_resemblance", "resemblance"),
     "k": ("limit", "radius"),
     "key": ("key_field",),
@@ -69,7 +120,7 @@ _OTHER_NAMES = {
     "n": ("limit",),
     "num_perm": (),
     "overwrite": ("replace",),
-    "path": ("place",),
+    "path": ("place", "names"),
     "pk": ("key_field",),
     "readonly": ("read_only",),
     "score": ("resemblance",),
@@ -77,6 +128,7 @@ _OTHER_NAMES = {
     "similarity": ("min_resemblance", "resemblance"),
     "size": ("member_count", "members"),
     "text": ("text_field",),
+    "cutoff": ("min_resemblance",),
     "threshold": ("min_resemblance",),
     "top": ("limit",),
     "top_k": ("limit",),
@@ -126,6 +178,9 @@ def nearest(name: str, known: Collection[str]) -> str | None:
     for other in _OTHER_NAMES.get(name, ()):
         if other in known:
             return other
+    longer = [one for one in known if one.startswith(f"{name}_")]
+    if len(longer) == 1:
+        return longer[0]
     from difflib import get_close_matches
 
     near = get_close_matches(name, known, 1, 0.75)

@@ -179,6 +179,8 @@ class QueryKeywords(DocumentFilterKeywords, total=False):
     likeness: bool
     min_likeness: float | None
     min_cosine: float | None
+    # As min_resemblance.
+    threshold: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

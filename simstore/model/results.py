@@ -249,8 +249,8 @@ class Listed(Iterable[T_co]):
     def __len__(self) -> int:
         return sum(1 for _ in self)
 
-    def __contains__(self, name: object) -> bool:
-        return any(name == getattr(one, self._NAMED) or name == one for one in self)
+    def __contains__(self, key: object) -> bool:
+        return any(key == getattr(one, self._NAMED) or key == one for one in self)
 
     def to_frame(self) -> pandas.DataFrame:
         """Return what it holds as a DataFrame of pandas.

@@ -11,6 +11,7 @@ from simstore.errors import InvalidParameter
 from simstore.model.check import CheckedPaper, CheckedPassage, Copy
 from simstore.reports.html_charts import Bar, chart, strip
 from simstore.reports.html_page import (
+    Library,
     Piece,
     Section,
     SourceRow,
@@ -29,19 +30,28 @@ _PARAGRAPH = re.compile(r"\n[^\S\n]*(?=\n)|(?<=\n)\n")
 _FULL, _WIDEST = 45, 100
 
 
-def html_report(papers: Sequence[CheckedPaper], *, lang: Language = "en", generated_at: int) -> str:
+def html_report(
+    papers: Sequence[CheckedPaper],
+    *,
+    lang: Language = "en",
+    generated_at: int,
+    compared_with: Library | None = None,
+) -> str:
     """Return a page that shows papers with their copied passages.
 
     Args:
         papers: What was checked, at least one.
         lang: Language of the interface.
         generated_at: When it is made, in seconds since 1970-01-01 UTC.
+        compared_with: The documents that they were compared with; None: nothing is said of them.
 
     Raises:
         InvalidParameter: There is no paper, or no such language.
         MissingExtra: Jinja is not installed.
     """
-    return render(report_contents(papers, lang=lang, generated_at=generated_at))
+    return render(
+        report_contents(papers, lang=lang, generated_at=generated_at, compared_with=compared_with)
+    )
 
 
 def report_contents(
@@ -49,6 +59,7 @@ def report_contents(
     *,
     lang: Language,
     generated_at: int,
+    compared_with: Library | None = None,
     address_of: Callable[[str], str] | None = None,
 ) -> dict[str, Any]:
     """Return the template variables of ``report_body.html`` for papers; as :func:`html_report`.
@@ -57,6 +68,7 @@ def report_contents(
         papers: What was checked, at least one.
         lang: Language of the interface.
         generated_at: When it is made, in seconds since 1970-01-01 UTC.
+        compared_with: As for :func:`html_report`.
         address_of: Returns where more is told of the document with a key; None: nowhere.
     """
     words = words_of(lang)
@@ -66,7 +78,14 @@ def report_contents(
     title = words["report"]
     if len(papers) == 1:
         title = f"{_name(papers[0].title, papers[0].key)} – {title}"
-    return contents(sections, form="check", lang=lang, title=title, generated_at=generated_at)
+    return contents(
+        sections,
+        form="check",
+        lang=lang,
+        title=title,
+        generated_at=generated_at,
+        compared_with=compared_with,
+    )
 
 
 def _section(

@@ -155,6 +155,21 @@ class Section:
         return frozenset(piece.kind for block in self.blocks for piece in block if piece.kind)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Library:
+    """The documents that a report's texts were compared with.
+
+    Attributes:
+        name: What the store is called.
+        document_count: How many documents it held.
+        counts_references: A list of references at the end of a paper counts too.
+    """
+
+    name: str
+    document_count: int
+    counts_references: bool = False
+
+
 def contents(
     sections: Sequence[Section],
     *,
@@ -162,6 +177,7 @@ def contents(
     lang: Language,
     title: str,
     generated_at: int,
+    compared_with: Library | None = None,
 ) -> dict[str, Any]:
     """Return the template variables of ``report_body.html``.
 
@@ -171,6 +187,7 @@ def contents(
         lang: Language of its interface.
         title: Its title.
         generated_at: When it is made, in seconds since 1970-01-01 UTC.
+        compared_with: The documents that it was compared with; None: nothing is said of them.
     """
     from simstore.version import __version__
 
@@ -182,6 +199,7 @@ def contents(
         "w": words,
         "title": title,
         "made": words["made"].format(time_text(generated_at)),
+        "compared": _compared(words, compared_with),
         "version": __version__,
         "shown_sources": SHOWN_SOURCES,
         "data": in_script(
@@ -193,6 +211,19 @@ def contents(
         ),
         "percent": percent,
     }
+
+
+def _compared(words: Mapping[str, str], library: Library | None) -> str:
+    """Return what was compared with, in a sentence, and whether references count."""
+    if library is None:
+        return ""
+    one, several = words["compared_document"], words["compared_documents"]
+    documents = one if library.document_count == 1 else several
+    told = words["compared"].format(
+        documents.format(f"{library.document_count:,}"), shown(library.name)
+    )
+    counts = words["counts_references"]
+    return f"{told} {counts}" if library.counts_references else told
 
 
 def render(told: Mapping[str, Any]) -> str:

@@ -24,10 +24,12 @@ from simstore.compiled import Kernel
 from simstore.fingerprint.shingle_sets import ShingleSets
 from simstore.search.hamming import bits_of, distances
 
-# Shingles that are held, unless those of one comparison are more: 128 MB, and 8 for parities.
+# Shingles that are held, unless those of one comparison are more: 128 MB, and for parities 4 to 8
+# MB at a least resemblance of .8, 12 to 24 at .5.
 POOL_SHINGLES = 16 << 20
-# A parity has a power of two of words, and so many bits a shingle at least.
-_PARITY_BITS = 2
+# A parity has a power of two of words. For each shingle that may be in one of two sets alone it
+# has so many bits at least, so that few of those fall on one bit and are not seen.
+_BITS_EACH = 9
 _FEWEST_WORDS = 4
 _FIRST_SHINGLES = 1 << 16
 # A threshold is a rounded number; a bound that it gives is taken this much lower.
@@ -57,6 +59,8 @@ class SetPool:
     def __init__(self, count: int, read: Read, least: float, most: int = POOL_SHINGLES) -> None:
         self._read = read
         self._share = least / (1 + least)
+        # For each shingle; of those of both sets the share (1 - t) / (1 + t) may be in one alone.
+        self._parity_bits = 2 * _BITS_EACH * (1 - least) / (1 + least) if least else 0.0
         self._most = most
         self._pool = np.empty(min(_FIRST_SHINGLES, most), np.uint64)
         self._used = 0
@@ -102,7 +106,7 @@ class SetPool:
 
     def _hold_parities(self, texts: NDArray[np.int64], sets: ShingleSets) -> None:
         sizes = sets.sizes()
-        words = np.maximum(sizes * _PARITY_BITS // 64 + 1, _FEWEST_WORDS)
+        words = np.maximum(sizes * self._parity_bits / 64, _FEWEST_WORDS)
         widths = np.int64(1) << np.ceil(np.log2(words)).astype(np.int64)
         starts = np.cumsum(widths) - widths + self._parity_end
         end = self._parity_end + int(widths.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -53,9 +54,11 @@ def create_app(
             require_tokens=service.settings.require_tokens,
             rate=service.settings.rate,
         )
+        watching = asyncio.create_task(service.watch_file())
         try:
             yield
         finally:
+            watching.cancel()
             # What reads tokens and hangs shall not hold the process.
             service.close(app.state.gate.close)
 

@@ -84,6 +84,7 @@ def reply_to(request: Request, error: Exception) -> Response:
     if isinstance(known, MethodNotAllowed):
         allowed = ", ".join(_methods_at(request)) or known.allowed
         known = MethodNotAllowed(known.method, known.path, allowed)
+    scope["simstore"].error = known
     if wants_page(request):
         return problem_page(request, known)
     return problem_response(known, scope["simstore"].request_id)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import platform
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from simstore.errors import SimstoreError
 from simstore.model import StoreVitals, VocabularyStatus
 from simstore.store import Store
+from simstore.version import __version__
 
 # Upper bounds of the latencies' buckets, seconds.
 BOUNDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -32,6 +35,7 @@ class Metrics:
         self.received_bytes = 0
         self.documents: Counter[str] = Counter()
         self.samples = 0
+        self._errors: Counter[str] = Counter()
 
     def observe(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count a request.
@@ -50,6 +54,10 @@ class Metrics:
         buckets[bisect_left(BOUNDS, seconds)] += 1
         self._seconds[key] += seconds
 
+    def count_error(self, error: SimstoreError) -> None:
+        """Count a request that was answered by an error, or refused before it was one."""
+        self._errors[type(error).__name__] += 1
+
     def lines(self) -> Iterator[str]:
         """Yield the counts as lines of the Prometheus text format."""
         yield from family(
@@ -60,6 +68,12 @@ class Metrics:
                 ({"method": method, "route": route, "status": str(status)}, count)
                 for (method, route, status), count in sorted(self._requests.items())
             ),
+        )
+        yield from family(
+            "simstore_http_errors_total",
+            "counter",
+            "Requests that were refused or failed, by the title of the error in the reply.",
+            (({"error": name}, count) for name, count in sorted(self._errors.items())),
         )
         yield from self._histogram()
         yield from family(
@@ -123,8 +137,9 @@ def sample(name: str, labels: Labels, value: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A store's vital figures, and how far its vocabulary has drifted; None: it cannot."""
+    """A store's scheme, its vital figures, and its vocabulary's drift; None: it cannot drift."""
 
+    scheme: str
     vitals: StoreVitals
     vocabulary: VocabularyStatus | None
 
@@ -132,7 +147,25 @@ class Figures:
 def figures_of(store: Store) -> Figures:
     """Return the figures of a store."""
     vitals = store.maintenance.quick_stats()
-    return Figures(vitals, store.vocabulary.status() if vitals.follows_corpus else None)
+    vocabulary = store.vocabulary.status() if vitals.follows_corpus else None
+    return Figures(store.maintenance.scheme().label, vitals, vocabulary)
+
+
+def build_lines(figures: Figures, *, is_file: bool) -> Iterator[str]:
+    """Yield the metric that names versions, scheme and database; its value is always 1."""
+    labels = {
+        "version": __version__,
+        "scheme": figures.scheme,
+        "dialect": "sqlite" if is_file else "postgresql",
+        "python": platform.python_version(),
+    }
+    yield from family(
+        "simstore_build_info",
+        "gauge",
+        "Always 1; its labels name simstore's version, the store's scheme, SQLite or PostgreSQL, "
+        "and Python's version.",
+        [(labels, 1)],
+    )
 
 
 def store_lines(figures: Figures) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Callable
 from http import HTTPStatus
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
@@ -11,6 +12,7 @@ from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 from simstore.errors import HeadTooLarge, ProtocolError, SimstoreError
 from simstore.server.access.security_headers import ALWAYS, DEFAULTS
 from simstore.server.errors import problem_response
+from simstore.server.request_log import RequestLine
 
 # Bytes of a request's head: its first line and its fields.
 LONGEST_HEAD = 64 << 10
@@ -22,7 +24,9 @@ class _Refused(Exception):
     """A request is refused while its head is read; the parser passes it on."""
 
 
-def patient_protocol(header_seconds: float) -> type[HttpToolsProtocol]:
+def patient_protocol(
+    header_seconds: float, on_refusal: Callable[[SimstoreError], None]
+) -> type[HttpToolsProtocol]:
     """Return a protocol class for connections with a time limit.
 
     A connection is cut where the head of a request, or what is left of a body after its reply,
@@ -31,6 +35,7 @@ def patient_protocol(header_seconds: float) -> type[HttpToolsProtocol]:
 
     Args:
         header_seconds: How long each may take.
+        on_refusal: Called with why what came is no request; the log tells of it, too.
     """
 
     class PatientProtocol(HttpToolsProtocol):
@@ -126,7 +131,19 @@ def patient_protocol(header_seconds: float) -> type[HttpToolsProtocol]:
                 # Whoever serves it hears that nobody waits.
                 cycle.disconnected = True
                 cycle.message_event.set()
-            self.transport.write(_reply(error))
+            number = secrets.token_hex(8)
+            on_refusal(error)
+            RequestLine(
+                client=self.client[0] if self.client else "",
+                token=None,
+                method="",
+                path="",
+                status=error.http_status,
+                seconds=0.0,
+                request_id=number,
+                error=error,
+            ).write()
+            self.transport.write(_reply(error, number))
             if self.transport.can_write_eof():
                 self.transport.write_eof()
             self._wait()
@@ -143,9 +160,8 @@ def patient_protocol(header_seconds: float) -> type[HttpToolsProtocol]:
     return PatientProtocol
 
 
-def _reply(error: SimstoreError) -> bytes:
+def _reply(error: SimstoreError, number: str) -> bytes:
     """Return an error as the bytes of a reply, which no application sends."""
-    number = secrets.token_hex(8)
     response = problem_response(error, number)
     headers = {**DEFAULTS, **ALWAYS, "x-request-id": number, "connection": "close"}
     for name, value in headers.items():

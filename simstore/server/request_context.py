@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import secrets
 import time
 from typing import TYPE_CHECKING
 
 from starlette.requests import ClientDisconnect, Request
 
-from simstore.errors import Overloaded, Stopping, TimedOut, TooLarge, TooSlow, printable
+from simstore.errors import (
+    Overloaded,
+    SimstoreError,
+    Stopping,
+    TimedOut,
+    TooLarge,
+    TooSlow,
+    Unavailable,
+)
 from simstore.server.errors import reply_to
+from simstore.server.request_log import RequestLine, shown_path, token_of
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,8 +32,10 @@ _UNKNOWN = "unknown"
 _WITH_BODY = frozenset(("POST", "PUT", "PATCH"))
 _LARGE = "bytes of a request's body"
 _RETRY_SECONDS = 1.0
-
-log = logging.getLogger("simstore")
+# When to ask again where the store's file is lost.
+_LOST_SECONDS = 5.0
+# Paths that are answered then too.
+_ABOUT_THE_SERVER = ("/healthz", "/readyz", "/metrics", "/openapi.json", "/static/")
 
 
 class RequestContext:
@@ -34,13 +44,14 @@ class RequestContext:
     Attributes:
         request_id: Its number.
         status: Of the reply; 0 before it begins.
+        error: What was replied with; None: no error.
         complete: The whole body has come.
         received_bytes: How much of it has come.
     """
 
     __slots__ = (
         "_bodies", "_deadline", "_limit", "_receive", "_seconds", "_send", "_streams", "complete",
-        "received_bytes", "request_id", "status",
+        "error", "received_bytes", "request_id", "status",
     )  # fmt: skip
 
     def __init__(
@@ -48,6 +59,7 @@ class RequestContext:
     ) -> None:
         self.request_id = secrets.token_hex(8)
         self.status = 0
+        self.error: SimstoreError | None = None
         self.complete = False
         self.received_bytes = 0
         self._receive, self._send = receive, send
@@ -158,6 +170,7 @@ class RequestContextMiddleware:
         try:
             try:
                 _check_length(scope, settings.body_bytes)
+                _check_store(scope, self._service.lost)
                 await exchange.run(self._app, scope)
             except ClientDisconnect:
                 # In the middle of the body: nobody is there to be told.
@@ -176,11 +189,18 @@ class RequestContextMiddleware:
             seconds = time.perf_counter() - begun
             route = getattr(scope.get("route"), "path", _UNKNOWN)
             metrics.observe(scope["method"], route, exchange.status or _GONE, seconds)
-            if log.isEnabledFor(logging.DEBUG):
-                log.debug(
-                    "%s %s %d %.1f ms %s", scope["method"], printable(scope["path"]),
-                    exchange.status, 1000 * seconds, exchange.request_id,
-                )  # fmt: skip
+            if exchange.error is not None:
+                metrics.count_error(exchange.error)
+            RequestLine(
+                client=(scope.get("client") or ("",))[0],
+                token=token_of(scope),
+                method=scope["method"],
+                path=shown_path(scope),
+                status=exchange.status or _GONE,
+                seconds=seconds,
+                request_id=exchange.request_id,
+                error=exchange.error,
+            ).write()
 
 
 def exchange_of(scope: Scope) -> RequestContext:
@@ -205,6 +225,12 @@ def _check_length(scope: Scope, limit: int) -> None:
             if value.isdigit() and int(value[:20]) > limit and not is_ndjson(scope):
                 raise TooLarge(_LARGE, limit)
             return
+
+
+def _check_store(scope: Scope, lost: str | None) -> None:
+    """Raise Unavailable where the store's file is lost, and the request is about the store."""
+    if lost is not None and not scope["path"].startswith(_ABOUT_THE_SERVER):
+        raise Unavailable(f"{lost}; the server's log says what to do", _LOST_SECONDS)
 
 
 async def _tell(error: Exception, scope: Scope, exchange: RequestContext) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simstore import outputs
-from simstore.errors import Stopping, StorageError
+from simstore.errors import Stopping, StorageError, Unavailable
 from simstore.model import (
     Document,
     QueryOptions,
@@ -37,11 +38,17 @@ from simstore.store import Store
 if TYPE_CHECKING:
     from starlette.requests import Request
 
+    from simstore.reports.html_page import Library
+
 _READERS = 4
 _WAITING_READERS = 200
 _WAITING_HEAVY = 8
 # What all that runs gets to end, when the time is up.
 _LAST_SECONDS = 2.0
+# Seconds between two looks whether the store's file has its name.
+_LOOK_SECONDS = 1.0
+
+log = logging.getLogger("simstore")
 
 
 def sent_copy(place: Path) -> Path:
@@ -77,6 +84,7 @@ class Service:
         figures: The store's vital figures.
         copies: A thread for copies of the store.
         metrics: What ``/metrics`` tells.
+        lost: Why nothing can be asked for: the store's file has lost its name; None: it has not.
         stopping: Set when the server is to stop.
     """
 
@@ -115,6 +123,7 @@ class Service:
         self.place = place
         self.settings = settings
         self.metrics = Metrics()
+        self.lost: str | None = None
         self.stopping = asyncio.Event()
         self._is_open = False
         self._has_ended = True
@@ -164,11 +173,40 @@ class Service:
         self.readers = BoundedExecutor("reader", _READERS, _WAITING_READERS)
         self.heavy = BoundedExecutor("heavy", settings.heavy_requests, _WAITING_HEAVY)
         self.copies = BoundedExecutor("copies", 1, 0)
+        self._looking = BoundedExecutor("file", 1, 0)
         self.filters = FilterCache(self.store, BoundedExecutor("filter", 1, _WAITING_READERS))
         self.statistics = CachedValue(self.store.stats, self.heavy)
         self.figures = CachedValue(
             partial(figures_of, self.store), self.readers, settings.figures_seconds
         )
+
+    async def watch_file(self) -> None:
+        """Look, each second, whether the store's file was moved, replaced or deleted."""
+        while True:
+            await asyncio.sleep(_LOOK_SECONDS)
+            with suppress(Unavailable):
+                self._note(await self._looking.run(self._lost))
+
+    def _lost(self) -> str | None:
+        """Return why the file of the store is not the one that is open; None: it is."""
+        try:
+            self.store.maintenance.check_file()
+        except StorageError:
+            path = self.store.maintenance.path
+            if path is not None and path.exists():
+                return "another file has the name of the store's file"
+            return "the store's file was moved or deleted"
+        return None
+
+    def _note(self, lost: str | None) -> None:
+        if lost is not None and lost != self.lost:
+            log.error(
+                "%s while it was open: every request is refused, and nothing is written, until it "
+                "is back; restart the server to serve what is there now", lost,
+            )  # fmt: skip
+        elif lost is None and self.lost is not None:
+            log.warning("the store's file is back: requests are answered")
+        self.lost = lost
 
     def stop(self) -> None:
         """Begin to stop: nothing new is written from now on."""
@@ -195,7 +233,7 @@ class Service:
 
         self.writes.drain(max(ends - time.monotonic(), 0.0))
         # Each, so that none of them takes anything on.
-        parts = (self.queries, self.readers, self.heavy, self.copies, self.filters)
+        parts = (self.queries, self.readers, self.heavy, self.copies, self.filters, self._looking)
         ended = [close(left()) for close in (*(part.close for part in parts), *others)]
         for process in self._reading:
             process.close(left())
@@ -237,11 +275,34 @@ class Service:
         """Return why requests should go elsewhere; None where they are welcome."""
         if self.stopping.is_set():
             return "the server stops"
+        if self.lost is not None:
+            return self.lost
         if self.writes.failure is not None:
-            return "the writer has failed"
+            return self._why("the writer has failed", [self.writer] if self.writer else [])
         if self._reading and not self.query_processes:
-            return "no process answers queries"
+            return self._why("no process answers queries", self._reading)
         return None
+
+    def _why(self, reason: str, processes: Sequence[Supervised]) -> str:
+        """Return a reason, and the remedy where processes of this version cannot be started."""
+        if any(one.is_of_other_version for one in processes):
+            return f"{reason}: another version of simstore is installed by now, restart the server"
+        return reason
+
+
+def library_of(service: Service, *, counts_references: bool) -> Library | None:
+    """Return what a report says that papers were compared with: the store's file and its size.
+
+    Returns:
+        None for a store on a database server.
+    """
+    from simstore.reports.html_page import Library
+
+    path = service.store.maintenance.path
+    if path is None:
+        return None
+    count = len(service.store)
+    return Library(name=path.name, document_count=count, counts_references=counts_references)
 
 
 def service_of(request: Request) -> Service:

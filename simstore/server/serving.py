@@ -10,21 +10,25 @@ import os
 import signal
 import socket
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from math import ceil
 from types import FrameType
 
 import uvicorn
 
-from simstore.errors import InvalidParameter, printable, shown_place
+from simstore.errors import DatabaseBusy, InvalidParameter, counted, printable, shown_place
 from simstore.server.access.gate import check_listening
 from simstore.server.app import create_app
+from simstore.server.background_log import log_in_background
 from simstore.server.protocol import patient_protocol
 from simstore.server.service import Service
 from simstore.server.settings import ServerSettings
 from simstore.server.workers.reader_process import ReaderProcess
 from simstore.server.workers.store_process import StoreProcess
 from simstore.server.workers.writer_process import WriterProcess
+from simstore.services.maintenance.killed_runs import end_killed_runs
+from simstore.version import __version__
 
 # Ten times as often as Python does by itself.
 _SWITCH_SECONDS = 0.0005
@@ -56,12 +60,30 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
     gc.freeze()
     # What a request leaves behind goes by itself, but for few cycles.
     gc.set_threshold(*_COLLECTED_AFTER)
+    _end_killed_runs(place)
     # Before there are threads: they would not be in it, and their locks would.
     writer = WriterProcess(place) if settings.writer_process else None
     processes: list[StoreProcess] = [writer] if writer is not None else []
     readers: list[ReaderProcess] = []
     for _ in range(settings.query_processes):
         readers.append(ReaderProcess(place, siblings=[*processes, *readers]))
+    # From here on there are threads.
+    with log_in_background() as settle_log:
+        ended = _serve(place, settings, writer, readers, settle_log)
+    if not ended:
+        # A thread still looks something up that nobody waits for; it would hold the process.
+        logging.shutdown()
+        os._exit(0)
+
+
+def _serve(
+    place: str | os.PathLike[str],
+    settings: ServerSettings,
+    writer: WriterProcess | None,
+    readers: list[ReaderProcess],
+    settle_log: Callable[[], None],
+) -> bool:
+    """Serve until a signal says to stop; return whether nothing runs any more."""
     app = create_app(place, settings, writer, readers)
     service: Service = app.state.service
     try:
@@ -71,7 +93,7 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
         with bound(settings.host, settings.port) as listening:
             config = uvicorn.Config(
                 app,
-                http=patient_protocol(settings.header_seconds),
+                http=patient_protocol(settings.header_seconds, service.metrics.count_error),
                 log_config=None,
                 access_log=False,
                 server_header=False,
@@ -81,18 +103,38 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
                 timeout_graceful_shutdown=ceil(settings.drain_seconds),
                 ws="none",
             )
-            line = f"serving {shown_place(str(place))} at {address_of(listening)}; Ctrl-C stops it"
-            _Server(config, service, line).run([listening])
+            line = (
+                f"serving {shown_place(str(place))} at {address_of(listening)}; "
+                f"simstore {__version__}; Ctrl-C stops it"
+            )
+            _Server(config, service, line, settle_log).run([listening])
     finally:
         ended = service.close()
-        for process in (*processes, *readers):
+        for process in (*([] if writer is None else [writer]), *readers):
             process.close()
     faulthandler.cancel_dump_traceback_later()
-    log.info("stopped; what was acknowledged is stored")
-    if not ended:
-        # A thread still looks something up that nobody waits for; it would hold the process.
-        logging.shutdown()
-        os._exit(0)
+    if service.lost is None:
+        log.info("stopped; what was acknowledged is stored")
+    else:
+        log.error("stopped; %s, and what was acknowledged before is in that file", service.lost)
+    if ended:
+        # Of a writer that was killed meanwhile, or did not end in time.
+        _end_killed_runs(place)
+    return ended
+
+
+def _end_killed_runs(place: str | os.PathLike[str]) -> None:
+    """Mark the runs of servers and ingests that were killed, where nobody has the store open."""
+    try:
+        ended = end_killed_runs(place)
+    except DatabaseBusy as error:
+        log.warning("runs that were killed are not marked: %s", error)
+        return
+    if ended:
+        log.warning(
+            "%s by a kill: marked as interrupted",
+            counted(ended, "run that ended", "runs that ended"),
+        )
 
 
 def bound(host: str, port: int) -> socket.socket:
@@ -131,8 +173,11 @@ def address_of(listening: socket.socket) -> str:
 class _Server(uvicorn.Server):
     """A server that stops in order: first nothing new, then the end."""
 
-    def __init__(self, config: uvicorn.Config, service: Service, line: str) -> None:
+    def __init__(
+        self, config: uvicorn.Config, service: Service, line: str, settle_log: Callable[[], None]
+    ) -> None:
         super().__init__(config)
+        self._settle_log = settle_log
         self._service = service
         self._line = line
 
@@ -147,6 +192,7 @@ class _Server(uvicorn.Server):
         if self._service.stopping.is_set():
             with suppress(RuntimeError):
                 log.warning("ended at once; what was acknowledged is stored")
+                self._settle_log()
             os._exit(128 + sig)
         self._service.stop()
         settings = self._service.settings

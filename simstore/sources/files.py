@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import glob
 import hashlib
+import importlib.util
 import io
 import os
+import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -15,7 +17,9 @@ from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, 
 from simstore.model import Ignored, Rejection, SourceState, with_keywords
 from simstore.sources.reader import ReadKeywords, ReadOptions, ReadRequest, SourceReader
 from simstore.sources.registry import (
+    BUILT_IN,
     HEAD,
+    BuiltInReader,
     archive_kind,
     choose_reader,
     is_known,
@@ -29,6 +33,7 @@ from simstore.sources.streams import (
     SEPARATOR,
     STANDARD_INPUT,
     ByteStream,
+    base_name,
     is_read_once,
     is_special,
     is_standard_input,
@@ -38,6 +43,8 @@ from simstore.sources.streams import (
 from simstore.sources.unpacking import DamagedStream, Expansion, is_compressed
 
 _PIECE = 1 << 20
+# As many first bytes tell the format of a file.
+_FIRST = 4_096
 
 
 class FileSource:
@@ -327,6 +334,73 @@ def open_sources(names: Sequence[str], options: ReadOptions) -> tuple[list[Sourc
         numbered = f"{STANDARD_INPUT}{pipes}" if pipes > 1 and is_read_once(path) else None
         sources.append(FileSource(path, options, numbered))
     return sources, passed_over
+
+
+def missing_extras(names: Sequence[str], options: ReadOptions) -> dict[str, str]:
+    """Return the extras that are missing, each with the first file that needs it.
+
+    A format is told by ``options.format``, the ending of a name, or the first bytes where that says
+    nothing; members of zip archives count. What is in pipes and tar archives shows when it is read.
+
+    >>> missing_extras([], ReadOptions())
+    {}
+
+    Args:
+        names: Files, folders and patterns.
+        options: How they are to be read.
+
+    Raises:
+        SourceNotFound: A name means nothing.
+    """
+    readers = [
+        one
+        for one in BUILT_IN
+        if isinstance(one, BuiltInReader) and one.package and not _is_installed(one.package)
+    ]
+    if not readers:
+        return {}
+    found: dict[str, str] = {}
+    for source in open_sources(names, options)[0]:
+        if source.name.startswith(STANDARD_INPUT):
+            continue
+        for reader in readers:
+            if reader.extra not in found and _needs(reader, source.name, options):
+                found[reader.extra] = printable(source.name)
+    return found
+
+
+def _needs(reader: BuiltInReader, name: str, options: ReadOptions) -> bool:
+    """Return whether a reader reads a file, or a member of it."""
+    if options.format != "auto":
+        return options.format == reader.name
+    if any(base_name(one).lower().endswith(reader.suffixes) for one in _names_in(name)):
+        return True
+    return not is_known(name) and reader.recognises(_head(name))
+
+
+def _names_in(name: str) -> Iterator[str]:
+    """Yield the name of a file, and those of the members of a zip archive."""
+    yield name
+    if name.lower().endswith(".zip"):
+        # A damaged one is told when it is read.
+        with (
+            suppress(OSError, zipfile.BadZipFile, ValueError, NotImplementedError),
+            zipfile.ZipFile(name) as archive,
+        ):
+            yield from archive.namelist()
+
+
+def _head(name: str) -> bytes:
+    with suppress(OSError), Path(name).open("rb") as file:
+        return file.read(_FIRST)
+    return b""
+
+
+def _is_installed(package: str) -> bool:
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _records_of(members: Iterator[Member]) -> Iterator[Record]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from math import isnan
 from os import PathLike
 from typing import Any
@@ -48,10 +49,7 @@ def documents_of(given: DocumentsGiven, read: ReadOptions | None) -> Iterator[Do
     if table is not None:
         options = read or ReadOptions()
         if table.names is not None:
-            check_columns(
-                table.label, table.names, options,
-                lambda what: f"name the {what}'s: read=ReadOptions({what}_field=...)",
-            )  # fmt: skip
+            check_columns(table.label, table.names, options, partial(_remedy, table.names, options))
         return _read(table.label, table.rows(), options)
     if isinstance(given, Mapping) and not (
         any(name in given for name in KEY_FIELDS) and any(name in given for name in TEXT_FIELDS)
@@ -73,18 +71,39 @@ def documents_of(given: DocumentsGiven, read: ReadOptions | None) -> Iterator[Do
     return _read(_RECORDS, map(_as_record, given), read)
 
 
+def _remedy(names: Sequence[str], options: ReadOptions, what: str) -> str:
+    """Return how the column of keys or texts is told."""
+    shown = ", ".join(map(repr, names[:10])) + (", ..." if len(names) > 10 else "")
+    told = f"name the {what}'s, {what}_field='...' (it has {shown})"
+    usual = [options.text_field] if options.text_field else TEXT_FIELDS
+    text = next((name for name in usual if name in names), None)
+    if what == "key" and text is not None:
+        # Rows are not numbered unasked: those of the next table would take the place of these.
+        told += f", or number the rows: enumerate(table[{text!r}])"
+    return told
+
+
 def samples_given(given: Any) -> Iterator[Document]:
     """Return an iterator over samples, of which some may be texts alone.
 
     Args:
-        given: What :func:`documents_of` takes, or texts, whose keys are their numbers from 0.
+        given: What :func:`documents_of` takes, or texts, whose keys are their numbers from 0; so
+            are those of the rows of a table without a column of keys.
 
     Raises:
         InvalidParameter: It holds no documents or texts, or something in it is none.
     """
     if isinstance(given, str | bytes):
         raise InvalidParameter("one text is given where several can be; put it into a list")
-    if as_table(given) is None and not isinstance(given, Mapping) and isinstance(given, Iterable):
+    table = as_table(given)
+    if table is not None and table.names is not None and not {*KEY_FIELDS} & {*table.names}:
+        given = ({**row, KEY_FIELDS[0]: n} for n, row in enumerate(table.rows()))
+        if not {*TEXT_FIELDS} & {*table.names}:
+            check_columns(
+                table.label, {*table.names, *KEY_FIELDS}, ReadOptions(),
+                partial(_remedy, table.names, ReadOptions()),
+            )  # fmt: skip
+    if table is None and not isinstance(given, Mapping) and isinstance(given, Iterable):
         given = ((n, one) if isinstance(one, str) else one for n, one in enumerate(given))
     return _usable(documents_of(given, None))
 

@@ -58,6 +58,8 @@ class BuiltInReader:
         needs_file: Whether it wants a stream that can be sought.
         record_ends: What stands at the end of a record in files that grow.
         beginning: Tells whether bytes are the beginning of such a file; None: nothing tells it.
+        package: What must be installed to read it; empty: nothing but simstore.
+        extra: The extra that brings it.
     """
 
     name: str
@@ -67,6 +69,8 @@ class BuiltInReader:
     needs_file: bool = False
     record_ends: tuple[bytes, ...] = ()
     beginning: Callable[[bytes], object] | None = None
+    package: str = ""
+    extra: str = ""
 
     def recognises(self, head: bytes) -> bool:
         """Return whether a source is of this format, by its first bytes."""
@@ -93,24 +97,28 @@ _TEXT = BuiltInReader("text", "plain")
 BUILT_IN: tuple[SourceReader, ...] = (
     BuiltInReader(
         "parquet", "columnar", "read_parquet", (".parquet", ".pq"),
-        needs_file=True, beginning=re.compile(rb"PAR1").match,
+        needs_file=True, beginning=re.compile(rb"PAR1").match, package="pyarrow", extra="parquet",
     ),
     BuiltInReader(
         "arrow", "columnar", "read_arrow", (".arrow", ".arrows", ".feather", ".ipc"),
-        needs_file=True, beginning=re.compile(rb"ARROW1").match,
+        needs_file=True, beginning=re.compile(rb"ARROW1").match, package="pyarrow",
+        extra="parquet",
     ),
     BuiltInReader(
-        "docx", "office", suffixes=(".docx",), needs_file=True, beginning=_begins_as_word_document
+        "docx", "office", suffixes=(".docx",), needs_file=True, beginning=_begins_as_word_document,
+        package="defusedxml", extra="office",
     ),
     BuiltInReader(
-        "pdf", "pdf", suffixes=(".pdf",), needs_file=True, beginning=re.compile(rb"%PDF-").match
+        "pdf", "pdf", suffixes=(".pdf",), needs_file=True, beginning=re.compile(rb"%PDF-").match,
+        package="pypdf", extra="office",
     ),
     BuiltInReader(
         "warc", "warc", suffixes=(".warc", ".wet"), record_ends=(b"\r\n\r\n",),
         beginning=re.compile(rb"WARC/\d\.\d{1,2}[ \t]*\r?\n").match,
     ),
     BuiltInReader(
-        "html", "web", suffixes=(".html", ".htm", ".xhtml"), beginning=PAGE_BEGINNING.match
+        "html", "web", suffixes=(".html", ".htm", ".xhtml"), beginning=PAGE_BEGINNING.match,
+        package="resiliparse", extra="web",
     ),
     BuiltInReader(
         "jsonl", "jsonl", suffixes=(".jsonl", ".ndjson"), record_ends=_LINE_ENDS,

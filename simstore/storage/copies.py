@@ -49,17 +49,29 @@ def is_in_use(path: Path) -> bool:
     Args:
         path: A store, or any other file.
     """
-    if not path.exists():
-        return False
+    return path.exists() and _locking_error(path) == sqlite3.SQLITE_BUSY
+
+
+def is_free(path: Path) -> bool:
+    """Return whether no process has a store open; False where that cannot be told.
+
+    Args:
+        path: The store.
+    """
+    return path.exists() and _locking_error(path) is None
+
+
+def _locking_error(path: Path) -> int | None:
+    """Return the error code with which SQLite refuses an exclusive lock; None: it gives one."""
     try:
         with closing(sqlite3.connect(os.fsencode(path), timeout=0)) as connection:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     except UnicodeDecodeError:  # of a message that quotes a name of the schema
-        return False
+        return sqlite3.SQLITE_CORRUPT
     except sqlite3.Error as error:
-        return error.sqlite_errorcode == sqlite3.SQLITE_BUSY
-    return False
+        return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
+    return None
 
 
 def settle(path: Path) -> None:

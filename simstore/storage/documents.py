@@ -82,6 +82,7 @@ class DocumentRow:
     source_id: int | None
     position: int | None
     revision: int
+    run_id: int
     times: Times
 
 
@@ -89,8 +90,8 @@ def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, Docume
     """Return the stored documents among these keys."""
     # The labels come last, however many there are.
     statement = (
-        "SELECT document_id, key, digest, metadata, source_id, position, revision, first_seen, "  # noqa: S608 - ours
-        "first_seen_basis, last_seen, visits, coalesce(version_seen, first_seen), "
+        "SELECT document_id, key, digest, metadata, source_id, position, revision, run_id, "  # noqa: S608 - ours
+        "first_seen, first_seen_basis, last_seen, visits, coalesce(version_seen, first_seen), "
         f"{', '.join(LABELS)} FROM document WHERE key IN ({{}})"
     )
     found = {}
@@ -100,12 +101,13 @@ def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, Docume
             document_id=row[0],
             key=row[1],
             digest=row[2],
-            labels=DocumentLabels(*row[12:]),
+            labels=DocumentLabels(*row[13:]),
             metadata=fields,
             source_id=row[4],
             position=row[5],
             revision=row[6],
-            times=Times(*row[7:12]),
+            run_id=row[7],
+            times=Times(*row[8:13]),
         )
     return found
 
@@ -293,6 +295,7 @@ def full_rows(
     up_to: int | None = None,
     limit: int | None = None,
     wanted: DocumentFilter | None = None,
+    run_id: int | None = None,
 ) -> Iterable[Any]:
     """Return rows of all columns with the name of the source, in order of ingest.
 
@@ -303,6 +306,7 @@ def full_rows(
         up_to: Only numbers up to it; None: all.
         limit: At most so many.
         wanted: Only these documents; None: all.
+        run_id: Only those that this run added or updated last; None: all.
     """
     statement = (
         select(document, source.c.name.label("source_name"))
@@ -316,6 +320,8 @@ def full_rows(
         statement = statement.where(document.c.key.in_(keys))
     if wanted is not None:
         statement = statement.where(*conditions(wanted))
+    if run_id is not None:
+        statement = statement.where(document.c.run_id == run_id)
     if limit is not None:
         statement = statement.limit(limit)
     return connection.execute(statement).all()

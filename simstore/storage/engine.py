@@ -194,6 +194,11 @@ class Database:
         """Return whether something is committed that is not in the file yet."""
         return self._backend.has_journal()
 
+    def check_name(self) -> None:
+        """Raise StorageError where the file was moved, replaced or deleted while it is open."""
+        self._check_usable()
+        self._backend.check_name()
+
     def file_bytes(self) -> int:
         """Return the bytes that the store takes: the file with its log, or tables and indexes."""
         with translated(self.label):

@@ -90,6 +90,29 @@ def end_run(connection: Connection, run_id: int, state: str, finished_at: int) -
     )
 
 
+def running_runs(connection: Connection) -> list[int]:
+    """Return the numbers of the runs that have no recorded end."""
+    return [
+        row[0] for row in fetch(connection, "SELECT run_id FROM ingest_run WHERE state = 'running'")
+    ]
+
+
+def interrupt_runs(connection: Connection, run_ids: Sequence[int]) -> int:
+    """Record that runs ended without saying so, nobody knows when; return how many did.
+
+    Args:
+        connection: A writer.
+        run_ids: The runs; those that have ended by now are left as they are.
+    """
+    c = ingest_run.c
+    ended = (
+        update(ingest_run)
+        .where(c.run_id.in_(run_ids), c.state == "running")
+        .values(state="interrupted")
+    )
+    return connection.execute(ended).rowcount
+
+
 def run_counts(connection: Connection) -> tuple[int, int, int]:
     """Return how many runs ingested documents, how many removed some, and how many these were."""
     counted = (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
@@ -388,6 +389,40 @@ def upgrade_store(place: str | os.PathLike[str]) -> UpgradeSummary:
         return UpgradeSummary(revision_before=before, revision_after=after, backup=backup)
     finally:
         database.close()
+
+
+def restore_store(
+    backup: str | os.PathLike[str],
+    place: str | os.PathLike[str],
+    *,
+    replace: bool = False,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> int:
+    """Put a backup in the place of a store; return its bytes.
+
+    It is copied and checked before it gets the store's name: whatever
+    happens, the older store is there, or the restored one.
+
+    >>> with Store("pages.db") as store:
+    ...     size = store.maintenance.backup("monday.db")
+    >>> restore_store("monday.db", "pages.db", replace=True) == size
+    True
+
+    Args:
+        backup: The backup; it stays.
+        place: Path of the store.
+        replace: Put it in the place of a store that is there.
+        on_progress: Called with pages copied and in all.
+
+    Raises:
+        OutputExists: There is a store and ``replace`` is not set.
+        Conflict: The store is open, in whichever process.
+        CorruptStore: The backup does not hold together.
+    """
+    from simstore.services.maintenance import maintain
+
+    with closing(Database(backup)) as source, closing(Database(place)) as target:
+        return maintain.restore(source, target, replace=replace, on_progress=on_progress)
 
 
 def copy_store(

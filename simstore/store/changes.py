@@ -135,7 +135,8 @@ class Changes(Opened, of="Store"):
             min_resemblance: Least resemblance of a near-duplicate to its
                 original, above 0, at most 1; None: as the store was made, 0.8
                 unless it says otherwise (text may be lost by it, so it asks for
-                more than clusters do), or any where there is a radius.
+                more than clusters do), or any where there is a radius. Also
+                taken as ``threshold``.
             radius: Largest distance of a near-duplicate's fingerprint to its
                 original's, bits; None: it does not count. Where both are given,
                 both have to hold.
@@ -186,8 +187,10 @@ class Changes(Opened, of="Store"):
         Args:
             names: A path or several: of files, of folders (all files below them
                 that have a known ending), or patterns such as ``*.jsonl``;
-                ``-`` is standard input. Or the rows of a query to another
-                database, :class:`simstore.SqlRows`.
+                ``-`` is standard input. The key of a file is its path as it
+                is given, so ``notes/a.txt`` and ``/home/me/notes/a.txt`` are
+                two documents. Or the rows of a query to another database,
+                :class:`simstore.SqlRows`.
             read: How to read them, as an object; keywords go before it.
             options: How to ingest, as an object; keywords go before it.
             observer: Hears of what happens.

@@ -29,8 +29,8 @@ class Clusters(Namespace, ClusterSet):
     :meth:`build` keeps clusters in the store, and brings them up to date.
     Then ``for cluster in store.clusters`` reads them,
     ``store.clusters[key]`` is that of a document, and
-    ``store.clusters.to_frame()`` a DataFrame of all. :meth:`once` returns
-    some and keeps nothing.
+    ``store.clusters.to_frame()`` a DataFrame of all. :meth:`once`, or
+    ``store.clusters(min_resemblance=0.8)``, returns some and keeps nothing.
     """
 
     def once(
@@ -55,9 +55,9 @@ class Clusters(Namespace, ClusterSet):
 
         Keyword Args:
             min_resemblance: Least resemblance of a member to its canonical
-                document, above 0, at most 1. Where neither it nor
-                ``min_likeness`` is given: 0.65, or a likeness of 0.58 (0.5
-                where the store keeps no texts to tell likeness by).
+                document, above 0, at most 1; also taken as ``threshold``. Where
+                neither it nor ``min_likeness`` is given: 0.65, or a likeness of
+                0.58 (0.5 where the store keeps no texts to tell likeness by).
             min_likeness: Least likeness, in the same range: the cosine of
                 weighted terms.
             min_cosine: Least cosine that goes with the likeness, 0 to 1; None:
@@ -86,6 +86,16 @@ class Clusters(Namespace, ClusterSet):
         chosen = with_keywords("clusters.once", ClusterOptions, options, keywords)
         return cluster_documents(self._opened, chosen, on_progress)
 
+    def __call__(
+        self,
+        options: ClusterOptions | None = None,
+        *,
+        on_progress: Progress | None = None,
+        **keywords: Unpack[ClusterKeywords],
+    ) -> Clustering:
+        """Return clusters of near-duplicates, and keep nothing, as :meth:`once`."""
+        return self.once(options, on_progress=on_progress, **keywords)
+
     def build(
         self,
         *,
@@ -93,6 +103,7 @@ class Clusters(Namespace, ClusterSet):
         policy: str | None = None,
         rebuild: bool = False,
         on_progress: Progress | None = None,
+        threshold: float | None = None,  # noqa: ARG002 - it came as min_resemblance
     ) -> ClustersStatus:
         """Bring the stored clusters up to date; the first time, build them.
 
@@ -106,6 +117,7 @@ class Clusters(Namespace, ClusterSet):
                 else ``first``.
             rebuild: Make them anew, by what is given.
             on_progress: Called with texts done and in all.
+            threshold: The same as ``min_resemblance``.
 
         Returns:
             The state of the clusters: how many there are, and by which rule.

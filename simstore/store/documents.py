@@ -58,6 +58,7 @@ class Documents(Opened, of="Store"):
         limit: int | None = None,
         with_text: bool = True,
         after: int = 0,
+        run_id: int | None = None,
         **wanted: Unpack[DocumentFilterKeywords],
     ) -> Stream[StoredDocument]:
         """Yield the documents in order of ingest.
@@ -69,6 +70,8 @@ class Documents(Opened, of="Store"):
             limit: Most of them; None: all.
             with_text: Read the texts, too, where the store keeps texts.
             after: Only those behind the one with this ``document_id``.
+            run_id: Only those that this run of ingest added or updated, and
+                none since; None: all.
 
         Keyword Args:
             collection: Only documents of this collection.
@@ -79,13 +82,14 @@ class Documents(Opened, of="Store"):
         """
         from simstore.services.statistics import show
 
-        check_numbers(limit=limit, after=after)
+        check_numbers(limit=limit, after=after, run_id=run_id)
         found = show.iterate_documents(
             self._opened,
             wanted=with_keywords("list", DocumentFilter, None, wanted),
             limit=limit,
             with_text=with_text,
             after=after,
+            run_id=run_id,
         )
         return Stream(found, of=StoredDocument)
 
@@ -206,7 +210,9 @@ class Documents(Opened, of="Store"):
 
         Keyword Args:
             part: ``all`` documents; ``unique``: one a cluster, and what is in
-                none; ``duplicates``: those that ``unique`` leaves out.
+                none; ``duplicates``: those that ``unique`` leaves out. Both
+                bring the clusters up to date first, as ``clusters.build()``
+                does, and make them where there are none.
             collection: Only documents of this collection.
             text: With the texts, where the store keeps them.
             format: ``jsonl``, ``json``, ``csv`` or ``parquet``, whatever the

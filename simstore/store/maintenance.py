@@ -59,6 +59,21 @@ class Maintenance(Namespace):
 
         return maintain.backup(self._opened, Path(target), replace=replace, on_progress=on_progress)
 
+    def check_file(self) -> None:
+        """Check that the file that is open still has its name.
+
+        >>> store.maintenance.check_file()
+
+        A file that was moved, replaced or deleted takes no commit either. What
+        only its log holds is copied into it here: the log keeps its name, and
+        SQLite takes it for that of the file which is put there.
+
+        Raises:
+            StorageError: The file was moved, replaced or deleted while it is
+                open.
+        """
+        self._opened.database.check_name()
+
     def completions(self, kind: str, beginning: str, limit: int) -> list[str]:
         """Return keys, or values of a column, that begin so, in order.
 

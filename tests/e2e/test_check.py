@@ -85,6 +85,17 @@ def test_a_report_for_the_browser(shell: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_a_report_says_what_the_paper_was_compared_with(shell: Shell) -> None:
+    head = "Compared with 2 documents of the library simstore.db."
+    shell("check", "paper.txt", "-o", "one.html")
+    page = (shell.folder / "one.html").read_text()
+    assert f"{head} A list of references at the end counts too." in page
+    shell("check", "paper.txt", "-o", "two.html", "--exclude-bibliography")
+    page = (shell.folder / "two.html").read_text()
+    assert head in page
+    assert "references at the end counts too" not in page
+
+
 def test_the_name_of_the_output_says_the_format(shell: Shell) -> None:
     shell("check", "paper.txt", "-o", "found.jsonl")
     assert json.loads((shell.folder / "found.jsonl").read_text())["paper"] == "paper.txt"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -171,6 +173,31 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
 def test_a_client_answers_as_the_store(library: dict[str, Held], question: str) -> None:
     ask = QUESTIONS[question]
     assert ask(library["client"]) == ask(library["store"])
+
+
+def test_threads_may_share_a_store_or_a_client(held: Held) -> None:
+    keys = [f"note {number}" for number in range(24)]
+
+    def work(key: str) -> tuple[str, bool]:
+        # Each by itself: a writer, a reader and a namespace that is first used by several.
+        outcome = held.add(key, f"{LAMP} {key}")
+        found = [match.key for match in held.query(f"{LAMP} {key}")]
+        assert list(held.duplicates) == []
+        return outcome, key in found
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, keys)) == [("added", True)] * len(keys)
+    assert sorted(one.key for one in held) == sorted(keys)
+
+
+def test_a_program_that_is_async_asks_in_threads(held: Held) -> None:
+    held.add("lamp", LAMP)
+
+    async def look() -> list[list[str]]:
+        asked = (asyncio.to_thread(held.query, text) for text in (LAMP, BREAD, LAMP))
+        return [[match.key for match in found] for found in await asyncio.gather(*asked)]
+
+    assert asyncio.run(look()) == [["lamp"], [], ["lamp"]]
 
 
 @pytest.mark.frames

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from pathlib import Path
 from types import ModuleType
 
@@ -31,6 +32,13 @@ def test_command_reference_is_what_the_commands_say(generator: ModuleType) -> No
     if f"(click {version})" not in written:
         pytest.skip(f"click {version} lays out help otherwise than the click that wrote the file")
     assert written == generator.reference(), REMEDY
+
+
+def test_page_which_command_names_every_command_and_no_other(generator: ModuleType) -> None:
+    page = (REPOSITORY / "docs/how-to/which-command.md").read_text(encoding="utf-8")
+    named = {found.split()[1] for found in re.findall(r"`(simstore [a-z][^`]*)`", page)}
+    commands = {path.split()[1] for path, _ in generator.all_commands() if " " in path}
+    assert named - {"help"} == commands
 
 
 def test_command_reference_names_every_command_and_option(generator: ModuleType) -> None:

@@ -254,6 +254,32 @@ def test_killed_backup_leaves_no_file_under_the_name_of_the_copy(
     assert trial.state(copy) == trial.state(path)
 
 
+@seeds(4)
+def test_killed_restore_leaves_the_older_store_or_the_restored_one(
+    nursery: Nursery, tmp_path: Path, seed: int
+) -> None:
+    chance = random.Random(f"restore {seed}")
+    trial = web_trial(tmp_path, seed)
+    backup = trial.clean("backup.db")
+    restored = trial.state(backup)
+    path = tmp_path / "store.db"
+    trial.make(path).close()
+    older = trial.state(path)
+    words = ["restore", "--force", "--db", str(path), str(backup)]
+    for _ in range(3):
+        child = nursery.start("simstore", tmp_path, words=words)
+        if chance.random() < 0.7:
+            until(lambda now=child: drafts(tmp_path) or not now.is_running, "the copy to begin")
+        time.sleep(chance.random() * 0.03)
+        child.kill()
+        assert integrity(path) == "ok"
+        assert trial.state(path) in (older, restored)
+    assert nursery.simstore(tmp_path, *words).code == 0
+    assert_sound(path)
+    assert trial.state(path) == restored == trial.state(backup)
+    assert not drafts(tmp_path)
+
+
 def _wait_for_copy(path: Path, child: Child) -> None:
     until(lambda: _backups(path) or not child.is_running, "the copy")
 

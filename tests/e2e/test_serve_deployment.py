@@ -25,7 +25,7 @@ from .test_readme import blocks_of
 
 pytestmark = pytest.mark.deployment
 EXAMPLES = REPOSITORY / "examples" / "serving"
-SERVING = REPOSITORY / "docs" / "how-to" / "serving.md"
+SERVING = REPOSITORY / "docs" / "how-to" / "run-a-server.md"
 PATIENCE_SECONDS = 60
 HOST = "store.example.org"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import threading
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from forked import Nursery
+from forked import Finished, Nursery
 from served import PATIENCE_SECONDS, Served, children, serve
 
 from simstore import Store
@@ -20,7 +21,6 @@ from simstore import Store
 from .processes import until
 from .service.asked import TEXT, refused
 from .test_serve_limits import connection, locked, received, told
-from .test_wrong_use import assert_refused
 
 
 class Sender(threading.Thread):
@@ -70,7 +70,7 @@ def test_what_was_acknowledged_before_the_end_is_stored(
             for reply in sender.refused:
                 refused(reply, 503, "Stopping")
                 assert "retry-after" in reply.headers
-        assert served.lines[-1] == "stopped; what was acknowledged is stored"
+        assert served.lines[-1].endswith("Z INFO stopped; what was acknowledged is stored")
     # The log is in the file, and nobody needs another beside it.
     assert [path.name for path in tmp_path.iterdir()] == ["s.db"]
     acknowledged = {key for sender in senders for key in sender.acknowledged}
@@ -233,6 +233,16 @@ def test_the_end_does_not_wait_for_what_nobody_waits_for(tmp_path: Path) -> None
 # Beginning
 
 
+def assert_not_started(done: Finished, code: int, *words: str) -> None:
+    """One line of the log with these words; of a word that is wrong what click shows."""
+    assert (done.code, done.out) == (code, b""), done.errors
+    line = done.error_lines[-1]
+    assert line.startswith("Error: ") or re.match(r"\d{4}-\S+Z ERROR ", line), done.errors
+    assert len(done.error_lines) == (1 if " ERROR " in line else 4), done.errors
+    for word in words:
+        assert word in line
+
+
 @pytest.mark.slow
 def test_wrong_places_and_addresses_are_refused(tmp_path: Path, nursery: Nursery) -> None:
     store = tmp_path / "s.db"
@@ -249,12 +259,12 @@ def test_wrong_places_and_addresses_are_refused(tmp_path: Path, nursery: Nursery
             (["--db", str(store), "--body-bytes", "0"], 2, "body-bytes"),
             (["--db", str(store), "--request-seconds", "nan"], 2, "request"),
         ):
-            assert_refused(nursery.simstore(tmp_path, "serve", *words), code, told)
+            assert_not_started(nursery.simstore(tmp_path, "serve", *words), code, told)
         with Store.open(store) as opened:
             opened.tokens.add("somebody")
         for host in ("no.such.host.invalid", "192.0.2.1", ""):
             words = ["--db", str(store), "--host", host]
-            assert_refused(nursery.simstore(tmp_path, "serve", *words), 2, "--host")
+            assert_not_started(nursery.simstore(tmp_path, "serve", *words), 2, "--host")
 
 
 def test_a_store_of_fingerprints_alone_takes_no_documents(tmp_path: Path) -> None:

@@ -173,15 +173,36 @@ def test_what_may_as_well_be_written_is_taken(held: StoreProtocol) -> None:
 def test_names_that_other_packages_have_are_answered_by_ours(held: StoreProtocol) -> None:
     loose: Any = held
     with pytest.raises(TypeError, match=r"did you mean 'min_resemblance'\? It takes "):
-        loose.query(TEXT, threshold=0.8)
+        loose.query(TEXT, cutoff=0.8)
     with pytest.raises(TypeError, match=r"did you mean 'min_resemblance'"):
-        loose.add_many([("a", TEXT)], threshold=0.8)
+        loose.add("a", TEXT, threshold=0.8)
+    for word in ("pattern", "glob", "extensions"):
+        with pytest.raises(TypeError, match=r"write the pattern .*: ingest\('folder/\*\*/\*\.t"):
+            loose.ingest("folder", **{word: "*.txt"})
+    with pytest.raises(TypeError, match="a folder is read with all folders in it"):
+        loose.ingest("folder", recursive=True)
+    with pytest.raises(TypeError, match="did you mean 'names'"):
+        loose.ingest(folder="folder")
     with pytest.raises(AttributeError, match=r"did you mean 'document_count'\? It has "):
         _ = loose.stats().documents
     with pytest.raises(
         AttributeError, match=r"did you mean store\.get\(match\.key\)\.text\? It has"
     ):
         _ = loose.query(TEXT)[0].text
+
+
+def test_threshold_is_the_least_resemblance(held: StoreProtocol) -> None:
+    other = TEXT.replace("nine", "ten")
+    wanted = held.query(other, min_resemblance=0.5)
+    assert [match.key for match in wanted] == ["ferry"]
+    assert held.query(other, threshold=0.5) == wanted
+    assert held.query(other, threshold=1) == []
+    many = held.query_many([other], threshold=1)
+    assert [len(one) for one in many] == [0]
+    with pytest.raises(TypeError, match="mean the same"):
+        held.query(other, threshold=1, min_resemblance=1)
+    with pytest.raises(InvalidParameter, match="min_resemblance must be a number"):
+        held.query(other, threshold="high")  # type: ignore[typeddict-item]
 
 
 def test_a_namespace_that_is_called_names_its_methods(held: StoreProtocol) -> None:
@@ -281,7 +302,7 @@ def test_so_it_is_of_what_is_done_at_the_store() -> None:
         wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
             (lambda: store.expire(days=90), TypeError, "did you mean 'older_than'"),
             (lambda: store.expire(before="2020-01-01"), TypeError, "'not_seen_since'"),
-            (lambda: store.clusters.build(threshold=0.8), TypeError, "'min_resemblance'"),
+            (lambda: store.clusters.build(cutoff=0.8), TypeError, "'min_resemblance'"),
             (lambda: store.export("x.jsonl", unique=True), TypeError, "did you mean 'part'"),
             (lambda: loose("x.db", readonly=True), TypeError, "did you mean 'read_only'"),
             (lambda: loose(path="x.db"), TypeError, "did you mean 'place'"),

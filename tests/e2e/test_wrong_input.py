@@ -55,6 +55,7 @@ RIGHT = {
     "expire": ["--not-seen-since", "2026-05-02", "--yes"],
     "backup": ["copy.db"],
     "copy": ["copy.db"],
+    "restore": ["simstore.db"],
     "import": ["folder"],
     "fingerprints add": ["hashes.txt"],
     "fingerprints remove": ["hashes.txt"],
@@ -68,7 +69,7 @@ RIGHT = {
     "completion": ["bash"],
 }
 # They use no store, or make one, or look at their input first.
-WITHOUT_STORE = {"ingest", "init", "completion", "spark dedup", "import"}
+WITHOUT_STORE = {"ingest", "init", "completion", "spark dedup", "import", "restore"}
 FILES = ["none.txt", "folder", "empty.txt", "binary.bin"]
 PLACES = ["none.db", "none/none.db", "folder", "empty.txt", "binary.bin", "other.db", ""]
 

@@ -76,7 +76,8 @@ _NEEDS = {
     "compare": ["sample.txt", "key:p2"], "fingerprints add": ["hashes.txt"], "show": ["p1"],
     "fingerprints remove": ["hashes.txt"], "fingerprints near": ["00ff00ff00ff00ff"],
     "seen": ["p1"], "remove": ["p5"], "evaluate": ["--pairs", "pairs.csv"],
-    "backup": ["new.db"], "copy": ["simstore.db", "new.db"], "init": ["--db", "new.db"],
+    "backup": ["new.db"], "restore": ["simstore.db", "--db", "new.db"],
+    "copy": ["simstore.db", "new.db"], "init": ["--db", "new.db"],
     "rejects show": ["1"], "vocabulary policy": ["live"], "token add": ["name", "--expires", "1d"],
     "token revoke": ["name"], "completion": ["bash"], "import": ["folder"], "expire": ["--yes"],
     "clusters": ["--once"], "export": [],
@@ -85,8 +86,8 @@ _DATED = ("since", "not_seen_since", "older_than", "expires")
 _PATTERNED = ("policy", "original", "exclude")
 _PATHED = (
     "sources", "papers", "files", "output", "log_file", "filter_file", "keys_from", "text_file",
-    "folder", "target", "source", "plot", "pairs", "clusters", "hash_table", "stopwords",
-    "database", "first", "second",
+    "folder", "target", "source", "backup_file", "plot", "pairs", "clusters", "hash_table",
+    "stopwords", "database", "first", "second",
 )  # fmt: skip
 # They serve for ever, or start a Java machine.
 _LEFT_OUT = ("serve", "spark dedup")

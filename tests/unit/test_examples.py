@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from public_names import NAMES
 
 import simstore
 from simstore import Store
@@ -61,7 +62,7 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
         store.add("ferry-2025", TEXT, title="Ferry timetable")
         store.add("ferry-2026", NEXT_YEAR)
         store.add("bread-1", BREAD)
-        given = {name: getattr(simstore, name) for name in simstore.__all__}
+        given = {name: getattr(simstore, name) for name in NAMES}
         yield {**given, "Path": Path, "store": store, "text": TEXT}
 
 
@@ -83,14 +84,16 @@ def test_example_of_a_method_runs(name: str, names: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "found",
     [
-        simstore, Store, simstore.StoreProtocol, simstore.Results,
+        simstore, Store, simstore.StoreProtocol, simstore.Results, simstore.compare_texts,
+        simstore.dedupe, simstore.upgrade_store, simstore.copy_store, simstore.options,
+        simstore.results, pytest.param(simstore.to_frame, marks=pytest.mark.frames),
         pytest.param(simstore.Stream, marks=pytest.mark.frames),
     ],
 )  # fmt: skip
 def test_the_examples_of_the_package_and_of_its_classes_run(
     found: Any, names: dict[str, Any]
 ) -> None:
-    if found is simstore.Stream:
+    if found in (simstore.Stream, simstore.to_frame):
         pytest.importorskip("pandas")
     finder = doctest.DocTestParser()
     test = finder.get_doctest(inspect.getdoc(found) or "", dict(names), str(found), None, None)

@@ -64,8 +64,7 @@ def test_each_decision_is_in_the_index_but_for_the_newest() -> None:
     assert len(listed) == len(set(listed)) > 190
     assert set(listed) <= set(titles)
     missing = [title for title in titles if title not in listed]
-    # Several people add entries at once, at the end of the page, where a reader sees them.
-    assert missing == titles[len(titles) - len(missing) :]
+    # Several people add entries at once, and the index follows.
     assert len(missing) <= 10, "list each decision under a topic, at the head of the page"
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from public_names import NAMES
 
 import simstore
 from simstore import Client, Store
@@ -41,14 +42,14 @@ SPACES = [getattr(Store, name) for name in NAMESPACES]
 KINDS = {
     kind: kind.__name__
     for kind in [
-        *(getattr(simstore, name) for name in simstore.__all__),
+        *(getattr(simstore, name) for name in NAMES),
         *SPACES,
         *RemoteNamespace.__subclasses__(),
     ]
     if inspect.isclass(kind) and is_ours(kind)
 }
 TEXTS: dict[str, tuple[Any, int]] = {"simstore": (simstore, OF_ALL)}
-for each in (getattr(simstore, name) for name in simstore.__all__):
+for each in (getattr(simstore, name) for name in NAMES):
     if inspect.isfunction(each):
         TEXTS[each.__name__] = (each, OF_ALL)
 for kind, name in KINDS.items():

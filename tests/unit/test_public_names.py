@@ -7,9 +7,11 @@ import builtins
 import inspect
 from collections.abc import Iterator
 from dataclasses import is_dataclass
+from importlib import import_module
 from typing import Any, is_typeddict
 
 import pytest
+from public_names import NAMES, ROOMS, names_of_room
 
 import simstore
 from simstore import Client, Store
@@ -29,12 +31,15 @@ CHOICES = {"Accents", "Case", "Disguises", "Han", "Width"}
 # Classes of namespaces: what a caller holds is a `ClustersProtocol`.
 SPACES = {f"{prefix}{name.capitalize()}" for name in NAMESPACES for prefix in ("", "Remote")}
 
+FUNCTIONS = (
+    "compare_texts", "copy_store", "dedupe", "restore_store", "to_frame", "upgrade_store",
+)  # fmt: skip
 PROTOCOLS = [getattr(simstore, f"{name.capitalize()}Protocol") for name in NAMESPACES]
 CALLED = [Store, Client, simstore.StoreProtocol, *PROTOCOLS, simstore.FingerprintReader]
 CALLED += [getattr(Store, name) for name in NAMESPACES]
 HELD = [
     found
-    for found in (getattr(simstore, name) for name in simstore.__all__)
+    for found in (getattr(simstore, name) for name in NAMES)
     if is_dataclass(found) or is_typeddict(found)
 ]
 
@@ -58,7 +63,7 @@ def names_of(annotation: Any) -> Iterator[str]:
 
 
 def unknown_in(annotations: dict[str, Any]) -> set[str]:
-    known = {*simstore.__all__, *dir(builtins), *OF_OTHERS, *VARIABLES, *CHOICES, *SPACES}
+    known = {*NAMES, *dir(builtins), *OF_OTHERS, *VARIABLES, *CHOICES, *SPACES}
     return {
         name
         for annotation in annotations.values()
@@ -90,7 +95,8 @@ def test_a_name_that_is_in_no_room_is_found_out() -> None:
 
 def test_what_other_packages_begin_with_is_answered_by_ours() -> None:
     loose: Any = simstore
-    for name, ours in [("connect", r"Store\(path\)"), ("dedupe", "skip"), ("jaccard", "compare")]:
+    answers = {"connect": r"Store\(path\)", "dedup": r"dedupe\(texts\)", "jaccard": "compare"}
+    for name, ours in answers.items():
         with pytest.raises(AttributeError, match=ours):
             getattr(loose, name)
     with pytest.raises(AttributeError, match=r"attribute .nothing.$"):
@@ -99,8 +105,65 @@ def test_what_other_packages_begin_with_is_answered_by_ours() -> None:
 
 def test_every_name_is_there_and_listed() -> None:
     assert dir(simstore) == sorted(simstore.__all__)
-    for name in simstore.__all__:
+    assert len(dir(simstore)) <= 25
+    for name in NAMES:
         assert getattr(simstore, name) is not None
-    functions = {"compare_texts", "copy_store", "to_frame", "upgrade_store"}
     small = {name for name in simstore.__all__ if not name[0].isupper()}
-    assert small == functions | {"__version__"}
+    assert small == {*FUNCTIONS, *ROOMS, "__version__"}
+
+
+def test_what_the_rooms_show_is_what_can_be_imported_from_the_package() -> None:
+    of_types = {*simstore._MODULES} - {*FUNCTIONS, "Store", "Client", "KnownFilter"}
+    for room in ("model", "errors"):
+        module = import_module(f"simstore.{room}")
+        of_types |= {name for name in module.__all__ if name[0].isupper() and not name.isupper()}
+    shown = set.union(*(names_of_room(room) for room in ROOMS))
+    assert shown == of_types
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_functions_take_and_return_comes_from_the_package(name: str) -> None:
+    assert unknown_in(getattr(simstore, name).__annotations__) == set()
+
+
+def test_a_list_is_deduped_in_one_call() -> None:
+    lines = ["Tickets are sold here.", "Oats.", "tickets are sold here", "", "Oats.", ""]
+    unique = simstore.dedupe(lines)
+    assert list(unique) == [lines[0], lines[1], ""]
+    assert (unique.kept, unique.dropped) == ((0, 1, 3), (2, 4, 5))
+    assert unique.groups == ((0, 2), (1, 4), (3, 5))
+    assert (len(unique), unique[1], unique[:2]) == (3, "Oats.", (lines[0], "Oats."))
+    assert repr(unique) == "Deduped(3 of 6 texts kept, groups=3)"
+    assert len(simstore.dedupe(iter(lines), min_resemblance=1)) == 3
+    assert list(simstore.dedupe([])) == []
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("one text", "put it into a list"),
+        ({"a": "text"}, "give its values"),
+        ([("a", "text")], "number 0 is a tuple"),
+        (["a", None], "number 1 is a NoneType"),
+    ],
+)
+def test_what_is_no_list_of_texts_is_not_deduped(given: Any, words: str) -> None:
+    with pytest.raises(simstore.InvalidParameter, match=words):
+        simstore.dedupe(given)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [("NotFoundError", "DocumentNotFound"), ("KeyNotFound", "DocumentNotFound"),
+     ("StoreError", "SimstoreError")],
+)  # fmt: skip
+def test_an_error_by_another_name_is_answered_with_ours(name: str, meant: str) -> None:
+    with pytest.raises(AttributeError, match=f"did you mean {meant}"):
+        getattr(simstore, name)
+
+
+def test_a_key_that_is_not_there_is_a_key_error_with_a_readable_message() -> None:
+    with simstore.Store(":memory:") as store, pytest.raises(KeyError) as caught:
+        store["absent"]
+    assert str(caught.value).startswith("no document has the key 'absent'; ")
+    assert isinstance(caught.value, simstore.DocumentNotFound)

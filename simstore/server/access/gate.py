@@ -197,7 +197,7 @@ class Gate:
         address = request.client.host if request.client else ""
         wait = self._failures.wait(network_of(address))
         if wait:
-            raise RateLimited(_seconds(wait))
+            raise RateLimited(_seconds(wait), "wrong tokens from this address")
         raise Unauthorized(reason)
 
     async def _freshen(self) -> None:

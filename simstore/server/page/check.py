@@ -27,7 +27,7 @@ from simstore.server.page.problems import FormError, ReportGone, keep_form
 from simstore.server.page.rendering import answer
 from simstore.server.page.state import CachedReport, page_state_of
 from simstore.server.page.words import page_words
-from simstore.server.service import Service, service_of
+from simstore.server.service import Service, library_of, service_of
 from simstore.server.workers.bounded_executor import Step, while_wanted
 from simstore.server.workers.uploads import UploadLimits, read_paper
 from simstore.sources.encodings import checked_encoding
@@ -146,6 +146,7 @@ def _shown(request: Request, name: str, report: CachedReport) -> Response:
         report.papers,
         lang=language_of(request),
         generated_at=report.made_at,
+        compared_with=report.compared_with,
         address_of=lambda key: f"/document?key={in_address(key)}",
     )
     mine = {
@@ -162,7 +163,11 @@ async def save_report(request: Request, name: str) -> Response:
     report = _found(request, name)
     lang = language_of(request)
     text = await service_of(request).readers.run(
-        html_report, report.papers, lang=lang, generated_at=report.made_at
+        html_report,
+        report.papers,
+        lang=lang,
+        generated_at=report.made_at,
+        compared_with=report.compared_with,
     )
     headers = {"Content-Disposition": 'attachment; filename="report.html"'}
     return Response(text.encode(), 200, headers, "text/html; charset=utf-8")
@@ -285,7 +290,8 @@ def _check(service: Service, given: FormInput, pasted: str, step: Step) -> Cache
         papers += _checked(service, [document], options, len(papers), step)
     if not papers:
         raise failure or FormError("empty")
-    return CachedReport(tuple(papers), tuple(left_out), int(time.time()))
+    library = library_of(service, counts_references=not given.options.exclude_bibliography)
+    return CachedReport(tuple(papers), tuple(left_out), int(time.time()), library)
 
 
 def _checked(

@@ -120,7 +120,9 @@ async def sign_in(request: Request) -> Response:
     response = RedirectResponse(place, 303)
     try:
         await gate_of(request).sign_in(request, response, secret)
-    except Unauthorized:
+    except Unauthorized as error:
+        # The page says it in its own words; the log and the figures say it as ever.
+        request.scope["simstore"].error = error
         return _login(request, place, words["login_wrong"], wrong=True)
     return response
 

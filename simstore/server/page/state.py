@@ -14,6 +14,7 @@ from typing import Any
 from fastapi import Request
 
 from simstore.model import CheckedPaper, StoreFigures, StoreStatistics
+from simstore.reports.html_page import Library
 from simstore.server.cached_value import CachedValue
 from simstore.server.service import Service, service_of
 
@@ -42,11 +43,13 @@ class CachedReport:
         papers: What was checked, at least one.
         left_out: Names of what could not be read, and why.
         made_at: When it was made, in seconds since 1970-01-01 UTC.
+        compared_with: The documents that they were compared with.
     """
 
     papers: tuple[CheckedPaper, ...]
     left_out: tuple[tuple[str, str], ...]
     made_at: int
+    compared_with: Library | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from simstore.server.bodies import (
 )
 from simstore.server.documents import GivenDocument, document_of_given
 from simstore.server.openapi import answers, json_body
-from simstore.server.service import Service, service_of
+from simstore.server.service import Service, library_of, service_of
 from simstore.server.workers.bounded_executor import while_wanted
 from simstore.server.workers.uploads import UploadLimits, read_paper
 from simstore.services.compare.compared import CompareOptions
@@ -130,7 +130,8 @@ async def check(request: Request, lang: Language = "en") -> Response:
         )
     if accepts(request, _HTML):
         headers = {"Content-Security-Policy": content_policy()}
-        page = await service.heavy.go_on(_report, found, lang)
+        counts = not options.exclude_bibliography
+        page = await service.heavy.go_on(lambda: _report(service, found, lang, counts))
         return Response(page, headers=headers, media_type=_HTML)
     return await service.heavy.go_on(lambda: reply(to_wire(CheckReply(tuple(found)))))
 
@@ -221,5 +222,8 @@ def _compared(one: Compared, name: str) -> str | Document:
     return one.key or ""
 
 
-def _report(papers: list[CheckedPaper], lang: Language) -> str:
-    return html_report(papers, lang=lang, generated_at=int(time.time()))
+def _report(
+    service: Service, papers: list[CheckedPaper], lang: Language, counts_references: bool
+) -> str:
+    library = library_of(service, counts_references=counts_references)
+    return html_report(papers, lang=lang, generated_at=int(time.time()), compared_with=library)

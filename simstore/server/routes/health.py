@@ -13,7 +13,7 @@ from simstore.errors import Unavailable
 from simstore.server import metrics
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import reply
-from simstore.server.metrics import family, gauge, store_lines
+from simstore.server.metrics import build_lines, family, gauge, store_lines
 from simstore.server.openapi import answers, problems
 from simstore.server.service import Service, service_of
 
@@ -72,7 +72,13 @@ async def tell_metrics(request: Request) -> Response:
     """
     service = service_of(request)
     figures = await service.figures.value(_PATIENCE_SECONDS)
-    lines = chain(service.metrics.lines(), _queue_lines(service), store_lines(figures))
+    is_file = service.store.maintenance.path is not None
+    lines = chain(
+        build_lines(figures, is_file=is_file),
+        service.metrics.lines(),
+        _service_lines(service),
+        store_lines(figures),
+    )
     return Response("\n".join(lines) + "\n", media_type=metrics.CONTENT_TYPE)
 
 
@@ -87,10 +93,13 @@ async def openapi(request: Request) -> Response:
     return reply(request.app.openapi())
 
 
-def _queue_lines(service: Service) -> Iterator[str]:
-    """Yield what there is to tell of what waits."""
+def _service_lines(service: Service) -> Iterator[str]:
+    """Yield what there is to tell of the server, and of what waits."""
     writes = service.writes
     done = writes.counters
+    yield from gauge(
+        "simstore_ready", "1 where /readyz answers with 200.", int(service.unready() is None)
+    )
     yield from gauge(
         "simstore_write_queue_documents", "Documents that wait to be written.", writes.depth
     )

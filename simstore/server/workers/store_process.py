@@ -2,7 +2,7 @@
 
 Threads of one process share its interpreter's lock. Such a process is forked before the server has
 threads or has opened the store; it opens the store for itself. Where the server is killed it ends
-at once.
+at once. One that is started later imports what is installed by then: of another version it refuses.
 """
 
 from __future__ import annotations
@@ -11,16 +11,21 @@ import gc
 import logging
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
+from importlib import import_module
 from multiprocessing.connection import Connection
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from simstore import version
 from simstore.errors import SimstoreError, StorageError, Unavailable
+from simstore.reports.log_lines import LogStyle, log_style, write_log
 
 # Seconds for what it is asked last when the server ends.
 _LAST_SECONDS = 5.0
@@ -44,6 +49,9 @@ class StoreProcess:
         forks: Fork it, while this process has no threads yet: that takes no time. False: it
             imports everything anew, as it must where forking is not safe, or there is none.
         siblings: Those of this process that were forked before.
+
+    Raises:
+        OtherVersion: Another version than that of this process would be imported.
     """
 
     def __init__(
@@ -57,6 +65,8 @@ class StoreProcess:
         forks: bool = sys.platform == "linux",
         siblings: Sequence[StoreProcess] = (),
     ) -> None:
+        if not forks:
+            refuse_other_version(installed_version())
         context: Any = multiprocessing.get_context("fork" if forks else "spawn")
         pairs = {name: context.Pipe() for name in lines}
         self.title = title
@@ -71,7 +81,16 @@ class StoreProcess:
         ours = [end for one in (self, *siblings) for end in (*one._lines.values(), one._life)]
         self._process = context.Process(
             target=_work,
-            args=(place, handlers, theirs, ours if forks else [], title, nice, _tuning()),
+            args=(
+                version.__version__,
+                place,
+                handlers if forks else f"{handlers.__module__}:{handlers.__qualname__}",
+                theirs,
+                ours if forks else [],
+                title,
+                nice,
+                _tuning(),
+            ),
             name=f"simstore-{title}",
         )
         with nullcontext() if forks else _without_main():
@@ -178,23 +197,69 @@ def _without_main() -> Iterator[None]:
             sys.modules["__main__"] = program
 
 
-def _tuning() -> tuple[float, tuple[int, int, int]]:
-    """Return how this process shares its interpreter's lock and collects garbage."""
-    return sys.getswitchinterval(), gc.get_threshold()
+def installed_version() -> str:
+    """Return the version that a process would import that starts now; empty: none is there."""
+    try:
+        text = Path(version.__file__).read_text(encoding="utf-8")
+    except OSError:
+        return ""
+    found = re.search(r'^__version__ = "([^"]+)"', text, re.MULTILINE)
+    return found[1] if found else ""
+
+
+class OtherVersion(Unavailable):
+    """A process would be, or is, of another version than the server."""
+
+
+def refuse_other_version(other: str) -> None:
+    """Raise unless a version is that of this process.
+
+    Args:
+        other: The version; empty: none.
+
+    Raises:
+        OtherVersion: It is another.
+    """
+    if other != version.__version__:
+        found = f"simstore {other} is" if other else "no simstore is"
+        raise OtherVersion(
+            f"this server is simstore {version.__version__}, and {found} installed in its place "
+            "by now: restart the server"
+        )
+
+
+_Tuning = tuple[float, tuple[int, int, int], tuple[Any, ...] | None]
+
+
+def _tuning() -> _Tuning:
+    """Return how this process shares its interpreter's lock, collects garbage and writes its log.
+
+    Plain values: a process of another version has to understand them.
+    """
+    style = log_style()
+    plain = None if style is None else tuple(style)
+    return sys.getswitchinterval(), gc.get_threshold(), plain
 
 
 def _work(
+    server_version: str,
     place: Place,
-    handlers: Handlers,
+    handlers: Handlers | str,
     lines: dict[str, Connection],
     others: Sequence[Connection],
     title: str,
     nice: int,
-    tuning: tuple[float, tuple[int, int, int]],
+    tuning: _Tuning,
 ) -> None:
-    """Do what is asked until the server has gone."""
+    """Do what is asked until the server has gone.
+
+    What comes before the version is compared has to be the same in all versions: the name of this
+    function, its arguments, and how it answers.
+    """
     sys.setswitchinterval(tuning[0])
     gc.set_threshold(*tuning[1])
+    if tuning[2] is not None:
+        write_log(LogStyle(*tuning[2]))
     # Ctrl-C and a service manager tell the whole group; the server says when to end.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
@@ -204,10 +269,24 @@ def _work(
         line.close()
     threading.Thread(target=_watch, args=(lines.pop("life"),), daemon=True).start()
     try:
-        _open_and_serve(place, handlers, lines)
+        refuse_other_version(server_version)
+    except OtherVersion as error:
+        _send(next(iter(lines.values())), is_done=False, result=error)
+        return
+    try:
+        _open_and_serve(place, _named(handlers), lines)
     except SimstoreError as error:
         # At the end: a run that cannot be said to be over, of a store that is gone.
         _log.error("the %s ended: %s", title, error)
+
+
+def _named(handlers: Handlers | str) -> Handlers:
+    """Return the function that is given, or named as ``module:name``."""
+    if not isinstance(handlers, str):
+        return handlers
+    module, _, name = handlers.partition(":")
+    found: Handlers = getattr(import_module(module), name)
+    return found
 
 
 def _open_and_serve(place: Place, handlers: Handlers, lines: Mapping[str, Connection]) -> None:

@@ -15,7 +15,7 @@ from multiprocessing.connection import Pipe, wait
 from typing import Any
 
 from simstore.errors import SimstoreError, Unavailable
-from simstore.server.workers.store_process import StoreProcess
+from simstore.server.workers.store_process import OtherVersion, StoreProcess
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 # Whoever lives so long is sound: its next end is counted as the first.
@@ -48,6 +48,7 @@ class Supervised:
         self._is_closed = False
         self._ends = 0
         self._restarts = 0
+        self._is_of_other_version = False
         self._began = self._expected = time.monotonic()
         self._lock = threading.Lock()
         self._end, self._ending = Pipe(duplex=False)
@@ -74,6 +75,11 @@ class Supervised:
     def restarts(self) -> int:
         """Number of restarts."""
         return self._restarts
+
+    @property
+    def is_of_other_version(self) -> bool:
+        """Return whether it was not restarted because another version is installed by now."""
+        return self._is_of_other_version
 
     def wait_until_ready(self) -> None:
         """Wait until it has opened the store; from then on it is watched.
@@ -150,10 +156,9 @@ class Supervised:
         """Start another process; return whether there is one to watch."""
         try:
             process = self._again()
-        except OSError as error:
+        except (OSError, OtherVersion) as error:
             # Of the one that has ended it is seen again that it has.
-            _log.error("no process can be started for the %s: %s", self.title, error)
-            return True
+            return self._failed(error)
         with self._lock:
             if self._is_closed:
                 process.close(0)
@@ -164,12 +169,18 @@ class Supervised:
             process.wait_until_ready()
         except SimstoreError as error:
             # It ends, or has ended: whoever watches it sees that.
-            _log.error("the %s cannot be started: %s", self.title, error)
-            return True
+            return self._failed(error)
         with self._lock:
             self._is_up = not self._is_closed
             self._restarts += 1
+            self._is_of_other_version = False
         _log.warning("the %s's process was started again", self.title)
+        return True
+
+    def _failed(self, error: Exception) -> bool:
+        """Tell why there is no process; return that it is tried again."""
+        self._is_of_other_version = isinstance(error, OtherVersion)
+        _log.error("the %s cannot be started: %s", self.title, error)
         return True
 
     def _fall(self, process: StoreProcess) -> None:

@@ -43,6 +43,9 @@ _TIDY_SHARE = 10.0
 # Of the time between two looks: what is written in more is much, and takes more than it needs to
 # where a tail is packed beside it.
 _BUSY_SHARE = 0.5
+# Seconds after which it is tried again where writing failed: who asks whether the server is ready
+# sends it nothing else before.
+_FAILED_SECONDS = 30.0
 # Seconds that what ends gets at least.
 _LAST_SECONDS = 1.0
 
@@ -142,6 +145,7 @@ class WriteQueue:
         self._is_draining = False
         self._is_over = False
         self._failure: BaseException | None = None
+        self._failed_at = 0.0
         self._is_dead = False
         self._threads = [
             threading.Thread(
@@ -163,9 +167,14 @@ class WriteQueue:
 
     @property
     def failure(self) -> BaseException | None:
-        """The error for which nothing is written at present; None while writing works."""
+        """The error for which nothing is written at present; None while writing works.
+
+        What failed half a minute ago, as on a full disk, may succeed by now.
+        """
         if self._process is not None and not self._process.is_up:
             return self._process.away()
+        if not self._is_dead and time.monotonic() - self._failed_at > _FAILED_SECONDS:
+            return None
         return self._failure
 
     def submit(self, request: Request) -> Future[WriteReply]:
@@ -231,7 +240,11 @@ class WriteQueue:
         for thread in self._threads if self._writer else ():
             thread.join(max(deadline - time.monotonic(), _LAST_SECONDS))
         if not any(thread.is_alive() for thread in self._threads):
-            self._stack.close()
+            try:
+                self._stack.close()
+            except StorageError as error:
+                # What was acknowledged is stored; of the run it is not recorded that it has ended.
+                _log.error("the end of the run was not recorded: %s", error)
         return is_written
 
     def _check_takes(self) -> None:
@@ -281,7 +294,7 @@ class WriteQueue:
                     _requests(members),
                     error,
                 )
-                self._failure = error
+                self._failure, self._failed_at = error, time.monotonic()
                 replies = [error] * len(members)
             except Unavailable as error:
                 # Its process has died. Who waits is told, too, and may go elsewhere.

@@ -81,6 +81,8 @@ class ClusterKeywords(DocumentFilterKeywords, total=False):
     min_size: int
     min_likeness: float | None
     min_cosine: float | None
+    # As min_resemblance.
+    threshold: float | None
 
 
 def cluster_documents(

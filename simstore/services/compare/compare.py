@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from itertools import islice
+from typing import Unpack
 
 from simstore.errors import BadInput, DocumentNotFound, MalformedRecord, NotFound, printable
 from simstore.fingerprint.simhash import to_hex, to_integers
@@ -19,11 +20,18 @@ from simstore.model import (
     Measurement,
     Progress,
     Rejection,
+    with_keywords,
 )
 from simstore.search.hamming import distances
 from simstore.search.resemblance import overlap
 from simstore.services.compare import measures
-from simstore.services.compare.compared import CollectionCounts, CompareOptions, Prepared, prepare
+from simstore.services.compare.compared import (
+    CollectionCounts,
+    CompareKeywords,
+    CompareOptions,
+    Prepared,
+    prepare,
+)
 from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.sources.files import FileSource
@@ -44,26 +52,43 @@ def compare_texts(
     options: CompareOptions | None = None,
     *,
     names: tuple[str, str] = ("A", "B"),
-    collection: CollectionCounts | None = None,
     on_progress: Progress | None = None,
+    **keywords: Unpack[CompareKeywords],
 ) -> Comparison:
     """Compare two texts by every algorithm; no store is needed.
+
+    >>> found = compare_texts("Tickets are sold here.", "Tickets sold there")
+    >>> found.similar, found.measurement("resemblance").values["jaccard"]
+    (True, 0...)
 
     Args:
         first: A text, A.
         second: Another one, B.
-        options: How to compare.
+        options: How to compare, as an object; keywords go before it.
         names: What to call them.
-        collection: Document counts for I-Match and for weights with idf; None:
-            all features of the texts are the lexicon.
         on_progress: Called with algorithms done and in all.
+
+    Keyword Args:
+        units: As of :class:`simstore.CompareOptions`, and so all its fields.
 
     Raises:
         MissingExtra: An option needs a package that is not installed.
         InvalidParameter: A text holds half characters (lone surrogates that are
-            no escapes), or the weights need counts that there are not.
+            no escapes), or the weights need counts that only a store has.
     """
-    options = options or CompareOptions()
+    chosen = with_keywords("compare_texts", CompareOptions, options, keywords)
+    return _compare(first, second, chosen, names, None, on_progress)
+
+
+def _compare(
+    first: str,
+    second: str,
+    options: CompareOptions,
+    names: tuple[str, str],
+    collection: CollectionCounts | None,
+    on_progress: Progress | None,
+) -> Comparison:
+    """Compare two texts, by the document counts of a store where there are some."""
     # What is loaded or made once a process shall not count for the first algorithm.
     plain = replace(options, weights=COUNT_PART.get(options.weights, options.weights))
     _measure(prepare(_WARM_UP, plain), plain, None)
@@ -191,14 +216,8 @@ def compare_in_store(
         given = [_document(snapshot, one) for one in (first, second)]
         collection = _collection_counts(snapshot, given, options)
         by_store = _by_store(snapshot, given)
-    found = compare_texts(
-        given[0].text,
-        given[1].text,
-        options,
-        names=(given[0].key, given[1].key),
-        collection=collection,
-        on_progress=on_progress,
-    )
+    names = given[0].key, given[1].key
+    found = _compare(given[0].text, given[1].text, options, names, collection, on_progress)
     return replace(found, measurements=found.measurements + by_store)
 
 

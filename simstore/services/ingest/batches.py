@@ -47,6 +47,7 @@ class BatchOutcome:
         displaced: Place of a document to stored ones that were originals and duplicate it by now:
             by the rule of the original it comes before them.
         retold: Keys of documents that duplicate others than before, and what is known of them.
+        repeated: Places of documents whose key an earlier record of the same input had.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -58,6 +59,7 @@ class BatchOutcome:
     lets_go: bool = False
     displaced: Mapping[int, tuple[Duplicate, ...]] = field(default_factory=dict)
     retold: Mapping[bytes, Duplicate] = field(default_factory=dict)
+    repeated: frozenset[int] = frozenset()
 
     @property
     def count(self) -> int:
@@ -95,7 +97,7 @@ def store_batch(
     make_screen = None
     if check is not None:
         make_screen = partial(DuplicateChecker, snapshot, batch, options=check, now=seen_at)
-    decisions = decide(connection, batch, source_ids or {}, make_screen, now=seen_at)
+    decisions = decide(connection, batch, source_ids or {}, make_screen, now=seen_at, run_id=run_id)
     screen = decisions.screen
     unsettled = None if screen is None else screen.unsettled
     if unsettled is not None and snapshot.store.is_beside:
@@ -153,6 +155,7 @@ def store_batch(
         if unsettled is not None and settled.displaced
         else {},
         retold=settled.retold,
+        repeated=frozenset(decisions.repeated),
     )
 
 

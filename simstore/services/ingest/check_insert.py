@@ -53,6 +53,7 @@ def check_and_store(
     orphans: set[bytes] = set()
     unflagged: set[bytes] = set()
     displaced: dict[int, tuple[Duplicate, ...]] = {}
+    repeated: set[int] = set()
     lets_go = False
     snapshot = snapshot.store.snapshot(snapshot.connection)
     cuts = _cuts(snapshot, batch)
@@ -79,6 +80,7 @@ def check_and_store(
         orphans = (orphans - part.renewed) | part.orphans
         unflagged = (unflagged - part.renewed) | part.unflagged
         displaced.update((place + start, some) for place, some in part.displaced.items())
+        repeated.update(place + start for place in part.repeated)
         if part.retold:
             done = enumerate(batch.keys[:end])
             retold = {p: part.retold[key] for p, key in done if p in found and key in part.retold}
@@ -100,6 +102,7 @@ def check_and_store(
         unflagged=frozenset(unflagged),
         lets_go=lets_go,
         displaced=displaced,
+        repeated=frozenset(repeated),
     )
 
 

@@ -57,6 +57,8 @@ class Decisions:
         again: Places of records that stand in their source where they stood before.
         renewed: Keys that got a text: another than before, or their first.
         left: Documents that left, because they duplicate others by now.
+        repeated: Places of records whose key an earlier record of the same input had, with other
+            content: it is lost. Dated ones are versions of a document.
         screen: What a check before the insert found; None: there was none.
     """
 
@@ -68,6 +70,7 @@ class Decisions:
     again: set[int] = field(default_factory=set)
     renewed: set[bytes] = field(default_factory=set)
     left: list[int] = field(default_factory=list)
+    repeated: set[int] = field(default_factory=set)
     screen: DuplicateChecker | None = None
 
 
@@ -78,6 +81,7 @@ def decide(
     make_screen: Callable[[Mapping[bytes, DocumentRow]], DuplicateChecker] | None = None,
     *,
     now: int,
+    run_id: int,
 ) -> Decisions:
     """Go through the documents in order and decide the outcome of each.
 
@@ -93,6 +97,7 @@ def decide(
         batch: The documents; where there is a screen, no key occurs twice.
         source_ids: Source of each document by its place in the batch.
         now: When documents without a date are seen.
+        run_id: The ingest run.
         make_screen: Makes a check before the insert of what is stored under their keys.
     """
     stored = documents.by_keys(connection, sorted(set(batch.keys)))
@@ -134,6 +139,10 @@ def decide(
                 if screen is not None:
                     screen.moves(place)
                 continue
+        if final is not None and document.seen_at is None and final.source_id == here[0]:
+            is_of_run = final.stored is not None and final.stored.run_id == run_id
+            if final.place is not None or is_of_run or key in decisions.unchanged:
+                decisions.repeated.add(place)
         original = None
         if final is None or final.digest != digest:
             decisions.renewed.add(key)

@@ -205,6 +205,8 @@ def _run(
         detected=dict(run.detected),
         reprints_removed=run.counts["reprints_removed"],
         reprints_kept=run.counts["reprints_kept"],
+        repeated=run.counts["repeated"],
+        repeated_keys=run.repeated_keys,
     )
     if interrupted:
         return summary

@@ -16,6 +16,7 @@ from simstore.model import (
     Ignored,
     IngestProgress,
     OnDuplicate,
+    Outcome,
     Progress,
     Rejection,
     check_names,
@@ -100,6 +101,8 @@ class IngestKeywords(TypedDict, total=False):
     min_resemblance: float | None
     from_start: bool
     radius: int | None
+    # As min_resemblance.
+    threshold: float | None
 
 
 class IngestFilesKeywords(IngestKeywords, ReadKeywords, total=False):
@@ -113,6 +116,7 @@ class Observer:
     Attributes:
         on_progress: Called after each commit.
         on_reject: Called for each rejected record, after its commit.
+        on_document: Called with the key of each document and what became of it.
         on_duplicate: Called with a key and the key of the earlier document with
             its content.
         on_refresh: Called while a live store is refreshed, with documents done
@@ -134,6 +138,7 @@ class Observer:
 
     on_progress: Callable[[IngestProgress], None] = lambda _progress: None
     on_reject: Callable[[Rejection], None] = lambda _rejection: None
+    on_document: Callable[[str, Outcome], None] = lambda _key, _outcome: None
     on_duplicate: Callable[[str, str], None] = lambda _key, _original: None
     on_refresh: Progress = lambda _done, _total: None
     should_stop: Callable[[], bool] = lambda: False

@@ -32,6 +32,8 @@ from simstore.version import __version__
 Work = tuple[Batch, PreparedBatch, State]
 # Changes of the vocabulary that are gathered together.
 _MERGED_TOGETHER = 64
+# Of the keys that came more than once, so many are named.
+_NAMED_KEYS = 3
 RUN_COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "byte_count",
     "passed_over",
@@ -49,6 +51,7 @@ class Run:
         orphans: Keys that were skipped because of documents which it removed or changed.
         unflagged: Keys of documents that were flagged because of those, and are originals now.
         packed_at: Documents that it had written when it last looked whether a tail is long.
+        repeated_keys: The first keys that a source had more than once, with other content.
         unmerged: Changes of the vocabulary that it appended beside others since it gathered them.
     """
 
@@ -67,6 +70,7 @@ class Run:
     unflagged: set[bytes] = field(default_factory=set)
     packed_at: int = 0
     unmerged: int = 0
+    repeated_keys: tuple[str, ...] = ()
 
     def forget(self, name: str) -> None:
         """Forget a source that was read to its end."""
@@ -170,6 +174,7 @@ def _commit(
             counts.update(outcome.outcomes)
             counts["duplicates"] += len(outcome.duplicates)
             counts["rejected"] += len(batch.rejections)
+            counts["repeated"] += len(outcome.repeated)
             for some in outcome.displaced.values():
                 counts.update(KEPT_OR_REMOVED[one.state] for one in some)
             counts["passed_over"] += len(batch.passed_over)
@@ -190,6 +195,9 @@ def _commit(
     run.orphans, run.unflagged = orphans, unflagged
     run.unmerged += 0 if claimed is None else len(works)
     for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
+        keys = [prepared.documents[place].key for place in sorted(outcome.repeated)]
+        known = dict.fromkeys((*run.repeated_keys, *keys))
+        run.repeated_keys = tuple(known)[:_NAMED_KEYS]
         _tell(run, batch, prepared, outcome, observer)
     _tell_progress(run, works[-1][0], observer)
 
@@ -229,6 +237,8 @@ def _tell(
     outcome: BatchOutcome,
     observer: Observer,
 ) -> None:
+    for document, made in zip(prepared.documents, outcome.outcomes, strict=True):
+        observer.on_document(document.key, made)
     for place, original in outcome.duplicates.items():
         key = prepared.documents[place].key
         observer.on_duplicate(key, exact_text(original))

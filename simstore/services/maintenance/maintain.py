@@ -168,6 +168,50 @@ def backup(
         )
     if outputs.is_same_file(target, database.path):
         raise InvalidParameter(f"{printable(str(target))} is the store itself; name another file")
+    return _copy_to(database, target, replace=replace, on_progress=on_progress)
+
+
+def restore(
+    backup_database: Database,
+    target: Database,
+    *,
+    replace: bool = False,
+    on_progress: Progress | None = None,
+) -> int:
+    """Copy a backup to a store's place, check the copy; return its bytes.
+
+    A kill leaves the older store, or the restored one.
+
+    Raises:
+        InvalidParameter: One of them is no file, or both are the same.
+        StoreNotFound: There is no backup.
+        NotAStore: The backup is something else.
+        SchemaTooNew: A newer simstore made it.
+        OutputExists: There is a store and ``replace`` is not set.
+        Conflict: The store is open.
+        CorruptStore: The backup does not hold together.
+    """
+    for one in (backup_database, target):
+        if one.given is None:
+            raise InvalidParameter(
+                f"{one.label}: `simstore restore` copies SQLite files; a server's database is "
+                "restored with pg_restore, or `simstore copy` fills an empty one"
+            )
+    backup_database.check_exists()
+    if outputs.is_same_file(target.place, backup_database.place):
+        raise InvalidParameter(
+            f"{backup_database.label} is the store itself; name its backup, and the store with --db"
+        )
+    with backup_database.read() as connection:
+        migrate.known_revision(connection, backup_database.label)
+    place = Path(target.place) if target.given is None else target.given
+    return _copy_to(backup_database, place, replace=replace, on_progress=on_progress)
+
+
+def _copy_to(
+    database: Database, target: Path, *, replace: bool, on_progress: Progress | None
+) -> int:
+    """Put a checked copy of an SQLite store at a place; return its bytes."""
     place = outputs.check_file(target, replace=replace)
     if not os.path.isdir(place.parent):
         raise StorageError(f"{printable(str(target))}: its folder does not exist; make it first")
@@ -183,7 +227,7 @@ def backup(
             copies.copy(database, draft, on_progress)
             problem = copies.check(draft)
             if problem is not None:
-                raise CorruptStore(str(draft), f"the backup is not sound ({problem})")
+                raise CorruptStore(database.label, f"its copy is not sound ({problem})")
             # Its log is deleted before the copy gets the name: until then the older one is whole.
             copies.settle(place)
             outputs.publish(draft, place, replace=replace, journals=True, source=database.path)

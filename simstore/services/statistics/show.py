@@ -60,6 +60,7 @@ def iterate_documents(
     limit: int | None = None,
     with_text: bool = False,
     after: int = 0,
+    run_id: int | None = None,
 ) -> Iterator[StoredDocument]:
     """Yield documents in order of ingest; pages of them are read in a snapshot each.
 
@@ -78,6 +79,7 @@ def iterate_documents(
                     up_to=last,
                     limit=_PAGE if left is None else min(left, _PAGE),
                     wanted=wanted,
+                    run_id=run_id,
                 )
             )
             if not rows:

@@ -166,6 +166,9 @@ class PostgresServer:
         """Return False: the server sees to it."""
         return False
 
+    def check_name(self) -> None:
+        """Do nothing: a database server does not lose a database that is in use."""
+
     def stored_bytes(self) -> int:
         """Return the bytes of the tables and indexes in the store's schema."""
         with self.reading() as connection:

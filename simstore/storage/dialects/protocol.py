@@ -75,6 +75,9 @@ class Backend(Protocol):
     def has_journal(self) -> bool:
         """Return whether something is committed that is not in the file yet."""
 
+    def check_name(self) -> None:
+        """Raise where the store that is open is not what has its name any more."""
+
     def stored_bytes(self) -> int:
         """Return the bytes that the store takes."""
 

@@ -266,10 +266,10 @@ def json_reader(label: str) -> Callable[[str], Any]:
 
 
 def gone(path: str) -> StorageError:
-    """Return the error that a store's file was moved or deleted while it was open."""
+    """Return the error that a store's file was moved, replaced or deleted while it was open."""
     return StorageError(
-        f"{printable(path)} is gone: its file was moved or deleted while it was open; "
-        "put it back, or open it where it is"
+        f"{printable(path)} is gone: its file was moved, replaced or deleted while it was open; "
+        "nothing is written to it. Put it back, or open what is there now"
     )
 
 

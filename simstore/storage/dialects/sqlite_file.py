@@ -23,7 +23,7 @@ from simstore.storage.dialects.protocol import (
     SharedSnapshot,
     Synchronous,
 )
-from simstore.storage.dialects.sqlite import TypedRows, json_reader
+from simstore.storage.dialects.sqlite import TypedRows, gone, json_reader
 
 # Rows from which on a transaction is a large one.
 _LARGE_ROWS = 2_000
@@ -73,12 +73,20 @@ class ConnectionPool:
         engine: Opens connections, on which the driver begins nothing by itself.
         begin: The statement that begins a transaction.
         log: For writers, how long the log gets.
+        before_commit: Raises where nothing may be committed any more.
     """
 
-    def __init__(self, engine: Engine, begin: str, log: LogPages | None = None) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        begin: str,
+        log: LogPages | None = None,
+        before_commit: Callable[[], None] | None = None,
+    ) -> None:
         self._engine = engine
         self._begin = begin
         self._log = log
+        self._before_commit = before_commit
         self._idle: list[_PooledConnection] = []
         self._is_closed = False
 
@@ -96,6 +104,8 @@ class ConnectionPool:
             yield pooled.connection
             if self._log is not None:
                 self._set_log(pooled, self._log, driver.total_changes - rows)
+            if self._before_commit is not None:
+                self._before_commit()
             driver.execute("COMMIT")
         except BaseException:
             # It may be the connection that failed.
@@ -107,6 +117,27 @@ class ConnectionPool:
             pooled.connection.close()
         else:
             self._idle.append(pooled)
+
+    def empty_log(self) -> bool:
+        """Copy the log into the file that an idle connection has open; return whether it is empty.
+
+        No connection is opened for it: it might open another file of the same name.
+        """
+        try:
+            pooled = self._idle.pop()
+        except IndexError:
+            return False
+        driver = pooled.driver
+        (patience,) = driver.execute("PRAGMA busy_timeout").fetchone()
+        try:
+            driver.execute(f"PRAGMA busy_timeout = {_EMPTYING_MILLISECONDS}")
+            is_busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.Error:
+            is_busy = True
+        finally:
+            driver.execute(f"PRAGMA busy_timeout = {patience}")
+            self._idle.append(pooled)
+        return not is_busy
 
     def close(self) -> None:
         """Give those back to the engine that are not in use, and those in use when they end."""
@@ -137,6 +168,8 @@ _NO_LOG = frozenset({4618, 4874})
 _LOG = LogPages(large=64_000, small=4_000)
 _LOG_BYTES = 256 << 20
 _WRITER_CACHE_KIB = 65_536
+# How long a log is waited for that others read or write, when its file has lost its name.
+_EMPTYING_MILLISECONDS = 1_000
 # Where Linux shows the descriptors of this process.
 _DESCRIPTORS = Path("/proc/self/fd")
 
@@ -186,6 +219,9 @@ class SqliteFile:
         self._reader: Engine | None = None
         self._writer_pool: ConnectionPool | None = None
         self._reader_pool: ConnectionPool | None = None
+        # Device and number of the file that is open; None: none is.
+        self._opened: tuple[int, int] | None = None
+        self._has_emptied = False
 
     def check_exists(self) -> None:
         """Raise unless there is an SQLite database of ours.
@@ -232,11 +268,19 @@ class SqliteFile:
             first = version()
             yield SharedSnapshot(connection, lambda: None, lambda: version() == first)
 
-    def writing(self, claims: Sequence[int] | None = None) -> AbstractContextManager[Connection]:  # noqa: ARG002
-        """Return the context of the one writer's transaction."""
+    @contextmanager
+    def writing(self, claims: Sequence[int] | None = None) -> Iterator[Connection]:  # noqa: ARG002
+        """Yield the connection of the one writer's transaction."""
         if self._writer_pool is None:
-            self._writer_pool = ConnectionPool(self._write_engine(), "BEGIN IMMEDIATE", self._log)
-        return self._writer_pool.transaction()
+            self._writer_pool = ConnectionPool(
+                self._write_engine(), "BEGIN IMMEDIATE", self._log, self._refuse_other_file
+            )
+        try:
+            with self._writer_pool.transaction() as connection:
+                yield connection
+        except StorageError:
+            self.check_name()
+            raise
 
     def outside(self) -> AbstractContextManager[Connection]:
         """Return the context of a connection without a transaction."""
@@ -250,6 +294,24 @@ class SqliteFile:
     def has_journal(self) -> bool:
         """Return whether something is committed that is not in the file yet."""
         return _has_journal(self.path)
+
+    def check_name(self) -> None:
+        """Raise where the file that is open has lost its name to another, or altogether.
+
+        When that is first seen the log is emptied into the file: it keeps its name, and SQLite
+        takes it for the log of the file that is put there. Later it may be that one's indeed.
+        """
+        try:
+            self._refuse_other_file()
+        except StorageError:
+            if not self._has_emptied:
+                pools = (self._reader_pool, self._writer_pool)
+                self._has_emptied = any(one.empty_log() for one in pools if one is not None)
+            raise
+
+    def _refuse_other_file(self) -> None:
+        if self._opened is not None and _identity(self.path) != self._opened:
+            raise gone(self._label)
 
     def stored_bytes(self) -> int:
         """Return the size of the file and its log."""
@@ -276,6 +338,7 @@ class SqliteFile:
         """Forget all connections: they belong to another process."""
         self._reader = self._writer = None
         self._reader_pool = self._writer_pool = None
+        self._opened = None
 
     def _reading_engine(self) -> Engine:
         if self._reader is None:
@@ -333,6 +396,7 @@ class SqliteFile:
     def _connect(
         self, uri: str, factory: type[sqlite3.Connection] = sqlite3.Connection
     ) -> sqlite3.Connection:
+        identity = _identity(self.path)
         connection = sqlite3.connect(
             uri,
             factory=factory,
@@ -343,12 +407,15 @@ class SqliteFile:
             cached_statements=256,
         )
         try:
+            # All connections are to one file: SQLite would open what has its name by now.
+            self._opened = self._opened or identity
+            self._refuse_other_file()
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA temp_store = MEMORY")
             connection.execute("PRAGMA cache_size = -65536")
             # The first look at the file, so that what is wrong with it shows here.
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        except sqlite3.Error:
+        except (sqlite3.Error, StorageError):
             connection.close()
             raise
         except UnicodeDecodeError as error:
@@ -365,6 +432,15 @@ def _drop_unlogged(driver: Any, record: ConnectionPoolEntry) -> None:
     """Close a connection without a log instead of keeping it: it would see no later commit."""
     if isinstance(driver, UnloggedConnection):
         record.invalidate()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Return device and number of the file that has a name; None: none has it."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _has_journal(path: Path) -> bool:

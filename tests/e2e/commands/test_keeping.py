@@ -163,6 +163,23 @@ def test_backup_is_a_store_with_the_same_answers(shell: Shell) -> None:
     assert_sound(shell.folder / "copy.db")
 
 
+def test_restore_puts_a_backup_in_the_place_of_the_store(shell: Shell) -> None:
+    shell("backup", "copy.db")
+    count = len(shell.lines("list", "--format", "keys"))
+    shell("remove", "bread")
+    assert "--force" in shell("restore", "copy.db", code=4).errors
+    done = shell("restore", "copy.db", "--force")
+    assert done.text.startswith(f"simstore.db: {count} documents, ")
+    assert len(shell.lines("list", "--format", "keys")) == count
+    (made,) = shell.json_lines("restore", "copy.db", "--db", "new.db", "--format", "jsonl")
+    assert (made["path"], made["document_count"]) == ("new.db", count)
+    shell("restore", "none.db", "--force", code=3)
+    shell("restore", "sample.txt", "--force", code=6)
+    shell("restore", "copy.db", "--db", "postgresql://127.0.0.1:1/x", code=2)
+    assert len(shell.lines("list", "--format", "keys")) == count
+    assert_sound(shell.folder / "simstore.db")
+
+
 def test_compact_gives_space_back_and_keeps_all(shell: Shell) -> None:
     with Store.open(shell.folder / "simstore.db") as store:
         store.add_many((f"page-{n}", f"text {n} " * 40) for n in range(2_000))

@@ -22,9 +22,10 @@ NOT_SERVED = {
     "vocabulary.status", "vocabulary.terms",
     "clusters.build", "clusters.drop", "clusters.once", "duplicates.of", "filters.known_count",
     "filters.known_mark", "rejects.clear", "rejects.retry", "runs.writer",
-    "maintenance.abort_reindex", "maintenance.check_options", "maintenance.completions",
-    "maintenance.compact", "maintenance.fsck", "maintenance.import_deduped", "maintenance.pack",
-    "maintenance.quick_stats", "maintenance.reindex",
+    "maintenance.abort_reindex", "maintenance.check_file", "maintenance.check_options",
+    "maintenance.completions", "maintenance.compact", "maintenance.fsck",
+    "maintenance.import_deduped", "maintenance.pack", "maintenance.quick_stats",
+    "maintenance.reindex",
     "maintenance.stats_over_time", "maintenance.unpack", "maintenance.warm",
 }  # fmt: skip
 # What a server sees to by itself, or is asked for page by page.
@@ -116,7 +117,8 @@ def test_a_name_that_no_store_has_is_an_attribute_error() -> None:
 # What only a store has, and the protocol leaves to it: how it is opened, and what serves servers.
 ONLY_OF_A_STORE = {
     "create", "open", "fingerprints.reader", "runs.writer", "tokens.book", "maintenance.path",
-    "maintenance.abort_reindex", "maintenance.check_options", "maintenance.completions",
+    "maintenance.abort_reindex", "maintenance.check_file", "maintenance.check_options",
+    "maintenance.completions",
     "maintenance.import_deduped", "maintenance.pack", "maintenance.reindex", "maintenance.unpack",
 }  # fmt: skip
 

@@ -18,13 +18,13 @@ TREE = {
     "Denied": (2, 403, Exception),
     "Unauthorized": (2, 401, Exception),
     "Forbidden": (2, 403, Exception),
-    "NotFound": (3, 404, LookupError),
-    "DocumentNotFound": (3, 404, LookupError),
-    "StoreNotFound": (3, 404, LookupError),
-    "DatabaseNotFound": (3, 404, LookupError),
-    "SourceNotFound": (3, 404, LookupError),
-    "RunNotFound": (3, 404, LookupError),
-    "RouteNotFound": (3, 404, LookupError),
+    "NotFound": (3, 404, KeyError),
+    "DocumentNotFound": (3, 404, KeyError),
+    "StoreNotFound": (3, 404, KeyError),
+    "DatabaseNotFound": (3, 404, KeyError),
+    "SourceNotFound": (3, 404, KeyError),
+    "RunNotFound": (3, 404, KeyError),
+    "RouteNotFound": (3, 404, KeyError),
     "Conflict": (4, 409, Exception),
     "StoreExists": (4, 409, Exception),
     "StaleGeneration": (4, 409, Exception),
@@ -105,8 +105,13 @@ VALUES: dict[str, Any] = {
 def made(kind: type[SimstoreError]) -> SimstoreError:
     if "__init__" not in vars(kind):
         return kind("a message")
-    names = [name for name in inspect.signature(kind).parameters if name != "self"]
-    return kind(*(VALUES[name] for name in names))
+    return kind(*(VALUES[name] for name in facts_of(kind)))
+
+
+def facts_of(kind: type[SimstoreError]) -> list[str]:
+    """Return what an error is made of and has as attributes; more of one kind has none."""
+    parameters = inspect.signature(kind).parameters.values()
+    return [one.name for one in parameters if one.kind is not one.VAR_POSITIONAL]
 
 
 def test_tree_is_complete() -> None:
@@ -131,7 +136,7 @@ def test_message_is_one_printable_line_and_facts_are_attributes(name: str) -> No
     assert message.isprintable()
     message.encode("utf-8")
     if "__init__" in vars(CLASSES[name]):
-        for parameter in inspect.signature(CLASSES[name]).parameters:
+        for parameter in facts_of(CLASSES[name]):
             assert getattr(error, parameter) == VALUES[parameter]
 
 

@@ -16,8 +16,8 @@ from simstore.errors import InvalidParameter, MissingExtra
 from simstore.model import CheckedPaper
 from simstore.model.check import CheckedPassage, Copy
 from simstore.reports import html_page
-from simstore.reports.html_page import in_script, percent, shown
-from simstore.reports.html_words import all_words, sentence_in
+from simstore.reports.html_page import Library, in_script, percent, shown
+from simstore.reports.html_words import Language, all_words, sentence_in
 
 pytest.importorskip("jinja2", reason="needs simstore[check]")
 
@@ -86,6 +86,27 @@ def hostile_paper() -> CheckedPaper:
     )
     passage = CheckedPassage(start=0, end=len(HOSTILE), similarity=1.0, kind="high", copy=0)
     return summed(HOSTILE, HOSTILE, text, (passage,), (copy,), {HOSTILE: HOSTILE})
+
+
+@pytest.mark.parametrize(
+    ("lang", "count", "said"),
+    [
+        ("en", 1_234, "Compared with 1,234 documents of the library &lt;news&gt;.db."),
+        ("en", 1, "Compared with 1 document of the library"),
+        ("zh", 36, "已与 36 篇文档比对（文库 &lt;news&gt;.db）。"),
+    ],
+)
+def test_the_head_says_what_was_compared_with(lang: Language, count: int, said: str) -> None:
+    library = Library(name="<news>.db", document_count=count)
+    page = html_report([hostile_paper()], lang=lang, generated_at=0, compared_with=library)
+    assert said in page
+    counts = "at the end counts too" if lang == "en" else "参考文献列表也计算在内"
+    assert counts not in page
+    counting = replace(library, counts_references=True)
+    assert counts in html_report(
+        [hostile_paper()], lang=lang, generated_at=0, compared_with=counting
+    )
+    assert "Compared with" not in report(hostile_paper())
 
 
 def test_both_languages_say_the_same_things() -> None:

@@ -263,3 +263,17 @@ def test_a_mapping_of_keys_to_texts_is_many_documents(store: Store) -> None:
 def test_what_holds_no_documents_is_refused(store: Store, given: Any) -> None:
     with pytest.raises(InvalidParameter, match="holds no documents; give a list of them"):
         store.add_many(given)
+
+
+def test_a_table_without_keys_says_how_its_rows_are_numbered(store: Store) -> None:
+    table = Chunked({"lang": ["en", "en"], "text": ["one", "two"]})
+    with pytest.raises(
+        InvalidParameter, match=r"key_field='...' \(it has 'lang', 'text'\), or "
+    ) as told:
+        store.add_many(table)
+    assert "number the rows: enumerate(table['text'])" in str(told.value)
+    # What is asked alone needs no keys: the rows have numbers, as texts have.
+    run = store.query_many(table)
+    assert [one.key for one in run] == ["0", "1"]
+    with pytest.raises(InvalidParameter, match="no column is called text or content or body"):
+        store.query_many(Chunked({"lang": ["en"]}))

@@ -227,7 +227,7 @@ def test_a_file_that_was_moved_away_is_told_of(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add("a", "river")
         (tmp_path / "s.db").rename(tmp_path / "t.db")
-        with pytest.raises(StorageError, match="moved or deleted while it was open"):
+        with pytest.raises(StorageError, match="moved, replaced or deleted while it was open"):
             store.add("b", "stone")
 
 

@@ -11,11 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from simstore import version
 from simstore.errors import StorageError, StoreNotFound, Unavailable
 from simstore.model import Document, WriteRequest
-from simstore.server.workers import supervisor
+from simstore.server.workers import store_process, supervisor
 from simstore.server.workers.reader_process import ReaderProcess
-from simstore.server.workers.store_process import StoreProcess
+from simstore.server.workers.store_process import (
+    OtherVersion,
+    StoreProcess,
+    refuse_other_version,
+)
 from simstore.server.workers.supervisor import Supervised, pause_after
 from simstore.server.workers.write_queue import WriteQueue
 from simstore.server.workers.writer_process import WriterProcess
@@ -126,6 +131,36 @@ def test_one_that_dies_again_and_again_is_told_and_waits_longer(
     assert "the reader cannot be started: no store at" in caplog.text
     assert "has ended (0) 3 times, each soon after its start" in caplog.text
     process.ask("warm", None)
+
+
+def test_one_of_another_version_says_so_and_is_tried_again(
+    process: Supervised, again: Came, caplog: pytest.LogCaptureFixture, place: Path
+) -> None:
+    def another() -> StoreProcess:
+        refuse_other_version("99.1")
+        raise AssertionError
+
+    good, again.make = again.make, another
+    with caplog.at_level(logging.ERROR, "simstore"):
+        kill(process)
+        until(lambda: process.is_of_other_version)
+        again.make = good
+        until(lambda: process.is_up)
+    assert "the reader cannot be started: this server is simstore" in caplog.text
+    assert "simstore 99.1 is installed in its place by now: restart the server" in caplog.text
+    assert not process.is_of_other_version
+
+
+def test_a_process_compares_its_version_with_the_servers_before_all_else(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server believed that the version was its own, and the process found another."""
+    monkeypatch.setattr(version, "__version__", "99.1")
+    monkeypatch.setattr(store_process, "installed_version", lambda: "99.1")
+    process = ReaderProcess(place, forks=False)
+    with pytest.raises(OtherVersion, match=r"restart the server"):
+        process.wait_until_ready()
+    process.close()
 
 
 def test_closing_ends_it_whatever_it_does(process: Supervised, again: Came) -> None:

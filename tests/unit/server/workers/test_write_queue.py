@@ -181,6 +181,11 @@ def test_a_full_disk_fails_the_group_and_the_next_goes_on(
         with pytest.raises(DiskFull):
             queue.submit(page(1)).result(60)
         assert isinstance(queue.failure, DiskFull)
+        # After a while it is tried again, though nobody has sent anything meanwhile.
+        patch.setattr(write_queue, "_FAILED_SECONDS", 0.0)
+        assert queue.failure is None
+        patch.setattr(write_queue, "_FAILED_SECONDS", 30.0)
+        assert isinstance(queue.failure, DiskFull)
     assert queue.submit(page(1)).result(60).outcomes[0].outcome == "added"
     assert queue.failure is None
     assert queue.drain(60)

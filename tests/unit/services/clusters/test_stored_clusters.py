@@ -424,7 +424,7 @@ def test_copies_of_what_is_kept_are_compared_with_canonical_texts_only(
         ("DELETE FROM cluster_spoke", "canonical texts are without a name"),
         ("UPDATE cluster_spoke SET resemblance = 0.99", "has other edges"),
         ("UPDATE cluster_text SET first_seen = 0 WHERE text_id = 2", "not in its place"),
-        ("DELETE FROM cluster_text WHERE text_id = 4", "are in no cluster"),
+        ("DELETE FROM cluster_text WHERE text_id = 4", "in no cluster and not waiting"),
         ("UPDATE cluster SET centre_id = 2 WHERE cluster_id = 1", "a name of their own"),
         ("UPDATE cluster SET ended_at = 1", "have ended and not ended"),
         ("UPDATE cluster_text SET digest = x'00' WHERE text_id = 4", "has no document"),

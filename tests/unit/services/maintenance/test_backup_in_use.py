@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from simstore import Store
-from simstore.errors import Conflict
+from simstore import Store, restore_store
+from simstore.errors import Conflict, CorruptStore, InvalidParameter, NotAStore, OutputExists
 
 pytestmark = pytest.mark.sqlite("of files")
 
@@ -29,3 +29,58 @@ def test_a_store_that_is_open_is_not_replaced(tmp_path: Path, written: bool) -> 
         store.maintenance.backup(tmp_path / "live.db", replace=True)
         with Store(tmp_path / "live.db") as again:
             assert [one.key for one in again.list()] == ["a"]
+
+
+def test_a_backup_is_restored_to_the_place_of_a_store(tmp_path: Path) -> None:
+    backup, place = tmp_path / "backup.db", tmp_path / "store.db"
+    with Store(place) as store:
+        store.add("a", "one text")
+        store.maintenance.backup(backup)
+        store.add("b", "another text")
+        with pytest.raises(Conflict, match="open in another process"):
+            restore_store(backup, place, replace=True)
+        store.add("c", "a third text")
+    with pytest.raises(OutputExists):
+        restore_store(backup, place)
+    with Store(place) as store:
+        assert [one.key for one in store.list()] == ["a", "b", "c"]
+    seen: list[tuple[int, int]] = []
+    before = backup.read_bytes()
+    size = restore_store(backup, place, replace=True, on_progress=lambda *given: seen.append(given))
+    assert (size, backup.read_bytes()) == (place.stat().st_size, before)
+    assert seen[-1][0] == seen[-1][1] > 0
+    assert restore_store(backup, tmp_path / "new.db") == size
+    for one in (place, tmp_path / "new.db"):
+        with Store(one) as store:
+            assert [document.key for document in store.list()] == ["a"]
+            assert store.maintenance.fsck() == []
+
+
+def test_what_is_no_sound_backup_replaces_nothing(tmp_path: Path) -> None:
+    place, other = tmp_path / "store.db", tmp_path / "other.db"
+    with Store(place) as store:
+        store.add_many((f"k{n}", f"text {n} " * 50) for n in range(300))
+        store.maintenance.backup(other)
+    held = place.read_bytes()
+    data = bytearray(other.read_bytes())
+    data[len(data) // 2 :] = bytes(len(data) - len(data) // 2)
+    other.write_bytes(data)
+    (tmp_path / "text.db").write_text("no store")
+    for backup, kind in (
+        (other, CorruptStore), (tmp_path / "text.db", NotAStore), (place, InvalidParameter),
+    ):  # fmt: skip
+        with pytest.raises(kind):
+            restore_store(backup, place, replace=True)
+        assert place.read_bytes() == held
+    assert {one.name for one in tmp_path.iterdir()} == {"store.db", "other.db", "text.db"}
+
+
+def test_a_damaged_store_is_replaced(tmp_path: Path) -> None:
+    backup, place = tmp_path / "backup.db", tmp_path / "store.db"
+    with Store(backup) as store:
+        store.add("a", "one text")
+    place.write_bytes(b"damaged" * 1_000)
+    place.with_name("store.db-wal").write_bytes(b"left over")
+    restore_store(backup, place, replace=True)
+    with Store(place) as store:
+        assert [one.key for one in store.list()] == ["a"]

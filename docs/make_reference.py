@@ -1,0 +1,216 @@
+"""Write the reference pages that are made of the program: ``python docs/make_reference.py``.
+
+docs/reference/http.md of the server's OpenAPI document, tables.md of the tables of a store, and
+api.md of the names of ``import simstore``. The documentation site shows api.md with signatures and
+docstrings (docs/site_pages.py). tests/e2e/test_reference_pages.py fails when a file does not say
+what the program says.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import simstore
+
+DOCS = Path(__file__).resolve().parent
+ARCHITECTURE = DOCS / "explanation" / "architecture.md"
+_ROLE = re.compile(r":(?:class|meth|func):`~?([^`]+)`")
+
+
+def pages() -> dict[Path, str]:
+    """Return what each page is to say, by its file."""
+    made = {"api": api(), "http": http(), "tables": tables()}
+    return {DOCS / "reference" / f"{name}.md": text for name, text in made.items()}
+
+
+def api() -> str:
+    """Return the page of the names that ``import simstore`` offers."""
+    parts = [
+        "# Python API\n\nEverything here is imported from `simstore`: "
+        "`from simstore import Store`. The guide [From Python](../how-to/python.md) shows how they "
+        "are used together. In Python `help(simstore.Store)` shows signatures, arguments and "
+        "examples, and so does this page on the documentation site (`mkdocs serve` in a "
+        "checkout).\n"
+    ]
+    for kind, names in public_names().items():
+        parts.append(f"## {kind}\n\n| name | what |\n|---|---|")
+        for name in names:
+            value = getattr(simstore, name)
+            is_told = inspect.isclass(value) or inspect.isfunction(value)
+            told = (value.__doc__ or "").partition("\n")[0] if is_told else f"`{shown(value)}`"
+            told = _cell(_ROLE.sub(r"`\1`", told))
+            parts.append(f"| `{name}` | {told} |")
+        parts.append("")
+    return "\n".join(parts)
+
+
+def public_names() -> dict[str, list[str]]:
+    """Return the names that ``import simstore`` offers, by the heading that they stand under."""
+    kinds: dict[str, list[str]] = {
+        "Start here": [],
+        "Functions": [],
+        "Options and results": [],
+        "Errors": [],
+        "Constants and types": [],
+    }
+    names = {*dir(simstore)}
+    # What `dir` does not show is shown by these; all of it is imported from the package.
+    for room in (simstore.errors, simstore.options, simstore.protocol, simstore.results):
+        shown_by = getattr(room, "__all__", None) or dir(room)
+        names |= {name for name in shown_by if name[0].isupper()}
+    for name in sorted(names, key=lambda name: (name != "Store", name)):
+        value = getattr(simstore, name)
+        if name.startswith("__") or inspect.ismodule(value):
+            continue
+        if name in ("Store", "Client"):
+            kinds["Start here"].append(name)
+        elif inspect.isfunction(value):
+            kinds["Functions"].append(name)
+        elif not inspect.isclass(value):
+            kinds["Constants and types"].append(name)
+        elif issubclass(value, Exception):
+            kinds["Errors"].append(name)
+        else:
+            kinds["Options and results"].append(name)
+    return kinds
+
+
+def shown(value: object) -> str:
+    """Return a constant or an alias of a type as it is written."""
+    return repr(value).replace("typing.", "")
+
+
+def http() -> str:
+    """Return the page of the paths of a server, from its OpenAPI document."""
+    from simstore.server.app import create_app
+
+    with tempfile.TemporaryDirectory() as folder:
+        document: dict[str, Any] = create_app(Path(folder) / "none.db").openapi()
+    parts = [
+        "# HTTP\n\nWhat `simstore serve` answers, from its OpenAPI document; a running server has "
+        "the same at `/openapi.json`. The guide [Serving](../how-to/serving.md) shows how it is "
+        "used.\n"
+    ]
+    for path, methods in document["paths"].items():
+        for method, told in methods.items():
+            parts.append("\n".join(_operation(method, path, told)))
+    parts.append("## Bodies\n")
+    for name, told in sorted(document["components"]["schemas"].items()):
+        parts.append("\n".join(_body(name, told)))
+    return "\n".join(parts)
+
+
+def _operation(method: str, path: str, told: dict[str, Any]) -> Iterator[str]:
+    yield f"## {method.upper()} `{path}`\n"
+    yield told.get("description") or told.get("summary", "")
+    yield ""
+    if told.get("parameters"):
+        yield "| parameter | in | type | what |\n|---|---|---|---|"
+        for one in told["parameters"]:
+            needed = " (required)" if one.get("required") else ""
+            what = _cell(one.get("description", ""))
+            yield f"| `{one['name']}`{needed} | {one['in']} | {_type(one['schema'])} | {what} |"
+        yield ""
+    for kind, of in told.get("requestBody", {}).get("content", {}).items():
+        yield f"Body: `{kind}`, {_type(of.get('schema', {}))}\n"
+    if told.get("responses"):
+        yield "| status | what | body |\n|---|---|---|"
+        for status, one in sorted(told["responses"].items()):
+            bodies = [
+                f"`{kind}` {_type(of.get('schema', {}))}".strip()
+                for kind, of in one.get("content", {}).items()
+            ]
+            yield f"| {status} | {_cell(one.get('description', ''))} | {'; '.join(bodies)} |"
+        yield ""
+
+
+def _body(name: str, told: dict[str, Any]) -> Iterator[str]:
+    yield f"### {name}\n"
+    if told.get("description"):
+        yield told["description"].partition("\n\n")[0] + "\n"
+    if told.get("enum"):
+        yield "One of " + ", ".join(f"`{one}`" for one in told["enum"]) + ".\n"
+    if told.get("properties"):
+        required = set(told.get("required", ()))
+        yield "| field | type | needed |\n|---|---|---|"
+        for field, one in told["properties"].items():
+            yield f"| `{field}` | {_type(one)} | {'yes' if field in required else ''} |"
+        yield ""
+
+
+def _type(schema: dict[str, Any]) -> str:
+    """Return a type in a few words, with a link where it is a body of its own."""
+    if "$ref" in schema:
+        name = schema["$ref"].rpartition("/")[2]
+        return f"[{name}](#{name.lower()})"
+    for word in ("anyOf", "oneOf", "allOf"):
+        if word in schema:
+            return " or ".join(dict.fromkeys(_type(one) for one in schema[word]))
+    if "enum" in schema:
+        return ", ".join(f"`{one}`" for one in schema["enum"])
+    if "const" in schema:
+        return f"`{schema['const']}`"
+    if schema.get("type") == "array":
+        return f"list of {_type(schema.get('items', {}))}"
+    return str(schema.get("type", "any"))
+
+
+def tables() -> str:
+    """Return the page of the tables of the file: what they are for, and their columns."""
+    from simstore.storage.tables import metadata
+
+    parts = [
+        "# Tables and views\n\nThe schema of a store, for who asks by SQL. "
+        "[Architecture](../explanation/architecture.md#the-tables) tells how the tables work "
+        "together. Times are whole seconds since 1970-01-01 UTC; keys, names of sources and terms "
+        "are bytes. Read as much as you like; write through the program only.\n"
+    ]
+    told = dict(_told_of_tables())
+    views = [name for name in told if "_segments_" in name]
+    for table in sorted(metadata.tables.values(), key=lambda table: table.name):
+        row, purpose = told[table.name]
+        parts.append(f"## {table.name}\n\nOne row is {row}. {purpose[:1].upper()}{purpose[1:]}\n")
+        parts.append("| column | type | |\n|---|---|---|")
+        unique = {column for index in table.indexes if index.unique for column in index.columns}
+        for column in table.columns:
+            facts = ["key"] if column.primary_key else []
+            facts += [f"of `{one.target_fullname}`" for one in column.foreign_keys]
+            facts += ["may be null"] if column.nullable else []
+            facts += ["unique"] if column in unique else []
+            parts.append(f"| `{column.name}` | {column.type} | {', '.join(facts)} |")
+        parts.append("")
+    for name in sorted(views):
+        row, purpose = told[name]
+        parts.append(f"## {name}\n\nA view. One row is {row}: {purpose}\n")
+    return "\n".join(parts)
+
+
+def _told_of_tables() -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield each table or view with what the table of the architecture says of it."""
+    text = ARCHITECTURE.read_text(encoding="utf-8")
+    section = text.partition("\n## The tables\n")[2].partition("\n## ")[0]
+    for line in section.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if len(cells) != 3 or not cells[0].startswith("`"):
+            continue
+        first = ""
+        for name in re.findall(r"`(\w+)`", cells[0]):
+            # `fingerprint_64`, `_128`: the second has the beginning of the first.
+            full = first.rpartition("_")[0] + name if name.startswith("_") else name
+            first = first or full
+            yield full, (cells[1], cells[2])
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.replace("|", r"\|").split())
+
+
+if __name__ == "__main__":
+    for target, text in pages().items():
+        target.write_text(text, encoding="utf-8")
+        print(f"wrote {target}")
