@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from forked import Nursery
+from forked import Finished, Nursery
 
 from simstore import Files, Store
 from simstore.services.ingest.ingest import IngestOptions
@@ -21,6 +21,11 @@ from .processes import small_disk
 
 NOBODY = 65_534
 PAGES = corpora.pages(14, 60, repeats=False)
+
+
+def of_the_disk(done: Finished) -> list[str]:
+    """Return what a command says, but for what the course's format leaves out."""
+    return [line for line in done.error_lines if line and not line.startswith("this format lists")]
 
 
 @pytest.fixture
@@ -72,16 +77,16 @@ def test_query_on_a_read_only_disk_answers_and_says_that_it_is_not_recorded(
     fill(path, source, scheme)
     words = ["query", "--format", "simtool", "--db", path, source]
     before = nursery.simstore(tmp_path, *words)
-    assert (before.code, before.errors) == (0, "")
+    assert (before.code, of_the_disk(before)) == (0, [])
     freeze()
     asked = nursery.simstore(tmp_path, *words)
     assert asked.code == 0, asked.errors
     assert asked.out == before.out
-    assert len(asked.error_lines) == 1
+    assert len(of_the_disk(asked)) == 1
     assert "not recorded" in asked.errors
     assert "read-only" in asked.errors
     quiet = nursery.simstore(tmp_path, *words, "--no-record")
-    assert (quiet.code, quiet.out, quiet.errors) == (0, before.out, "")
+    assert (quiet.code, quiet.out, of_the_disk(quiet)) == (0, before.out, [])
 
 
 @pytest.mark.parametrize(
@@ -147,7 +152,7 @@ def test_reading_command_works_on_a_read_only_disk(
     fill(path, source, scheme)
     freeze()
     done = nursery.simstore(tmp_path, *words, "--db", path)
-    assert (done.code, done.errors) == (0, "")
+    assert (done.code, of_the_disk(done)) == (0, [])
     assert done.out
 
 
@@ -272,7 +277,7 @@ def test_user_without_the_right_to_write_can_query_and_is_told_why_not_to_ingest
     )
     assert asked.code == 0, asked.errors
     assert len(asked.text.splitlines()) == len(PAGES)
-    assert len(asked.error_lines) == 1
+    assert len(of_the_disk(asked)) == 1
     assert "not recorded" in asked.errors
     done = nursery.simstore(open_folder, "ingest", "--db", path, source, user=NOBODY)
     assert done.code == 6

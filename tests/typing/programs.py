@@ -16,6 +16,9 @@ from simstore import (
     Results,
     Store,
     StoreProtocol,
+    dedupe,
+    options,
+    results,
 )
 
 
@@ -49,3 +52,14 @@ def look_after(store: Store) -> ClustersStatus:
     print(store.maintenance.compact().bytes_after, store.runs.ingest()[0].added)
     print(store.clusters.list().to_frame(), store.maintenance.scheme().bits)
     return store.clusters.build(min_resemblance=0.5)
+
+
+def as_newcomers_write(store: StoreProtocol, texts: list[str]) -> list[str]:
+    unique: list[str] = list(dedupe(texts, threshold=0.9))
+    for match in store.query(unique[0], threshold=0.5, since=timedelta(days=30)):
+        print(match.key, len(dedupe(texts).groups))
+    clustering: results.Clustering = store.clusters(threshold=0.5)
+    print(clustering.to_pandas(), len(store.duplicates), "key" in store.clusters)
+    store.expire(datetime(2026, 5, 1))
+    options.QueryOptions(since="30 days")
+    return [cluster.key for cluster in store.clusters] + [store.clusters["key"].key]

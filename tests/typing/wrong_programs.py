@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simstore import Client, Store, StoreProtocol
+from simstore import Client, Store, StoreProtocol, dedupe
 
 
 def wrong(store: Store, client: Client, held: StoreProtocol) -> None:
@@ -21,6 +21,10 @@ def wrong(store: Store, client: Client, held: StoreProtocol) -> None:
     held.query("text", limit="all")  # wrong
     held.clusters.listing()  # wrong
     client.add_many([("a", "b")], threads="many")  # wrong
+    store.query("text", threshold="high")  # wrong
+    store.clusters[3]  # wrong
+    store.list()[0]  # wrong
+    dedupe("text", similarity=0.8)  # wrong
 
 
 def wrong_protocol(names: list[str]) -> StoreProtocol:
