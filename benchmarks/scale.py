@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -38,7 +39,6 @@ from simstore.fingerprint.simhash import to_words
 from simstore.fingerprint.web import WebScheme
 from simstore.search.all_pairs import resemblances
 from simstore.search.block_keys import BlockKeys, block_keys, first_keys
-from simstore.search.group_pairs import ALONE, group_pairs
 from simstore.search.hamming import verify
 from simstore.search.table_lookup import expanded
 
@@ -191,8 +191,7 @@ class Constants:
         # The sets of both texts are made for it.
         self.verify += 2 * best(lambda: channels.sketching.sets(texts)) / count
         words = rng.integers(0, 1 << 64, (3_000, 1), dtype=np.uint64)
-        whole = np.full(3_000, ALONE, np.int8), np.ones(3_000, np.bool_)
-        left, right = next(group_pairs(np.array([0]), np.array([3_000]), *whole))
+        left, right = np.triu_indices(3_000, 1)
         self.meet = best(lambda: verify(words[left], words[right], RADIUS)) / len(left)
         table = report.table(
             "What it costs here", ["", "processor seconds"], "One core; best of three."
@@ -321,12 +320,14 @@ def job_bytes(report: Report, count: int) -> dict:
     with tempfile.TemporaryDirectory() as folder:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(
-            [sys.executable, Path(__file__).with_name("spark_job.py"), str(count), folder],
-            check=True, stdout=subprocess.PIPE, text=True,
+            [sys.executable, Path(__file__).with_name("spark_job.py"), "--corpus",
+             "--documents", str(count), "--json"],
+            check=True, stdout=subprocess.PIPE, text=True, env=os.environ | {"TMPDIR": folder},
         )  # fmt: skip
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        size = sum(file.stat().st_size for file in Path(folder, "out").rglob("*.parquet"))
-    shuffled, seconds, pairs = (float(word) for word in done.stdout.split()[-3:])
+    facts = json.loads(done.stdout.splitlines()[-1])
+    shuffled, seconds, pairs = facts["shuffled"], facts["seconds"], facts["compared"]
+    size = facts["output"]
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     table = report.table(
         f"A real run, {count:,} documents of the benchmark's corpus, local[2]",

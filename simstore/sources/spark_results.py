@@ -19,7 +19,7 @@ from simstore.model import LABELS, Document, Rejection
 from simstore.sources.fields import read_exported
 
 MANIFEST = "manifest.json"
-VERSION = 1
+VERSIONS = (1, 2)
 _ROWS = 1_000
 _EXPORTED = (
     "simstore_record", "key", "key_base64", "text", "text_base64", *LABELS,
@@ -74,10 +74,10 @@ class DedupedOutput:
         except (OSError, ValueError) as error:
             raise InvalidParameter(f"{printable(str(place))} cannot be read ({error})") from None
         try:
-            if manifest["simstore_spark"] != VERSION:
+            if manifest["simstore_spark"] not in VERSIONS:
                 raise InvalidParameter(
                     f"{printable(str(place))} is of version {manifest['simstore_spark']}; this "
-                    f"simstore reads version {VERSION}"
+                    f"simstore reads versions {VERSIONS[0]} to {VERSIONS[-1]}"
                 )
             rule = manifest["rule"]
             self.scheme: Scheme = open_scheme(scheme_of_json(rule["scheme"]))

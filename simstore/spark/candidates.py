@@ -1,4 +1,10 @@
-"""Find candidate pairs of texts on Spark, by SimHash fingerprints and by MinHash bands."""
+"""Find candidate pairs on Spark: texts that share a band of sketches or a key of fingerprints.
+
+Texts that share a key are a group. A group of m texts has m * m / 2 pairs, but the pairs that
+matter lead to canonical texts. So each text is paired first with the text that leads most of its
+groups (:func:`leader_pairs`), and then only the texts that turned out canonical, with all of their
+groups (:func:`asked_pairs`).
+"""
 
 from __future__ import annotations
 
@@ -10,168 +16,25 @@ import numpy as np
 
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.sketching import unpack_sketches
-from simstore.search.block_keys import BlockKeys, first_keys
-from simstore.search.hamming import verify
+from simstore.search.block_keys import BlockKeys
 from simstore.search.resemblance import EdgeRule
-from simstore.spark.groups import column, pairs_of_groups, spread
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
-_BAND_COLUMNS = "band int, value bigint, text_id bigint, shingle_count bigint, fresh boolean"
-_PAIR_COLUMNS = "first bigint, second bigint"
+# More parts than this a group is not cut into.
+_MOST_PARTS = 1 << 15
+_BAND_COLUMNS = (
+    "band int, value bigint, text_id bigint, shingle_count bigint, fresh boolean, known boolean"
+)
+_ROW = ("text_id", "shingle_count", "fresh", "known", "w0", "w1")
 
 
-@dataclass(frozen=True, slots=True)
-class NearPrints:
-    """Compares fingerprints that share a key.
-
-    Attributes:
-        bits: M.
-        radius: Bits, inclusive.
-        keys: The keys.
-    """
-
-    bits: int
-    radius: int
-    keys: BlockKeys
-
-    def columns(self) -> str:
-        """Return the columns of a pair."""
-        words = ("w0", "w1")[: self._word_count()]
-        return ", ".join(f"{side}{word} bigint" for side in "ab" for word in words)
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the pairs within the radius, each once: at the first key in which it agrees."""
-        yield from pairs_of_groups(batches, ("number", "value"), self._near)
-
-    def words(self, rows: pa.RecordBatch) -> NDArray[np.uint64]:
-        """Return the fingerprints of rows, shape (rows, words)."""
-        columns = [column(rows, name) for name in ("w0", "w1")[: self._word_count()]]
-        return np.stack(columns, axis=1).view(np.uint64)
-
-    def masks(self) -> NDArray[np.uint64]:
-        """Return the bits of each key, shape (keys, words)."""
-        count = self._word_count()
-        low = (1 << 64) - 1
-        return np.array(
-            [[mask >> 64 * (count - 1 - word) & low for word in range(count)]
-             for mask in self.keys.masks()],
-            np.uint64,
-        )  # fmt: skip
-
-    def _word_count(self) -> int:
-        return (self.bits + 63) // 64
-
-    def _near(self, rows: pa.RecordBatch, left: Any, right: Any) -> pa.RecordBatch | None:
-        import pyarrow as pa
-
-        words = self.words(rows)
-        kept, _ = verify(words[left], words[right], self.radius)
-        left, right = left[kept], right[kept]
-        number = column(rows, "number")[left]
-        here = first_keys(words[left] ^ words[right], self.masks()) == number
-        left, right = left[here], right[here]
-        if not len(left):
-            return None
-        names = ("w0", "w1")[: self._word_count()]
-        held = {name: column(rows, name) for name in names}
-        sides = (("a", left), ("b", right))
-        return pa.RecordBatch.from_pydict(
-            {f"{side}{name}": held[name][places] for side, places in sides for name in names}
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class AlikeInSize:
-    """Yields the pairs of texts in a group whose sizes do not rule out an edge.
-
-    Attributes:
-        keys: Columns of the key of a group.
-        rule: Of an edge.
-    """
-
-    keys: tuple[str, ...]
-    rule: EdgeRule
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the pairs, the smaller number first."""
-        yield from pairs_of_groups(batches, self.keys, self._pairs)
-
-    def _pairs(self, rows: pa.RecordBatch, left: Any, right: Any) -> pa.RecordBatch | None:
-        import pyarrow as pa
-
-        sizes = column(rows, "shingle_count")
-        kept = self.rule.may_hold(sizes[left], sizes[right])
-        ids = column(rows, "text_id")
-        one, other = ids[left[kept]], ids[right[kept]]
-        return pa.RecordBatch.from_pydict(
-            {"first": np.minimum(one, other), "second": np.maximum(one, other)}
-        )
-
-
-def by_fingerprints(
-    texts: DataFrame, near: NearPrints, rule: EdgeRule, cell_rows: int, count: int
-) -> DataFrame:
-    """Return the pairs of texts whose fingerprints are within the radius.
-
-    Equal fingerprints are one: what is compared are distinct ones.
-
-    Args:
-        texts: With ``text_id``, ``w0``, perhaps ``w1``, ``shingle_count``, ``fresh``.
-        near: How fingerprints are compared.
-        rule: Of an edge.
-        cell_rows: As of :func:`~.groups.spread`.
-        count: Texts, roughly.
-    """
-    from pyspark.sql import functions as f
-
-    words = ("w0", "w1")[: (near.bits + 63) // 64]
-    slim = texts.select("text_id", *words, "shingle_count", "fresh")
-    equal = spread(slim, words, ("text_id",), cell_rows, count).mapInArrow(
-        AlikeInSize(words, rule), _PAIR_COLUMNS
-    )
-    prints = slim.groupBy(*words).agg(f.max("fresh").alias("fresh"))
-    keys = []
-    for number, mask in enumerate(near.masks().view(np.int64).tolist()):
-        masked = [
-            f.col(word).bitwiseAND(f.lit(bits)) for word, bits in zip(words, mask, strict=True)
-        ]
-        value = masked[0] if len(masked) == 1 else f.xxhash64(*masked)
-        keys.append(f.struct(f.lit(number).alias("number"), value.alias("value")))
-    keyed = prints.withColumn("key", f.explode(f.array(*keys))).select(
-        "key.number", "key.value", *words, "fresh"
-    )
-    found = spread(keyed, ("number", "value"), words, cell_rows, count * len(keys)).mapInArrow(
-        near, near.columns()
-    )
-    one, other = (
-        slim.select(
-            f.col("text_id").alias(f"{side}_id"),
-            f.col("shingle_count").alias(f"{side}_size"),
-            f.col("fresh").alias(f"{side}_fresh"),
-            *(f.col(word).alias(f"{side}{word}") for word in words),
-        )
-        for side in "ab"
-    )
-    apart = (
-        found.join(one, [f"a{word}" for word in words])
-        .join(other, [f"b{word}" for word in words])
-        # A fingerprint that is fresh to one text may be that of old ones too.
-        .where(f.col("a_fresh") | f.col("b_fresh"))
-        .where(_may_hold(f, rule))
-        .select(f.least("a_id", "b_id").alias("first"), f.greatest("a_id", "b_id").alias("second"))
-    )
-    return equal.unionByName(apart)
-
-
-def _may_hold(f: Any, rule: EdgeRule) -> Any:
-    """Return the condition of :meth:`EdgeRule.may_hold`, a division of the same two numbers."""
-    larger = f.greatest("a_size", "b_size", f.lit(1))
-    ratio = f.least("a_size", "b_size").cast("double") / larger.cast("double")
-    return ratio >= f.lit(rule.min_resemblance or 0.0)
+def column(batch: pa.RecordBatch, name: str) -> Any:
+    """Return a column of numbers or booleans as an array."""
+    return batch.column(batch.schema.names.index(name)).to_numpy(zero_copy_only=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,27 +63,188 @@ class Bands:
                 "band": np.tile(np.arange(bands, dtype=np.int32), len(packed))
             }
             fields["value"] = values.ravel()
-            for name in ("text_id", "shingle_count", "fresh"):
+            for name in ("text_id", "shingle_count", "fresh", "known"):
                 fields[name] = np.repeat(column(batch, name), bands)
             yield pa.RecordBatch.from_pydict(fields)
 
 
-def by_sketches(
-    texts: DataFrame, bands: Bands, rule: EdgeRule, cell_rows: int, count: int
-) -> DataFrame:
-    """Return the pairs of texts whose sketches agree in a band; a pair may come several times.
+@dataclass(frozen=True, slots=True)
+class NearPrints:
+    """The keys of fingerprints of M bits, and how far apart two may be.
+
+    Attributes:
+        bits: M.
+        radius: Bits, inclusive.
+        keys: The keys.
+    """
+
+    bits: int
+    radius: int
+    keys: BlockKeys
+
+    def words(self) -> tuple[str, ...]:
+        """Return the columns of a fingerprint."""
+        return ("w0", "w1")[: (self.bits + 63) // 64]
+
+    def masks(self) -> NDArray[np.uint64]:
+        """Return the bits of each key, shape (keys, words)."""
+        count = len(self.words())
+        low = (1 << 64) - 1
+        return np.array(
+            [[mask >> 64 * (count - 1 - word) & low for word in range(count)]
+             for mask in self.keys.masks()],
+            np.uint64,
+        )  # fmt: skip
+
+
+def banded(texts: DataFrame, bands: Bands) -> DataFrame:
+    """Return a row of each text and band: its key, and what tells pairs.
 
     Args:
-        texts: With ``text_id``, the column of sketches, ``shingle_count``, ``fresh``.
+        texts: With ``text_id``, the column of sketches, ``shingle_count``, ``fresh`` (of this run)
+            and ``known`` (asked for in an earlier one).
         bands: How the sketches are cut.
-        rule: Of an edge.
-        cell_rows: As of :func:`~.groups.spread`.
-        count: Texts, roughly.
     """
-    keys = ("band", "value")
-    banded = texts.select("text_id", bands.name, "shingle_count", "fresh").mapInArrow(
+    from pyspark.sql import functions as f
+
+    rows = texts.select("text_id", bands.name, "shingle_count", "fresh", "known").mapInArrow(
         bands, _BAND_COLUMNS
     )
-    return spread(banded, keys, ("text_id",), cell_rows, count * bands.layout.bands).mapInArrow(
-        AlikeInSize(keys, rule), _PAIR_COLUMNS
+    none = f.lit(None).cast("bigint")
+    return rows.withColumns({"w0": none, "w1": none}).select(
+        f.xxhash64(f.lit(bands.name), "band", "value").alias("key"), *_ROW
     )
+
+
+def keyed(texts: DataFrame, near: NearPrints) -> DataFrame:
+    """Return a row of each text and key of its fingerprint, as :func:`banded` does of bands."""
+    from pyspark.sql import functions as f
+
+    words = near.words()
+    keys = []
+    for number, mask in enumerate(near.masks().view(np.int64).tolist()):
+        masked = [
+            f.col(word).bitwiseAND(f.lit(bits)) for word, bits in zip(words, mask, strict=True)
+        ]
+        keys.append(f.xxhash64(f.lit(number), *masked))
+    return texts.select(f.explode(f.array(*keys)).alias("key"), *_ROW)
+
+
+def groups(rows: DataFrame) -> DataFrame:
+    """Return the rows of those groups that have a pair to look at.
+
+    Each has the number of the group's texts as ``crowd``, and its first text as ``leader``.
+
+    Args:
+        rows: Of :func:`banded` and :func:`keyed`.
+    """
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    of_key = Window.partitionBy("key")
+    is_new = f.col("fresh") | ~f.col("known")
+    return (
+        rows.withColumns(
+            {
+                "crowd": f.count(f.lit(1)).over(of_key),
+                "is_live": f.max(is_new).over(of_key),
+                "leader": f.min(f.struct(*_ROW)).over(of_key),
+            }
+        )
+        .where("crowd > 1 and is_live")
+        .drop("is_live")
+    )
+
+
+def leader_pairs(grouped: DataFrame, rule: EdgeRule, near: NearPrints | None) -> DataFrame:
+    """Return at most one pair a text, with the text that leads the most of its groups.
+
+    Args:
+        grouped: Of :func:`groups`.
+        rule: Of an edge.
+        near: How fingerprints are compared; None: not at all.
+    """
+    from pyspark.sql import functions as f
+
+    led = (
+        grouped.select(
+            *(f.col(name).alias(f"b_{name}") for name in _ROW),
+            *(f.col(f"leader.{name}").alias(f"a_{name}") for name in _ROW),
+        )
+        .where("a_text_id != b_text_id")
+        .where(_may_be_edge(rule, near))
+        .groupBy("b_text_id", "a_text_id")
+        .agg(f.count(f.lit(1)).alias("shared"), f.max(f.col("a_w0").isNull()).alias("by_sketch"))
+    )
+    best = led.groupBy("b_text_id").agg(
+        f.max(f.struct("shared", (-f.col("a_text_id")).alias("turned"), "by_sketch")).alias("best")
+    )
+    # A leader has the least number of its group.
+    return best.select(
+        (-f.col("best.turned")).alias("first"),
+        f.col("b_text_id").alias("second"),
+        f.col("best.by_sketch").alias("by_sketch"),
+    )
+
+
+def asked_pairs(
+    grouped: DataFrame, asked: DataFrame, rule: EdgeRule, near: NearPrints | None, cell_rows: int
+) -> DataFrame:
+    """Return the pairs of texts that are asked for with all texts of their groups, each once.
+
+    Pairs of two texts that an earlier run has looked at are left out.
+
+    Args:
+        grouped: Of :func:`groups`.
+        asked: Those of its rows whose texts are asked for.
+        rule: Of an edge.
+        near: How fingerprints are compared; None: not at all.
+        cell_rows: A larger group is cut into so many parts that no task has more rows of one.
+    """
+    from pyspark.sql import functions as f
+
+    parts = f.least(f.ceil(f.col("crowd") / cell_rows), f.lit(_MOST_PARTS)).cast("int")
+    one = asked.select(
+        "key",
+        f.pmod(f.xxhash64("text_id", f.lit(7)), parts).cast("int").alias("part"),
+        *(f.col(name).alias(f"a_{name}") for name in _ROW),
+    )
+    other = grouped.select(
+        "key",
+        f.explode(f.sequence(f.lit(0), parts - 1)).alias("part"),
+        *(f.col(name).alias(f"b_{name}") for name in _ROW),
+    )
+    return (
+        one.join(other, ["key", "part"])
+        .where("a_text_id != b_text_id and (not a_known or b_fresh)")
+        .where(_may_be_edge(rule, near))
+        .groupBy(
+            f.least("a_text_id", "b_text_id").alias("first"),
+            f.greatest("a_text_id", "b_text_id").alias("second"),
+        )
+        .agg(f.max(f.col("a_w0").isNull()).alias("by_sketch"))
+    )
+
+
+def distance_of(one: str, other: str, words: Iterable[str]) -> Any:
+    """Return the column of the distance of two fingerprints, whose columns have these prefixes."""
+    from pyspark.sql import functions as f
+
+    found = f.lit(0)
+    for word in words:
+        found = found + f.bit_count(f.col(f"{one}{word}").bitwiseXOR(f.col(f"{other}{word}")))
+    return found
+
+
+def _may_be_edge(rule: EdgeRule, near: NearPrints | None) -> Any:
+    """Return the condition of :meth:`EdgeRule.may_hold`, and of the radius where it matters."""
+    from pyspark.sql import functions as f
+
+    larger = f.greatest("a_shingle_count", "b_shingle_count", f.lit(1))
+    smaller = f.least("a_shingle_count", "b_shingle_count")
+    ratio = smaller.cast("double") / larger.cast("double")
+    held = ratio >= f.lit(rule.min_resemblance or 0.0)
+    if near is None:
+        return held
+    within = distance_of("a_", "b_", near.words()) <= near.radius
+    return held & (f.col("a_w0").isNull() | within)

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from simstore.search.stars import star_clusters
-from simstore.spark.groups import column
+from simstore.spark.candidates import column
+from simstore.spark.components import components
+from simstore.spark.folders import Folder
 from simstore.spark.reading import arrow_schema
 
 if TYPE_CHECKING:
@@ -41,54 +43,40 @@ def order_of_texts(documents: DataFrame, texts: DataFrame) -> DataFrame:
     )
 
 
-def clusters(
-    documents: DataFrame, orders: DataFrame, starred: DataFrame, edges: DataFrame
-) -> DataFrame:
+def clusters(documents: DataFrame, orders: DataFrame, starred: DataFrame) -> DataFrame:
     """Return a row of each document of a cluster of two or more, ``CLUSTER_COLUMNS``.
 
     Args:
         documents: With ``key``, ``key_base64``, ``digest``, ``place``, ``fingerprint``.
         orders: Of :func:`order_of_texts`.
-        starred: Of :func:`~.gathering.stars`.
-        edges: Verified edges.
+        starred: Of :func:`stars`.
     """
+    from pyspark.sql import Window
     from pyspark.sql import functions as f
 
-    # A text without an edge is a cluster where several documents have it.
-    alone = (
-        orders.where("copies > 1")
-        .join(starred, "text_id", "left_anti")
-        .select("text_id", f.col("text_id").alias("centre"))
-    )
-    sizes = orders.select("text_id", "copies")
-    every = starred.unionByName(alone)
-    several = (
-        every.join(sizes, "text_id")
-        .groupBy("centre")
-        .agg(f.sum("copies").alias("size"))
-        .where("size > 1")
-        .select("centre")
-    )
-    held = every.join(several, "centre", "left_semi")
-    shares = edges.select("first", "second", "resemblance", "distance")
-    spokes = held.withColumn("first", f.least("text_id", "centre")).withColumn(
-        "second", f.greatest("text_id", "centre")
-    )
-    judged = spokes.join(shares, ["first", "second"], "left").drop("first", "second")
-    firsts = orders.select(f.col("text_id").alias("centre"), f.col("place").alias("cluster"))
-    of_text = judged.join(firsts, "centre").join(orders.select("text_id", "digest"), "text_id")
-    canonical = documents.select(
-        f.col("place").alias("cluster"),
-        f.col("key").alias("canonical"),
-        f.col("key_base64").alias("canonical_base64"),
-    )
+    of_centre, of_cluster = Window.partitionBy("centre"), Window.partitionBy("cluster")
     is_centre = f.col("text_id") == f.col("centre")
     is_canonical = f.col("place") == f.col("cluster")
+    texts = (
+        # A text without an edge is a cluster where several documents have it.
+        orders.join(starred, "text_id", "left")
+        .where("centre is not null or copies > 1")
+        .withColumn("centre", f.coalesce("centre", "text_id"))
+        .withColumns(
+            {
+                "size": f.sum("copies").over(of_centre),
+                "cluster": f.max(f.when(is_centre, f.col("place"))).over(of_centre),
+            }
+        )
+        .where("size > 1")
+        .drop("place")
+    )
+    keys = f.struct("key", "key_base64")
     return (
-        of_text.join(
+        texts.join(
             documents.select("key", "key_base64", "digest", "place", "fingerprint"), "digest"
         )
-        .join(canonical, "cluster")
+        .withColumn("told", f.max(f.when(is_canonical, keys)).over(of_cluster))
         .select(
             "cluster",
             "key",
@@ -102,40 +90,57 @@ def clusters(
             .when(is_centre, "same text")
             .otherwise("resemblance")
             .alias("reason"),
-            "canonical",
-            "canonical_base64",
+            f.col("told.key").alias("canonical"),
+            f.col("told.key_base64").alias("canonical_base64"),
             "place",
         )
     )
 
 
-# A text, and the canonical text of its star; a canonical text is its own.
-STAR_COLUMNS = "text_id bigint, centre bigint"
+# A text, and the canonical text of its star, with the edge to it; a canonical text is its own.
+STAR_COLUMNS = "text_id bigint, centre bigint, resemblance double, distance int"
 _PLACE = ("major", "first_seen", "place")
 
 
-def stars(edges: DataFrame, orders: DataFrame, labels: DataFrame) -> DataFrame:
-    """Return the star of each text that has an edge, ``STAR_COLUMNS``.
+def stars(
+    edges: DataFrame, orders: DataFrame, work: Folder, few_edges: int
+) -> tuple[int, DataFrame]:
+    """Return the star of each text that has an edge, ``STAR_COLUMNS``, after rounds of contraction.
 
-    Components divide the work: whole ones stand in a partition.
+    Few edges are put together on the driver, in no rounds. Of many, components divide the work:
+    whole ones stand in a partition.
 
     Args:
-        edges: ``first``, ``second`` and ``resemblance``.
+        edges: ``first``, ``second``, ``resemblance`` and ``distance``, written; each pair once.
         orders: ``text_id`` with its place in the policy's order: ``major``, ``first_seen``,
             ``place``, compared in this order.
-        labels: ``vertex`` and ``component``.
+        work: Where rounds are written.
+        few_edges: So many are few.
     """
     from pyspark.sql import functions as f
 
-    placed = edges.join(labels.withColumnRenamed("vertex", "first"), "first").select(
-        "component", "first", "second", "resemblance"
-    )
+    placed = edges.select("first", "second", "resemblance", "distance")
     for side in ("first", "second"):
         of_side = orders.select(
             f.col("text_id").alias(side), *(f.col(name).alias(f"{side}_{name}") for name in _PLACE)
         )
         placed = placed.join(of_side, side)
-    return placed.repartition("component").mapInArrow(_stars, STAR_COLUMNS)
+    if edges.count() <= few_edges:
+        batches = placed.toArrow().to_batches()
+        table = _table(_stars(batches))
+        return 0, edges.sparkSession.createDataFrame(table)
+    joined = components(edges, work, few_edges)
+    labels = joined.labels.withColumnRenamed("vertex", "first")
+    return joined.rounds, placed.join(labels, "first").repartition("component").mapInArrow(
+        _stars, STAR_COLUMNS
+    )
+
+
+def _table(batches: Iterable[pa.RecordBatch]) -> pa.Table:
+    """Return the stars of batches as a table."""
+    import pyarrow as pa
+
+    return pa.Table.from_batches(list(batches), arrow_schema(STAR_COLUMNS))
 
 
 def _stars(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -163,8 +168,22 @@ def _stars(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     earliest = np.lexsort(order.T[::-1])
     shares = np.concatenate([column(batch, "resemblance") for batch in held])
     centres = star_clusters(first, second, earliest, shares)
+    # The edge of each member to its canonical text.
+    edges = np.minimum(first, second) * len(vertices) + np.maximum(first, second)
+    sorting = np.argsort(edges)
+    rows = np.arange(len(vertices))
+    own = np.minimum(rows, centres) * len(vertices) + np.maximum(rows, centres)
+    at = np.minimum(np.searchsorted(edges[sorting], own), len(edges) - 1)
+    chosen, is_centre = sorting[at], centres == rows
+    distances = pa.concat_arrays([batch.column("distance") for batch in held])
     yield pa.RecordBatch.from_pydict(
-        {"text_id": vertices, "centre": vertices[centres]}, schema=arrow_schema(STAR_COLUMNS)
+        {
+            "text_id": vertices,
+            "centre": vertices[centres],
+            "resemblance": np.where(is_centre, 1.0, shares[chosen]),
+            "distance": distances.take(pa.array(chosen)),
+        },
+        schema=arrow_schema(STAR_COLUMNS),
     )
 
 

@@ -80,6 +80,8 @@ class Folder:
 
     def write(self, frame: DataFrame, *names: str) -> DataFrame:
         """Write a table as Parquet, and return what is read of it."""
+        # Spark's pages and its log of events name the step that a job belongs to.
+        self._spark.sparkContext.setJobDescription("/".join(names))
         frame.write.mode("overwrite").parquet(self.of(*names))
         return self.read(frame.schema, [names])
 

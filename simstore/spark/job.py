@@ -6,23 +6,19 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import reduce
 from typing import TYPE_CHECKING
 
 from simstore.errors import InvalidParameter
-from simstore.search.block_keys import block_keys
 from simstore.sources.files import open_sources
 from simstore.sources.streams import STANDARD_INPUT
-from simstore.spark.candidates import Bands, NearPrints, by_fingerprints, by_sketches
-from simstore.spark.clusters import clusters, order_of_texts, stars
-from simstore.spark.components import components
+from simstore.spark.clusters import clusters, order_of_texts
 from simstore.spark.current import add_documents, add_texts
 from simstore.spark.folders import Folder
-from simstore.spark.options import SKETCH_COLUMNS, DedupOptions, Recipe
+from simstore.spark.options import DedupOptions, Recipe
 from simstore.spark.output import WORK, Output
 from simstore.spark.reading import PLACE, PLACE_BITS, READ_COLUMNS, SPLIT_COLUMNS, Reading
+from simstore.spark.search import Searched, search
 from simstore.spark.session import failures
-from simstore.spark.verifying import likely, verified
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -38,9 +34,10 @@ class DedupSummary:
         read_count: Records of the new inputs that are documents.
         document_count: Documents in all, each key once.
         text_count: Distinct texts of all runs.
-        candidate_count: Pairs of texts that this run's channels found; those whose sketches rule an
+        candidate_count: Pairs of texts whose sketches this run has looked at; those that rule an
             edge out are not compared.
-        edge_count: Verified edges in all.
+        compared_count: Pairs of them whose texts were compared.
+        edge_count: Verified edges in all that lead to a canonical text, or were met on the way.
         cluster_count: Clusters of two documents or more.
         dropped_count: Documents that are not the canonical one of their cluster.
         rejected_count: Records of the new inputs that cannot be used.
@@ -54,6 +51,7 @@ class DedupSummary:
     document_count: int
     text_count: int
     candidate_count: int
+    compared_count: int
     edge_count: int
     cluster_count: int
     dropped_count: int
@@ -182,98 +180,88 @@ class _Job:
         output, say = self._output, self._say
         say("reading")
         read = self._work.write(read, "read")
-        rejected = read.where("rejected is not null")
-        if not rejected.isEmpty():
-            output.add("rejects", rejected)
+        counts = self._counts(read)
+        if counts["rejected_count"]:
+            output.add("rejects", read.where("rejected is not null"))
         added = add_documents(output, read)
         earlier, new = add_texts(output, read, added)
         say("looking for candidates")
-        texts, keys, pairs = self._candidates(earlier, new)
+        searched = self._searched(earlier, new)
         say("comparing candidates")
-        edges = self._edges(pairs, texts)
+        found = search(searched, self._recipe, self._options, self._work)
+        output.add("pairs", self._with_keys(found.edges, searched.texts))
+        output.add("unasked", found.unasked)
         say("gathering clusters")
-        rounds, clustered = self._clusters(edges)
+        every = output.add(
+            "clusters",
+            clusters(output.documents(), searched.orders, found.starred),
+        )
+        roles = {row["role"]: row["count"] for row in every.groupBy("role").count().collect()}
         summary = DedupSummary(
-            read_count=read.where("text_digest is not null").count(),
+            read_count=counts["read_count"],
             document_count=output.documents().count(),
-            text_count=texts.count(),
-            candidate_count=pairs.count(),
-            edge_count=edges.count(),
-            cluster_count=clustered.where("role = 'canonical'").count(),
-            dropped_count=clustered.where("role = 'member'").count(),
-            rejected_count=rejected.count(),
-            passed_over_count=read.where("text_digest is null and rejected is null").count(),
-            detected_count=read.where("is_detected").count(),
-            keys=keys,
-            rounds=rounds,
+            text_count=searched.texts.count(),
+            candidate_count=found.candidate_count,
+            compared_count=found.compared_count,
+            edge_count=output.edges().count(),
+            cluster_count=roles.get("canonical", 0),
+            dropped_count=roles.get("member", 0),
+            rejected_count=counts["rejected_count"],
+            passed_over_count=counts["passed_over_count"],
+            detected_count=counts["detected_count"],
+            keys=found.keys,
+            rounds=found.rounds,
         )
         facts = {"now": self._now, "sources": names, **asdict(summary)}
-        output.finish(facts, max(self._after(read), self.first_source + len(names)))
+        output.finish(facts, max(counts["next_source"], self.first_source + len(names)))
         return summary
 
     @staticmethod
-    def _after(read: DataFrame) -> int:
-        """Return the number that no source of the records has: one above the largest."""
+    def _counts(read: DataFrame) -> dict[str, int]:
+        """Return counts of the records, and the number that no source of them has."""
         from pyspark.sql import functions as f
 
-        [largest] = read.agg(f.max("place").alias("place")).collect()
-        return 0 if largest.place is None else (int(largest.place) >> PLACE_BITS) + 1
+        [row] = read.agg(
+            f.count_if(f.col("text_digest").isNotNull()).alias("read_count"),
+            f.count_if(f.col("rejected").isNotNull()).alias("rejected_count"),
+            f.count_if(f.col("text_digest").isNull() & f.col("rejected").isNull()).alias(
+                "passed_over_count"
+            ),
+            f.count_if(f.col("is_detected")).alias("detected_count"),
+            (f.shiftright(f.max("place"), PLACE_BITS) + 1).alias("next_source"),
+        ).collect()
+        return {name: int(value or 0) for name, value in row.asDict().items()}
 
-    def _candidates(
-        self, earlier: DataFrame, new: DataFrame
-    ) -> tuple[DataFrame, str | None, DataFrame]:
-        """Return all texts, how keys were made, and the pairs that one of the channels finds."""
+    def _searched(self, earlier: DataFrame, new: DataFrame) -> Searched:
+        """Return what is searched: all texts, and what is known of them."""
         from pyspark.sql import functions as f
 
-        recipe, options = self._recipe, self._options
-        scheme, channels = recipe.open()
+        output = self._output
         texts = earlier.withColumn("fresh", f.lit(False)).unionByName(
             new.withColumn("fresh", f.lit(True))
         )
-        # What has no shingle resembles nothing.
-        judged = texts.where("shingle_count > 0")
-        count = judged.count()
-        parts, chosen = [], None
-        if channels.has_fingerprints:
-            keys = block_keys(scheme.bits, recipe.radius, count)
-            near = NearPrints(scheme.bits, recipe.radius, keys)
-            found = by_fingerprints(judged, near, recipe.rule(), options.cell_rows, count)
-            parts.append(found.select("first", "second", f.lit(1).alias("channel")))
-            chosen = str(keys)
-        for sketched in channels.sketched:
-            bands = Bands(sketched.layout, SKETCH_COLUMNS[sketched.name])
-            found = by_sketches(judged, bands, recipe.rule(), options.cell_rows, count)
-            parts.append(found.select("first", "second", f.lit(2).alias("channel")))
-        every = reduce(lambda one, other: one.unionByName(other), parts)
-        pairs = every.groupBy("first", "second").agg(
-            (f.max(f.col("channel") % 2) == 1).alias("by_fingerprint"),
-            (f.max("channel") == 2).alias("by_sketch"),
+        if output.manifest["tables"]["unasked"]:
+            unasked = output.table("unasked").withColumn("is_unasked", f.lit(True))
+            texts = texts.join(unasked, "text_id", "left")
+        else:
+            texts = texts.withColumn("is_unasked", f.lit(None).cast("boolean"))
+        texts = texts.withColumn("known", ~f.col("fresh") & f.col("is_unasked").isNull())
+        orders = order_of_texts(output.documents(), output.texts())
+        return Searched(
+            texts=texts,
+            documents=output.documents(),
+            orders=self._work.write(orders, "orders"),
+            earlier=output.edges() if output.manifest["runs"] else None,
         )
-        return texts, chosen, self._work.write(pairs, "candidates")
 
-    def _edges(self, pairs: DataFrame, texts: DataFrame) -> DataFrame:
-        """Return all verified edges, after those of this run are written."""
+    def _with_keys(self, edges: DataFrame, texts: DataFrame) -> DataFrame:
+        """Return edges with a key of each text."""
         from pyspark.sql import functions as f
 
-        output = self._output
-        rows = output.documents().withColumn("place", f.col("record"))
-        # Most candidates of templated pages are ruled out by 256 bytes of each.
-        some = self._work.write(likely(pairs, texts, self._recipe), "likely")
-        found = self._work.write(verified(some, texts, rows, self._recipe), "edges")
         keys = texts.select("text_id", f.col("holder").alias("record")).join(
-            output.documents().select("record", "key"), "record"
+            self._output.documents().select("record", "key"), "record"
         )
         for side in ("first", "second"):
             of_side = keys.select(f.col("text_id").alias(side), f.col("key").alias(f"{side}_key"))
-            found = found.join(of_side, side)
-        output.add("pairs", found)
-        return output.edges()
-
-    def _clusters(self, edges: DataFrame) -> tuple[int, DataFrame]:
-        output = self._output
-        documents = output.documents()
-        orders = self._work.write(order_of_texts(documents, output.texts()), "orders")
-        joined = components(edges, Folder(edges.sparkSession, self._work.of("components")),
-                            self._options.few_edges)  # fmt: skip
-        starred = self._work.write(stars(edges, orders, joined.labels), "stars")
-        return joined.rounds, output.add("clusters", clusters(documents, orders, starred, edges))
+            edges = edges.join(of_side, side)
+        return edges

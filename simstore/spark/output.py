@@ -21,7 +21,9 @@ from simstore.spark.verifying import EDGE_COLUMNS
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-VERSION = 1
+VERSION = 2
+# Of version 1 all pairs of all texts are there.
+READABLE = (1, VERSION)
 WORK = "_work"
 COLUMNS = {
     "documents": f"{DOCUMENT_COLUMNS}, record bigint, major bigint",
@@ -32,6 +34,7 @@ COLUMNS = {
     "clusters": CLUSTER_COLUMNS,
     "rejects": "source string, position bigint, byte_offset bigint, rejected string, head binary",
     "superseded": "record bigint",
+    "unasked": "text_id bigint",
 }
 
 
@@ -116,7 +119,11 @@ class Output:
         return every.join(gone, "holder", "left_anti")
 
     def edges(self) -> DataFrame:
-        """Return the verified edges between texts that a document has."""
+        """Return the verified edges between texts that a document has.
+
+        All that lead to a canonical text of the latest run are there; between two members those
+        that were met.
+        """
         every = self.table("pairs")
         if not self.manifest["tables"]["superseded"]:
             return every
@@ -140,11 +147,14 @@ class Output:
         """Make the run valid; forget what only it needed."""
         tables = self.manifest["tables"]
         old, tables["clusters"] = tables["clusters"][:-1], tables["clusters"][-1:]
+        tables["unasked"] = tables["unasked"][-1:]
+        self.manifest["simstore_spark"] = VERSION
         self.manifest["runs"].append(dict(facts))
         self.manifest["next_source"] = next_source
         self.folder.write_manifest(self.manifest)
         for run in old:
             self.folder.remove("clusters", run)
+            self.folder.remove("unasked", run)
         self.folder.remove(WORK)
 
 
@@ -160,10 +170,11 @@ def opened(folder: Folder) -> Output | None:
         raise InvalidParameter(f"{folder.of(MANIFEST)} is damaged ({error})") from None
     if manifest is None:
         return None
-    if manifest.get("simstore_spark") != VERSION:
+    if manifest.get("simstore_spark") not in READABLE:
         raise InvalidParameter(
             f"{folder.of(MANIFEST)}: no output of this version of simstore ({VERSION})"
         )
+    manifest["tables"].setdefault("unasked", [])
     return Output(folder, manifest)
 
 

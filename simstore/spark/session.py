@@ -23,6 +23,18 @@ _LOST = (
     "the process of Java that runs Spark has ended, killed or out of memory (--conf "
     "spark.driver.memory=4g gives it more)"
 )
+# What Spark says where a process has no memory left, or the system has killed it for want of it.
+_OUT_OF_MEMORY = (
+    "OutOfMemoryError",
+    "MemoryError",
+    "ExecutorLostFailure",
+    "Python worker exited unexpectedly",
+)
+_MORE_MEMORY = (
+    "an executor was out of memory or was killed, again and again: give each more with --conf "
+    "spark.executor.memory=4g (spark.driver.memory on one machine), or smaller tasks with --conf "
+    "spark.sql.shuffle.partitions=400"
+)
 # What PySpark says of a version of pandas; none of our data go through it.
 _PANDAS = "PySpark does not yet fully support pandas"
 _SETTINGS = {
@@ -34,6 +46,7 @@ _SETTINGS = {
     "spark.sql.execution.arrow.maxBytesPerBatch": str(32 << 20),
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.parquet.compression.codec": "zstd",
+    "spark.io.compression.codec": "zstd",
 }
 
 
@@ -166,6 +179,8 @@ def failures() -> Iterator[None]:
 def _reason(text: str) -> str:
     """Return the line of a traceback that says why; the first line, where there is none."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
+    if any(word in text for word in _OUT_OF_MEMORY):
+        return _MORE_MEMORY
     raised = [line for line in lines if _RAISED.match(line)]
     chosen = raised[-1] if raised else lines[0] if lines else "no reason was given"
     return _RAISED.sub(r"\2", chosen)[:_SHOWN_CHARACTERS]

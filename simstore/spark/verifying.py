@@ -1,20 +1,23 @@
-"""Verify candidate pairs of texts: keep those that are similar enough as edges."""
+"""Verify candidate pairs of texts: keep those that are similar enough as edges.
+
+Most candidates are ruled out by 64 bytes of each text. What is left travels once a pair: the second
+text of a pair to the first, its hub, which is there once.
+"""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.all_pairs import resemblances
-from simstore.search.hamming import distances
 from simstore.search.resemblance import size_ratios
-from simstore.spark.groups import column
+from simstore.spark.candidates import column, distance_of
 from simstore.spark.options import SKETCH_COLUMNS, Recipe
 from simstore.spark.reading import arrow_schema
 
@@ -22,18 +25,109 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
 
-# Candidate pairs of texts, and which channels found them.
-PAIR_COLUMNS = "first bigint, second bigint, by_fingerprint boolean, by_sketch boolean"
 # Pairs of texts: number of the one and of the other, larger.
 EDGE_COLUMNS = (
     "first bigint, second bigint, resemblance double, distance int, by_fingerprint boolean, "
     "by_sketch boolean"
 )
+# A text as pairs are judged by it before texts travel: four bits of each value of its sketch.
+_NIBBLES = tuple(f"n{number}" for number in range(8))
+_LOWEST = 0x1111111111111111
+_OUTLINE = ("text_id", "holder", "feature_count", "w0", "w1")
+OUTLINE_COLUMNS = ", ".join(f"{name} bigint" for name in (*_OUTLINE, *_NIBBLES))
+# Pairs that are told to all machines, so that documents stay where they are but for those needed.
+_TOLD_PAIRS = 500_000
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """Makes outlines of texts.
+
+    Attributes:
+        name: The column of the sketches of words; None: there is none.
+    """
+
+    name: str | None
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield outlines, ``OUTLINE_COLUMNS``."""
+        import pyarrow as pa
+
+        for batch in batches:
+            if not batch.num_rows:
+                continue
+            fields: dict[str, Any] = {
+                name: batch.column(batch.schema.names.index(name)) for name in _OUTLINE
+            }
+            lows = np.zeros((batch.num_rows, len(_NIBBLES)), np.int64)
+            if self.name is not None:
+                packed = batch.column(batch.schema.names.index(self.name)).to_pylist()
+                low = (unpack_sketches(packed) & 15).astype(np.uint8)
+                lows = np.ascontiguousarray(low[:, 0::2] | low[:, 1::2] << 4).view(np.int64)
+            fields |= {name: lows[:, place] for place, name in enumerate(_NIBBLES)}
+            yield pa.RecordBatch.from_pydict(fields, schema=arrow_schema(OUTLINE_COLUMNS))
+
+
+def outlines(texts: DataFrame, recipe: Recipe) -> DataFrame:
+    """Return the outline of each text, ``OUTLINE_COLUMNS``.
+
+    Args:
+        texts: All texts, with ``text_id``, ``holder``, ``feature_count``, ``w0``, ``w1`` and
+            sketches.
+        recipe: The rule.
+    """
+    _, channels = recipe.open()
+    name = SKETCH_COLUMNS[WORD_SKETCHES] if channels.has_word_sketches else None
+    needed = _OUTLINE if name is None else (*_OUTLINE, name)
+    return texts.select(*needed).mapInArrow(Outline(name), OUTLINE_COLUMNS)
+
+
+def likely(pairs: DataFrame, outlined: DataFrame, recipe: Recipe) -> DataFrame:
+    """Return the pairs of texts that may have an edge by their outlines; no text travels for it.
+
+    Values of two sketches that are equal have equal low bits, so of no pair too few are counted.
+
+    Args:
+        pairs: Distinct: ``first``, ``second``, ``by_sketch``.
+        outlined: Of :func:`outlines`.
+        recipe: The rule.
+    """
+    from pyspark.sql import functions as f
+
+    scheme, channels = recipe.open()
+    words = ("w0", "w1")[: (scheme.bits + 63) // 64] if channels.has_fingerprints else ()
+    for side, number in (("a", "first"), ("b", "second")):
+        names = {name: f"{side}_{name}" for name in (*_OUTLINE, *_NIBBLES) if name != "text_id"}
+        names["text_id"] = number
+        pairs = pairs.join(
+            outlined.select(*(f.col(name).alias(new) for name, new in names.items())), number
+        )
+    fewest = recipe.rule().fewest_equal if channels.has_word_sketches else 0
+    if fewest:
+        different = f.lit(0)
+        for name in _NIBBLES:
+            apart = f.col(f"a_{name}").bitwiseXOR(f.col(f"b_{name}"))
+            halves = apart.bitwiseOR(f.shiftrightunsigned(apart, 1))
+            whole = halves.bitwiseOR(f.shiftrightunsigned(halves, 2))
+            different = different + f.bit_count(whole.bitwiseAND(f.lit(_LOWEST)))
+        pairs = pairs.where(different <= 16 * len(_NIBBLES) - fewest)
+    distance = distance_of("a_", "b_", words) if words else f.lit(None)
+    within = distance <= recipe.radius if words else f.lit(False)
+    return pairs.select(
+        "first",
+        "second",
+        "by_sketch",
+        within.alias("by_fingerprint"),
+        distance.cast("int").alias("distance"),
+        f.least("a_feature_count", "b_feature_count").alias("fewest_features"),
+        f.col("a_holder").alias("first_holder"),
+        f.col("b_holder").alias("second_holder"),
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Verify:
-    """Compares the texts of candidate pairs.
+    """Compares texts with their hubs, which stand before them.
 
     Attributes:
         recipe: The rule.
@@ -43,138 +137,96 @@ class Verify:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the pairs that have an edge."""
+        hub = ""
         for batch in batches:
             if batch.num_rows:
-                yield self._verified(batch)
+                found, hub = self._verified(batch, hub)
+                yield found
 
-    def _verified(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+    def _verified(self, batch: pa.RecordBatch, hub: str) -> tuple[pa.RecordBatch, str]:
+        """Return the edges among the rows, and the text of the last hub.
+
+        Args:
+            batch: Rows by hub, its own first.
+            hub: The text of the last hub before them.
+        """
         import pyarrow as pa
 
         rule = self.recipe.rule()
         _, channels = self.recipe.open()
-        first, second = column(batch, "first"), column(batch, "second")
-        numbers: dict[int, int] = {}
-        texts: list[str] = []
-        for side, ids in (("a", first), ("b", second)):
-            plain = batch.column(batch.schema.names.index(f"{side}_text")).to_pylist()
-            coded = batch.column(batch.schema.names.index(f"{side}_text_base64")).to_pylist()
-            for number, text, data in zip(ids.tolist(), plain, coded, strict=True):
-                if number not in numbers:
-                    numbers[number] = len(texts)
-                    texts.append(text if data is None else _decoded(data))
-        one, other = (
-            np.array([numbers[number] for number in ids.tolist()], np.int64)
-            for ids in (first, second)
-        )
+        plain = batch.column(batch.schema.names.index("text")).to_pylist()
+        coded = batch.column(batch.schema.names.index("text_base64")).to_pylist()
+        texts = [hub] + [
+            text if data is None else _decoded(data)
+            for text, data in zip(plain, coded, strict=True)
+        ]
+        is_member = column(batch, "is_member")
+        rows = np.arange(1, batch.num_rows + 1)
+        hubs = np.maximum.accumulate(np.where(is_member, 0, rows))
+        other, one = rows[is_member], hubs[is_member]
         sets = channels.sketching.sets(texts)
         share = resemblances(sets, one, other)
         sizes = sets.sizes()
-        fewest = np.minimum(column(batch, "a_features"), column(batch, "b_features"))
+        fewest = column(batch, "fewest_features")[is_member].astype(np.int64)
         kept = rule.holds(share, size_ratios(sizes[one], sizes[other]), fewest)
-        away = None
-        if channels.has_fingerprints:
-            words = ("w0", "w1")[: (self.recipe.scheme.bits + 63) // 64]
-            left, right = (
-                np.stack([column(batch, f"{side}_{word}") for word in words], axis=1)
-                for side in "ab"
+        chosen = pa.array(np.flatnonzero(is_member)[kept])
+        fields = {
+            name: batch.column(batch.schema.names.index(held)).take(chosen)
+            for name, held in (
+                ("first", "hub"),
+                ("second", "text_id"),
+                ("distance", "distance"),
+                ("by_fingerprint", "by_fingerprint"),
+                ("by_sketch", "by_sketch"),
             )
-            away = distances(left.view(np.uint64), right.view(np.uint64))[kept].astype(np.int32)
-        return pa.RecordBatch.from_pydict(
-            {
-                "first": first[kept],
-                "second": second[kept],
-                "resemblance": share[kept],
-                "distance": pa.nulls(int(kept.sum()), pa.int32()) if away is None else away,
-                "by_fingerprint": column(batch, "by_fingerprint")[kept],
-                "by_sketch": column(batch, "by_sketch")[kept],
-            },
-            schema=arrow_schema(EDGE_COLUMNS),
+        }
+        found = pa.RecordBatch.from_pydict(
+            fields | {"resemblance": share[kept]}, schema=arrow_schema(EDGE_COLUMNS)
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Likely:
-    """Keeps the pairs whose sketches do not rule an edge out.
-
-    Attributes:
-        fewest_equal: Fewest equal values of two sketches.
-    """
-
-    fewest_equal: int
-
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the pairs, ``PAIR_COLUMNS``."""
-        import pyarrow as pa
-
-        names = [name.split()[0] for name in PAIR_COLUMNS.split(", ")]
-        for batch in batches:
-            if not batch.num_rows:
-                continue
-            one, other = (
-                unpack_sketches(batch.column(batch.schema.names.index(name)).to_pylist())
-                for name in ("a_sketch", "b_sketch")
-            )
-            kept = np.count_nonzero(one == other, axis=1) >= self.fewest_equal
-            yield batch.select(names).filter(pa.array(kept))
-
-
-def likely(pairs: DataFrame, texts: DataFrame, recipe: Recipe) -> DataFrame:
-    """Return the pairs of texts that may have an edge by their sketches; no text travels for it.
-
-    A sketch is 256 bytes. Without sketches of words all pairs are returned.
-
-    Args:
-        pairs: Distinct, ``PAIR_COLUMNS``.
-        texts: All texts, with ``text_id`` and the column of sketches.
-        recipe: The rule.
-    """
-    from pyspark.sql import functions as f
-
-    _, channels = recipe.open()
-    fewest = recipe.rule().fewest_equal
-    if not channels.has_word_sketches or not fewest:
-        return pairs
-    for side, number in (("a", "first"), ("b", "second")):
-        sketches = texts.select(
-            f.col("text_id").alias(number),
-            f.col(SKETCH_COLUMNS[WORD_SKETCHES]).alias(f"{side}_sketch"),
-        )
-        pairs = pairs.join(sketches, number)
-    return pairs.mapInArrow(Likely(fewest), PAIR_COLUMNS)
+        return found, texts[int(hubs[-1])]
 
 
 def _decoded(data: str) -> str:
     return base64.b64decode(data).decode("utf-8", "surrogateescape")
 
 
-def verified(pairs: DataFrame, texts: DataFrame, documents: DataFrame, recipe: Recipe) -> DataFrame:
+def verified(pairs: DataFrame, count: int, documents: DataFrame, recipe: Recipe) -> DataFrame:
     """Return the edges among pairs of texts.
 
     Args:
-        pairs: Distinct, ``PAIR_COLUMNS``.
-        texts: All texts, with ``text_id``, ``holder``, ``feature_count``, ``w0``, ``w1``.
-        documents: All documents, with ``place``, ``text``, ``text_base64``.
+        pairs: Distinct, of :func:`likely`.
+        count: How many there are.
+        documents: All documents, with ``record``, ``text``, ``text_base64``.
         recipe: The rule.
     """
     from pyspark.sql import functions as f
 
-    needed = pairs.select(f.explode(f.array("first", "second")).alias("text_id")).distinct()
-    contents = (
-        texts.select("text_id", "holder", "feature_count", "w0", "w1")
-        .join(needed, "text_id", "left_semi")
-        .join(documents.select(f.col("place").alias("holder"), "text", "text_base64"), "holder")
-        .drop("holder")
+    facts = ("by_sketch", "by_fingerprint", "distance", "fewest_features")
+    members = pairs.select(
+        f.col("first").alias("hub"),
+        f.col("second").alias("text_id"),
+        f.col("second_holder").alias("holder"),
+        f.lit(True).alias("is_member"),
+        *facts,
     )
-
-    def side(name: str, number: str) -> DataFrame:
-        return contents.select(
-            f.col("text_id").alias(number),
-            f.col("text").alias(f"{name}_text"),
-            f.col("text_base64").alias(f"{name}_text_base64"),
-            f.col("feature_count").alias(f"{name}_features"),
-            f.col("w0").alias(f"{name}_w0"),
-            f.col("w1").alias(f"{name}_w1"),
+    hubs = pairs.groupBy(f.col("first").alias("hub")).agg(f.first("first_holder").alias("holder"))
+    kinds = dict(pairs.dtypes)
+    sent = members.unionByName(
+        hubs.select(
+            "hub",
+            f.col("hub").alias("text_id"),
+            "holder",
+            f.lit(False).alias("is_member"),
+            *(f.lit(None).cast(kinds[name]).alias(name) for name in facts),
         )
-
-    joined = pairs.join(side("a", "first"), "first").join(side("b", "second"), "second")
-    return joined.mapInArrow(Verify(recipe), EDGE_COLUMNS)
+    )
+    texts = documents.select(f.col("record").alias("holder"), "text", "text_base64")
+    met = texts.join(f.broadcast(sent) if count <= _TOLD_PAIRS else sent, "holder")
+    # With a number, or Spark joins partitions by their bytes, and few bytes may be many pairs.
+    tasks = int(documents.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
+    return (
+        met.drop("holder")
+        .repartition(tasks, "hub")
+        .sortWithinPartitions("hub", "is_member")
+        .mapInArrow(Verify(recipe), EDGE_COLUMNS)
+    )

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import random
+import signal
 import threading
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +17,6 @@ import pytest
 pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark)")
 
 import numpy as np
-from pyspark.sql import functions as f
 
 from simstore import Store
 from simstore.errors import Conflict, InvalidParameter, JobFailed, NotFound
@@ -20,6 +24,7 @@ from simstore.fingerprint.web import WebScheme
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.spark import DedupOptions, dedup, dedup_frame, read_output
+from simstore.spark.session import failures
 
 from . import corpus
 from .executors import kill_one
@@ -59,6 +64,36 @@ def stars(spark: SparkSession, folder: Path) -> list[corpus.Star]:
     return corpus.stars_of_rows(rows)
 
 
+def spokes(folder: Path) -> set[tuple[bytes, bytes, float]]:
+    """Return the edges of an output that lead to canonical texts; the order is that of numbers."""
+    from pyarrow import parquet
+
+    from simstore.search.stars import spokes_among
+    from simstore.sources.spark_results import DedupedOutput
+
+    output = DedupedOutput(str(folder))
+    edges = output.edges()
+    place_of: dict[bytes, tuple[int, ...]] = {}
+    for file in output._files("documents"):
+        columns = ["digest", "major", "first_seen", "place", "record"]
+        gone = set(output._column("superseded", "record").tolist())
+        for row in parquet.read_table(file, columns=columns, partitioning=None).to_pylist():
+            if row["record"] in gone:
+                continue
+            place = row["major"], row["first_seen"], row["place"]
+            digest = bytes.fromhex(row["digest"])
+            place_of[digest] = min(place, place_of.get(digest, place))
+    digests = [one.tobytes() for one in edges.digests]
+    order = np.array(sorted(range(len(digests)), key=lambda row: place_of[digests[row]]), np.int64)
+    found = spokes_among(edges.first, edges.second, order, edges.resemblance)
+    return {
+        (digests[text], digests[centre], share)
+        for text, centre, share in zip(
+            found.texts.tolist(), found.centres.tolist(), found.resemblance.tolist(), strict=True
+        )
+    }
+
+
 def test_documents_and_fingerprints_are_those_of_the_store(
     spark: SparkSession, whole: Path, store: Store
 ) -> None:
@@ -75,27 +110,29 @@ def test_clusters_are_those_of_the_store(spark: SparkSession, whole: Path, store
     assert found == corpus.stars_of_store(store)
 
 
-def test_every_edge_of_the_exact_join_that_the_channels_find_is_there_with_its_evidence(
-    spark: SparkSession, whole: Path, store: Store
+def test_every_member_of_the_exact_join_is_there_with_its_evidence(
+    spark: SparkSession, names: list[str], store: Store, whole: Path, tmp_path: Path
 ) -> None:
     """At a resemblance of 0.8 the channels miss practically nothing, so the join is the oracle."""
-    rows = read_output(spark, str(whole)).edges().toArrow().to_pylist()
-    close = {
-        frozenset((row["first_key"], row["second_key"])): row
-        for row in rows
-        if row["resemblance"] >= 0.8
-    }
+    out = tmp_path / "out"
+    dedup(spark, names, str(out), replace(OPTIONS, min_resemblance=0.8))
+    found = {(row[0], member[0]) for row in stars(spark, out) for member in row[1]}
     exact = store.clusters.once(ClusterOptions(min_resemblance=0.8, exact_join=True))
-    text_of = {one.key: one.digest for one in store.list()}
-    pairs = {frozenset((text_of[a], text_of[b])) for a, b in map(tuple, close)}
-    for cluster in exact.clusters:
-        for member in cluster.members:
-            if text_of[member.key] != text_of[cluster.key]:
-                assert frozenset((text_of[member.key], text_of[cluster.key])) in pairs
+    expected = {
+        (cluster.key, member.key)
+        for cluster in exact.clusters
+        if len(cluster.members) > 1
+        for member in cluster.members
+    }
+    assert len(expected) > 100
+    assert found == expected
+    rows = read_output(spark, str(whole)).edges().toArrow().to_pylist()
     assert all(row["by_fingerprint"] or row["by_sketch"] for row in rows)
     assert any(not row["by_fingerprint"] for row in rows)
     assert all(row["distance"] <= 3 for row in rows if row["by_fingerprint"])
     assert any(row["distance"] == 3 for row in rows)
+    pairs = [(row["first"], row["second"]) for row in rows]
+    assert len(pairs) == len(set(pairs))
 
 
 def test_increments_give_what_one_run_gives(
@@ -108,7 +145,7 @@ def test_increments_give_what_one_run_gives(
     # Only pairs with a new text were looked at.
     manifest = read_output(spark, str(whole)).manifest
     every = manifest["runs"][0]
-    assert second.edge_count == every["edge_count"]
+    assert spokes(tmp_path / "out") == spokes(whole)
     assert second.document_count == every["document_count"]
     assert second.text_count == every["text_count"]
     assert first.candidate_count > 0
@@ -161,6 +198,21 @@ def test_an_executor_that_is_killed_changes_nothing(
     assert killed
     assert killed[0]
     assert stars(spark, tmp_path / "out") == stars(spark, whole)
+
+
+def _dies(batches: Iterator[Any]) -> Iterator[Any]:
+    """What the system does to a worker that takes more memory than there is."""
+    for _ in batches:
+        os.kill(os.getpid(), signal.SIGKILL)
+    yield from ()
+
+
+def test_a_worker_that_is_killed_each_time_is_told_in_one_line_with_a_remedy(
+    spark: SparkSession,
+) -> None:
+    with pytest.raises(JobFailed, match=r"spark\.executor\.memory=4g") as failed, failures():
+        spark.range(3).mapInArrow(_dies, "id bigint").count()
+    assert "\n" not in str(failed.value)
 
 
 def test_wrong_use_is_told_before_anything_is_written(
@@ -273,26 +325,28 @@ def test_pairs_are_those_that_the_channels_of_the_store_find(whole: Path, store:
     assert expected <= pairs(*found)
 
 
-def test_a_crowded_key_is_spread_over_tasks(spark: SparkSession) -> None:
-    """10,000 pages of one template: equal in one band, and in a segment."""
-    from simstore.spark.groups import spread
-
-    rows = spark.range(10_000).select(
-        f.when(f.col("id") < 9_000, 1).otherwise(f.col("id")).alias("value"),
-        f.col("id").alias("text_id"),
-        f.lit(True).alias("fresh"),
-    )
-    dealt = spread(rows, ("value",), ("text_id",), 500, 10_000)
-    # Of each task: its rows, and the pairs that it compares.
-    cells = dealt.groupBy(f.spark_partition_id().alias("task"), "value", "cell").agg(
-        f.count(f.lit(1)).alias("rows")
-    )
-    held = cells.toArrow().to_pylist()
-    largest = max(one["rows"] for one in held)
-    # Two parts of about 500, and what chance adds.
-    assert largest <= 1_300
-    pairs: dict[int, int] = {}
-    for one in held:
-        pairs[one["task"]] = pairs.get(one["task"], 0) + one["rows"] ** 2
-    assert len(pairs) > 1
-    assert max(pairs.values()) < 0.7 * sum(pairs.values())
+def test_a_family_of_one_template_is_not_compared_pair_by_pair(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """800 pages have 319,600 pairs; those that matter lead to canonical pages."""
+    rng = random.Random(3)
+    held = rng.choices(corpus.WORDS, k=120)
+    records = [
+        {
+            "key": f"page {number}",
+            "text": " ".join(
+                word if rng.random() < 0.96 else str(rng.randrange(10**6)) for word in held
+            ),
+        }
+        for number in range(800)
+    ]
+    names = corpus.write(tmp_path, records, 2)
+    summary = dedup(spark, names, str(tmp_path / "out"), OPTIONS)
+    with Store.create(tmp_path / "s.db") as store:
+        store.ingest(names)
+        store.clusters.build()
+        assert stars(spark, tmp_path / "out") == corpus.stars_of_store(store)
+        canonical_count = 800 - summary.dropped_count
+    assert summary.dropped_count > 400
+    assert summary.candidate_count <= 800 * (canonical_count + 2)
+    assert summary.edge_count < 30_000

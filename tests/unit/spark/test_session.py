@@ -44,10 +44,25 @@ def test_reason_of_a_failed_job_is_the_error_of_the_executor() -> None:
 
 
 @pytest.mark.parametrize(
+    "said",
+    [
+        "Job aborted due to stage failure: Task 0 failed 4 times: java.lang.OutOfMemoryError: Java",
+        "Job aborted: ExecutorLostFailure (executor 3 exited caused by one of the running tasks)",
+        "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)",
+        "Traceback (most recent call last):\nMemoryError: Unable to allocate 3. GiB",
+    ],
+)
+def test_an_executor_without_memory_is_told_with_a_remedy(said: str) -> None:
+    assert "spark.executor.memory=4g" in _reason(said)
+    assert "\n" not in _reason(said)
+
+
+@pytest.mark.parametrize(
     ("answer", "told"),
     [
         ("x", "the process of Java that runs Spark has ended"),
-        ("xsjava.lang.OutOfMemoryError: heap", "An error occurred while calling o1.union"),
+        ("xsjava.lang.OutOfMemoryError: heap", "spark.driver.memory"),
+        ("xsjava.lang.Exception: other", "An error occurred while calling o1.union"),
     ],
 )
 def test_an_answer_that_is_cut_says_that_java_has_ended(answer: str, told: str) -> None:

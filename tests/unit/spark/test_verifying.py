@@ -1,4 +1,4 @@
-"""Candidates that are ruled out by their sketches, before their texts are read."""
+"""Pairs that are ruled out by outlines, and texts that are compared with the hub before them."""
 
 from __future__ import annotations
 
@@ -6,39 +6,59 @@ import numpy as np
 import pytest
 
 from simstore.fingerprint.minhash import VALUES
-from simstore.search.resemblance import fewest_equal_values
-from simstore.spark.verifying import PAIR_COLUMNS, Likely
+from simstore.spark.options import DedupOptions, Recipe
+from simstore.spark.verifying import EDGE_COLUMNS, Outline, Verify
 
 pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed (the extra spark)")
 
-FEWEST = fewest_equal_values(0.5)
+WORDS = [f"word{number}" for number in range(40)]
 
 
-def batch(equal: list[int]) -> pa.RecordBatch:
-    """A pair for each number of equal values."""
-    one = np.arange(VALUES, dtype=np.uint16)[None].repeat(len(equal), axis=0)
-    other = one + np.uint16(1000)
-    for row, count in enumerate(equal):
-        other[row, :count] = one[row, :count]
+@pytest.mark.parametrize("equal", [0, 32, 33, VALUES])
+def test_an_outline_counts_no_fewer_equal_values_than_the_sketches_have(equal: int) -> None:
+    rng = np.random.default_rng(equal)
+    one, other = rng.integers(0, 1 << 16, (2, VALUES), dtype=np.uint16)
+    other[:equal] = one[:equal]
+    facts = {name: [1, 2] for name in ("text_id", "holder", "feature_count", "w0", "w1")}
+    packed = [row.astype("<u2").tobytes() for row in (one, other)]
+    batch = pa.RecordBatch.from_pydict(facts | {"sketch": packed})
+    [made] = Outline("sketch")([batch])
+    rows = np.array([made.column(f"n{n}").to_pylist() for n in range(8)], np.int64).T.copy()
+    low = rows.view(np.uint8)
+    nibbles = np.stack([low & 15, low >> 4], axis=2).reshape(2, -1)
+    found = int(np.count_nonzero(nibbles[0] == nibbles[1]))
+    assert found == int(np.count_nonzero((one & 15) == (other & 15)))
+    assert found >= equal
+
+
+def rows(texts: list[tuple[int, int, str]]) -> pa.RecordBatch:
+    """Rows of hub, text number and text, as they come to be verified."""
     return pa.RecordBatch.from_pydict(
         {
-            "second": list(range(100, 100 + len(equal))),
-            "first": list(range(len(equal))),
-            "by_fingerprint": [False] * len(equal),
-            "by_sketch": [True] * len(equal),
-            "a_sketch": [row.astype("<u2").tobytes() for row in one],
-            "b_sketch": [row.astype("<u2").tobytes() for row in other],
+            "hub": [hub for hub, _, _ in texts],
+            "text_id": [number for _, number, _ in texts],
+            "is_member": [hub != number for hub, number, _ in texts],
+            "text": [text for _, _, text in texts],
+            "text_base64": pa.nulls(len(texts), pa.string()),
+            "fewest_features": pa.array([None if h == n else 40 for h, n, _ in texts], pa.int64()),
+            "distance": pa.array([None if h == n else 2 for h, n, _ in texts], pa.int32()),
+            "by_fingerprint": [None if h == n else True for h, n, _ in texts],
+            "by_sketch": [None if h == n else False for h, n, _ in texts],
         }
     )
 
 
-def test_pairs_below_the_fewest_equal_values_are_left_out() -> None:
-    assert 0 < FEWEST < VALUES
-    [kept] = Likely(FEWEST)([batch([0, FEWEST - 1, FEWEST, VALUES])])
-    assert kept.schema.names == [name.split()[0] for name in PAIR_COLUMNS.split(", ")]
-    assert kept.to_pydict()["first"] == [2, 3]
-    assert kept.to_pydict()["second"] == [102, 103]
-
-
-def test_empty_batches_give_nothing() -> None:
-    assert sum(one.num_rows for one in Likely(FEWEST)([batch([]), batch([0])])) == 0
+@pytest.mark.parametrize("cut", [0, 1, 2, 3, 4, 5, 6])
+def test_a_text_is_compared_with_its_hub_however_batches_are_cut(cut: int) -> None:
+    near, far = " ".join([*WORDS[:-2], "other", "words"]), " ".join(WORDS[::-1])
+    whole = " ".join(WORDS)
+    texts = [(1, 1, whole), (1, 5, near), (1, 6, far), (2, 2, far), (2, 6, far), (2, 7, near)]
+    batches = [rows(texts[:cut]), rows(texts[cut:])]
+    found = list(Verify(Recipe.of(DedupOptions().checked()))(batches))
+    names = [column.split()[0] for column in EDGE_COLUMNS.split(", ")]
+    assert all(batch.schema.names == names for batch in found)
+    edges = [(row["first"], row["second"]) for batch in found for row in batch.to_pylist()]
+    assert edges == [(1, 5), (2, 6)]
+    [first, second] = [row for batch in found for row in batch.to_pylist()]
+    assert first["distance"] == 2
+    assert 0.5 <= first["resemblance"] < second["resemblance"] == 1.0

@@ -1,0 +1,183 @@
+"""Find the edges of texts to canonical texts, without comparing all pairs of a family.
+
+A text is canonical where it has no edge to an earlier canonical one. Which these are is known only
+when edges are: so it is guessed and corrected. Each text is compared with one that leads its
+groups. By these edges some texts are members, and all others are *asked for*: compared with all
+texts of their groups. The new edges may make a member canonical after all; it is asked for then,
+and so on until no text is canonical that was not asked for.
+
+That is exact. Every edge of a canonical text is known then, so each other text has one to an
+earlier canonical text, no canonical text has one, and only one set of texts is like that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from simstore.search.block_keys import block_keys
+from simstore.spark.candidates import (
+    Bands,
+    NearPrints,
+    asked_pairs,
+    banded,
+    groups,
+    keyed,
+    leader_pairs,
+)
+from simstore.spark.clusters import stars
+from simstore.spark.folders import Folder
+from simstore.spark.options import SKETCH_COLUMNS, DedupOptions, Recipe
+from simstore.spark.verifying import likely, outlines, verified
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# After so many, all that is left is asked for: texts that are alike in a long row only one by one.
+_MOST_ROUNDS = 12
+_OF_EDGE = ("first", "second", "resemblance", "distance")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What a search has found.
+
+    Attributes:
+        edges: Verified edges, ``EDGE_COLUMNS``, of this run.
+        starred: The star of each text that has an edge, of all runs.
+        unasked: Texts that were never asked for.
+        candidate_count: Pairs whose outlines were compared.
+        compared_count: Pairs whose texts were compared.
+        keys: How keys were made of fingerprints; None without them.
+        rounds: Rounds in which components were found by the cluster; 0: on the driver.
+    """
+
+    edges: DataFrame
+    starred: DataFrame
+    unasked: DataFrame
+    candidate_count: int
+    compared_count: int
+    keys: str | None
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """What is searched.
+
+    Attributes:
+        texts: All texts, with ``fresh`` (of this run) and ``known`` (asked for in an earlier one).
+        documents: All documents.
+        orders: Places of texts in the policy's order.
+        earlier: Edges of earlier runs; None where there are none.
+    """
+
+    texts: DataFrame
+    documents: DataFrame
+    orders: DataFrame
+    earlier: DataFrame | None
+
+
+def search(searched: Searched, recipe: Recipe, options: DedupOptions, work: Folder) -> Found:
+    """Find the edges of all texts to canonical texts before them.
+
+    Args:
+        searched: Texts, documents, orders and edges.
+        recipe: The rule.
+        options: How groups are cut.
+        work: Where tables are written, so that no loss of an executor begins them anew.
+    """
+    return _Search(searched, recipe, options, work).run()
+
+
+class _Search:
+    def __init__(
+        self, searched: Searched, recipe: Recipe, options: DedupOptions, work: Folder
+    ) -> None:
+        self._searched, self._recipe, self._options, self._work = searched, recipe, options, work
+        self._rule = recipe.rule()
+        self._outlines = work.write(outlines(searched.texts, recipe), "outlines")
+        self._near: NearPrints | None = None
+        self._groups = work.write(groups(self._rows()), "groups")
+        known = [] if searched.earlier is None else [searched.earlier]
+        self._known, self._compared = known, [*known]
+        self._edges: list[DataFrame] = []
+        self._candidate_count = self._compared_count = 0
+
+    def run(self) -> Found:
+        """Do all rounds."""
+        from pyspark.sql import functions as f
+
+        rule, near = self._rule, self._near
+        self._compare(leader_pairs(self._groups, rule, near))
+        waiting: DataFrame | None = None
+        while True:
+            number = len(self._edges)
+            every = reduce(
+                lambda one, other: one.unionByName(other),
+                (edges.select(*_OF_EDGE) for edges in (*self._known, *self._edges)),
+            )
+            place = Folder(every.sparkSession, self._work.of(f"components-{number}"))
+            rounds, found = stars(every, self._searched.orders, place, self._options.few_edges)
+            starred = self._work.write(found, f"stars-{number}")
+            members = starred.where("text_id != centre").select("text_id")
+            if waiting is None:
+                asked = self._groups.join(members, "text_id", "left_anti")
+                waiting = members
+            else:
+                if number > _MOST_ROUNDS:
+                    members = members.limit(0)
+                asking = waiting.join(members, "text_id", "left_anti")
+                if asking.isEmpty():
+                    break
+                asked = self._groups.join(asking, "text_id", "left_semi")
+                waiting = self._work.write(
+                    waiting.join(members, "text_id", "left_semi"), f"waiting-{number}"
+                )
+            pairs = asked_pairs(self._groups, asked, rule, near, self._options.cell_rows)
+            if not self._compare(pairs):
+                break
+        return Found(
+            edges=reduce(lambda one, other: one.unionByName(other), self._edges),
+            starred=starred,
+            unasked=waiting.select(f.col("text_id").cast("bigint")),
+            candidate_count=self._candidate_count,
+            compared_count=self._compared_count,
+            keys=None if near is None else str(near.keys),
+            rounds=rounds,
+        )
+
+    def _rows(self) -> DataFrame:
+        """Return the rows of all texts and keys."""
+        recipe = self._recipe
+        scheme, channels = recipe.open()
+        # What has no shingle resembles nothing.
+        judged = self._searched.texts.where("shingle_count > 0")
+        parts = [
+            banded(judged, Bands(sketched.layout, SKETCH_COLUMNS[sketched.name]))
+            for sketched in channels.sketched
+        ]
+        if channels.has_fingerprints:
+            keys = block_keys(scheme.bits, recipe.radius, judged.count())
+            self._near = NearPrints(scheme.bits, recipe.radius, keys)
+            parts.append(keyed(judged, self._near))
+        return reduce(lambda one, other: one.unionByName(other), parts)
+
+    def _compare(self, pairs: DataFrame) -> int:
+        """Compare the pairs that were not compared before; return how many were new edges."""
+        number = len(self._edges)
+        work = self._work
+        written = work.write(pairs, f"candidates-{number}")
+        self._candidate_count += written.count()
+        some = likely(written, self._outlines, self._recipe)
+        for before in self._compared:
+            some = some.join(before.select("first", "second"), ["first", "second"], "left_anti")
+        some = work.write(some, f"likely-{number}")
+        self._compared.append(some)
+        count = some.count()
+        self._compared_count += count
+        found = verified(some, count, self._searched.documents, self._recipe)
+        edges = work.write(found, f"edges-{number}")
+        self._edges.append(edges)
+        return edges.count()
