@@ -14,6 +14,7 @@ import dataclasses
 import json
 import types
 from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime, timedelta
 from functools import cache
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -24,6 +25,8 @@ from simstore.text.decoding import encode, well_formed
 # Beside NAME, a field NAME_base64 has the bytes of what is not UTF-8.
 SUFFIX = "_base64"
 _SCALARS = (str, int, float, bool, type(None))
+# What callers may give beside scalars, which stand for it in JSON.
+_NOT_SENT = (datetime, date, timedelta)
 # Takes a value, its place for messages, and whether unknown fields are passed over.
 Reader = Callable[[Any, str, bool], Any]
 T = TypeVar("T")
@@ -97,7 +100,7 @@ def _union_reader(kinds: tuple[Any, ...]) -> Reader:
             return None if value is None and optional else inner(value, place, lenient)
 
         return read
-    if not all(kind in _SCALARS for kind in others):
+    if not all(kind in _SCALARS or kind in _NOT_SENT for kind in others):
         raise TypeError(f"{kinds!r}: only scalars can stand for one another")
 
     def read_scalar(value: Any, place: str, _lenient: bool) -> Any:

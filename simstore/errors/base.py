@@ -61,7 +61,7 @@ class Denied(SimstoreError):
 
 
 class NotFound(SimstoreError, KeyError):
-    """Something that was named does not exist; a ``KeyError``, as ``store[key]`` raises it."""
+    """Something that was named does not exist. It is a ``KeyError``."""
 
     exit_code = 3
     http_status = 404

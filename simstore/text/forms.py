@@ -174,6 +174,8 @@ class _Forms:
 
 def _changing(points: NDArray[np.int32]) -> list[str]:
     """Return the characters that change or depend on their neighbours in some normalization."""
+    if not len(points):
+        return []
     characters = list(map(chr, points.tolist()))
     given = _BETWEEN.join(characters)
     joining = _joining()

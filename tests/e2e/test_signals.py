@@ -55,7 +55,9 @@ def test_signal_stops_an_ingest_at_a_batch_and_the_same_command_finishes(
     with Store.open(path) as store:
         assert {one.key: one.text for one in store.list(with_text=True)} == dict(pages[:position])
     assert_sound(path)
-    assert len(done.text.splitlines()) == 1
+    counts, repeated = done.text.splitlines()
+    assert " added, " in counts
+    assert "took its place: page-" in repeated
     assert "added" in done.text
     assert "Traceback" not in done.errors
     assert "same command" in done.errors

@@ -6,6 +6,7 @@ Each runs in this process. What single commands say of single mistakes is in tes
 
 from __future__ import annotations
 
+import re
 import shutil
 import sqlite3
 from collections.abc import Iterator
@@ -123,6 +124,8 @@ def told(words: list[str]) -> Result:
         lines = lines[2:]
     # click names the words that an argument can be, a line each.
     lines = [line for line in lines if not line.startswith("\t")]
+    # A server writes what it says into its log.
+    lines = [re.sub(r"^\S+Z ERROR ", "Error: ", line) for line in lines]
     errors = [line for line in lines if line.startswith("Error: ")]
     assert errors == lines[-1:], (words, done.stderr)
     longest = LONGEST_ERROR if " is not one of " not in errors[0] else LONGEST_CHOICE

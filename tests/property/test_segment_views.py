@@ -130,7 +130,7 @@ def test_columns_follow_whatever_changes_the_pages(tmp_path: Path, bits: int, ke
     [
         ("other than the 3 packed", "DELETE FROM packed_fingerprint_64 WHERE value = 1"),
         (
-            "1 packed fingerprints have other",
+            "1 packed fingerprint with other",
             "UPDATE packed_fingerprint_64 SET s3 = 9 WHERE s3 = 1",
         ),
         ("should be none", "UPDATE store SET keep_columns = (1 = 0)"),

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import pytest
@@ -14,10 +15,10 @@ from simstore.errors import InvalidParameter
 from simstore.wire import decoded, encoded, from_wire, to_wire
 
 KINDS = [
-    value
-    for name, value in vars(model).items()
+    getattr(model, name)
+    for name in sorted(model.__all__)
     # What an upgrade says of its backup stays on the machine where it lies.
-    if name in model.__all__ and dataclasses.is_dataclass(value) and name != "UpgradeSummary"
+    if dataclasses.is_dataclass(getattr(model, name)) and name != "UpgradeSummary"
 ]
 # Texts as the store has them: bytes that are not UTF-8 are surrogate escapes.
 TEXTS = st.one_of(
@@ -50,6 +51,9 @@ def values_of(kind: Any, depth: int = 0) -> st.SearchStrategy[Any]:
         return st.tuples(*(PLAIN if kind is str else values_of(kind) for kind in inside))
     if origin is Mapping:
         return st.dictionaries(PLAIN, JSON if inside[1] is Any else values_of(inside[1], 1))
+    if timedelta in inside:
+        # A time, which options hold in seconds however it is given.
+        return st.one_of(st.none(), st.integers(0, 2**37))
     if origin is not None:
         return st.one_of(*(PLAIN if depth and k is str else values_of(k, depth) for k in inside))
     plain = {

@@ -56,6 +56,11 @@ def test_a_character_is_worked_out_once(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(forms._Forms, "add", count)
     some = forms.FormsOfTexts(Normalization())
-    for text in ("É", "ÉÉß", "ß É"):
+    for text in ("É", "ÉÉß", "ß É", ""):
         some.of(code_points(text))
     assert sorted(asked) == [0x20, ord("É"), ord("ß")]
+
+
+def test_points_that_are_no_characters_stay() -> None:
+    points = np.array([0x378, 0xFFFE, 0xFFFF, 0x1FFFF], np.uint32)
+    assert forms.FormsOfTexts(Normalization()).of(points).tolist() == points.tolist()

@@ -42,7 +42,7 @@ def test_ingest_tells_what_was_detected_and_the_document_remembers_it(
     assert summary.detected == {"gb18030": 1}
     assert heard == [
         ("a.txt", "decoded as GB18030 by detection"),
-        ("d.txt", "decoded as UTF-8, 1 bytes could not be read"),
+        ("d.txt", "decoded as UTF-8, 1 byte could not be read"),
     ]
     found = store.get(str(tmp_path / "in" / "a.txt"), with_text=True)
     assert found.text == TEXT
