@@ -2,9 +2,9 @@
 
 A text is canonical where it has no edge to an earlier canonical one. Which these are is known only
 when edges are: so it is guessed and corrected. Each text is compared with one that leads its
-groups. By these edges some texts are members, and all others are *asked for*: compared with all
-texts of their groups. The new edges may make a member canonical after all; it is asked for then,
-and so on until no text is canonical that was not asked for.
+groups. Texts without an edge then are *asked for*: compared with all texts of their groups. By all
+edges some of the others are canonical after all; these are asked for next, and so on until no text
+is canonical that was not asked for.
 
 That is exact. Every edge of a canonical text is known then, so each other text has one to an
 earlier canonical text, no canonical text has one, and only one set of texts is like that.
@@ -109,34 +109,31 @@ class _Search:
         """Do all rounds."""
         from pyspark.sql import functions as f
 
-        rule, near = self._rule, self._near
+        rule, near, cell_rows = self._rule, self._near, self._options.cell_rows
         self._compare(leader_pairs(self._groups, rule, near))
-        waiting: DataFrame | None = None
+        # A text with an edge to its leader waits: it is likely a member.
+        waiting = self._work.write(
+            self._every().select(f.col("second").alias("text_id")).distinct(), "waiting-0"
+        )
+        asked = self._groups.join(waiting, "text_id", "left_anti")
+        self._compare(asked_pairs(self._groups, asked, rule, near, cell_rows))
         while True:
             number = len(self._edges)
-            every = reduce(
-                lambda one, other: one.unionByName(other),
-                (edges.select(*_OF_EDGE) for edges in (*self._known, *self._edges)),
-            )
+            every = self._every()
             place = Folder(every.sparkSession, self._work.of(f"components-{number}"))
             rounds, found = stars(every, self._searched.orders, place, self._options.few_edges)
             starred = self._work.write(found, f"stars-{number}")
             members = starred.where("text_id != centre").select("text_id")
-            if waiting is None:
-                asked = self._groups.join(members, "text_id", "left_anti")
-                waiting = members
-            else:
-                if number > _MOST_ROUNDS:
-                    members = members.limit(0)
-                asking = waiting.join(members, "text_id", "left_anti")
-                if asking.isEmpty():
-                    break
-                asked = self._groups.join(asking, "text_id", "left_semi")
-                waiting = self._work.write(
-                    waiting.join(members, "text_id", "left_semi"), f"waiting-{number}"
-                )
-            pairs = asked_pairs(self._groups, asked, rule, near, self._options.cell_rows)
-            if not self._compare(pairs):
+            if number > _MOST_ROUNDS:
+                members = members.limit(0)
+            asking = waiting.join(members, "text_id", "left_anti")
+            if asking.isEmpty():
+                break
+            asked = self._groups.join(asking, "text_id", "left_semi")
+            waiting = self._work.write(
+                waiting.join(members, "text_id", "left_semi"), f"waiting-{number}"
+            )
+            if not self._compare(asked_pairs(self._groups, asked, rule, near, cell_rows)):
                 break
         return Found(
             edges=reduce(lambda one, other: one.unionByName(other), self._edges),
@@ -147,6 +144,11 @@ class _Search:
             keys=None if near is None else str(near.keys),
             rounds=rounds,
         )
+
+    def _every(self) -> DataFrame:
+        """Return all edges so far, each once."""
+        held = (edges.select(*_OF_EDGE) for edges in (*self._known, *self._edges))
+        return reduce(lambda one, other: one.unionByName(other), held)
 
     def _rows(self) -> DataFrame:
         """Return the rows of all texts and keys."""

@@ -200,18 +200,17 @@ def test_an_executor_that_is_killed_changes_nothing(
     assert stars(spark, tmp_path / "out") == stars(spark, whole)
 
 
-def _dies(batches: Iterator[Any]) -> Iterator[Any]:
-    """What the system does to a worker that takes more memory than there is."""
-    for _ in batches:
-        os.kill(os.getpid(), signal.SIGKILL)
-    yield from ()
-
-
 def test_a_worker_that_is_killed_each_time_is_told_in_one_line_with_a_remedy(
     spark: SparkSession,
 ) -> None:
+    def dies(batches: Iterator[Any]) -> Iterator[Any]:
+        """What the system does to a worker that takes more memory than there is."""
+        for _ in batches:
+            os.kill(os.getpid(), signal.SIGKILL)
+        yield from ()
+
     with pytest.raises(JobFailed, match=r"spark\.executor\.memory=4g") as failed, failures():
-        spark.range(3).mapInArrow(_dies, "id bigint").count()
+        spark.range(3).mapInArrow(dies, "id bigint").count()
     assert "\n" not in str(failed.value)
 
 
@@ -306,7 +305,9 @@ def test_pairs_are_those_that_the_channels_of_the_store_find(whole: Path, store:
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
         held = read_contents(snapshot)
-        order = np.arange(len(held.firsts))
+        # The policy's: texts by the first-seen time of their earliest document.
+        texts = held.texts[np.argsort(held.first_seen, kind="stable")]
+        order = texts[np.sort(np.unique(texts, return_index=True)[1])]
         spokes = EdgeFinder(snapshot, held, LeastShares(0.5)).spokes(order, 3)
     found = DedupedOutput(str(whole)).edges()
 
