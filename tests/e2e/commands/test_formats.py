@@ -60,7 +60,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "expire": (["--older-than", "1d", "--yes"], 0),
     "backup": (["--force", "copy.db"], 0),
     "copy": (["simstore.db", "other.db", "--restart"], 0),
-    "restore": (["copy.db", "--db", "restored.db"], 0),
+    "restore": (["simstore.db", "--db", "restored.db"], 0),
     "pack": ([], 0),
     "unpack": ([], 0),
     "compact": ([], 0),

@@ -52,7 +52,7 @@ def test_tables_show_the_mean_by_threshold_then_the_sets_then_the_bands() -> Non
     assert [row[:2] for row in sets[2]] == [("l", "simhash"), ("r", "simhash"), ("mean", "simhash")]
     assert sets[2][0][2:] == ("3", "0.750", "0.750", "0.750", "0.500", "4", "1.000")
     assert bands[1] == ("resemblance", "pairs", "simhash 3", "bands")
-    assert bands[2] == [("l", "0.9-1.0", 3, "0.667", "1.000")]
+    assert bands[2] == [("0.9-1.0", 3, "0.667", "1.000")]
 
 
 def test_jsonl_has_an_object_a_point_and_a_band() -> None:
