@@ -146,7 +146,7 @@ def test_installed_wheel_does_a_day_of_work(scripts: Path, tmp_path: Path) -> No
 
     assert "scheme web/2" in run([simstore, "init"], empty)
     assert "36 added" in run([simstore, "ingest", examples / "article.txt"], empty)
-    answer = run([simstore, "query", "--format", "simtool", examples / "sample.txt"], empty)
+    answer = run([simstore, "query", "-q", "--format", "simtool", examples / "sample.txt"], empty)
     assert "sample-03\n0:manual-en-001 \n" in answer
     run([simstore, "report", "-q"], empty)
     assert (empty / "result.txt").read_text(encoding="utf-8") == answer
