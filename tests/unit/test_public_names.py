@@ -15,7 +15,8 @@ from public_names import NAMES, ROOMS, names_of_room
 
 import simstore
 from simstore import Client, Store
-from tests.unit.test_help import NAMESPACES, functions_of
+
+from .test_help import NAMESPACES, functions_of
 
 # Of the standard library, and of packages whose values are taken or made.
 OF_OTHERS = {

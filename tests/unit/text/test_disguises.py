@@ -231,6 +231,7 @@ def test_text_of_nothing_but_hidden_characters_keeps_its_term() -> None:
 
 
 def test_of_many_texts_those_with_something_to_fold_are_found() -> None:
+    pytest.importorskip("numba")
     texts = [
         "plain & R&D - é-",
         "a &amp; b",
