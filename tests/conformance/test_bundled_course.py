@@ -71,6 +71,7 @@ def test_store_equals_the_oracle_however_it_was_filled(
     assert WAYS[way](tmp_path, course, features, bits) == result
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [1, 16, 128])
 def test_simtool_and_store_equal_the_oracle_with_more_features_than_words(
     bundled_course: Course, tmp_path: Path, bits: int

@@ -96,6 +96,7 @@ def test_a_report_says_what_the_paper_was_compared_with(shell: Shell) -> None:
     assert "references at the end counts too" not in page
 
 
+@pytest.mark.slow
 def test_the_name_of_the_output_says_the_format(shell: Shell) -> None:
     shell("check", "paper.txt", "-o", "found.jsonl")
     assert json.loads((shell.folder / "found.jsonl").read_text())["paper"] == "paper.txt"
@@ -103,6 +104,7 @@ def test_the_name_of_the_output_says_the_format(shell: Shell) -> None:
     assert ElementTree.parse(shell.folder / "found.xml").getroot().tag == "document"  # noqa: S314
 
 
+@pytest.mark.slow
 def test_standard_input_and_options(shell: Shell) -> None:
     done = shell(
         "check", "-", "--format", "jsonl", "--exclude", "riv*", "--by", "window", "--window", "20",
@@ -233,6 +235,7 @@ def test_a_store_without_a_passage_index_is_refused(nursery: Nursery, tmp_path: 
     assert_refused(shell("check", "paper.txt", code=3), 3, "simstore passages build")
 
 
+@pytest.mark.slow
 def test_wrong_options_are_refused(shell: Shell) -> None:
     assert_refused(shell("check", "paper.txt", "--high", "0.2", code=2), 2, "moderate 0.5")
     assert "name it .html" in shell("check", "paper.txt", "-o", "x.pdf", code=2).errors

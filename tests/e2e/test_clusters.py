@@ -88,6 +88,7 @@ def test_kinds_of_texts(kinds: Shell, words: tuple[str, ...]) -> None:
     assert found == groups(kinds)
 
 
+@pytest.mark.slow
 def test_channels_and_exact_join_agree_from_08_on(many: Shell) -> None:
     for least in ("0.8", "0.9", "1"):
         words = ("--min-resemblance", least, "--min-size", "1")

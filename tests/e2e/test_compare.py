@@ -106,6 +106,7 @@ def test_a_file_goes_before_a_key_of_the_same_name_and_prefixes_leave_no_doubt(
     assert compared(with_store, "a.txt", "key:key:y")["md5"]["equal"] is True
 
 
+@pytest.mark.slow
 def test_store_that_is_named_serves_its_vocabulary_for_files(with_store: Shell) -> None:
     def detail(*words: str, **options: Any) -> str:
         lines = with_store.json_lines("compare", "a.txt", "b.txt", "--format", "jsonl", *words)
@@ -138,6 +139,7 @@ def test_file_with_the_name_of_standard_input(shell: Shell) -> None:
     assert is_text(found, "b", "piped")
 
 
+@pytest.mark.slow
 def test_store_adds_its_own_view(with_store: Shell) -> None:
     assert "store-simhash" not in compared(with_store, "a.txt", "b.txt")
     found = compared(with_store, "wind", "a.txt")

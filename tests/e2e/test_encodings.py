@@ -58,6 +58,7 @@ def test_show_and_compare_tell_where_words_were_hidden(shell: Shell) -> None:
     assert '"compared":"free"' in found.replace('": "', '":"')
 
 
+@pytest.mark.slow
 def test_show_tells_what_cut_a_page(shell: Shell) -> None:
     paragraph = "The ferries run again from Monday, the harbour master said, after weeks of storms."
     page = f"<!DOCTYPE html><div><a href=/>Home</a></div><div>{paragraph}</div>"

@@ -47,6 +47,7 @@ OUTPUTS = [
 outputs = pytest.mark.parametrize("words", OUTPUTS, ids=lambda words: "-".join(words[:3]))
 
 
+@pytest.mark.slow
 @outputs
 def test_results_that_cannot_be_written_are_an_error_in_one_line(
     nursery: Nursery, folder: Path, words: list[str]

@@ -66,6 +66,7 @@ def test_three_ways_to_label_give_the_same_figures(shell: Shell) -> None:
     assert [p["threshold"] for p in by_field if p["method"] == "simhash"] == list(range(13))
 
 
+@pytest.mark.slow
 def test_table_and_counts(shell: Shell) -> None:
     done = shell("evaluate", "--clusters", "groups.tsv", "--radius", "2-4")
     assert done.error_lines[0] == "5 documents, 3 labelled pairs"
@@ -131,6 +132,7 @@ def test_page_shows_mistakes_with_their_texts(shell: Shell) -> None:
     assert sum(told.values()) == 2
 
 
+@pytest.mark.slow
 def test_unknown_keys_are_named(shell: Shell) -> None:
     (shell.folder / "groups.tsv").write_text("one\ta\none again\ta\ngone\ta\n")
     done = shell("evaluate", "--clusters", "groups.tsv", "--format", "csv")
@@ -153,6 +155,7 @@ def test_exact_join(shell: Shell) -> None:
     assert shell.lines("evaluate", "--exact")[0].split() == ["a", "b", "resemblance"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "named"),
     [

@@ -66,6 +66,7 @@ def test_unique_and_what_it_leaves_out(shell: Shell) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_filter_for_a_crawler(shell: Shell) -> None:
     done = shell("export", "--filter", "known.filter", "--false-positive-rate", "0.0001")
     assert done.out == b""

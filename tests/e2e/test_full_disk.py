@@ -199,6 +199,7 @@ def test_report_on_a_full_disk_leaves_the_older_report(
     assert drafts(disk) == []
 
 
+@pytest.mark.slow
 def test_query_and_report_work_on_a_disk_without_a_free_byte(
     nursery: Nursery, tmp_path: Path, full_disk_with_a_store: Path
 ) -> None:
@@ -244,6 +245,7 @@ def test_writing_command_on_a_full_disk_leaves_a_sound_store(
     assert_sound(path)
 
 
+@pytest.mark.slow
 def test_upgrade_on_a_full_disk_leaves_the_older_store(
     nursery: Nursery, tmp_path: Path, disk: Path
 ) -> None:

@@ -117,6 +117,7 @@ def test_preferred_keys_are_canonical(shell: Shell) -> None:
     }
 
 
+@pytest.mark.slow
 def test_store_that_cannot_be_written_shows_what_stands(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:

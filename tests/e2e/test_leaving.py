@@ -66,6 +66,7 @@ def test_seen_tells_what_became_of_keys_and_exits_with_3_for_unknown_ones(shell:
         assert shell("seen", *words, "--format", "keys", code=3, **options).out == b"a\n"
 
 
+@pytest.mark.slow
 def test_seen_finds_a_text_by_itself_and_by_its_digest(shell: Shell) -> None:
     (shell.folder / "page.txt").write_text(TEXT)
     (shell.folder / "other.txt").write_text(TEXT + ".")

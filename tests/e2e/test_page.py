@@ -361,6 +361,7 @@ def test_many_rejects_are_told_page_by_page(tmp_path: Path) -> None:
         assert "Older" not in visible(last)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("made", "said"),
     [

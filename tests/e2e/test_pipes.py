@@ -149,6 +149,7 @@ def test_socket_is_refused(shell: Shell) -> None:
     assert done.errors == "Error: s: it is a socket, not a file\n"
 
 
+@pytest.mark.slow
 def test_pipe_in_a_folder_is_passed_over(shell: Shell) -> None:
     folder = shell.folder / "texts"
     folder.mkdir()
@@ -219,6 +220,7 @@ def test_pipe_can_be_given_wherever_a_file_is_read(
     assert expected in done.text + done.errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "code", "told"),
     [

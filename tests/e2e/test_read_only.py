@@ -123,6 +123,7 @@ def test_writing_command_on_a_read_only_disk_says_so_in_one_line(
     assert "bug" not in done.errors
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

@@ -32,6 +32,7 @@ def keys(shell: Shell) -> list[str]:
     return shell.lines("list", "--format", "keys")
 
 
+@pytest.mark.slow
 def test_archive_is_ingested_and_asked_with(shell: Shell) -> None:
     with zipfile.ZipFile(shell.folder / "a.zip", "w") as archive:
         archive.writestr("pages.jsonl", LINES)

@@ -184,6 +184,7 @@ def test_loopback_without_tokens_is_open_to_this_machine_and_to_no_other_name(
         assert not [name for name in reply.headers if name.startswith("access-control")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "options", [("--host", ANYWHERE), ("--host", "::"), ("--require-tokens",)], ids=str
 )

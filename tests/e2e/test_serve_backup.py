@@ -120,6 +120,7 @@ def test_copy_that_a_busy_server_sends_is_checked_and_restores(
         assert {one.key for one in store} >= load.acknowledged
 
 
+@pytest.mark.slow
 def test_backup_command_copies_what_a_busy_server_serves(
     loaded: tuple[Path, Served, Writers], tmp_path: Path, nursery: Nursery
 ) -> None:

@@ -60,6 +60,7 @@ def test_patterns_that_backtrack_without_end_are_answered(place: Path) -> None:
         assert served.stop() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels", [64, 480, 600, 950, 100_000])
 def test_metadata_that_are_nested_too_deeply_are_refused_and_writing_goes_on(
     tmp_path: Path, levels: int

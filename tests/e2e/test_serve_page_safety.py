@@ -173,6 +173,7 @@ def signed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, s
         yield served, secret
 
 
+@pytest.mark.slow
 def test_pages_without_a_token_lead_to_the_sign_in_and_tell_nothing(
     signed: tuple[Served, str],
 ) -> None:

@@ -300,6 +300,7 @@ def _waits_to_open(child: Child) -> bool:
     return "wait_for_partner" in Path(f"/proc/{child.pid}/wchan").read_text()
 
 
+@pytest.mark.slow
 @signals
 def test_signal_ends_a_command_in_the_middle_of_an_endless_statement(
     tmp_path: Path, number: signal.Signals, code: int

@@ -38,6 +38,7 @@ def keys(shell: Shell) -> list[str]:
     return shell.lines("list", "--format", "keys")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress], ids=["plain", "gz", "zst"])
 @pytest.mark.parametrize(
     ("data", "expected"),
@@ -169,6 +170,7 @@ def test_too_long_documents_are_rejected_by_each_reader(shell: Shell) -> None:
         assert "limit of 20" in done.errors
 
 
+@pytest.mark.slow
 def test_damaged_compression_keeps_what_was_read_and_names_the_place(shell: Shell) -> None:
     many = b"".join(b'{"id": %d, "text": "text %d"}\n' % (n, n * n * 7919) for n in range(5_000))
     whole = gzip.compress(many)

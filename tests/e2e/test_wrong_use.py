@@ -311,6 +311,7 @@ def test_wrong_word_is_named_and_changes_nothing(
     assert (folder / "simstore.db").read_bytes() == data
 
 
+@pytest.mark.slow
 def test_backup_is_never_written_over_the_store_itself(nursery: Nursery, folder: Path) -> None:
     (folder / "link.db").symlink_to("simstore.db")
     os.link(folder / "simstore.db", folder / "hard.db")

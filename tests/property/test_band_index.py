@@ -15,6 +15,7 @@ from .kernels import kernels
 BANDS = 3
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.lists(st.tuples(*[st.integers(0, 6)] * BANDS), max_size=9), max_size=12),
     st.lists(st.tuples(*[st.integers(0, 6)] * BANDS), max_size=5),

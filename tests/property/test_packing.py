@@ -199,6 +199,7 @@ def test_packing_in_batches_moves_everything(
         assert_sound(store)
 
 
+@pytest.mark.slow
 def test_long_tail_is_packed_when_the_store_is_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -76,6 +76,7 @@ def check(reader: SourceReader, data: bytes, limit: int | None) -> None:
             assert record.key
 
 
+@pytest.mark.slow
 @given(data=any_bytes, limit=limits)
 def test_readers_of_streams_take_any_bytes_and_go_on_anywhere(
     data: bytes, limit: int | None

@@ -82,6 +82,7 @@ def check(store: Store, held: set[int], asked: list[int], bits: int) -> None:
     assert_sound(store)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("whole", [True, False])
 def test_every_look_up_tells_pages_of_a_shared_row_apart(

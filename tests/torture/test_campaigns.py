@@ -126,6 +126,7 @@ except OSError as error:
     assert os.environ.get(sandbox.INSIDE) is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_run_that_is_killed_leaves_no_process_behind(tmp_path: Path, number: int) -> None:
     if reason := sandbox.cannot_seal():

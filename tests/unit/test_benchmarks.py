@@ -238,6 +238,7 @@ def test_detections_of_one_source_are_joined_over_gaps(part: Any) -> None:
     assert peers.joined(found, 5) == [(0, 20, "a"), (40, 50, "a"), (12, 14, "b")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "zh"])
 def test_articles_are_the_same_from_any_number_on(part: Any, language: str) -> None:
     corpus = part("passages_corpus")

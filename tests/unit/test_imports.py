@@ -76,6 +76,7 @@ def test_heavy_packages_are_not_loaded(name: str) -> None:
     assert done.stderr == ""
 
 
+@pytest.mark.slow
 def test_a_client_loads_no_database() -> None:
     done = run(
         "import sys\n"

@@ -12,6 +12,7 @@ from e2e.shells import PAGES, Shell
 from e2e.states import assert_sound
 
 
+@pytest.mark.slow
 def test_init_makes_a_store_of_the_chosen_scheme(empty: Shell) -> None:
     done = empty("init", "--scheme", "simtool", "-N", "50", "-M", "100", "--policy", "frozen")
     assert done.out == b""

@@ -12,6 +12,7 @@ from .asked import NDJSON, NEAR, OTHER, TEXT, accepting, add, lines, refused
 # Documents
 
 
+@pytest.mark.slow
 def test_one_document_is_added_and_found(ask: httpx.Client) -> None:
     reply = ask.post("/v1/documents", json={"key": "a", "text": TEXT})
     assert reply.json() == {

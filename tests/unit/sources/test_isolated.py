@@ -192,6 +192,7 @@ def test_process_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch)
     assert reason == "no process to read it can be started (No such file or directory)"
 
 
+@pytest.mark.slow
 def test_ingest_keeps_what_came_before_and_goes_on_with_the_next_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

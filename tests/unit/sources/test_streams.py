@@ -147,6 +147,7 @@ def test_gzip_file_with_rubbish_behind_it_is_read_and_the_rubbish_rejected(tmp_p
     assert rejections(records) == [(COUNT, len(JSONL))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["", *COMPRESSORS])
 def test_stream_is_read_on_from_an_offset(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / "data"

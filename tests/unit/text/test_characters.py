@@ -20,6 +20,7 @@ def category(code_point: int) -> str:
     return unicodedata.category(chr(code_point))
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     unicodedata.unidata_version != "14.0.0", reason="this Python has another Unicode than 14.0"
 )

@@ -84,6 +84,7 @@ def test_terms_are_folded_words_and_pairs_of_characters(text: str, expected: lis
     assert terms(text) == expected
 
 
+@pytest.mark.slow
 def test_terms_of_a_text_beyond_a_piece_are_those_of_its_lines() -> None:
     line = "Die Boote kamen mit der Flut über das Meer; 船在黎明时进港"
     text = "\n".join([line] * 40_000)

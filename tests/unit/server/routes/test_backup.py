@@ -66,6 +66,7 @@ def test_server_that_stops_does_not_finish_its_copy(service: Service, tmp_path: 
     assert others(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_copy_without_room_leaves_nothing(
     service: Service, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,6 +31,7 @@ def store(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
         yield opened
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 def test_each_answer_is_that_of_a_query_alone(store: Store, threads: int) -> None:
     asked = [

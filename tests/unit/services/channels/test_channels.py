@@ -164,6 +164,7 @@ def test_unknown_channels_are_refused(names: tuple[str, ...]) -> None:
         kept_channels(names)
 
 
+@pytest.mark.slow
 def test_folded_scripts_make_one_text_of_two(tmp_path: Path) -> None:
     simplified = "图书馆在旧仓库里开了门，读者可以借书、听讲座，也可以带孩子来玩。"
     traditional = "圖書館在舊倉庫裡開了門，讀者可以借書、聽講座，也可以帶孩子來玩。"

@@ -66,6 +66,7 @@ def expected(store: Store, layout: BandLayout) -> list[set[str]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", [(42, 3), (32, 4), (16, 8)])
 def test_what_agrees_in_a_band_is_found_in_pages_and_in_the_tail(
     tmp_path: Path, layout: tuple[int, int]
@@ -87,6 +88,7 @@ def test_what_agrees_in_a_band_is_found_in_pages_and_in_the_tail(
         assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_a_resident_store_that_is_warm_reads_no_page_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -117,6 +119,7 @@ def test_a_resident_store_that_is_warm_reads_no_page_of_the_file(
         assert read == []
 
 
+@pytest.mark.slow
 def test_pages_beyond_the_limit_are_not_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -298,6 +301,7 @@ def test_fsck_finds_damage(tmp_path: Path, damage: str, kind: str) -> None:
         assert all(one.remedy for one in found)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "damage",
     [
@@ -362,6 +366,7 @@ def test_reindex_by_another_process_while_packing_keeps_its_own_channels(tmp_pat
         assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_pack_by_another_process_while_packing_by_a_layout_is_told(tmp_path: Path) -> None:
     with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
         store.add_many(DOCUMENTS)

@@ -355,6 +355,7 @@ def test_what_fingerprints_find_is_said_where_they_are_asked(tmp_path):
         assert sentence_in("zh", sentence) != sentence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("text", "channels"), [(True, ("anchors",)), (False, ("anchors",)), (True, ("simhash",))]
 )

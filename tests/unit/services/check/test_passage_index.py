@@ -140,6 +140,7 @@ def test_updates_that_keep_the_text_keep_the_entry(tmp_path: Path) -> None:
         assert entry() != first
 
 
+@pytest.mark.slow
 def test_texts_that_are_gone_are_left_out_by_the_next_merge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -205,6 +206,7 @@ def test_another_cut_is_refused(tmp_path: Path) -> None:
         assert store.passages.build(window=13).window == 13
 
 
+@pytest.mark.slow
 def test_a_store_without_texts_is_indexed_from_its_beginning_or_not_at_all(
     tmp_path: Path,
 ) -> None:
@@ -327,6 +329,7 @@ def test_each_kind_of_damage_is_named(
         assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("column", "value"), [("entry_bytes", -5), ("start_bytes", 3), ("key_bits", 41)]
 )

@@ -232,6 +232,7 @@ def test_any_order_and_split_of_the_input_gives_the_same_answers(tmp_path: Path)
     assert answers[0][1]
 
 
+@pytest.mark.slow
 def test_batches_and_the_tail_change_no_answer(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,6 +272,7 @@ def test_a_store_without_texts_keeps_no_terms(tmp_path: Path) -> None:
         assert store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
 
 
+@pytest.mark.slow
 def test_windows_keep_the_sentences_too(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(library().items())

@@ -81,6 +81,7 @@ def test_versions_are_told_from_documents_of_one_template(filled: Path, exact_jo
         assert keys(store, exact_join=exact_join) == VERSIONS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("exact_join", [False, True])
 def test_likeness_of_a_member_is_that_of_the_definition(filled: Path, exact_join: bool) -> None:
     documents = notices()

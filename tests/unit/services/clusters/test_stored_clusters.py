@@ -337,6 +337,7 @@ def test_clusters_that_were_begun_and_not_finished_are_made_again(
     assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_who_began_last_to_make_clusters_finishes(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

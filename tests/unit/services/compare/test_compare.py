@@ -383,6 +383,7 @@ def test_least_resemblance_of_similar_texts_is_inclusive() -> None:
     assert compare_texts(a, b, CompareOptions(similar_at=jaccard + 1e-9)).similar is False
 
 
+@pytest.mark.slow
 def test_more_lexicons_and_another_seed() -> None:
     a, b = texts.two_characters("en")[2:]
     one = compare_texts(a, b, CompareOptions(lexicons=100, seed=1))

@@ -74,6 +74,7 @@ def dates(folder: Path) -> dict[bytes, tuple[int, int]]:
     return {key: (first, last) for key, first, last in rows(folder, asked)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["all.jsonl", "all.jsonl.gz", "all.jsonl.zst"])
 def test_an_export_makes_the_same_store_again(store: Store, tmp_path: Path, name: str) -> None:
     path = tmp_path / name
@@ -93,6 +94,7 @@ def test_an_export_makes_the_same_store_again(store: Store, tmp_path: Path, name
     assert dates(tmp_path / "again") == dates(tmp_path)
 
 
+@pytest.mark.slow
 def test_who_says_when_a_document_was_first_seen_comes_back(store: Store, tmp_path: Path) -> None:
     store.export(tmp_path / "all.jsonl")
     (tmp_path / "again").mkdir()

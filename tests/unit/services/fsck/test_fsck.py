@@ -253,6 +253,7 @@ def test_lost_vocabulary_delta_is_found(tmp_path: Path) -> None:
     assert kinds(found) == {"vocabulary"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("merged", [False, True])
 @pytest.mark.parametrize("counts", [(1, 0), (0, 1), (-1, -1)])
 @pytest.mark.parametrize("term", [b"boats", b"nowhere"])

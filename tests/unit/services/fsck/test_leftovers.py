@@ -112,6 +112,7 @@ def test_refresh_ends_where_an_index_names_rows_that_are_not_there(tmp_path: Pat
         refresh.drop_retired(store._opened)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("column", ["bands", "band_rows"])
 def test_half_a_layout_of_kept_clusters_is_found(tmp_path: Path, column: str) -> None:
     with filled(tmp_path) as store:

@@ -239,6 +239,7 @@ def test_rejects_before_the_place_are_kept_when_a_file_is_read_on(tmp_path: Path
         assert all(isinstance(one, Rejection) for one in found)
 
 
+@pytest.mark.slow
 def test_members_of_an_archive_leave_no_more_behind_than_their_number(tmp_path: Path) -> None:
     path = tmp_path / "a.zip"
     path.write_bytes(zipped({f"{n}.txt": b"text %d" % n for n in range(300)}))

@@ -296,6 +296,7 @@ def test_finished_draft_gets_its_name_or_is_begun_again_where_the_store_has_chan
     assert held(other) == held(one)
 
 
+@pytest.mark.slow
 @pytest.mark.sqlite("names both places itself")
 def test_copy_that_differs_is_no_store(tmp_path: Path) -> None:
     one, other = tmp_path / "one.db", tmp_path / "other.db"

@@ -173,6 +173,7 @@ SIZED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vocabulary", [True, False])
 @pytest.mark.parametrize(
     ("before", "after"),

@@ -113,6 +113,7 @@ def test_versions_of_the_scheme_fold_what_they_know(tmp_path: Path) -> None:
         create(tmp_path, SchemeChoice("web/1", disguises="fold"))
 
 
+@pytest.mark.slow
 def test_reindex_moves_a_store_of_the_first_version_to_the_second(tmp_path: Path) -> None:
     with create(tmp_path, SchemeChoice("web/1")) as store:
         store.add_many([("cn", "图书馆里的钟停了"), ("tw", "圖書館裡的鐘停了")], threads=1)

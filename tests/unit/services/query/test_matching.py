@@ -128,6 +128,7 @@ def test_without_verification_nothing_is_said_of_the_texts(store: Store) -> None
     assert by_key(ask(store, PAIRS[0].a, verify=False, min_resemblance=0.99))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(texts.ODD))
 def test_odd_text_matches_its_copy_and_not_everything(store: Store, name: str) -> None:
     result = ask(store, texts.ODD[name])
