@@ -17,7 +17,7 @@ from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.all_pairs import resemblances
 from simstore.search.resemblance import size_ratios
-from simstore.spark.candidates import column, distance_of
+from simstore.spark.candidates import column, distance_of, word_columns
 from simstore.spark.options import SKETCH_COLUMNS, Recipe
 from simstore.spark.reading import arrow_schema
 
@@ -95,7 +95,7 @@ def likely(pairs: DataFrame, outlined: DataFrame, recipe: Recipe) -> DataFrame:
     from pyspark.sql import functions as f
 
     scheme, channels = recipe.open()
-    words = ("w0", "w1")[: (scheme.bits + 63) // 64] if channels.has_fingerprints else ()
+    words = word_columns(scheme.bits) if channels.has_fingerprints else ()
     for side, number in (("a", "first"), ("b", "second")):
         names = {name: f"{side}_{name}" for name in (*_OUTLINE, *_NIBBLES) if name != "text_id"}
         names["text_id"] = number
