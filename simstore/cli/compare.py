@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from simstore.text.normalization import Normalization
 
 _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
+# The way a file is read where none is chosen: by their readers what has text among other things.
+_OWN, _PAGES = "own", ("html", "docx", "pdf")
 
 
 @command()
@@ -56,8 +58,9 @@ _FILE, _KEY, _STANDARD_INPUT = "file:", "key:", "-"
     choice(
         "--as as_format",
         ("text", "articles", "jsonl", "auto"),
-        "How to read files: text takes each as a whole; else each must hold one document.",
-        default="text",
+        "How to read files: text takes each as a whole; else each must hold one document.  "
+        "[default: auto for web pages, Word and PDF files, else text]",
+        show_default=False,
     ),
     option(
         "--max-document-bytes",
@@ -145,7 +148,7 @@ def compare(first: str, second: str, output_format: str, **options: Any) -> None
         raise InvalidParameter("standard input (-) can be read only once")
     chosen = _chosen(options)
     encoding = checked_encoding(options["encoding"])
-    read = ReadOptions(options["as_format"], False, options["max_document_bytes"])
+    read = ReadOptions(options["as_format"] or _OWN, False, options["max_document_bytes"])
     pair = _Pair(_given(first), _given(second), (first, second), replace(read, encoding=encoding))
     with progress("compare") as show:
         comparison = _compared(pair, chosen, show)
@@ -231,7 +234,11 @@ def _given(name: str) -> _File | str:
 def _read(one: _File, read: ReadOptions) -> Document:
     """Return the document of a file; tell where it was decoded as something uncertain."""
     from simstore.services.compare.compare import read_document
+    from simstore.sources.files import FileSource
 
+    if read.format == _OWN:
+        is_page = FileSource(one.path, replace(read, format="auto")).reader_name in _PAGES
+        read = replace(read, format="auto" if is_page else "text")
     document = read_document(one.path, read)
     tell_reading(document.key, document.metadata)
     return document

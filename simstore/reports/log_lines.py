@@ -13,7 +13,7 @@ Form = Literal["plain", "text", "json"]
 
 
 class LogStyle(NamedTuple):
-    """How a process writes its log; a plain tuple, so that any version can be told of it.
+    """Form and level of a process's log; a plain tuple, which any version can read.
 
     Attributes:
         form: ``plain``: the message; ``text``: with time and level; ``json``: an object a line.

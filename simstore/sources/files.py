@@ -78,6 +78,14 @@ class FileSource:
         """Bytes read so far, before decompression."""
         return self._stream.bytes_read
 
+    @property
+    def reader_name(self) -> str | None:
+        """Name of the reader that reads the file; None for an archive and standard input."""
+        if self._is_input or not os.path.isfile(self._path):
+            return None
+        _, reader = self._look()
+        return None if reader is None else reader.name
+
     def state(self) -> SourceState:
         """Return what identifies the content and the way it is read."""
         if self._is_input:

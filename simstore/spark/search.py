@@ -41,7 +41,7 @@ _OF_EDGE = ("first", "second", "resemblance", "distance")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What a search has found.
+    """Result of a search.
 
     Attributes:
         edges: Verified edges, ``EDGE_COLUMNS``, of this run.
@@ -64,7 +64,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """What is searched.
+    """Input of a search.
 
     Attributes:
         texts: All texts, with ``fresh`` (of this run) and ``known`` (asked for in an earlier one).

@@ -127,7 +127,7 @@ def forms_of_texts(normalization: Normalization) -> FormsOfTexts:
 
 
 class _Forms:
-    """What code points become: those that were not added stay as they are.
+    """Normalized forms of the code points that were added; the others stay as they are.
 
     Args:
         normalization: The form.

@@ -277,3 +277,25 @@ def test_help_tells_the_rule_of_names(shell: Shell) -> None:
     text = " ".join(shell("compare", "--help").text.split())
     assert "key:NAME and file:NAME" in text
     assert "Examples:" in text
+
+
+PAGE = (
+    "<html><title>Ferry</title><nav><a href=/>Home</a> <a href=/s>Sport</a></nav><article>"
+    + "".join(
+        f"<p>The ferry to island number {n} leaves the harbour at nine.</p>" for n in range(9)
+    )
+    + "</article><footer>All rights reserved.</footer>"
+)
+
+
+def test_of_web_pages_the_main_texts_are_compared_and_it_is_told(shell: Shell) -> None:
+    pytest.importorskip("resiliparse")
+    (shell.folder / "a.html").write_text(PAGE)
+    (shell.folder / "b.html").write_text(PAGE.replace("Sport", "Weather").replace("All", "No"))
+    done = shell("compare", "a.html", "b.html", "--format", "jsonl")
+    digest = next(
+        one for one in map(json.loads, done.text.splitlines()) if "equal" in one["values"]
+    )
+    assert digest["values"]["equal"] is True
+    assert done.errors.count("cut out of the page by") == 2
+    assert compared(shell, "--as", "text", "a.html", "b.html")["blake2b"]["equal"] is False

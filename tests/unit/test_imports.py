@@ -52,7 +52,7 @@ NOT_FOR_A_QUERY = (
     "simstore.services.compare.compare",
 )
 # Modules of simstore, packages among them, that a query of one text imports.
-MODULES_OF_A_QUERY = 150
+MODULES_OF_A_QUERY = 149
 
 
 def run(program: str) -> subprocess.CompletedProcess[str]:

@@ -22,7 +22,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from simstore import compiled
 from simstore.errors import InvalidParameter
-from simstore.services.workers import forks, worker_process
+from simstore.services.workers import forks
 from simstore.services.workers.forks import ForkedProcess
 from simstore.services.workers.processors import processor_count
 from simstore.sources import bounded
@@ -366,6 +366,8 @@ class _ForkedWorker(Worker):
         far: socket.socket,
         modules: Sequence[str],  # noqa: ARG002 - it has them already
     ) -> subprocess.Popen[bytes] | ForkedProcess:
+        from simstore.services.workers import worker_process
+
         def run() -> None:
             # With a copy of these it would never find that the other process has gone.
             near.close()
