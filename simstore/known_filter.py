@@ -65,6 +65,11 @@ _NO_FILTER = "it is no filter that `simstore export --filter` wrote"
 class KnownFilter:
     """A filter of known keys and texts: no false negatives, few false positives.
 
+    >>> known = store.filters.known()
+    >>> known.add_key("harbour")
+    >>> known.knows_key("harbour"), known.knows_key("lighthouse")
+    (True, False)
+
     A crawler asks it before it fetches. What was added is known until it was
     removed as often as it was added; what was added four times stays known.
     Only what was added may be removed: a stranger that is taken for known would

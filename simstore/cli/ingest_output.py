@@ -233,12 +233,10 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
     ]
     if summary.repeated:
         records = counted(summary.repeated, "record has", "records have")
-        keys = [*map(printable, summary.repeated_keys)]
-        # No more keys than three are told.
-        more = ["..."] if summary.repeated > len(keys) > 2 else []
+        keys = ", ".join(map(printable, summary.repeated_keys))
         lines.append(
-            f"{records} the key of an earlier one of the same input and took its place: "
-            f"{', '.join([*keys, *more])}"
+            f"{records} the key of an earlier one of the same input and took its place "
+            f"(first keys: {keys})"
         )
     if summary.passed_over:
         lines.append(f"{summary.passed_over:,} passed over")

@@ -16,6 +16,11 @@ SCOPES: tuple[Scope, ...] = ("read", "write", "admin")
 class Token(Shown):
     """An access token, without its secret, which only its holder has.
 
+    >>> secret = store.tokens.add("reader-1", scope="read")
+    >>> (token,) = store.tokens.list()
+    >>> token.name, token.scope, token.expires_at
+    ('reader-1', 'read', None)
+
     Attributes:
         token_id: Its number, never given again.
         name: How its owner calls it.

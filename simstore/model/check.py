@@ -21,6 +21,11 @@ ExcludedAs = Literal["quotation", "bibliography"]
 class CheckOptions:
     """Options for checking a paper for text reuse.
 
+    >>> status = store.passages.build()
+    >>> options = CheckOptions(exclude=("ferry-2026",))
+    >>> [source.key for source in store.check(text, options).sources]
+    ['ferry-2025']
+
     Attributes:
         high: Least similarity of a highly similar passage, 0 to 1.
         moderate: Least similarity of a moderately similar passage, 0 to
@@ -85,6 +90,11 @@ class CheckKeywords(TypedDict, total=False):
 class Copy(Shown):
     """A stretch of the paper, and the similar stretch of a source.
 
+    >>> status = store.passages.build()
+    >>> copy = store.check("It is well known. " + text).copies[0]
+    >>> copy.source_key, copy.start, copy.source_start, copy.similarity
+    ('ferry-2025', 18, 0, 1.0)
+
     Attributes:
         start: Where it begins in the paper.
         end: Where it ends in the paper.
@@ -120,6 +130,15 @@ class Copy(Shown):
 class CheckedPassage(Shown):
     """A sentence or a window of the paper.
 
+    >>> status = store.passages.build()
+    >>> paper = store.check("It is well known. " + text)
+    >>> for passage in paper.passages:
+    ...     print(passage.kind, paper.text[passage.start : passage.end][:16])
+    none It is well known
+    high The ferry to the
+    high It takes forty m
+    high Tickets are sold
+
     None overlap, and what is in none has no letter or digit.
 
     Attributes:
@@ -153,6 +172,11 @@ class CheckedPassage(Shown):
 class SourceShare(Shown):
     """A source, and how much of the paper is from it.
 
+    >>> status = store.passages.build()
+    >>> source = store.check("It is well known. " + text).sources[0]
+    >>> source.key, round(source.share, 2)
+    ('ferry-2025', 0.94)
+
     Overlapping copies count once.
 
     What the options exclude does not count, as in :class:`Totals`.
@@ -177,6 +201,11 @@ class SourceShare(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Totals(Shown):
     """Statistics of a checked paper. Characters are counted without white space.
+
+    >>> status = store.passages.build()
+    >>> totals = store.check("It is well known. " + text).totals
+    >>> round(totals.share, 2), totals.high, totals.none
+    (0.94, 3, 1)
 
     What the options exclude (sources, quotations, the bibliography) counts as
     copied in ``share_with_excluded`` alone.
@@ -208,6 +237,11 @@ class Totals(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CheckedPaper(Shown):
     """The result of checking a paper.
+
+    >>> status = store.passages.build()
+    >>> paper = store.check("It is well known. " + text)
+    >>> paper.sources[0].key, round(paper.totals.share, 2)
+    ('ferry-2025', 0.94)
 
     Attributes:
         key: The paper's key.

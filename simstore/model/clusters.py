@@ -15,6 +15,10 @@ from simstore.model.results import Listed, Shown
 class LeastShares:
     """The thresholds of a cluster's edge; two documents have to reach one of them.
 
+    >>> least = store.clusters.once(min_resemblance=0.5).least
+    >>> least.resemblance, least.likeness
+    (0.5, None)
+
     Attributes:
         resemblance: Least resemblance, inclusive; None: it does not count.
         likeness: Least likeness, inclusive; None: it does not count.
@@ -29,6 +33,11 @@ class LeastShares:
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClusterMember(Shown):
     """A document of a cluster, beside the cluster's canonical document.
+
+    >>> (cluster,) = store.clusters.once(min_resemblance=0.5)
+    >>> member = cluster.members[1]
+    >>> member.key, round(member.resemblance, 2)
+    ('ferry-2026', 0.87)
 
     Attributes:
         key: Its key.
@@ -54,6 +63,10 @@ class ClusterMember(Shown):
 class Cluster(Shown):
     """A canonical document and the documents that resemble it.
 
+    >>> (cluster,) = store.clusters.once(min_resemblance=0.5)
+    >>> cluster.key, [member.key for member in cluster.members]
+    ('ferry-2025', ['ferry-2025', 'ferry-2026'])
+
     Attributes:
         key: Key of the canonical document.
         members: All documents of the cluster by the policy's order, the
@@ -75,6 +88,10 @@ class Cluster(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Clustering(Shown):
     """The clusters of the documents of a store.
+
+    >>> found = store.clusters.once(min_resemblance=0.5)
+    >>> found.document_count, [cluster.key for cluster in found]
+    (3, ['ferry-2025'])
 
     Attributes:
         clusters: Those of the least size, by the policy's order of their
@@ -114,6 +131,11 @@ class Clustering(Shown):
 class StoredCluster(Shown):
     """A stored cluster, kept up to date.
 
+    >>> status = store.clusters.build()
+    >>> for cluster in store.clusters:
+    ...     print(cluster.key, [member.key for member in cluster.members])
+    ferry-2025 ['ferry-2025', 'ferry-2026']
+
     Attributes:
         cluster_id: Its name, given to no other.
         key: Key of the canonical document.
@@ -138,6 +160,11 @@ class StoredCluster(Shown):
 class ClusterPlace(Shown):
     """The stored cluster of a document, and the document as its member.
 
+    >>> status = store.clusters.build()
+    >>> place = store.clusters.of("ferry-2026")
+    >>> place.canonical_key, place.is_canonical
+    ('ferry-2025', False)
+
     Attributes:
         cluster_id: The name of its cluster.
         canonical_key: Key of the canonical document.
@@ -156,7 +183,14 @@ class ClusterPlace(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ClusterMerge(Shown):
-    """A cluster that has ended.
+    """A cluster that has ended, and the cluster that took its documents.
+
+    >>> status = store.clusters.build()
+    >>> store.remove(["ferry-2025", "ferry-2026"])
+    2
+    >>> status = store.clusters.build()
+    >>> [merge.merged_into for merge in store.clusters.merges()]
+    [None]
 
     Attributes:
         cluster_id: Its name.
@@ -173,6 +207,10 @@ class ClusterMerge(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClustersStatus(Shown):
     """The state of the clusters that a store keeps.
+
+    >>> status = store.clusters.build()
+    >>> status.cluster_count, status.is_current
+    (2, True)
 
     Attributes:
         min_resemblance: Least resemblance of a member to its canonical

@@ -12,6 +12,11 @@ from simstore.model.results import Shown
 class FoldedPlace:
     """A place of a text that is compared otherwise than it stands there.
 
+    >>> cyrillic = chr(0x435)
+    >>> comparison = compare_texts("pear", f"p{cyrillic}ar")
+    >>> [(place.start, place.compared) for place in comparison.second.folded]
+    [(0, 'pear')]
+
     Attributes:
         start: Its first character.
         end: The character after its last.
@@ -28,6 +33,10 @@ class FoldedPlace:
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ComparedText(Shown):
     """Statistics of one of two compared texts.
+
+    >>> comparison = store.compare("ferry-2025", "bread-1")
+    >>> comparison.second.name, comparison.second.character_count
+    ('bread-1', 91)
 
     Attributes:
         name: Key, path, or ``-``.
@@ -57,6 +66,11 @@ class ComparedText(Shown):
 class Measurement(Shown):
     """The measures that one algorithm computes of two texts.
 
+    >>> comparison = store.compare("ferry-2025", "ferry-2026")
+    >>> found = comparison.measurement("resemblance")
+    >>> found.algorithm, round(found.values["jaccard"], 2)
+    ('resemblance', 0.95)
+
     Attributes:
         algorithm: Its name.
         values: Its measures by name, in order; None where a measure is not
@@ -75,6 +89,12 @@ class Measurement(Shown):
 @dataclass(frozen=True, slots=True, repr=False)
 class Comparison(Shown):
     """Two texts and the measurements of every algorithm.
+
+    >>> comparison = store.compare("ferry-2025", "ferry-2026")
+    >>> comparison.similar
+    True
+    >>> round(comparison.measurement("resemblance").values["jaccard"], 2)
+    0.95
 
     Attributes:
         first: The first text, A.

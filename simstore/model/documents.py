@@ -40,7 +40,11 @@ EXPORT_VERSION = 1
 
 
 class DocumentLabels(NamedTuple):
-    """Short texts that callers say of a document: columns of the names."""
+    """The title and the collection of a document, as callers give them.
+
+    >>> DocumentLabels.of(store.get("ferry-2025"))
+    DocumentLabels(title='Ferry timetable', collection=None)
+    """
 
     title: str | None = None
     collection: str | None = None
@@ -61,7 +65,11 @@ LABELS = DocumentLabels._fields
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFilter:
-    """A choice of documents by columns; options that choose inherit it.
+    """A choice of documents by columns; options that choose documents inherit it.
+
+    >>> options = QueryOptions(collection="recipes")
+    >>> isinstance(options, DocumentFilter), options.chosen
+    (True, {'collection': 'recipes'})
 
     Attributes:
         collection: Only documents of this collection.
@@ -105,6 +113,12 @@ class DocumentKeywords(TypedDict, total=False):
 class Decoding(Shown):
     """The decoding of a text's bytes, where it may be wrong or lost some.
 
+    >>> page = "Das Café öffnet um neun, außer an Feiertagen."
+    >>> size = Path("page.txt").write_bytes(page.encode("cp1252"))
+    >>> decoding = store.query_many(Files("page.txt"))[0].decoding
+    >>> decoding.encoding, decoding.is_detected
+    ('cp1252', True)
+
     Attributes:
         encoding: Name of Python's codec.
         is_detected: Nothing told the encoding: it was recognised by the bytes.
@@ -128,6 +142,12 @@ class Decoding(Shown):
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text with its key, as it comes from a caller or a source.
+
+    >>> soup = Document("soup", "Boil the bones.", metadata={"course": 1})
+    >>> store.add_many([soup]).added
+    1
+    >>> store.get("soup").metadata
+    {'course': 1}
 
     Attributes:
         key: The caller's id: page id, URL, path. Never empty.
@@ -198,6 +218,12 @@ def reading_of(metadata: Mapping[str, Any]) -> str:
 class Seen(Shown):
     """The state of a key that was seen: stored, flagged, skipped or orphaned.
 
+    >>> store.add("copy", text, on_duplicate="skip")
+    'skipped'
+    >>> seen = store.seen("copy")
+    >>> seen.state, seen.original
+    ('skipped', 'ferry-2025')
+
     Attributes:
         state: ``stored``; ``flagged``: stored, as a duplicate of its original;
             ``skipped``: not stored, as a duplicate; ``orphaned``: it was
@@ -219,6 +245,12 @@ class Seen(Shown):
 class Version(Shown):
     """A version of a document, and the times between which it was seen.
 
+    >>> store.add("bread-1", "Mix flour and water.")
+    'updated'
+    >>> story = store.duplicates.story("bread-1")
+    >>> [version.visits for version in story.versions]
+    [1, 1]
+
     Attributes:
         digest: BLAKE2b-128 of its text, hexadecimal.
         first_seen: First visit.
@@ -235,6 +267,12 @@ class Version(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Relative(Shown):
     """A document that resembles another, with the measures of their similarity.
+
+    >>> store.add("copy", text)
+    'added'
+    >>> story = store.duplicates.story("copy")
+    >>> [(found.key, found.relation) for found in story.relatives]
+    [('ferry-2025', 'same text')]
 
     Attributes:
         relation: ``same text``; ``cluster``: of one kept cluster;
@@ -266,6 +304,12 @@ class Relative(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Story(Shown):
     """The history of a key: visits, similar documents, the original.
+
+    >>> store.add("copy", text)
+    'added'
+    >>> story = store.duplicates.story("copy")
+    >>> story.original, story.reason
+    ('ferry-2025', '...')
 
     Attributes:
         first_seen_basis: As of :class:`Relative`.
@@ -305,6 +349,10 @@ class Story(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StoredDocument(Shown):
     """A document in the store.
+
+    >>> document = store.get("ferry-2025")
+    >>> document.title, document.text == text, document.duplicate_of
+    ('Ferry timetable', True, None)
 
     Attributes:
         fingerprint: Zero-padded hexadecimal; None while it waits for its

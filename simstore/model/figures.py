@@ -13,6 +13,10 @@ from simstore.model.results import Shown
 class TimeSlot:
     """Counts of documents first seen in a span of time.
 
+    >>> slots = store.maintenance.stats_over_time().slots
+    >>> sum(slot.documents for slot in slots)
+    3
+
     Attributes:
         start: When it begins, seconds since 1970-01-01 UTC.
         documents: Documents that are stored.
@@ -34,6 +38,10 @@ class TimeSlot:
 class VocabularySlice:
     """A part of a sample of documents, taken evenly over the order of ingest.
 
+    >>> figures = store.maintenance.stats_over_time()
+    >>> [part.sampled for part in figures.vocabulary]
+    [3]
+
     Attributes:
         documents: Documents of the store up to here.
         sampled: Documents of the sample up to here.
@@ -51,6 +59,10 @@ class VocabularySlice:
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StoreFigures(Shown):
     """Statistics of a store over time.
+
+    >>> status = store.clusters.build()
+    >>> store.maintenance.stats_over_time().cluster_sizes
+    {2: 1}
 
     Attributes:
         slot_seconds: Length of a span of time.

@@ -38,6 +38,13 @@ class SqlRows:
 class Rejection(Shown):
     """A record that cannot be stored, and why.
 
+    >>> size = Path("pages.jsonl").write_text('{"id": "soup"}')
+    >>> store.ingest("pages.jsonl").rejected
+    1
+    >>> rejection = store.rejects.list()[0].rejection
+    >>> rejection.source, rejection.reason
+    ('pages.jsonl', 'no text: ...')
+
     Attributes:
         source: Name of the source.
         position: Number of the record in its source, from 0.
@@ -58,6 +65,14 @@ class Rejection(Shown):
 @dataclass(frozen=True, slots=True, repr=False)
 class Ignored(Shown):
     """A part of a source that is no document, as a picture in an archive.
+
+    >>> from zipfile import ZipFile
+    >>> with ZipFile("pages.zip", "w") as archive:
+    ...     archive.writestr("logo.png", bytes(20))
+    >>> observer = Observer(on_pass_over=lambda part: print(part.reason))
+    >>> store.ingest("pages.zip", observer=observer).passed_over
+    its type is not known
+    1
 
     It is counted and told, and nothing of it is kept.
 
@@ -86,7 +101,14 @@ class Ignored(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class StoredRejection(Shown):
-    """A rejection recorded in the store."""
+    """A rejection recorded in the store.
+
+    >>> size = Path("pages.jsonl").write_text('{"id": "soup"}')
+    >>> summary = store.ingest("pages.jsonl")
+    >>> (found,) = store.rejects.list()
+    >>> found.run_id == summary.run_id, found.rejection.position
+    (True, 0)
+    """
 
     _PARTS = ("rejection", Rejection)
 
@@ -129,6 +151,10 @@ class SourceState:
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class IngestSummary(Shown):
     """Summary of an ingest run: counts of its records.
+
+    >>> summary = store.add_many({"soup": "Boil.", "bread-1": "Bake."})
+    >>> summary.added, summary.updated, summary.rejected
+    (1, 1, 0)
 
     Each record is counted once, as added, updated, unchanged, flagged, skipped
     or rejected. ``identical_texts`` counts documents that were added, updated
@@ -179,6 +205,12 @@ class IngestSummary(Shown):
 class Duplicate(Shown):
     """A document that a check before the insert found to duplicate another.
 
+    >>> store.add("copy", text, on_duplicate="flag")
+    'flagged'
+    >>> found = store.duplicates.of("copy")
+    >>> found.original, found.state, found.basis
+    ('ferry-2025', 'flagged', 'same')
+
     Attributes:
         digest: BLAKE2b-128 of its text, hexadecimal.
         state: ``flagged``: it is stored; ``skipped``: only this is;
@@ -207,7 +239,13 @@ class Duplicate(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class IngestProgress(Shown):
-    """Progress of a running ingest. Counts are of committed records."""
+    """Progress of a running ingest. Counts are of committed records.
+
+    >>> observer = Observer(on_progress=lambda done: print(done.document_count))
+    >>> store.add_many({"soup": "Boil the bones."}, observer=observer).added
+    1
+    1
+    """
 
     source: str
     byte_count: int
@@ -219,6 +257,10 @@ class IngestProgress(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ExpireSummary(Shown):
     """Summary of an expiry: the documents it removed, or would remove.
+
+    >>> summary = store.expire(not_seen_since="90d", dry_run=True)
+    >>> summary.removed, summary.dry_run
+    (0, True)
 
     Attributes:
         since: What was last seen before this time expired, in seconds since
@@ -242,7 +284,12 @@ class ExpireSummary(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class RefreshSummary(Shown):
-    """Summary of a refresh: the generation that stands now and its contents."""
+    """Summary of a refresh: the generation that stands now and its contents.
+
+    >>> summary = store.vocabulary.refresh()
+    >>> summary.document_count, summary.switched
+    (3, False)
+    """
 
     generation_id: int | None
     document_count: int

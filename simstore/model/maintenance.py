@@ -18,6 +18,10 @@ Progress: TypeAlias = Callable[[int, int], None]
 class VocabularyTerm(Shown):
     """A feature of the store's vocabulary.
 
+    >>> (term,) = store.vocabulary.terms(limit=1)
+    >>> term.term, term.document_count
+    ('the', 3)
+
     Attributes:
         rank: Its rank in the standing generation, from 0; None where it has
             none.
@@ -35,6 +39,10 @@ class VocabularyTerm(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class VocabularyStatus(Shown):
     """Statistics of the vocabulary and the fingerprints made of it.
+
+    >>> status = store.vocabulary.status()
+    >>> status.scheme, status.policy, status.waiting
+    ('web/2', 'live', 0)
 
     Attributes:
         generation_id: The standing generation; None before the first.
@@ -67,6 +75,10 @@ class VocabularyStatus(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PassageStatus(Shown):
     """Statistics of a passage index.
+
+    >>> status = store.passages.build()
+    >>> status.document_count, status.complete, status.least_words
+    (3, True, 8)
 
     Attributes:
         cut: ``sentences`` or ``window``.
@@ -115,6 +127,10 @@ class PassageStatus(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class StoreStatistics(Shown):
     """Statistics of a store.
+
+    >>> stats = store.stats()
+    >>> stats.document_count, stats.text_kept, stats.on_duplicate
+    (3, True, 'keep')
 
     Attributes:
         distinct_fingerprints: Distinct fingerprints of the standing generation.
@@ -198,6 +214,10 @@ class StoreStatistics(Shown):
 class StoreVitals(Shown):
     """Statistics of a store that are quick to compute, for monitoring.
 
+    >>> vitals = store.maintenance.quick_stats()
+    >>> vitals.document_count, vitals.reject_count
+    (3, 0)
+
     Attributes:
         fingerprint_count: Distinct fingerprints of the standing generation.
         tail_fingerprints: Those of them that are in no page yet.
@@ -229,7 +249,11 @@ class StoreVitals(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class CopySummary(Shown):
-    """Summary of a copy of a store: its documents, and rows of all tables."""
+    """Summary of a copy of a store: its documents, and rows of all tables.
+
+    >>> copy_store("shelf.db", "copy.db").document_count
+    3
+    """
 
     document_count: int
     row_count: int
@@ -238,7 +262,12 @@ class CopySummary(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CompactSummary(Shown):
-    """The size of a store's file, in bytes, before and after it was compacted."""
+    """The size of a store's file, in bytes, before and after it was compacted.
+
+    >>> summary = store.maintenance.compact()
+    >>> summary.bytes_after <= summary.bytes_before
+    True
+    """
 
     bytes_before: int
     bytes_after: int
@@ -247,6 +276,10 @@ class CompactSummary(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class UpgradeSummary(Shown):
     """Summary of a schema upgrade.
+
+    >>> summary = upgrade_store("shelf.db")
+    >>> summary.revision_before == summary.revision_after, summary.backup
+    (True, None)
 
     Attributes:
         revision_before: The schema's revision before.
@@ -263,6 +296,10 @@ class UpgradeSummary(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SchemeFacts(Shown):
     """The scheme of a store.
+
+    >>> scheme = store.maintenance.scheme()
+    >>> scheme.label, scheme.bits
+    ('web/2', 64)
 
     Attributes:
         label: Its name and version, as ``web/1``; empty before the first.
@@ -292,7 +329,11 @@ class SchemeFacts(Shown):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Finding(Shown):
-    """A broken invariant that ``fsck`` found, and the remedy."""
+    """A broken invariant that ``fsck`` found, and the remedy.
+
+    >>> [finding.remedy for finding in store.maintenance.fsck()]
+    []
+    """
 
     invariant: str
     detail: str

@@ -38,6 +38,10 @@ PlanName = Literal[
 class Match(Shown):
     """A stored document near a sample.
 
+    >>> match = store.query(text, limit=1)[0]
+    >>> match.key, match.distance, match.resemblance
+    ('ferry-2025', 0, 1.0)
+
     Resemblance and containment are of the sets of shingles; None where they
     were not asked for, or the store keeps neither text nor sketch.
 
@@ -88,6 +92,10 @@ class Match(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryOptions(DocumentFilter):
     """Options of a query.
+
+    >>> options = QueryOptions(radius=6, limit=2)
+    >>> [match.key for match in store.query(text, options)]
+    ['ferry-2025', 'ferry-2026']
 
     Attributes:
         radius: Largest accepted Hamming distance, in bits, inclusive; None: the
@@ -187,6 +195,10 @@ class QueryKeywords(DocumentFilterKeywords, total=False):
 class SampleExplanation(Shown):
     """The plan and the cost of the search for one sample.
 
+    >>> (result,) = store.query_many([text], plan="scan")
+    >>> result.explanation.method, result.explanation.verified_count
+    ('scan', 2)
+
     Attributes:
         method: ``segments``, ``scan``, or the plan that was asked for; ``none``
             without fingerprints.
@@ -212,6 +224,10 @@ class SampleExplanation(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class SampleResult(Shown):
     """The matches of one sample, by distance, then order of ingest.
+
+    >>> (result,) = store.query_many([("sample", text)])
+    >>> result.key, [match.key for match in result.matches]
+    ('sample', ['ferry-2025', 'ferry-2026'])
 
     Matches of its sentences alone come last.
 
@@ -248,6 +264,10 @@ class SampleResult(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class QueryRun(Shown):
     """The answer to a query: a sequence of the results of its samples.
+
+    >>> run = store.query_many({"sample": text, "oats": "Oats."})
+    >>> [(result.key, len(result.matches)) for result in run]
+    [('sample', 2), ('oats', 0)]
 
     Attributes:
         run_id: Number under which the run is recorded; None where it is not.

@@ -24,7 +24,11 @@ _MOST_SHOWN, _MOST_ROWS = 3, 20
 
 
 class Shown:
-    """A result that is shown as text, in notebooks and as a DataFrame."""
+    """A result that is shown as text, in notebooks and as a DataFrame.
+
+    >>> store.seen("ferry-2025")
+    Seen(key='ferry-2025', state='stored', ...)
+    """
 
     __slots__ = ()
     # Fields that are told first.

@@ -13,6 +13,10 @@ from simstore.model.results import Shown
 class IngestRun(Shown):
     """A run that stored or removed documents.
 
+    >>> (run,) = store.runs.ingest(limit=1)
+    >>> run.kind, run.added, run.state
+    ('ingest', 1, 'finished')
+
     Attributes:
         started_at: When, seconds since 1970-01-01 UTC, as all times here.
         finished_at: When it ended; None: it runs, or its process was killed.
@@ -65,6 +69,11 @@ class IngestRun(Shown):
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RecordedQuery(Shown):
     """A query run that is recorded; ``store.report(run_id)`` returns its results.
+
+    >>> run = store.query_many([text], record=True)
+    >>> (recorded,) = store.runs.query()
+    >>> recorded.run_id == run.run_id, recorded.match_count
+    (True, 2)
 
     Attributes:
         started_at: When, seconds since 1970-01-01 UTC.

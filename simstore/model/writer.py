@@ -13,6 +13,12 @@ from simstore.model.results import Shown
 class Idempotency:
     """The idempotency key of a request: a repeated request is done only once.
 
+    >>> once = Idempotency(owner="crawler", key="batch-7", digest=b"bread-1")
+    >>> request = RemoveRequest(("bread-1",), idempotency=once)
+    >>> with store.runs.writer() as writer:
+    ...     [reply.replayed for reply in writer.write([request, request])]
+    [False, True]
+
     Attributes:
         owner: Who sends it; names of different owners do not meet.
         key: The sender's name for the request.
@@ -28,6 +34,12 @@ class Idempotency:
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
     """Documents to add or update, as if one after the other.
+
+    >>> request = WriteRequest((Document("copy", text),), on_duplicate="skip")
+    >>> with store.runs.writer() as writer:
+    ...     (reply,) = writer.write([request])
+    >>> reply.outcomes[0].outcome
+    'skipped'
 
     Attributes:
         documents: The documents.
@@ -48,6 +60,11 @@ class WriteRequest:
 class RemoveRequest:
     """Documents to remove by their keys.
 
+    >>> request = RemoveRequest(("bread-1", "soup"), missing_ok=True)
+    >>> with store.runs.writer() as writer:
+    ...     [reply.removed for reply in writer.write([request])]
+    [1]
+
     Attributes:
         keys: Their keys; a repeated one counts once.
         missing_ok: Pass over keys that are not there.
@@ -62,6 +79,12 @@ class RemoveRequest:
 @dataclass(frozen=True, slots=True, repr=False)
 class DocumentOutcome(Shown):
     """The outcome of writing one document.
+
+    >>> request = WriteRequest((Document("soup", "Boil the bones."),))
+    >>> with store.runs.writer() as writer:
+    ...     (reply,) = writer.write([request])
+    >>> [(found.key, found.outcome) for found in reply.outcomes]
+    [('soup', 'added')]
 
     Attributes:
         key: Its key.
@@ -84,6 +107,11 @@ class DocumentOutcome(Shown):
 @dataclass(frozen=True, slots=True, repr=False)
 class WriteReply(Shown):
     """The reply to a write request; its changes are durable.
+
+    >>> with store.runs.writer() as writer:
+    ...     (reply,) = writer.write([RemoveRequest(("bread-1",))])
+    >>> reply.removed, reply.replayed
+    (1, False)
 
     Attributes:
         outcomes: One a document, in their order.

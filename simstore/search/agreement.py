@@ -27,6 +27,11 @@ from simstore.search.likeness import LEAST_COSINE, SURE_RESEMBLANCE
 class Agreement:
     """Counts of found and labelled pairs, with precision, recall and F1.
 
+    >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")])
+    >>> counts = store.evaluate.run(labels).mistakes.counts
+    >>> counts.labelled_count, counts.precision, counts.recall
+    (1, 1.0, 1.0)
+
     Attributes:
         common_count: Pairs that were found and are labelled.
         found_count: Pairs that were found.

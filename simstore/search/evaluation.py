@@ -40,6 +40,11 @@ _STEPS = np.round(np.arange(0.05, 1.0001, 0.05), 2)
 class CurvePoint:
     """Counts and measures of a method at one threshold.
 
+    >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")])
+    >>> curve = store.evaluate.run(labels).curve("all", "minhash")
+    >>> [(point.threshold, point.f1) for point in curve if point.is_default]
+    [(0.5, 1.0)]
+
     Attributes:
         set_name: The set of documents; ``all``: all of them; ``mean``: the mean
             over the sets.
@@ -71,6 +76,11 @@ class CurvePoint:
 @dataclass(frozen=True, slots=True)
 class BandRecall:
     """Recall of the labelled pairs in a band of resemblance.
+
+    >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")])
+    >>> (band,) = store.evaluate.run(labels).bands
+    >>> band.lowest, band.pair_count, band.recalls["both"]
+    (0.8, 1, 1.0)
 
     Attributes:
         lowest: Least resemblance of the band, inclusive.
@@ -270,6 +280,11 @@ def band_recalls(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
     """The result of an evaluation: how well a store finds the labelled pairs.
+
+    >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")])
+    >>> found = store.evaluate.run(labels)
+    >>> found.pair_count, found.methods[:2]
+    (1, ('simhash', 'minhash'))
 
     Attributes:
         document_count: Documents whose pairs are judged.

@@ -38,6 +38,13 @@ EXAMPLES = 20
 class MistakenPair:
     """A missed or wrongly joined pair, with its scores.
 
+    >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "bread-1")])
+    >>> for found in store.evaluate.run(labels).mistakes.classes:
+    ...     for pair in found.examples:
+    ...         print(found.kind, pair.first, pair.second)
+    missed ferry-2025 bread-1
+    wrongly joined ferry-2025 ferry-2026
+
     Attributes:
         first: Key of the document that came first.
         second: Key of the other.
@@ -63,6 +70,11 @@ class MistakenPair:
 class MistakeClass:
     """The pairs that were missed or wrongly joined for one reason.
 
+    >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "bread-1")])
+    >>> classes = store.evaluate.run(labels).mistakes.classes
+    >>> [(one.kind, one.pair_count) for one in classes if one.pair_count]
+    [('missed', 1), ('wrongly joined', 1)]
+
     Attributes:
         kind: ``missed`` or ``wrongly joined``.
         reason: Why.
@@ -80,6 +92,11 @@ class MistakeClass:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mistakes:
     """The mistakes of the clusters that a method makes at its default threshold.
+
+    >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "bread-1")])
+    >>> mistakes = store.evaluate.run(labels).mistakes
+    >>> mistakes.method, mistakes.counts.recall
+    ('verified', 0.0)
 
     Attributes:
         method: The method.

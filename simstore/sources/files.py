@@ -255,7 +255,9 @@ class FileSource:
 class Files:
     """The documents of files, folders, patterns, or ``-`` for standard input.
 
-    >>> run = store.query_many(Files("sample.txt"))
+    >>> size = Path("page.txt").write_text("Boil the bones for two hours.")
+    >>> [result.key for result in store.query_many(Files("page.txt"))]
+    ['page.txt']
 
     Args:
         names: One name or several.

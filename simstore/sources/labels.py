@@ -28,6 +28,11 @@ _NO = ("0", "0.0", "false", "no", "distinct")
 class LabelledPair:
     """A labelled pair of documents.
 
+    >>> alike = LabelledPair("ferry-2025", "ferry-2026")
+    >>> distinct = LabelledPair("ferry-2025", "bread-1", duplicate=False)
+    >>> store.evaluate.run(Labels(pairs=[alike, distinct])).pair_count
+    1
+
     Attributes:
         duplicate: They are near-duplicates; False: they are not.
         resemblance: Their resemblance, where the file tells it.
@@ -41,7 +46,13 @@ class LabelledPair:
 
 @dataclass(frozen=True, slots=True)
 class GroupLabel:
-    """The group of a document: near-duplicates of one another share it."""
+    """The group of a document: near-duplicates of one another share it.
+
+    >>> groups = {"ferry-2025": "a", "ferry-2026": "a", "bread-1": "b"}
+    >>> labels = Labels(clusters=[GroupLabel(*one) for one in groups.items()])
+    >>> store.evaluate.run(labels).pair_count
+    1
+    """
 
     key: str
     group: str

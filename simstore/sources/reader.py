@@ -19,6 +19,13 @@ _MOST_BYTES = 1 << 62
 class HistoryFields:
     """Names of the fields for times and links of a record.
 
+    >>> read = ReadOptions(history_fields=HistoryFields(seen="crawled"))
+    >>> page = {"id": "soup", "text": "Boil.", "crawled": "2025-05-01"}
+    >>> store.add_many([page], read=read).added
+    1
+    >>> store.get("soup").first_seen
+    1746057600
+
     A field that is named is no metadata; a record may lack it.
 
     Attributes:
@@ -38,6 +45,11 @@ class HistoryFields:
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
     """Options for reading sources.
+
+    >>> read = ReadOptions(key_field="isbn", text_field="blurb")
+    >>> record = {"isbn": "0-14-000001-0", "blurb": "A ferry is late."}
+    >>> store.add_many([record], read=read).added
+    1
 
     Raises:
         InvalidParameter: A number is out of its range.

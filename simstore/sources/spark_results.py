@@ -45,7 +45,7 @@ class DedupedEdges(NamedTuple):
 
 
 class DedupedOutput:
-    """The documents and edges of all runs in a folder.
+    """The folder that ``simstore spark dedup`` wrote: documents and edges.
 
     Args:
         path: The folder.

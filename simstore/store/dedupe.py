@@ -15,6 +15,10 @@ from simstore.store import Store
 class Deduped:
     """The texts that :func:`simstore.dedupe` keeps, in their order: a sequence.
 
+    >>> unique = dedupe(["Oats.", "Rye.", "oats."])
+    >>> list(unique), unique.dropped, unique.groups
+    (['Oats.', 'Rye.'], (2,), ((0, 2),))
+
     Attributes:
         texts: The texts that are kept.
         kept: Their places among the texts that were given, from 0.

@@ -50,6 +50,10 @@ ACCENTS = re.compile("[\u0300-\u036f\u1ab0-\u1ace\u1dc0-\u1dff]+")
 class Normalization:
     """Settings that normalize texts before they are tokenized.
 
+    >>> form = Normalization(accents="strip")
+    >>> compare_texts("Café", "CAFE", normalization=form).similar
+    True
+
     Attributes:
         case: ``fold``: upper and lower case are one; ``keep``: they differ.
         width: ``fold``: full-width, half-width, ligature and other

@@ -111,7 +111,10 @@ def test_a_run_whose_process_was_killed_is_interrupted(nursery: Nursery, tmp_pat
 def test_a_key_that_comes_twice_in_one_input_is_told(nursery: Nursery, tmp_path: Path) -> None:
     rows = ["id,text", "a,one", "b,two", "a,three", "c,four", "c,four", "a,five", "d,six"]
     (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n")
-    told = "2 records have the key of an earlier one of the same input and took its place: a"
+    told = (
+        "2 records have the key of an earlier one of the same input and took its place "
+        "(first keys: a)"
+    )
     for options in ([], ["--threads", "1"], ["--on-duplicate", "flag"]):
         place = ["--db", f"{len(options)}{options[:1]}.db"]
         done = nursery.simstore(tmp_path, "ingest", "rows.csv", *options, *place)

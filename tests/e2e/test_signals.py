@@ -57,7 +57,7 @@ def test_signal_stops_an_ingest_at_a_batch_and_the_same_command_finishes(
     assert_sound(path)
     counts, repeated = done.text.splitlines()
     assert " added, " in counts
-    assert "took its place: page-" in repeated
+    assert "took its place (first keys: page-" in repeated
     assert "added" in done.text
     assert "Traceback" not in done.errors
     assert "same command" in done.errors

@@ -89,6 +89,11 @@ def digest_of(secret: str) -> bytes:
 class TokenBook:
     """A cache of a store's tokens, read again after half a second.
 
+    >>> secret = store.tokens.add("reader-1", scope="read")
+    >>> book = store.tokens.book()
+    >>> book.token_of(secret).name, book.token_of("a guess")
+    ('reader-1', None)
+
     Threads may share it.
 
     Args:

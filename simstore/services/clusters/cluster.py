@@ -40,6 +40,10 @@ RESEMBLANCE_ALONE = 0.5
 class ClusterOptions(DocumentFilter):
     """Options of clustering.
 
+    >>> options = ClusterOptions(min_resemblance=0.5, policy="longest")
+    >>> [cluster.key for cluster in store.clusters.once(options)]
+    ['ferry-2026']
+
     A member has to reach one of the two thresholds that are given. Where none
     is, that is a resemblance of 0.65, or a likeness of 0.58 with a cosine of
     0.68; in a store without texts or without a vocabulary a resemblance of 0.5.

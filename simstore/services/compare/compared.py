@@ -35,6 +35,11 @@ _AS_IT_IS = Normalization(case="keep", width="keep")
 class CompareOptions:
     """Options of a comparison.
 
+    >>> options = CompareOptions(units="words", shingle=2)
+    >>> comparison = store.compare("ferry-2025", "ferry-2026", options)
+    >>> round(comparison.measurement("resemblance").values["jaccard"], 2)
+    0.91
+
     Attributes:
         units: What a shingle is made of: ``characters`` or ``words``.
         shingle: Units a shingle, 1 to 1000.

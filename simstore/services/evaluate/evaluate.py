@@ -60,6 +60,11 @@ TRUTHS = (0.8, RESEMBLANCE)
 class EvaluateOptions:
     """Options of an evaluation.
 
+    >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")])
+    >>> options = EvaluateOptions(mistakes_of="minhash")
+    >>> store.evaluate.run(labels, options).mistakes.method
+    'minhash'
+
     Attributes:
         radii: First and last radius of the curve of ``simhash``, bits,
             inclusive; None: 0 to 12, or to the fingerprint's bits.
@@ -103,7 +108,12 @@ class EvaluateKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True)
 class ExactPair:
-    """Two documents and the resemblance of their shingle sets."""
+    """Two documents and the resemblance of their shingle sets.
+
+    >>> (pair,) = store.evaluate.exact_pairs(0.5)
+    >>> pair.first, pair.second, round(pair.resemblance, 2)
+    ('ferry-2025', 'ferry-2026', 0.87)
+    """
 
     first: str
     second: str

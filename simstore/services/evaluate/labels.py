@@ -22,6 +22,10 @@ EvaluatePart = Literal["none", "tuning", "test"]
 class Labels:
     """The labels of an evaluation, in one of three forms.
 
+    >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")])
+    >>> store.evaluate.run(labels).pair_count
+    1
+
     Attributes:
         pairs: Labelled pairs. Where one of them is labelled distinct, only
             labelled pairs are judged; else every other pair of the store's

@@ -58,6 +58,10 @@ Sink = Callable[[Sequence[ExportedDocument]], None]
 class ExportOptions(DocumentFilter):
     """Options of an export.
 
+    >>> options = ExportOptions(part="unique", text=False)
+    >>> store.export("unique.csv", options).document_count
+    2
+
     Attributes:
         part: ``all`` documents; ``unique``: one a cluster, the canonical one,
             and what is in none; ``duplicates``: those that ``unique`` leaves
@@ -97,6 +101,10 @@ class ExportKeywords(DocumentFilterKeywords, total=False):
 @dataclass(frozen=True, slots=True, repr=False, kw_only=True)
 class ExportSummary(Shown):
     """Counts of an export, or of a dry run.
+
+    >>> summary = store.export("unique.jsonl", part="unique")
+    >>> summary.document_count, summary.dropped_count
+    (2, 1)
 
     Attributes:
         document_count: Documents written, without keys that were skipped.

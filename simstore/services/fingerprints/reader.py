@@ -24,7 +24,12 @@ if TYPE_CHECKING:
 
 
 class FingerprintReader:
-    """The fingerprints of one snapshot.
+    """A reader of the fingerprints of one snapshot of a store.
+
+    >>> value = int(store.get("bread-1").fingerprint, 16)
+    >>> with store.fingerprints.reader() as reader:
+    ...     [key for _, key in reader.documents_with([value])]
+    ['bread-1']
 
     What others write meanwhile is not seen; open another reader for that. Not
     to be shared by threads: give each its own.
@@ -39,7 +44,7 @@ class FingerprintReader:
         snapshot: Snapshot,
         resident: ResidentIndex | None,
     ) -> None:
-        """Use :meth:`simstore.store.Store.reader`."""
+        """Use ``store.fingerprints.reader()``."""
         row = snapshot.generation
         self.bits = snapshot.scheme.bits
         self.count = row.fingerprint_count if row else 0

@@ -36,6 +36,10 @@ COMMIT_DOCUMENTS = 8_000
 class IngestOptions:
     """Options of an ingest.
 
+    >>> options = IngestOptions(on_duplicate="skip", min_resemblance=0.9)
+    >>> store.add_many({"copy": text}, options=options).skipped
+    1
+
     Attributes:
         collection: Collection of documents that name none.
         strict: Stop at the first record that cannot be used.
@@ -112,6 +116,11 @@ class IngestFilesKeywords(IngestKeywords, ReadKeywords, total=False):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observer:
     """The callbacks of an ingest: progress, findings, and the request to stop.
+
+    >>> observer = Observer(on_document=lambda *found: print(found))
+    >>> store.add_many({"soup": "Boil the bones."}, observer=observer).added
+    ('soup', 'added')
+    1
 
     Attributes:
         on_progress: Called after each commit.

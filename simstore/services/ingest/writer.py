@@ -50,7 +50,13 @@ class _Apart(Exception):
 
 
 class Writer:
-    """Commits groups of requests; their documents are of one ingest run.
+    """A writer that commits groups of requests as one ingest run.
+
+    >>> request = WriteRequest((Document("soup", "Boil the bones."),))
+    >>> with store.runs.writer() as writer:
+    ...     (reply,) = writer.write([request])
+    >>> reply.outcomes[0].outcome
+    'added'
 
     Any thread may check and prepare; commits take turns.
 

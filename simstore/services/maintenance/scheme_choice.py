@@ -34,7 +34,12 @@ STOPWORDS_FILE = "stopwords.txt"
 
 @dataclass(frozen=True, slots=True)
 class SchemeChoice:
-    """A scheme by name, with its options; None: the scheme's default.
+    """A scheme by name, with its options; None stands for the scheme's default.
+
+    >>> scheme = SchemeChoice("web", bits=128, units="words")
+    >>> with Store.create("wide.db", scheme=scheme) as wide:
+    ...     wide.stats().bits
+    128
 
     Attributes:
         name: ``web`` (its newest version, ``web/2``), ``web/1``, ``web/2`` or
