@@ -61,13 +61,6 @@ class Shown:
             known = [one for one in dir(type(self)) if not one.startswith("_")]
             raise AttributeError(no_attribute(type(self).__name__, name, known))
 
-    @classmethod
-    def _in_order(cls) -> list[Field[Any]]:
-        """Return the fields, those in front that are told first."""
-        own: Any = cls
-        place = {name: number for number, name in enumerate(cls._FIRST)}
-        return sorted(fields(own), key=lambda field: place.get(field.name, len(place)))
-
     def _repr_html_(self) -> str:
         rows = [(name, brief(value)) for name, value in told_fields(self)]
         return html_table(type(self).__name__, ("", ""), rows)
@@ -122,7 +115,7 @@ class Results(list[T]):
                 raise AttributeError(name)
             from simstore.model.keywords import no_attribute_of_many
 
-            raise AttributeError(no_attribute_of_many("Results", "a list", self._of, name))
+            raise AttributeError(no_attribute_of_many("Results", self._of, name, is_list=True))
 
     def _repr_html_(self) -> str:
         return table_of(self, len(self))
@@ -160,6 +153,14 @@ class Stream(Iterator[T_co]):
     >>> list(found)
     Traceback (most recent call last):
     simstore.errors.StreamConsumed: ...
+
+    It is true where something is left to read; then the first is read, and the
+    next loop has it in front:
+
+    >>> found = store.list(limit=1)
+    >>> if found:
+    ...     print([document.key for document in found])
+    ['ferry-2025']
     """
 
     def __init__(self, results: Iterable[T_co], *, of: type) -> None:
@@ -171,22 +172,44 @@ class Stream(Iterator[T_co]):
         """
         self._results = iter(results)
         self._of = of
-        self._is_consumed = False
+        # Read to tell whether there is one, and not taken yet.
+        self._ahead: list[T_co] = []
+        self._has_ended = self._is_closed = False
 
     def __iter__(self) -> Iterator[T_co]:
-        if self._is_consumed:
-            raise StreamConsumed(self._of.__name__)
+        self._check_is_open()
         # An iterator of its own, as whoever has one may ask it for itself after its end.
         return self._read()
 
     def _read(self) -> Iterator[T_co]:
         # `yield from` would close the results where a loop is left.
-        for one in self._results:  # noqa: UP028
+        while True:
+            try:
+                one = next(self)
+            except StopIteration:
+                return
             yield one
-        self._is_consumed = True
 
     def __next__(self) -> T_co:
-        return next(self._results)
+        if self._ahead:
+            return self._ahead.pop()
+        try:
+            return next(self._results)
+        except StopIteration:
+            self._has_ended = not self._is_closed
+            raise
+
+    def __bool__(self) -> bool:
+        self._check_is_open()
+        if not self._ahead:
+            # Whoever asks whether there is one may loop over none.
+            self._ahead.extend(islice(self._results, 1))
+        return bool(self._ahead)
+
+    def _check_is_open(self) -> None:
+        if self._has_ended or self._is_closed:
+            state = "read to its end" if self._has_ended else "closed"
+            raise StreamConsumed(self._of.__name__, state)
 
     def __repr__(self) -> str:
         return f"<{self._of.__name__}s, read by a loop, list() or to_frame()>"
@@ -207,11 +230,12 @@ class Stream(Iterator[T_co]):
                 raise AttributeError(name)
             from simstore.model.keywords import no_attribute_of_many
 
-            raise AttributeError(no_attribute_of_many("Stream", "an iterator", self._of, name))
+            raise AttributeError(no_attribute_of_many("Stream", self._of, name, is_list=False))
 
     def close(self) -> None:
         """Stop reading; the snapshot they are read from is given back."""
-        self._is_consumed = True
+        self._is_closed = True
+        self._ahead.clear()
         close = getattr(self._results, "close", None)
         if close is not None:
             close()
@@ -220,7 +244,7 @@ class Stream(Iterator[T_co]):
         """Return what is left to read as a DataFrame of pandas, a row each.
 
         Raises:
-            StreamConsumed: It was read to its end.
+            StreamConsumed: It was read to its end, or closed.
             MissingExtra: pandas is not installed.
         """
         from simstore.model.frames import to_frame
@@ -273,10 +297,15 @@ class Listed(Iterable[T_co]):
     to_pandas = to_frame
 
 
+def fields_in_order(kind: Any) -> list[Field[Any]]:
+    """Return the fields of a dataclass of results, those in front that are told first."""
+    place = {name: number for number, name in enumerate(getattr(kind, "_FIRST", ()))}
+    return sorted(fields(kind), key=lambda field: place.get(field.name, len(place)))
+
+
 def told_fields(result: Any) -> Iterator[tuple[str, Any]]:
     """Yield the fields of a result that say something: not None, and not what they usually are."""
-    kind = type(result)
-    for field in kind._in_order() if issubclass(kind, Shown) else fields(result):
+    for field in fields_in_order(type(result)):
         value = getattr(result, field.name)
         usual = field.default
         if usual is MISSING and field.default_factory is not MISSING:
