@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simstore.errors import InvalidParameter, MissingExtra
-from simstore.model.results import fields_in_order
+from simstore.model.display import fields_in_order
 
 if TYPE_CHECKING:
     import pandas
