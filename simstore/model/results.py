@@ -7,7 +7,6 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from simstore.errors import StreamConsumed
-from simstore.model.display import brief, html_table, table_of, told_fields
 
 if TYPE_CHECKING:
     import pandas
@@ -38,6 +37,9 @@ class Shown:
     _SHAPE: ClassVar[str] = "fields"
 
     def __repr__(self) -> str:
+        # What is shown to people is imported then.
+        from simstore.model.display import brief, told_fields
+
         parts: list[str] = []
         length = len(type(self).__name__)
         for name, value in told_fields(self):
@@ -60,6 +62,8 @@ class Shown:
             raise AttributeError(no_attribute(type(self).__name__, name, known))
 
     def _repr_html_(self) -> str:
+        from simstore.model.display import brief, html_table, told_fields
+
         rows = [(name, brief(value)) for name, value in told_fields(self)]
         return html_table(type(self).__name__, ("", ""), rows)
 
@@ -116,6 +120,8 @@ class Results(list[T]):
             raise AttributeError(no_attribute_of_many("Results", self._of, name, is_list=True))
 
     def _repr_html_(self) -> str:
+        from simstore.model.display import table_of
+
         return table_of(self, len(self))
 
     def to_frame(self) -> pandas.DataFrame:
