@@ -15,6 +15,7 @@ from typing import Unpack
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
 from simstore.model import Ignored, Rejection, SourceState, with_keywords
+from simstore.sources.articles import holds_articles
 from simstore.sources.reader import ReadKeywords, ReadOptions, ReadRequest, SourceReader
 from simstore.sources.registry import (
     BUILT_IN,
@@ -220,12 +221,12 @@ class FileSource:
                 self._kind = kind, None
             else:
 
-                def holds_form_feed() -> bool:
+                def are_articles() -> bool:
                     if len(first) < HEAD and not is_compressed(first):
-                        return b"\f" in first
-                    return self._holds_form_feed()
+                        return holds_articles([first])
+                    return holds_articles(self._pieces())
 
-                self._kind = None, choose_reader(self.name, head, self._options, holds_form_feed)
+                self._kind = None, choose_reader(self.name, head, self._options, are_articles)
         return self._kind
 
     def _first(self) -> bytes:
@@ -243,13 +244,12 @@ class FileSource:
                 head += data
         return head
 
-    def _holds_form_feed(self) -> bool:
+    def _pieces(self) -> Iterator[bytes]:
+        """Yield the bytes of the file, decompressed, up to damage."""
         stream = ByteStream(self.name, self._options.max_expansion, self._path)
         with suppress(DamagedStream), stream.open() as opened:
             while data := opened.read1(_PIECE):
-                if b"\f" in data:
-                    return True
-        return False
+                yield data
 
 
 class Files:
