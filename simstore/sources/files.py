@@ -14,7 +14,6 @@ from typing import Unpack
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
 from simstore.model import Ignored, Rejection, SourceState, with_keywords
-from simstore.sources.articles import holds_articles
 from simstore.sources.reader import (
     ReadKeywords,
     ReadOptions,
@@ -225,9 +224,13 @@ class FileSource:
             else:
 
                 def are_articles() -> bool:
-                    if len(first) < HEAD and not is_compressed(first):
-                        return holds_articles([first])
-                    return holds_articles(self._pieces())
+                    is_all = len(first) < HEAD and not is_compressed(first)
+                    if is_all and b"\f" not in first:
+                        return False
+                    # Imported where there are any pages: most texts have none.
+                    from simstore.sources.articles import holds_articles
+
+                    return holds_articles([first] if is_all else self._pieces())
 
                 self._kind = None, choose_reader(self.name, head, self._options, are_articles)
         return self._kind

@@ -13,7 +13,6 @@ from importlib import import_module
 
 from simstore.errors import InvalidParameter
 from simstore.model import Document, Ignored, Rejection
-from simstore.sources.articles import holds_articles
 from simstore.sources.documents import as_stored
 from simstore.sources.encoding_detection import wide_encoding
 from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
@@ -320,10 +319,15 @@ def look_ahead(
         while (limit is None or len(parts) <= limit) and (data := read_on()):
             yield data
 
+    def are_articles() -> bool:
+        from simstore.sources.articles import holds_articles
+
+        return holds_articles(pieces())
+
     while len(parts) < HEAD and read_on():
         pass
     head = bytes(parts[:HEAD])
-    reader = choose_reader(name, head, options, lambda: holds_articles(pieces()))
+    reader = choose_reader(name, head, options, are_articles)
     return reader, head, prefixed(bytes(parts), stream, damage)
 
 
