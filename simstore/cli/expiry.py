@@ -20,7 +20,7 @@ from simstore.cli.options import (
     yes_option,
 )
 from simstore.cli.output import confirm, progress, time_text
-from simstore.cli.parameters import command, completed, count, flag, option, time_of
+from simstore.cli.parameters import command, completed, count, flag, option
 from simstore.cli.results import print_items, print_summary, write_blocks
 from simstore.cli.source_options import (
     encoding_for,
@@ -29,6 +29,7 @@ from simstore.cli.source_options import (
     warn_of_decodings,
 )
 from simstore.errors import InvalidParameter, UnreadableSource, counted, printable
+from simstore.model.times import moment_given
 from simstore.reports.lines import key_bytes, key_text
 from simstore.text.decoding import encode
 
@@ -78,9 +79,9 @@ def expire(
     if (not_seen_since is None) == (older_than is None):
         raise click.UsageError("give one of --not-seen-since and --older-than")
     if older_than is None:
-        since = time_of("--not-seen-since", not_seen_since)
+        since = moment_given("--not-seen-since", not_seen_since)
     else:
-        since = time_of("--older-than", older_than)
+        since = moment_given("--older-than", older_than)
     wanted = filters_of(given)
     with open_store(read_only=dry_run) as store:
         if not (dry_run or yes):

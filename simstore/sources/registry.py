@@ -219,7 +219,7 @@ def archive_kind(name: str, head: bytes, options: ReadOptions) -> str | None:
     if options.format != "auto":
         reader = reader_named(options.format)
         return None if reader.needs_file and reader.recognises(head) else kind
-    named = _by_suffix(base_name(name), BUILT_IN)
+    named = named_reader(name)
     claimed = named is not None and named.needs_file
     return None if claimed or any(r.needs_file and r.recognises(head) for r in BUILT_IN) else kind
 
@@ -251,7 +251,7 @@ def is_known(path: str) -> bool:
     base = base_name(path)
     return (
         base.lower().endswith(_TEXT_SUFFIXES + _ARCHIVE_SUFFIXES)
-        or _by_suffix(base, BUILT_IN) is not None
+        or named_reader(path) is not None
         or _by_suffix(base, added_readers()) is not None
     )
 
@@ -276,6 +276,11 @@ def added_readers() -> tuple[SourceReader, ...]:
                 "uninstall or repair the package that adds it"
             ) from error
     return tuple(found)
+
+
+def named_reader(name: str) -> SourceReader | None:
+    """Return the built-in reader that the ending of a name tells; None: it tells none."""
+    return _by_suffix(base_name(name), BUILT_IN)
 
 
 def _by_suffix(base: str, readers: Sequence[SourceReader]) -> SourceReader | None:

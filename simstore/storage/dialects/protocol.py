@@ -48,7 +48,7 @@ class Backend(Protocol):
     def check_exists(self) -> None:
         """Raise StoreNotFound or NotAStore unless there is a store."""
 
-    def reading(self, snapshot: str | None = None) -> AbstractContextManager[Connection]:
+    def reading(self, snapshot: str | None = None, /) -> AbstractContextManager[Connection]:
         """Return the context of a snapshot, through which nothing can be written.
 
         Args:
@@ -58,7 +58,7 @@ class Backend(Protocol):
     def sharing(self) -> AbstractContextManager[SharedSnapshot]:
         """Return the context of a snapshot that other processes can read too."""
 
-    def writing(self, claims: Sequence[int] | None) -> AbstractContextManager[Connection]:
+    def writing(self, claims: Sequence[int] | None, /) -> AbstractContextManager[Connection]:
         """Return the context of a writer's transaction.
 
         Args:
