@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from simstore.errors import Conflict, NotAFile, OutputExists, StorageError, printable
+from simstore.version import APPLICATION_ID
 
 STANDARD_OUTPUT = "-"
 _OUTPUT_PATHS = frozenset({"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
 _LEVEL_GZIP, _LEVEL_ZSTD = 6, 3
-# The mark of a store in the header of its file, and where it is (SQLite, "Database File Format",
-# section 1.3).
-APPLICATION_ID = 0x53494D53  # "SIMS"
+# How an SQLite file begins, and where its `application_id` stands ("Database File Format", section
+# 1.3).
 _MAGIC, _MARK_PLACE = b"SQLite format 3\0", 68
 # What SQLite keeps beside a file.
 JOURNALS = ("-wal", "-shm", "-journal")

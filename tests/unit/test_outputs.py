@@ -14,6 +14,7 @@ import pytest
 from simstore import Document, Store, outputs
 from simstore.errors import StorageError
 from simstore.outputs import make_folder, write_file
+from simstore.version import APPLICATION_ID
 
 pytestmark = pytest.mark.sqlite("files and their journals")
 
@@ -101,7 +102,7 @@ def test_transaction_of_an_older_file_that_was_not_ended_is_undone_before_it_is_
     with closing(sqlite3.connect(tmp_path / "made.db", isolation_level=None)) as connection:
         # What is changed comes to the file before it is committed.
         connection.execute("PRAGMA cache_size = 1")
-        connection.execute(f"PRAGMA application_id = {outputs.APPLICATION_ID}")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("CREATE TABLE page (text)")
         rows = [("kept " * 200,)] * 50
         connection.executemany("INSERT INTO page VALUES (?)", rows)

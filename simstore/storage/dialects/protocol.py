@@ -9,7 +9,7 @@ from typing import Any, Literal, Protocol
 
 from sqlalchemy import Column, Connection
 
-from simstore.outputs import APPLICATION_ID as APPLICATION_ID
+from simstore.version import APPLICATION_ID as APPLICATION_ID
 
 BUSY_SECONDS = 60.0
 
