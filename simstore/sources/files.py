@@ -223,12 +223,16 @@ class FileSource:
                 self._kind = kind, None
             else:
 
-                def holds_form_feed() -> bool:
-                    if len(first) < HEAD and not is_compressed(first):
-                        return b"\f" in first
-                    return self._holds_form_feed()
+                def are_articles() -> bool:
+                    is_all = len(first) < HEAD and not is_compressed(first)
+                    if is_all and b"\f" not in first:
+                        return False
+                    # Imported where there are any pages: most texts have none.
+                    from simstore.sources.articles import holds_articles
 
-                self._kind = None, choose_reader(self.name, head, self._options, holds_form_feed)
+                    return holds_articles([first] if is_all else self._pieces())
+
+                self._kind = None, choose_reader(self.name, head, self._options, are_articles)
         return self._kind
 
     def _first(self) -> bytes:
@@ -246,13 +250,12 @@ class FileSource:
                 head += data
         return head
 
-    def _holds_form_feed(self) -> bool:
+    def _pieces(self) -> Iterator[bytes]:
+        """Yield the bytes of the file, decompressed, up to damage."""
         stream = ByteStream(self.name, self._options.max_expansion, self._path)
         with suppress(DamagedStream), stream.open() as opened:
             while data := opened.read1(_PIECE):
-                if b"\f" in data:
-                    return True
-        return False
+                yield data
 
 
 class Files:
