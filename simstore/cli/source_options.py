@@ -170,7 +170,7 @@ reading_options = section(
     option(
         "--as as_format",
         "How to read the sources: auto (by content, then by name), articles, text, "
-        "lines, markdown, jsonl, csv, parquet, arrow, html, warc, docx, pdf, or a reader "
+        "lines, markdown, jsonl, json, csv, parquet, arrow, html, warc, docx, pdf, or a reader "
         "that is installed beside them.",
         metavar="FORMAT",
         default="auto",

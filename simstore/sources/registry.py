@@ -30,6 +30,8 @@ PAGE_BEGINNING = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s|<\?xml[^>]*>|<!--.*?-->)*<(?:!doctype\s+html|html)[\s>]",
     re.IGNORECASE | re.DOTALL,
 )
+# An array of objects, and an object that is written over several lines.
+_RECORDS_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*\{\s*["}]|\{[ \t]*\r?\n\s*")')
 _OBJECT_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]')
 _LINE_ENDS = (b"\n", b"\n\0")
 _TEXT_SUFFIXES = (".txt",)
@@ -120,6 +122,7 @@ BUILT_IN: tuple[SourceReader, ...] = (
         "html", "web", suffixes=(".html", ".htm", ".xhtml"), beginning=PAGE_BEGINNING.match,
         package="resiliparse", extra="web",
     ),
+    BuiltInReader("json", "json_records", beginning=_RECORDS_BEGINNING.match),
     BuiltInReader(
         "jsonl", "jsonl", suffixes=(".jsonl", ".ndjson"), record_ends=_LINE_ENDS,
         beginning=_OBJECT_BEGINNING.match,
