@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from io import BufferedReader
 from typing import Any
 
-from simstore.model import Rejection
+from simstore.model import Document, Rejection
 from simstore.sources.documents import TOO_DEEP
 from simstore.sources.encoding_detection import wide_encoding
 from simstore.sources.fields import RecordFields
@@ -44,16 +44,19 @@ def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
         yield from read_lines(stream, request)
         return
     fields = RecordFields(name, request.options)
-    for value, start, end, reason in _values(stream, request.byte_offset, limit):
-        found = reason or _record(value)
-        if isinstance(found, dict):
+    for value, start, end, broken in _values(stream, request.byte_offset, limit):
+        found = broken or _record(value)
+        made: Document | str
+        if isinstance(found, str):
+            made = found
+        else:
             hint = _hint(found)
             made = fields.document(found, position, start, end)
-            found = made + hint if isinstance(made, str) else made
-        if isinstance(found, str):
-            yield Rejection(name, position, start, end, found, value[:HEAD_BYTES])
+            made = made + hint if isinstance(made, str) else made
+        if isinstance(made, str):
+            yield Rejection(name, position, start, end, made, value[:HEAD_BYTES])
         else:
-            yield found
+            yield made
         position += 1
 
 
