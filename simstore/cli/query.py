@@ -234,9 +234,9 @@ def tell_unlisted(samples: Iterable[SampleResult], output_format: str) -> None:
     """Tell how many matches are not in a ``result.txt``, which lists what simhash found alone."""
     if output_format != "simtool":
         return
-    from simstore.reports.formats import is_listed
+    from simstore.reports.formats import listed_distance
 
-    others = sum(not is_listed(match) for sample in samples for match in sample.matches)
+    others = sum(listed_distance(match) is None for sample in samples for match in sample.matches)
     if others:
         log.info(
             "this format lists what fingerprints found; %s by sketches or sentences alone: "

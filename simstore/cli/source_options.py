@@ -11,6 +11,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.parameters import choice, count, flag, option, section
 from simstore.errors import MissingExtra, NotFound, SourceNotFound, counted, printable
+from simstore.errors.remedies import in_words
 
 if TYPE_CHECKING:
     from simstore.client import Client
@@ -120,10 +121,12 @@ def check_extras(sources: Sequence[str], read: ReadOptions) -> None:
 
 
 def with_remedy(reason: str) -> str:
-    """Return why something was passed over, with the option that helps, if one does."""
+    """Return why something was passed over or rejected, with the option that helps, if one does."""
     from simstore.sources.registry import TYPE_UNKNOWN
 
-    return f"{reason} (--as says how to read it)" if reason == TYPE_UNKNOWN else reason
+    if reason == TYPE_UNKNOWN:
+        return f"{reason} (--as says how to read it)"
+    return in_words(reason)
 
 
 def warn_of_decodings(texts: Iterable[tuple[str, Decoding | None]]) -> None:
@@ -147,7 +150,7 @@ def report_rejections(rejections: Sequence[Rejection]) -> None:
             "rejected: %s, record %d: %s",
             printable(rejection.source),
             rejection.position,
-            rejection.reason,
+            with_remedy(rejection.reason),
         )
     if rejections:
         raise SystemExit(5)

@@ -78,13 +78,14 @@ class ClosedStore(Conflict):
 
 
 class StreamConsumed(Conflict):
-    """A stream of results was read to its end before, and is read again."""
+    """A stream of results is read that was read to its end, or closed, before."""
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, kind: str, state: str) -> None:
         self.kind = kind
+        self.state = state
         super().__init__(
-            f"this stream of {printable(kind)}s was read to its end; call the method again, or "
-            "keep what it returns: found = list(...)"
+            f"this stream of {printable(kind)}s was {state}; call the method again, or keep what "
+            "it returns: found = list(...)"
         )
 
 

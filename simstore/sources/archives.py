@@ -24,16 +24,13 @@ from simstore.sources.registry import (
 )
 from simstore.sources.source import Member, PlainSource, Record
 from simstore.sources.streams import SEPARATOR, skip, sought
-from simstore.sources.unpacking import DAMAGE, DamagedStream, Expansion, decompressed, guarded
+from simstore.sources.unpacking import ZIP_DAMAGE, DamagedStream, Expansion, decompressed, guarded
 
 # The library copies as much for each header.
 _TAR_BLOCKS = 1 << 14
 _ENCRYPTED = 0x1
 # What the two libraries raise where an archive is not as it should be.
-_BROKEN = (
-    tarfile.TarError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError,
-    *DAMAGE,
-)  # fmt: skip
+_BROKEN = (tarfile.TarError, *ZIP_DAMAGE)
 _Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import importlib.util
 import io
 import os
 import zipfile
@@ -15,7 +14,13 @@ from typing import Unpack
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
 from simstore.model import Ignored, Rejection, SourceState, with_keywords
-from simstore.sources.reader import ReadKeywords, ReadOptions, ReadRequest, SourceReader
+from simstore.sources.reader import (
+    ReadKeywords,
+    ReadOptions,
+    ReadRequest,
+    SourceReader,
+    is_installed,
+)
 from simstore.sources.registry import (
     BUILT_IN,
     HEAD,
@@ -24,6 +29,7 @@ from simstore.sources.registry import (
     choose_reader,
     is_known,
     look_ahead,
+    named_reader,
     read_with,
     reader_label,
     reader_named,
@@ -33,18 +39,15 @@ from simstore.sources.streams import (
     SEPARATOR,
     STANDARD_INPUT,
     ByteStream,
-    base_name,
     is_read_once,
     is_special,
     is_standard_input,
     open_bytes,
     reading,
 )
-from simstore.sources.unpacking import DamagedStream, Expansion, is_compressed
+from simstore.sources.unpacking import ZIP_DAMAGE, DamagedStream, Expansion, is_compressed
 
 _PIECE = 1 << 20
-# As many first bytes tell the format of a file.
-_FIRST = 4_096
 
 
 class FileSource:
@@ -220,12 +223,16 @@ class FileSource:
                 self._kind = kind, None
             else:
 
-                def holds_form_feed() -> bool:
-                    if len(first) < HEAD and not is_compressed(first):
-                        return b"\f" in first
-                    return self._holds_form_feed()
+                def are_articles() -> bool:
+                    is_all = len(first) < HEAD and not is_compressed(first)
+                    if is_all and b"\f" not in first:
+                        return False
+                    # Imported where there are any pages: most texts have none.
+                    from simstore.sources.articles import holds_articles
 
-                self._kind = None, choose_reader(self.name, head, self._options, holds_form_feed)
+                    return holds_articles([first] if is_all else self._pieces())
+
+                self._kind = None, choose_reader(self.name, head, self._options, are_articles)
         return self._kind
 
     def _first(self) -> bytes:
@@ -243,13 +250,12 @@ class FileSource:
                 head += data
         return head
 
-    def _holds_form_feed(self) -> bool:
+    def _pieces(self) -> Iterator[bytes]:
+        """Yield the bytes of the file, decompressed, up to damage."""
         stream = ByteStream(self.name, self._options.max_expansion, self._path)
         with suppress(DamagedStream), stream.open() as opened:
             while data := opened.read1(_PIECE):
-                if b"\f" in data:
-                    return True
-        return False
+                yield data
 
 
 class Files:
@@ -362,55 +368,39 @@ def missing_extras(names: Sequence[str], options: ReadOptions) -> dict[str, str]
     Raises:
         SourceNotFound: A name means nothing.
     """
-    readers = [
+    missing = [
         one
         for one in BUILT_IN
-        if isinstance(one, BuiltInReader) and one.package and not _is_installed(one.package)
+        if isinstance(one, BuiltInReader) and one.package and not is_installed(one.package)
     ]
-    if not readers:
+    if not missing:
         return {}
     found: dict[str, str] = {}
     for source in open_sources(names, options)[0]:
-        if source.name.startswith(STANDARD_INPUT):
-            continue
-        for reader in readers:
-            if reader.extra not in found and _needs(reader, source.name, options):
-                found[reader.extra] = printable(source.name)
+        for reader in _readers_of(source.name, options):
+            if isinstance(reader, BuiltInReader) and reader in missing:
+                found.setdefault(reader.extra, printable(source.name))
+        if len(found) == len({one.extra for one in missing}):
+            break
     return found
 
 
-def _needs(reader: BuiltInReader, name: str, options: ReadOptions) -> bool:
-    """Return whether a reader reads a file, or a member of it."""
+def _readers_of(name: str, options: ReadOptions) -> Iterator[SourceReader]:
+    """Yield the readers of a file, or of the members of a zip archive, as far as they are told."""
+    if name.startswith(STANDARD_INPUT):
+        return
     if options.format != "auto":
-        return options.format == reader.name
-    if any(base_name(one).lower().endswith(reader.suffixes) for one in _names_in(name)):
-        return True
-    return not is_known(name) and reader.recognises(_head(name))
-
-
-def _names_in(name: str) -> Iterator[str]:
-    """Yield the name of a file, and those of the members of a zip archive."""
-    yield name
-    if name.lower().endswith(".zip"):
+        yield reader_named(options.format)
+    elif name.lower().endswith(".zip"):
         # A damaged one is told when it is read.
-        with (
-            suppress(OSError, zipfile.BadZipFile, ValueError, NotImplementedError),
-            zipfile.ZipFile(name) as archive,
-        ):
-            yield from archive.namelist()
-
-
-def _head(name: str) -> bytes:
-    with suppress(OSError), Path(name).open("rb") as file:
-        return file.read(_FIRST)
-    return b""
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
+        with suppress(*ZIP_DAMAGE), zipfile.ZipFile(name) as archive:
+            yield from filter(None, map(named_reader, archive.namelist()))
+    elif is_known(name):
+        yield from filter(None, [named_reader(name)])
+    else:
+        with suppress(OSError), Path(name).open("rb") as file:
+            head = file.read(HEAD)
+            yield from (one for one in BUILT_IN if one.recognises(head))
 
 
 def _records_of(members: Iterator[Member]) -> Iterator[Record]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from simstore.sources.isolated import IsolatedReader
 from simstore.sources.reader import ReadRequest
 from simstore.sources.registry import COMPOUND_FILE
 from simstore.sources.source import HEAD_BYTES, Record
+from simstore.sources.unpacking import ZIP_DAMAGE
 from simstore.text.decoding import well_formed
 from simstore.text.quotations import in_marks
 
@@ -55,9 +55,6 @@ _Note = tuple[str, str]
 _MARKUP, _LEAST_ROOM = 16, 1 << 20
 _ENCRYPTED = 1
 _CORE = "docProps/core.xml"
-_DAMAGE = (
-    zipfile.BadZipFile, ValueError, SyntaxError, RuntimeError, OSError, EOFError, zlib.error,
-)  # fmt: skip
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 
 
@@ -252,7 +249,7 @@ class DocxReader(OfficeReader):
             return
         try:
             package = zipfile.ZipFile(stream)
-        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        except ZIP_DAMAGE:
             yield refused(request, size, "it is not a Word document (.docx), or is damaged")
             return
         with package:
@@ -276,7 +273,7 @@ class DocxReader(OfficeReader):
                         request, size, f"it is not a Word document: {name} declares a DTD"
                     )
                     return
-                except _DAMAGE:
+                except (SyntaxError, *ZIP_DAMAGE):
                     yield refused(request, size, f"it is a damaged Word document: {name} is broken")
                     return
         core = roots.pop(_CORE, None)

@@ -152,20 +152,22 @@ def reader_named(name: str) -> SourceReader:
 
 
 def choose_reader(
-    name: str, head: bytes, options: ReadOptions, holds_form_feed: Callable[[], bool]
+    name: str, head: bytes, options: ReadOptions, are_articles: Callable[[], bool]
 ) -> SourceReader:
     """Return the reader of a source.
 
     By ``options.format``; else a reader of files that recognises the first bytes; else by the
     name's ending; else a reader of streams that recognises the first bytes, decoded where they are
-    UTF-16 or UTF-32; else it is text: an article file where the store's scheme or a form feed says
-    so. A ``.txt`` file is text whatever it begins with, if no reader of files recognises it.
+    UTF-16 or UTF-32; else it is text: an article file where the store's scheme or the ids of its
+    pages say so. A ``.txt`` file is text whatever it begins with, if no reader of files recognises
+    it.
 
     Args:
         name: Name of the source.
         head: Its first bytes, decompressed.
         options: How to read.
-        holds_form_feed: Tells whether there is one anywhere in the source.
+        are_articles: Tells whether form feeds surely separate articles in the source
+            (:func:`~.articles.holds_articles`).
 
     Raises:
         InvalidParameter: The format has no reader.
@@ -195,7 +197,7 @@ def choose_reader(
             if reader.recognises(head):
                 return reader
     # In UTF-16 and UTF-32 the byte of a form feed is a part of other characters.
-    if options.texts_are_articles or (wide is None and holds_form_feed()):
+    if options.texts_are_articles or (wide is None and are_articles()):
         return _ARTICLES
     return _TEXT
 
@@ -219,7 +221,7 @@ def archive_kind(name: str, head: bytes, options: ReadOptions) -> str | None:
     if options.format != "auto":
         reader = reader_named(options.format)
         return None if reader.needs_file and reader.recognises(head) else kind
-    named = _by_suffix(base_name(name), BUILT_IN)
+    named = named_reader(name)
     claimed = named is not None and named.needs_file
     return None if claimed or any(r.needs_file and r.recognises(head) for r in BUILT_IN) else kind
 
@@ -251,7 +253,7 @@ def is_known(path: str) -> bool:
     base = base_name(path)
     return (
         base.lower().endswith(_TEXT_SUFFIXES + _ARCHIVE_SUFFIXES)
-        or _by_suffix(base, BUILT_IN) is not None
+        or named_reader(path) is not None
         or _by_suffix(base, added_readers()) is not None
     )
 
@@ -278,6 +280,11 @@ def added_readers() -> tuple[SourceReader, ...]:
     return tuple(found)
 
 
+def named_reader(name: str) -> SourceReader | None:
+    """Return the built-in reader that the ending of a name tells; None: it tells none."""
+    return _by_suffix(base_name(name), BUILT_IN)
+
+
 def _by_suffix(base: str, readers: Sequence[SourceReader]) -> SourceReader | None:
     lower = base.lower()
     return next((reader for reader in readers if lower.endswith(reader.suffixes)), None)
@@ -288,7 +295,7 @@ def look_ahead(
 ) -> tuple[SourceReader, bytes, io.BufferedReader]:
     """Return the reader of a stream, its first bytes, and the stream from its start.
 
-    To find a form feed, as much is read as a document may have.
+    To tell article files from texts, as much is read as a document may have at most.
     """
     damage: DamagedStream | None = None
     ended = False
@@ -306,19 +313,21 @@ def look_ahead(
             parts.extend(data)
         return data
 
-    def holds_form_feed() -> bool:
-        if b"\f" in parts:
-            return True
+    def pieces() -> Iterator[bytes]:
+        yield bytes(parts)
         limit = options.max_document_bytes
         while (limit is None or len(parts) <= limit) and (data := read_on()):
-            if b"\f" in data:
-                return True
-        return False
+            yield data
+
+    def are_articles() -> bool:
+        from simstore.sources.articles import holds_articles
+
+        return holds_articles(pieces())
 
     while len(parts) < HEAD and read_on():
         pass
     head = bytes(parts[:HEAD])
-    reader = choose_reader(name, head, options, holds_form_feed)
+    reader = choose_reader(name, head, options, are_articles)
     return reader, head, prefixed(bytes(parts), stream, damage)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -19,7 +20,7 @@ from simstore.sources.reader import ReadOptions
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with files of many kinds; no package of an extra is installed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(files, "_is_installed", lambda _package: False)
+    monkeypatch.setattr(files, "is_installed", lambda _package: False)
     Path("in").mkdir()
     for name in ("a.txt", "b.html", "c.docx", "d.pdf", "e.parquet.gz", "f.jsonl", "g.xyz"):
         Path("in", name).write_text("some words")
@@ -56,6 +57,30 @@ def test_members_of_a_zip_archive_count(folder: Path) -> None:
         archive.writestr("deep/page.html", "x")
     Path("damaged.zip").write_bytes(b"PK")
     assert missing_extras(["damaged.zip", "more.zip"], ReadOptions()) == {"web": "more.zip"}
+
+
+def test_a_file_is_opened_once_to_tell_its_format(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile("more.zip", "w") as archive:
+        archive.writestr("a.txt", "x")
+    Path("page.xyz").write_text("some words")
+    opened: list[str] = []
+    open_path, open_zip = Path.open, zipfile.ZipFile.__init__
+
+    def counted(self: Path, *args: Any, **words: Any) -> Any:
+        opened.append(self.name)
+        return open_path(self, *args, **words)
+
+    def counted_zip(self: zipfile.ZipFile, name: str, *args: Any) -> None:
+        opened.append(name)
+        open_zip(self, name, *args)
+
+    monkeypatch.setattr(Path, "open", counted)
+    monkeypatch.setattr(zipfile.ZipFile, "__init__", counted_zip)
+    # What has a known ending is not opened at all.
+    assert missing_extras(["more.zip", "page.xyz", "in/a.txt", "in/f.jsonl"], ReadOptions()) == {}
+    assert opened == ["more.zip", "page.xyz"]
 
 
 @pytest.mark.parametrize("command", ["ingest", "check", "query"])
