@@ -94,6 +94,10 @@ def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
 
     check_extras(sources, read)
     _, names = open_sources(sources, read)
+    for name in sources:
+        if os.path.isdir(name) and not open_sources([name], read)[0]:
+            others = "no file in it that is read" if names else "no file in it"
+            log.warning("%s: %s (hidden files are left out)", printable(name), others)
     for number, name in enumerate(names):
         reason = with_remedy(TYPE_UNKNOWN)
         if os.path.isdir(name):
