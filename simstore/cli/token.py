@@ -32,8 +32,9 @@ def token() -> None:
 @click.argument("name")
 @choice(
     "--scope",
-    ("read", "write", "admin"),
-    "read: ask and look; write: and add and remove; admin: and copy the whole store.",
+    ("metrics", "read", "write", "admin"),
+    "metrics: /metrics and no text; read: and ask and look; write: and add and remove; admin: and "
+    "copy the whole store.",
     default="read",
 )
 @option(
@@ -49,6 +50,7 @@ def add(name: str, scope: Scope, expires: str, output_format: str) -> None:
 
     Examples:
       simstore token add crawler-1 --scope write --expires 90d
+      simstore token add prometheus --scope metrics --expires 365d
       simstore token add nightly --scope admin --expires 2027-01-01
       simstore token add page --expires never
 
