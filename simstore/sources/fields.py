@@ -54,7 +54,9 @@ class RecordFields:
     ) -> None:
         self._name = name
         self._key_required = key_required or bool(options.key_field)
-        self._key_fields = (options.key_field,) if options.key_field else KEY_FIELDS
+        self._key_fields: tuple[str, ...] = (
+            (options.key_field,) if options.key_field else KEY_FIELDS
+        )
         self._text_fields = (options.text_field,) if options.text_field else TEXT_FIELDS
         self._is_text_named = bool(options.text_field)
         self._history_fields = options.history_fields
@@ -88,7 +90,7 @@ class RecordFields:
                 return no_text(self._text_fields, record)
             text = record.pop(text_name)
         # Where such a key was none before, documents keep the keys that they were given then.
-        if key_fields is KEY_FIELDS and (self._key_required or text_name not in self._text_fields):
+        if key_fields == KEY_FIELDS and (self._key_required or text_name not in self._text_fields):
             key_fields = (*KEY_FIELDS, written_otherwise(KEY_FIELDS, record))
         if not isinstance(text, str):
             return f"the field {text_name} is not a string"

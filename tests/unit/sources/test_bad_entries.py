@@ -146,3 +146,22 @@ def test_one_document_is_told_in_the_singular(folder: Path) -> None:
     CliRunner().invoke(main, ["ingest", "in/z/y.txt", "in/a.txt"])
     done = CliRunner().invoke(main, ["list", "--limit", "1"])
     assert "the first document; --limit N shows more" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["ingest", "query", "check"])
+def test_text_that_is_called_as_an_article_file_by_chance_is_told(
+    folder: Path, command: str
+) -> None:
+    CliRunner().invoke(main, ["ingest", "--passages", "other"])
+    Path("new").mkdir()
+    for name, text in (
+        ("article-on-ferries.txt", f"On ferries\n{TEXT}\n"),
+        ("sample.txt", f"1-1\n{TEXT}\n\f1-2\n{TEXT}\n"),
+        ("some.txt", TEXT),
+    ):
+        Path("new", name).write_text(text)
+    told = "an article file by its name, so its first line is the key"
+    done = CliRunner().invoke(main, [command, "new"])
+    assert f"new/article-on-ferries.txt: {told}" in done.stderr
+    assert done.stderr.count(told) == 1
+    assert told not in CliRunner().invoke(main, [command, "new", "--as", "text"]).stderr
