@@ -156,7 +156,7 @@ def publish(app: FastAPI) -> None:
             found["components"]["securitySchemes"] = {"token": _TOKEN}
             for route in app.state.routes:
                 for method in route.methods:
-                    operation = found["paths"].get(route.path, {}).get(method.lower())
+                    operation = found["paths"].get(route.path_format, {}).get(method.lower())
                     if operation is not None:
                         scopes = [scope for scope in scopes_of(route) if scope is not None]
                         operation["security"] = [{"token": scopes}] if scopes else []
