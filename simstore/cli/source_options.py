@@ -88,12 +88,23 @@ def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
         MissingExtra: Some are not installed.
         SourceNotFound: A name means nothing.
     """
-    from simstore.sources.files import open_sources
+    from simstore.sources.files import FileSource, open_sources
     from simstore.sources.registry import TYPE_UNKNOWN
     from simstore.sources.streams import is_special
 
     check_extras(sources, read)
-    _, names = open_sources(sources, read)
+    opened, names = open_sources(sources, read)
+    for one in opened:
+        if isinstance(one, FileSource) and one.is_one_page_by_name():
+            log.info(
+                "%s: an article file by its name, so its first line is the key and no text; "
+                "--as text reads it as one text",
+                printable(one.name),
+            )
+    for name in sources:
+        if os.path.isdir(name) and not open_sources([name], read)[0]:
+            others = "no file in it that is read" if names else "no file in it"
+            log.warning("%s: %s (hidden files are left out)", printable(name), others)
     for number, name in enumerate(names):
         reason = with_remedy(TYPE_UNKNOWN)
         if os.path.isdir(name):

@@ -39,13 +39,12 @@ def token() -> None:
 )
 @option(
     "--expires",
-    "When it ends: after 12h, 90d or 2 weeks; at a date (ISO 8601, UTC); or never.",
+    "When it ends: after 12h, 90d or 2 weeks; at a date (ISO 8601, UTC); or never.  [required]",
     metavar="AGE|DATE|never",
-    required=True,
 )
 @format_option()
 @common_options
-def add(name: str, scope: Scope, expires: str, output_format: str) -> None:
+def add(name: str, scope: Scope, expires: str | None, output_format: str) -> None:
     """Make a token, and print its secret.
 
     Examples:
@@ -57,6 +56,10 @@ def add(name: str, scope: Scope, expires: str, output_format: str) -> None:
     The secret is printed once, on stdout; the store has its SHA-256 only. As soon as a store has a
     token, a server asks everybody for one.
     """
+    if expires is None:
+        raise click.UsageError(
+            "say when the token ends: --expires 90d, --expires 2027-01-01, or --expires never"
+        )
     expires_at = _time(expires)
     with open_store() as store:
         secret = store.tokens.add(name, scope, expires_at)
