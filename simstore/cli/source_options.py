@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 PASSED_OVER = "%s: passed over, %s"
 DECODED = "%s: %s"
 _SHOWN = 10
+# Of a record; the limit of metadata is none that an option raises.
+_OVER_LIMIT = re.compile(r"(?!the metadata ).* bytes, more than the limit of [\d,]+")
 # Of the places where words are hidden, and of their characters.
 _MOST_PLACES, _LONGEST_PLACE = 5, 60
 # Names of files are seldom in other scripts; what stands there is rather a text.
@@ -150,6 +153,8 @@ def with_remedy(reason: str) -> str:
 
     if reason == TYPE_UNKNOWN:
         return f"{reason} (--as says how to read it)"
+    if _OVER_LIMIT.fullmatch(reason):
+        return f"{reason} (--max-document-bytes raises it)"
     return in_words(reason)
 
 

@@ -165,3 +165,13 @@ def test_text_that_is_called_as_an_article_file_by_chance_is_told(
     assert f"new/article-on-ferries.txt: {told}" in done.stderr
     assert done.stderr.count(told) == 1
     assert told not in CliRunner().invoke(main, [command, "new", "--as", "text"]).stderr
+
+
+def test_what_is_above_the_limit_is_told_with_the_option_that_raises_it(folder: Path) -> None:
+    Path("l.jsonl").write_text('{"text": "' + "x" * 99 + '"}\n')
+    given = ["in/a.txt", "l.jsonl", "--max-document-bytes", "50"]
+    done = CliRunner().invoke(main, ["ingest", *given])
+    told = "more than the limit of 50 (--max-document-bytes raises it)"
+    assert (done.exit_code, done.stderr.count(told)) == (5, 2)
+    assert CliRunner().invoke(main, ["rejects", "list"]).stdout.count(told) == 2
+    assert CliRunner().invoke(main, ["query", *given]).stderr.count(told) == 2
