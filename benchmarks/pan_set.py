@@ -1,9 +1,9 @@
 """Papers with copied passages to PAN's definitions, English and Chinese: made from texts, seeded.
 
 A paper is a text that no library document has, with whole passages of 50 to 500 words of library
-documents between its sentences; of its own, those that are short or share a run with the library are left
-out. A passage is one case, however its words were changed. Passages
-with a run that a second library document has too are not taken, so each has one true source.
+documents between its sentences; of its own, those that are short or share a run with the library
+are left out. A passage is one case, however its words were changed. Passages with a run that a
+second library document has too are not taken, so each has one true source.
 
 Of the sources, two thirds are for development and a third is held out, as are the kinds of
 ``HELD_OUT``. The kinds:
