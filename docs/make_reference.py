@@ -19,7 +19,8 @@ import simstore
 
 DOCS = Path(__file__).resolve().parent
 ARCHITECTURE = DOCS / "explanation" / "architecture.md"
-_ROLE = re.compile(r":(?:class|meth|func):`~?([^`]+)`")
+# A name that Sphinx would link.
+ROLE = re.compile(r":(?:class|meth|func|mod|attr|data|exc):`~?([^`]+)`")
 
 
 def pages() -> dict[Path, str]:
@@ -43,7 +44,7 @@ def api() -> str:
             value = getattr(simstore, name)
             is_told = inspect.isclass(value) or inspect.isfunction(value)
             told = (value.__doc__ or "").partition("\n")[0] if is_told else f"`{shown(value)}`"
-            told = _cell(_ROLE.sub(r"`\1`", told))
+            told = _cell(ROLE.sub(r"`\1`", told))
             parts.append(f"| `{name}` | {told} |")
         parts.append("")
     return "\n".join(parts)

@@ -17,7 +17,6 @@ from mkdocs.structure.files import File, Files
 import simstore
 
 _API = "reference/api.md"
-_ROLE = re.compile(r":(?:class|meth|func|mod|attr|data|exc):`~?([^`]+)`")
 
 
 class _Docstrings(Preprocessor):
@@ -35,7 +34,7 @@ class _Docstrings(Preprocessor):
             elif example and not line.strip():
                 shown.append("```")
                 example = False
-            shown.append(line if fenced or example else _ROLE.sub(r"`\1`", line))
+            shown.append(line if fenced or example else make_reference.ROLE.sub(r"`\1`", line))
         return [*shown, "```"] if example else shown
 
 

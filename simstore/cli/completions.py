@@ -12,6 +12,7 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 
 from simstore.cli.messages import DEFAULT_STORE, SERVER, STORE
 from simstore.errors import SimstoreError
+from simstore.errors.remedies import in_words
 from simstore.model.documents import FILTERS
 
 if TYPE_CHECKING:
@@ -75,7 +76,9 @@ def _runs(store: Store, _beginning: str) -> Iterable[tuple[str, str | None]]:
 
 
 def _rejects(store: Store, _beginning: str) -> Iterable[tuple[str, str | None]]:
-    return ((str(one.reject_id), one.rejection.reason) for one in store.rejects.list()[:_MOST])
+    return (
+        (str(one.reject_id), in_words(one.rejection.reason)) for one in store.rejects.list()[:_MOST]
+    )
 
 
 def _tokens(store: Store, _beginning: str) -> Iterable[tuple[str, str | None]]:

@@ -64,7 +64,9 @@ def list_documents(limit: int | None, run: str | None, output_format: str, **wan
     with open_store(read_only=True, served=True) as store:
         one_more = None if limit is None else limit + 1
         run_id = None if run is None else _run_id(store, run)
-        found = store.list(limit=one_more, with_text=False, run_id=run_id, **filters_of(wanted))
+        filters = filters_of(wanted)
+        found = store.list(limit=one_more, with_text=False, run_id=run_id, **filters)
+        is_empty = not found
         print_items(
             limited(found, limit, "documents"),
             output_format,
@@ -73,8 +75,9 @@ def list_documents(limit: int | None, run: str | None, output_format: str, **wan
             record=_record,
             drop=("tokens", "duplicate of", "bytes", "first seen", "fingerprint"),
         )
-        if run_id is not None and next(iter(store.list(limit=1, run_id=run_id)), None) is None:
-            log.info("nothing that is stored now was added or updated by run %d", run_id)
+        if run_id is not None and is_empty:
+            what = "no document of this choice that" if filters else "nothing that"
+            log.info("%s is stored now was added or updated by run %d", what, run_id)
 
 
 def _run_id(store: Store, run: str) -> int:
@@ -82,7 +85,7 @@ def _run_id(store: Store, run: str) -> int:
 
     Raises:
         InvalidParameter: It is no number.
-        NotFound: It is to be the last one, and there is none.
+        NotFound: There was no such run.
     """
     if run == "last":
         for one in store.runs.ingest(_LATEST_RUNS):
@@ -91,6 +94,10 @@ def _run_id(store: Store, run: str) -> int:
         raise NotFound("none of the latest runs is an ingest; `simstore runs` lists them")
     if not (run.isascii() and run.isdecimal() and len(run) <= _MOST_DIGITS):
         raise InvalidParameter(f"--run {printable(run)!r}: a number, as `runs` tells it, or last")
+    # Runs are numbered as they come, and none is forgotten.
+    newest = next((one.run_id for one in store.runs.ingest(1)), 0)
+    if not 1 <= int(run) <= newest:
+        raise NotFound(f"run {int(run)} is not recorded; `simstore runs` lists the latest")
     return int(run)
 
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
+from simstore.cli.key_options import (
+    NOT_ALL_SEEN,
+    all_keys,
+    keys_option,
+    warn_of_orphans,
+    warn_of_unflagged,
+)
 from simstore.cli.messages import log
 from simstore.cli.options import (
     common_options,
@@ -20,7 +26,7 @@ from simstore.cli.options import (
     yes_option,
 )
 from simstore.cli.output import confirm, progress, time_text
-from simstore.cli.parameters import command, completed, count, flag, option, time_of
+from simstore.cli.parameters import command, completed, count, flag, option
 from simstore.cli.results import print_items, print_summary, write_blocks
 from simstore.cli.source_options import (
     encoding_for,
@@ -29,6 +35,7 @@ from simstore.cli.source_options import (
     warn_of_decodings,
 )
 from simstore.errors import InvalidParameter, UnreadableSource, counted, printable
+from simstore.model.times import moment_given
 from simstore.reports.lines import key_bytes, key_text
 from simstore.text.decoding import encode
 
@@ -78,9 +85,9 @@ def expire(
     if (not_seen_since is None) == (older_than is None):
         raise click.UsageError("give one of --not-seen-since and --older-than")
     if older_than is None:
-        since = time_of("--not-seen-since", not_seen_since)
+        since = moment_given("--not-seen-since", not_seen_since)
     else:
-        since = time_of("--older-than", older_than)
+        since = moment_given("--older-than", older_than)
     wanted = filters_of(given)
     with open_store(read_only=dry_run) as store:
         if not (dry_run or yes):
@@ -157,7 +164,8 @@ def seen(
       simstore seen --text 'Boil the bones.'
       simstore seen --filter known.filter --keys-from frontier.txt
 
-    Exit code 0: all were seen; 3: some were not.
+    Exit code 0: all were seen; 7: some were not, and the answer says which. Any other code is an
+    error, and nothing was answered: 3, as for `query`, there is no store or file of this name.
     """
     contents = [one for one in (text_given, text_file, digest) if one is not None]
     by_content = bool(contents)
@@ -209,7 +217,7 @@ def seen(
     else:
         _print(rows, output_format)
     if not rows or any(found is None for _, found in rows):
-        raise SystemExit(3 if by_content or wanted else 0)
+        raise SystemExit(NOT_ALL_SEEN if by_content or wanted else 0)
 
 
 def _digest(given: str) -> bytes:

@@ -67,7 +67,7 @@ def ingest_observed(
                 printable(rejection.source),
                 rejection.position,
                 rejection.byte_offset,
-                rejection.reason,
+                with_remedy(rejection.reason),
                 extra=_facts(source=rejection.source, record=rejection.position, state="rejected"),
             )
 

@@ -91,22 +91,6 @@ def share(names: str, text: str, **settings: Any) -> Decorator:
     return option(names, text, type=_Number(0, 1), metavar="SHARE", **settings)
 
 
-def time_of(name: str, text: str | None, *, ahead: bool = False) -> int:
-    """Return the time that an option says: a date, or a duration before (or after) now.
-
-    Args:
-        name: Of the option.
-        text: Its value.
-        ahead: A duration is one after now.
-
-    Raises:
-        InvalidParameter: It is neither.
-    """
-    from simstore.model.times import moment_given
-
-    return moment_given(name, text, ahead=ahead)
-
-
 def group(*options: Decorator) -> Decorator:
     """Return several options as one, in the order of the help."""
 

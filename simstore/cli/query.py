@@ -25,7 +25,6 @@ from simstore.cli.parameters import (
     option,
     section,
     share,
-    time_of,
 )
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import write_blocks
@@ -41,6 +40,7 @@ from simstore.cli.source_options import (
 from simstore.errors import InvalidParameter, counted, printable
 from simstore.model.channels import CHANNELS, NAMES
 from simstore.model.query import PlanName
+from simstore.model.times import moment_given
 from simstore.reports.formats import RENDERERS
 from simstore.sources.files import Files
 
@@ -162,7 +162,7 @@ def query(
         raise click.UsageError("name a SOURCE, or give a text: --text TEXT")
     since = given["since"]
     given |= {
-        "since": None if since is None else time_of("--since", since),
+        "since": None if since is None else moment_given("--since", since),
         "where": _conditions(given["where"]),
     }
     options = QueryOptions(**given)
@@ -234,9 +234,9 @@ def tell_unlisted(samples: Iterable[SampleResult], output_format: str) -> None:
     """Tell how many matches are not in a ``result.txt``, which lists what simhash found alone."""
     if output_format != "simtool":
         return
-    from simstore.reports.formats import is_listed
+    from simstore.reports.formats import listed_distance
 
-    others = sum(not is_listed(match) for sample in samples for match in sample.matches)
+    others = sum(listed_distance(match) is None for sample in samples for match in sample.matches)
     if others:
         log.info(
             "this format lists what fingerprints found; %s by sketches or sentences alone: "

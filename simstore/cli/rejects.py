@@ -11,7 +11,12 @@ from simstore.cli.options import common_options, format_option, open_store, yes_
 from simstore.cli.output import confirm, time_text
 from simstore.cli.parameters import command_group, completed, option
 from simstore.cli.results import print_record, print_rows, print_summary
-from simstore.cli.source_options import history_options, reading_options, take_read_options
+from simstore.cli.source_options import (
+    history_options,
+    reading_options,
+    take_read_options,
+    with_remedy,
+)
 from simstore.errors import NotFound, printable
 
 
@@ -38,7 +43,7 @@ def list_rejects(output_format: str) -> None:
             one.rejection.source,
             one.rejection.position,
             one.rejection.byte_offset,
-            one.rejection.reason,
+            with_remedy(one.rejection.reason),
         )
         for one in found
     ]
@@ -65,7 +70,7 @@ def show_reject(number: int, output_format: str) -> None:
         "source": printable(one.rejection.source),
         "record": one.rejection.position,
         "byte": one.rejection.byte_offset,
-        "reason": one.rejection.reason,
+        "reason": with_remedy(one.rejection.reason),
         "ingest_run": one.run_id,
         "rejected_at": time_text(one.rejected_at),
         "first_bytes": one.rejection.head.decode("utf-8", "backslashreplace"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from simstore.cli.options import common_options, format_option, open_store, store_place
@@ -68,26 +67,16 @@ def runs(limit: int, output_format: str) -> None:
 
 
 def _found(limit: int) -> list[dict[str, Any]]:
-    """Return the latest runs; one whose process died is told as interrupted where that is known.
+    """Return the latest runs; one whose process died is told as interrupted where that is known."""
+    with open_store(read_only=True, served=True) as store:
+        found = [run.record() for run in store.runs.ingest(limit)]
+    if server_url() is None and any(run["state"] == "running" for run in found):
+        from simstore.services.maintenance.killed_runs import killed_runs
 
-    No process has the store open: then none of the runs goes on. As it may have ended meanwhile,
-    the runs are read again.
-    """
-
-    def read() -> list[dict[str, Any]]:
-        with open_store(read_only=True, served=True) as store:
-            return [run.record() for run in store.runs.ingest(limit)]
-
-    found = read()
-    begun = {run["run_id"] for run in found if run["state"] == "running"}
-    if begun and server_url() is None and "://" not in store_place():
-        from simstore.storage.copies import is_free
-
-        if is_free(Path(store_place())):
-            found = read()
-            for run in found:
-                if run["state"] == "running" and run["run_id"] in begun:
-                    run["state"] = "interrupted"
+        killed = frozenset(killed_runs(store_place()))
+        for run in found:
+            if run["run_id"] in killed:
+                run["state"] = "interrupted"
     return found
 
 

@@ -10,9 +10,10 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import time_text
-from simstore.cli.parameters import choice, command_group, completed, option, time_of
+from simstore.cli.parameters import choice, command_group, completed, option
 from simstore.cli.results import print_items, print_summary
 from simstore.errors import InvalidParameter
+from simstore.model.times import moment_given
 
 if TYPE_CHECKING:
     from simstore.model import Scope
@@ -68,7 +69,7 @@ def _time(text: str) -> int | None:
     if text == "never":
         return None
     try:
-        return time_of("--expires", text, ahead=True)
+        return moment_given("--expires", text, ahead=True)
     except InvalidParameter as error:
         raise InvalidParameter(f"{error}, or never") from None
 

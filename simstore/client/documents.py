@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Unpack, overload
 
 from simstore.client.connection import document_path, flag
@@ -104,18 +103,14 @@ class DocumentRequests(IngestRequests, of="Client"):
     ) -> Stream[StoredDocument]:
         """Yield the documents in order of ingest.
 
-        They are fetched in parts, each as the store then is; those of one run
-        are chosen here, of all that come.
+        As :meth:`simstore.Store.list`. They are fetched in parts, each as the
+        store then is.
         """
         page = _MOST_TEXTS if with_text else _MOST_DOCUMENTS
         chosen = with_keywords("list", DocumentFilter, None, wanted).chosen
-        parameters = {**chosen, "with_text": flag(with_text)}
-        most = limit if run_id is None else None
-        pages = self._pages("/v1/documents", "documents", parameters, page=page, limit=most)
-        found: Iterator[StoredDocument] = (self._as(StoredDocument, one) for one in pages)
-        if run_id is not None:
-            found = islice((one for one in found if one.run_id == run_id), limit)
-        return Stream(found, of=StoredDocument)
+        parameters = {**chosen, "with_text": flag(with_text), "run_id": run_id}
+        pages = self._pages("/v1/documents", "documents", parameters, page=page, limit=limit)
+        return Stream((self._as(StoredDocument, one) for one in pages), of=StoredDocument)
 
     def __getitem__(self, key: str) -> StoredDocument:
         return self.get(key)

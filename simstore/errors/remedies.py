@@ -1,7 +1,9 @@
 """Reword the remedies in error messages for the caller: command line, Python or HTTP.
 
 Messages are written in the words of the command line. Where they are shown to others, its commands
-and options are replaced by theirs; what a message quotes of the caller's own stays as it is.
+and options are replaced by theirs; what a message quotes of the caller's own stays as it is. Why a
+record was rejected is stored and read by all, so it names fields of options; the command line
+replaces these.
 """
 
 from __future__ import annotations
@@ -84,6 +86,8 @@ _PYTHON = {
     "`simstore vocabulary refresh`": "`store.vocabulary.refresh()`",
     "`simstore vocabulary refresh --anyway`": "`store.vocabulary.refresh(force=True)`",
 }  # fmt: skip
+# What a reason for which a record was rejected is on the command line.
+_COMMAND_LINE = {"(text_field names the text)": "(--text-field names the text)"}
 # What is done over HTTP; all else is done where the store is, by its commands.
 _HTTP = {
     "`simstore list`": "`GET /v1/documents`",
@@ -114,12 +118,19 @@ def in_words(message: str, caller: Caller | None = None) -> str:
     >>> in_words("a.jsonl exists already; replace it with --force", "python")
     'a.jsonl exists already; replace it with replace=True'
 
+    >>> in_words("no text; there are id, story (text_field names the text)", "command line")
+    'no text; there are id, story (--text-field names the text)'
+
     Args:
-        message: In words of the command line.
+        message: In words of the command line, or why a record was rejected.
         caller: Whose words; None: those of who uses this process.
     """
     caller = caller or _caller
-    if caller == "command line" or not ("--" in message or "`simstore" in message):
+    if caller == "command line":
+        for ours, theirs in _COMMAND_LINE.items():
+            message = message.replace(ours, theirs)
+        return message
+    if not ("--" in message or "`simstore" in message):
         return message
     if caller == "http":
         return _HTTP_WORDS.sub(lambda found: _HTTP.get(found[0], found[0]), message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import is_dataclass
 from importlib import import_module
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simstore.errors import InvalidParameter, MissingExtra
+from simstore.model.display import fields_in_order
 
 if TYPE_CHECKING:
     import pandas
@@ -134,7 +135,7 @@ def _shape(kind: type) -> tuple[Columns, Callable[[Iterable[Any]], Iterator[_Row
 def _fields_of(kind: Any) -> dict[str, str]:
     return {
         field.name: _TIME if field.name in _TIMES else _TYPES.get(str(field.type), "object")
-        for field in getattr(kind, "_in_order", lambda: fields(kind))()
+        for field in fields_in_order(kind)
     }
 
 

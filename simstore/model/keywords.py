@@ -70,14 +70,19 @@ def take_threshold(verb: str, known: Collection[str], keywords: dict[str, Any]) 
     >>> keywords
     {'min_resemblance': 0.8}
 
+    A threshold of None says nothing, as the default of it.
+
     Raises:
         TypeError: Both are given.
     """
     if _THRESHOLD not in known:
         return
-    if _OURS in keywords:
+    threshold = keywords.pop(_THRESHOLD)
+    if threshold is None:
+        return
+    if keywords.get(_OURS) is not None:
         raise TypeError(f"{verb}() takes threshold or min_resemblance, which mean the same")
-    keywords[_OURS] = keywords.pop(_THRESHOLD)
+    keywords[_OURS] = threshold
 
 
 # Names that other packages have for ours, the most likely first.
@@ -211,20 +216,19 @@ def no_attribute(kind: str, name: str, known: Collection[str]) -> str:
     return f"{kind} has no attribute {name!r}; {hint} has {', '.join(known)}"
 
 
-def no_attribute_of_many(kind: str, shape: str, of: type | None, name: str) -> str:
+def no_attribute_of_many(kind: str, of: type | None, name: str, *, is_list: bool) -> str:
     """Return the message that results in a list or an iterator have no such attribute.
 
-    >>> no_attribute_of_many("Results", "a list", None, "matches")
+    >>> no_attribute_of_many("Results", None, "matches", is_list=True)
     "Results has no attribute 'matches': it is a list, iterate over it; it also has to_frame()"
 
     Args:
         kind: The class that was asked.
-        shape: What it is.
         of: The class of the results; None: unknown.
         name: What was asked for.
+        is_list: It is a list; else an iterator.
     """
     held = "" if of is None else f" of {of.__name__}"
-    is_list = shape == "a list"
     remedies = {
         "found[0]" if is_list else "next(found, None)": "first head one",
         "list(found)": "to_list tolist all fetchall collect fetch",
@@ -237,5 +241,6 @@ def no_attribute_of_many(kind: str, shape: str, of: type | None, name: str) -> s
     if of is not None and name in getattr(of, "__dataclass_fields__", ()):
         remedy = f"[one.{name} for one in found]"
     told = f"write {remedy}" if remedy else "iterate over it"
+    shape = "a list" if is_list else "an iterator"
     more = "" if remedy == "to_frame()" else "; it also has to_frame()"
     return f"{kind} has no attribute {name!r}: it is {shape}{held}, {told}{more}"

@@ -1,10 +1,8 @@
-"""Base classes of results: display as text, notebook table or DataFrame; lists and streams."""
+"""Base classes of results: display, DataFrames; lists and streams of results."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, Field, fields
-from html import escape
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -18,9 +16,8 @@ T_co = TypeVar("T_co", covariant=True)
 
 # Two lines of a terminal, less what stands around them.
 _MOST_CHARACTERS = 150
-_MOST_VALUE = 48
-# Results that a list shows of itself in words, and rows of a table in a notebook.
-_MOST_SHOWN, _MOST_ROWS = 3, 20
+# Results that a list shows of itself in words.
+_MOST_SHOWN = 3
 
 
 class Shown:
@@ -40,6 +37,9 @@ class Shown:
     _SHAPE: ClassVar[str] = "fields"
 
     def __repr__(self) -> str:
+        # What is shown to people is imported then.
+        from simstore.model.display import brief, told_fields
+
         parts: list[str] = []
         length = len(type(self).__name__)
         for name, value in told_fields(self):
@@ -61,14 +61,9 @@ class Shown:
             known = [one for one in dir(type(self)) if not one.startswith("_")]
             raise AttributeError(no_attribute(type(self).__name__, name, known))
 
-    @classmethod
-    def _in_order(cls) -> list[Field[Any]]:
-        """Return the fields, those in front that are told first."""
-        own: Any = cls
-        place = {name: number for number, name in enumerate(cls._FIRST)}
-        return sorted(fields(own), key=lambda field: place.get(field.name, len(place)))
-
     def _repr_html_(self) -> str:
+        from simstore.model.display import brief, html_table, told_fields
+
         rows = [(name, brief(value)) for name, value in told_fields(self)]
         return html_table(type(self).__name__, ("", ""), rows)
 
@@ -122,9 +117,11 @@ class Results(list[T]):
                 raise AttributeError(name)
             from simstore.model.keywords import no_attribute_of_many
 
-            raise AttributeError(no_attribute_of_many("Results", "a list", self._of, name))
+            raise AttributeError(no_attribute_of_many("Results", self._of, name, is_list=True))
 
     def _repr_html_(self) -> str:
+        from simstore.model.display import table_of
+
         return table_of(self, len(self))
 
     def to_frame(self) -> pandas.DataFrame:
@@ -160,6 +157,14 @@ class Stream(Iterator[T_co]):
     >>> list(found)
     Traceback (most recent call last):
     simstore.errors.StreamConsumed: ...
+
+    It is true where something is left to read; then the first is read, and the
+    next loop has it in front:
+
+    >>> found = store.list(limit=1)
+    >>> if found:
+    ...     print([document.key for document in found])
+    ['ferry-2025']
     """
 
     def __init__(self, results: Iterable[T_co], *, of: type) -> None:
@@ -171,22 +176,44 @@ class Stream(Iterator[T_co]):
         """
         self._results = iter(results)
         self._of = of
-        self._is_consumed = False
+        # Read to tell whether there is one, and not taken yet.
+        self._ahead: list[T_co] = []
+        self._has_ended = self._is_closed = False
 
     def __iter__(self) -> Iterator[T_co]:
-        if self._is_consumed:
-            raise StreamConsumed(self._of.__name__)
+        self._check_is_open()
         # An iterator of its own, as whoever has one may ask it for itself after its end.
         return self._read()
 
     def _read(self) -> Iterator[T_co]:
         # `yield from` would close the results where a loop is left.
-        for one in self._results:  # noqa: UP028
+        while True:
+            try:
+                one = next(self)
+            except StopIteration:
+                return
             yield one
-        self._is_consumed = True
 
     def __next__(self) -> T_co:
-        return next(self._results)
+        if self._ahead:
+            return self._ahead.pop()
+        try:
+            return next(self._results)
+        except StopIteration:
+            self._has_ended = not self._is_closed
+            raise
+
+    def __bool__(self) -> bool:
+        self._check_is_open()
+        if not self._ahead:
+            # Whoever asks whether there is one may loop over none.
+            self._ahead.extend(islice(self._results, 1))
+        return bool(self._ahead)
+
+    def _check_is_open(self) -> None:
+        if self._has_ended or self._is_closed:
+            state = "read to its end" if self._has_ended else "closed"
+            raise StreamConsumed(self._of.__name__, state)
 
     def __repr__(self) -> str:
         return f"<{self._of.__name__}s, read by a loop, list() or to_frame()>"
@@ -207,11 +234,12 @@ class Stream(Iterator[T_co]):
                 raise AttributeError(name)
             from simstore.model.keywords import no_attribute_of_many
 
-            raise AttributeError(no_attribute_of_many("Stream", "an iterator", self._of, name))
+            raise AttributeError(no_attribute_of_many("Stream", self._of, name, is_list=False))
 
     def close(self) -> None:
         """Stop reading; the snapshot they are read from is given back."""
-        self._is_consumed = True
+        self._is_closed = True
+        self._ahead.clear()
         close = getattr(self._results, "close", None)
         if close is not None:
             close()
@@ -220,7 +248,7 @@ class Stream(Iterator[T_co]):
         """Return what is left to read as a DataFrame of pandas, a row each.
 
         Raises:
-            StreamConsumed: It was read to its end.
+            StreamConsumed: It was read to its end, or closed.
             MissingExtra: pandas is not installed.
         """
         from simstore.model.frames import to_frame
@@ -271,62 +299,3 @@ class Listed(Iterable[T_co]):
         return found
 
     to_pandas = to_frame
-
-
-def told_fields(result: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of a result that say something: not None, and not what they usually are."""
-    kind = type(result)
-    for field in kind._in_order() if issubclass(kind, Shown) else fields(result):
-        value = getattr(result, field.name)
-        usual = field.default
-        if usual is MISSING and field.default_factory is not MISSING:
-            usual = field.default_factory()
-        if value is not None and (usual is MISSING or value != usual):
-            yield field.name, value
-
-
-def brief(value: Any) -> str:
-    """Return a value in a few characters."""
-    if isinstance(value, float):
-        return repr(round(value, 4))
-    if isinstance(value, str):
-        shown = value if len(value) <= _MOST_VALUE else f"{value[:_MOST_VALUE]}..."
-        return repr(shown)
-    if isinstance(value, Mapping | Sequence) and not isinstance(value, bytes):
-        found = repr(value)
-        if len(found) <= _MOST_VALUE:
-            return found
-        return f"<{len(value):,} {_kind_of(value)}>"
-    found = repr(value)
-    return found if len(found) <= 2 * _MOST_VALUE else f"{found[: 2 * _MOST_VALUE]}..."
-
-
-def _kind_of(values: Mapping[Any, Any] | Sequence[Any]) -> str:
-    first = next(iter(values), None)
-    return "values" if isinstance(values, Mapping) or first is None else type(first).__name__
-
-
-def table_of(results: Iterable[Any], count: int | None = None) -> str:
-    """Return the first results as a table of HTML.
-
-    Args:
-        results: Results of one kind.
-        count: How many there are.
-    """
-    shown = list(islice(results, _MOST_ROWS))
-    told = [dict(told_fields(one)) if hasattr(one, "__dataclass_fields__") else {"": one}
-            for one in shown]  # fmt: skip
-    names = list(dict.fromkeys(name for one in told for name in one))
-    rows = [[brief(one[name]) if name in one else "" for name in names] for one in told]
-    title = "" if count is None or count <= len(shown) else f"the first {len(shown)} of {count:,}"
-    return html_table(title, names, rows)
-
-
-def html_table(title: str, names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of HTML."""
-    head = "".join(f"<th>{escape(name)}</th>" for name in names) if any(names) else ""
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows
-    )
-    caption = f"<caption>{escape(title)}</caption>" if title else ""
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

@@ -24,17 +24,17 @@ def render_simtool(samples: Iterable[SampleResult]) -> Iterator[bytes]:
     for sample in samples:
         lines: dict[int, list[bytes]] = {}
         for match in sample.matches:
-            if match.distance is None or not is_listed(match):
-                continue
-            lines.setdefault(match.distance, []).append(encode(match.key) + b" ")
+            distance = listed_distance(match)
+            if distance is not None:
+                lines.setdefault(distance, []).append(encode(match.key) + b" ")
         yield encode(sample.key) + b"\n"
         for distance in sorted(lines):
             yield b"%d:" % distance + b"".join(lines[distance]) + b"\n"
 
 
-def is_listed(match: Match) -> bool:
-    """Return whether ``result.txt`` lists a match: what the channel simhash found."""
-    return match.distance is not None and "simhash" in match.channels
+def listed_distance(match: Match) -> int | None:
+    """Return the distance at which ``result.txt`` lists a match; None: it does not list it."""
+    return match.distance if "simhash" in match.channels else None
 
 
 RENDERERS: dict[str, Renderer] = {

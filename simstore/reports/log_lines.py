@@ -13,7 +13,10 @@ Form = Literal["plain", "text", "json"]
 
 
 class LogStyle(NamedTuple):
-    """Form and level of a process's log; a plain tuple, which any version can read.
+    """How a process writes its log: the form of a line, and the least level.
+
+    A server sends it to the processes that it starts, as a plain tuple: one of another version may
+    not have this class.
 
     Attributes:
         form: ``plain``: the message; ``text``: with time and level; ``json``: an object a line.

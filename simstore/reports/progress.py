@@ -47,16 +47,13 @@ def shown_progress(title: str) -> Iterator[Show]:
         task = bar.add_task("0 documents", total=None)
 
         def show(documents: int, byte_count: int, total_bytes: int | None) -> None:
-            bar.update(task, completed=byte_count, total=total_bytes, description=_told(documents))
+            told = counted(documents, "document")
+            bar.update(task, completed=byte_count, total=total_bytes, description=told)
 
         yield show
         # Of documents in memory nobody knows how many there are before the last.
         if bar.tasks[0].total is None:
             bar.update(task, total=1, completed=1)
-
-
-def _told(documents: int) -> str:
-    return counted(documents, "document")
 
 
 class _NotebookBar:
@@ -69,7 +66,7 @@ class _NotebookBar:
         self.is_done = False
 
     def __repr__(self) -> str:
-        return f"{self._title}: {_told(self.documents)}"
+        return f"{self._title}: {counted(self.documents, 'document')}"
 
     def _repr_html_(self) -> str:
         if self.is_done or self.total_bytes:

@@ -13,6 +13,8 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
+from simstore.errors import counted
+
 # Lines that wait to be written; more are counted and dropped.
 _MOST_LINES = 10_000
 # Seconds for the last lines.
@@ -23,6 +25,9 @@ log = logging.getLogger("simstore")
 
 class BackgroundHandler(logging.Handler):
     """Formats lines at once, and writes them in a thread of its own.
+
+    The standard library's ``QueueListener`` waits for its thread without a limit, and a bounded
+    ``queue.Queue`` must not be put into by a signal's handler; so neither is used.
 
     Args:
         target: The handler whose formatter and stream are used: standard error.
@@ -36,41 +41,87 @@ class BackgroundHandler(logging.Handler):
         self.setFormatter(target.formatter)
         # Processes that are started write theirs alike.
         self.style = getattr(target, "style", None)
+        self._target = target
         # May be put into by a signal's handler that has interrupted a put.
         self._lines: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        # Ever dropped: written by who holds the lock of the handler, and only read by the thread.
         self._dropped = 0
+        self._is_settled = self._has_ended = False
         self._write = write or _write
         self._thread = threading.Thread(target=self._write_on, name="log", daemon=True)
         self._thread.start()
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Take a line; where too many wait, count it."""
+        """Take a line; where too many wait, count it. After the end it is written at once.
+
+        Called with the handler's lock, as by :meth:`logging.Handler.handle`.
+        """
+        if self._has_ended:
+            self._target.handle(record)
+            return
         try:
             line = self.format(record)
         except Exception:
             self.handleError(record)
             return
-        if self._lines.qsize() >= _MOST_LINES:
+        if self._is_settled or self._lines.qsize() >= _MOST_LINES:
             self._dropped += 1
             return
         self._lines.put(line.encode("utf-8", "backslashreplace") + b"\n")
 
     def settle(self, seconds: float = _LAST_SECONDS) -> None:
-        """Wait until what was taken is written, for so many seconds at most; take nothing more."""
-        self._lines.put(None)
+        """Wait until what was taken is written, for so many seconds at most.
+
+        A line that comes later is written by who logs it; where the thread still waits for who
+        reads standard error, it is dropped.
+        """
+        with self._locked():
+            # No line is put behind the end.
+            self._is_settled = True
+            self._lines.put(None)
         self._thread.join(seconds)
 
-    def _write_on(self) -> None:
-        while (line := self._lines.get()) is not None:
-            with suppress(OSError, ValueError):
-                self._write(line)
-                if self._dropped:
-                    dropped, self._dropped = self._dropped, 0
-                    self._write(self._told(dropped))
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.acquire()
+        try:
+            yield
+        finally:
+            self.release()
 
-    def _told(self, dropped: int) -> bytes:
+    def _write_on(self) -> None:
+        told = failed = 0
+        reason = ""
+        while True:
+            line = self._lines.get()
+            if line is None:
+                with self._locked():
+                    # No line is dropped after the count of them is told.
+                    self._has_ended = True
+            try:
+                if line is not None:
+                    self._write(line)
+            except Exception as error:
+                # Whatever it is: nobody else writes the log.
+                failed += 1
+                reason = str(error) or type(error).__name__
+                continue
+            with suppress(Exception):
+                if failed:
+                    self._write(self._lost(failed, f"standard error cannot be written ({reason})"))
+                    failed = 0
+                dropped = self._dropped - told
+                if dropped:
+                    self._write(self._lost(dropped, "standard error is read too slowly"))
+                    told += dropped
+            if line is None:
+                return
+
+    def _lost(self, count: int, why: str) -> bytes:
         """Return the line that tells of lines that were dropped."""
-        text = f"{dropped} lines of the log were dropped: standard error is read too slowly"
+        text = (
+            f"{counted(count, 'line')} of the log {'was' if count == 1 else 'were'} dropped: {why}"
+        )
         told = logging.makeLogRecord(
             {"name": log.name, "levelno": logging.WARNING, "levelname": "WARNING", "msg": text}
         )

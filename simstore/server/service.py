@@ -182,10 +182,22 @@ class Service:
 
     async def watch_file(self) -> None:
         """Look, each second, whether the store's file was moved, replaced or deleted."""
+        failed = False
         while True:
             await asyncio.sleep(_LOOK_SECONDS)
-            with suppress(Unavailable):
+            try:
                 self._note(await self._looking.run(self._lost))
+                failed = False
+            except Unavailable:
+                # The last look goes on, or the server stops.
+                continue
+            except Exception:
+                # Told once, until it can be looked at again; what was found last holds until then.
+                if not failed:
+                    log.exception(
+                        "it cannot be told whether the store's file was moved or replaced"
+                    )
+                failed = True
 
     def _lost(self) -> str | None:
         """Return why the file of the store is not the one that is open; None: it is."""
@@ -239,6 +251,8 @@ class Service:
             process.close(left())
         self._has_ended = all(ended)
         if self._has_ended:
+            # While it is open: who closes it cannot tell any more which file that was.
+            self.lost = self._lost()
             self.store.close()
         return self._has_ended
 
@@ -278,13 +292,11 @@ class Service:
         if self.lost is not None:
             return self.lost
         if self.writes.failure is not None:
-            return self._why("the writer has failed", [self.writer] if self.writer else [])
-        if self._reading and not self.query_processes:
-            return self._why("no process answers queries", self._reading)
-        return None
-
-    def _why(self, reason: str, processes: Sequence[Supervised]) -> str:
-        """Return a reason, and the remedy where processes of this version cannot be started."""
+            reason, processes = "the writer has failed", [self.writer] if self.writer else []
+        elif self._reading and not self.query_processes:
+            reason, processes = "no process answers queries", self._reading
+        else:
+            return None
         if any(one.is_of_other_version for one in processes):
             return f"{reason}: another version of simstore is installed by now, restart the server"
         return reason

@@ -17,7 +17,14 @@ from types import FrameType
 
 import uvicorn
 
-from simstore.errors import DatabaseBusy, InvalidParameter, counted, printable, shown_place
+from simstore.errors import (
+    DatabaseBusy,
+    InvalidParameter,
+    SimstoreError,
+    counted,
+    printable,
+    shown_place,
+)
 from simstore.server.access.gate import check_listening
 from simstore.server.app import create_app
 from simstore.server.background_log import log_in_background
@@ -37,6 +44,7 @@ _COLLECTED_AFTER = (20_000, 20, 20)
 
 # After the time that a server has to stop, it is cut off.
 _CUT_SECONDS = 10.0
+_NOT_MARKED = "runs that were killed are not marked: %s"
 log = logging.getLogger("simstore")
 
 
@@ -60,7 +68,10 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
     gc.freeze()
     # What a request leaves behind goes by itself, but for few cycles.
     gc.set_threshold(*_COLLECTED_AFTER)
-    _end_killed_runs(place)
+    try:
+        _end_killed_runs(place)
+    except DatabaseBusy as error:
+        log.warning(_NOT_MARKED, error)
     # Before there are threads: they would not be in it, and their locks would.
     writer = WriterProcess(place) if settings.writer_process else None
     processes: list[StoreProcess] = [writer] if writer is not None else []
@@ -117,19 +128,18 @@ def _serve(
         log.info("stopped; what was acknowledged is stored")
     else:
         log.error("stopped; %s, and what was acknowledged before is in that file", service.lost)
-    if ended:
+    if ended and service.lost is None:
         # Of a writer that was killed meanwhile, or did not end in time.
-        _end_killed_runs(place)
+        try:
+            _end_killed_runs(place)
+        except SimstoreError as error:
+            log.warning(_NOT_MARKED, error)
     return ended
 
 
 def _end_killed_runs(place: str | os.PathLike[str]) -> None:
     """Mark the runs of servers and ingests that were killed, where nobody has the store open."""
-    try:
-        ended = end_killed_runs(place)
-    except DatabaseBusy as error:
-        log.warning("runs that were killed are not marked: %s", error)
-        return
+    ended = end_killed_runs(place)
     if ended:
         log.warning(
             "%s by a kill: marked as interrupted",

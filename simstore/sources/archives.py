@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, cast
 
-from simstore.errors import UnreadableSource
+from simstore.errors import MissingExtra, UnreadableSource
 from simstore.model import Ignored, Rejection, SourceState
 from simstore.sources.reader import ReadOptions, ReadRequest
 from simstore.sources.registry import (
@@ -24,16 +24,13 @@ from simstore.sources.registry import (
 )
 from simstore.sources.source import Member, PlainSource, Record
 from simstore.sources.streams import SEPARATOR, skip, sought
-from simstore.sources.unpacking import DAMAGE, DamagedStream, Expansion, decompressed, guarded
+from simstore.sources.unpacking import ZIP_DAMAGE, DamagedStream, Expansion, decompressed, guarded
 
 # The library copies as much for each header.
 _TAR_BLOCKS = 1 << 14
 _ENCRYPTED = 0x1
 # What the two libraries raise where an archive is not as it should be.
-_BROKEN = (
-    tarfile.TarError, zipfile.BadZipFile, EOFError, NotImplementedError, RuntimeError, ValueError,
-    *DAMAGE,
-)  # fmt: skip
+_BROKEN = (tarfile.TarError, *ZIP_DAMAGE)
 _Opener = Callable[[], AbstractContextManager[IO[bytes]]]
 
 
@@ -99,6 +96,8 @@ class MemberSource(PlainSource):
                     skip(stream, byte_offset)
                 request = ReadRequest(self.name, position, byte_offset, options, head)
                 yield from read_with(reader, stream, request)
+        except MissingExtra as error:
+            yield Rejection(self.name, position, byte_offset, byte_offset, str(error))
         except (UnreadableSource, *_BROKEN) as error:
             # Damage before the first record that was asked for, or no way to read the member.
             reason = error.reason if isinstance(error, UnreadableSource) else _one_line(error)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from io import BufferedReader
 
 from simstore.model import Document, Rejection
@@ -11,10 +12,15 @@ from simstore.sources.encodings import Decoded, as_bytes, decoded_as, line_end_i
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, MAX_DOCUMENT_BYTES, Record
 from simstore.sources.unpacking import DamagedStream
+from simstore.text.decoding import UTF8_BOM
 
 _BLANKS = b" \t\n\v\f\r"
 _FORM_FEED = b"\f"
 _CHUNK = 1 << 20
+# What surely is the id of a page, and no line of a text: one word of ASCII with a letter or digit.
+_ID = re.compile(rb"(?=.*[A-Za-z0-9])[\x21-\x7e]{1,200}")
+_LINE_END = re.compile(rb"[\r\n]")
+_LONGEST_ID_LINE = 1_000
 
 
 def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
@@ -90,6 +96,61 @@ def _decoding(request: ReadRequest) -> Callable[[bytes], Decoded | str]:
     if named is not None:
         return lambda body: decoded_as(body, named)
     return as_bytes if options.keeps_bytes else RecordDecoder(request.head).decoded
+
+
+def holds_articles(pieces: Iterable[bytes]) -> bool:
+    r"""Return whether form feeds in a text surely separate articles, and not pages of one text.
+
+    There are two at least, and the first line of each is one word of ASCII that no other has. So
+    licences, RFCs and what is made of a PDF are one text: their pages begin with sentences, or all
+    with the same line, or with their numbers.
+
+    >>> holds_articles([b"news-1\nA ferry.\fnews-2\nA harbour."])
+    True
+    >>> holds_articles([b"A licence\nfor all.\f\n  1. You may copy it."])
+    False
+
+    Args:
+        pieces: The bytes of the text, from its start; no more are taken than are needed.
+    """
+    ids: dict[bytes, None] = {}
+    line: bytes | None = b""
+    for number, piece in enumerate(pieces):
+        parts = (piece if number else piece.removeprefix(UTF8_BOM)).split(_FORM_FEED)
+        for place, part in enumerate(parts):
+            if place:
+                if line and not _add_id(line, ids):
+                    return False
+                line = b""
+            if line is None:
+                continue
+            line = (line + part).lstrip(_BLANKS)
+            if (end := _LINE_END.search(line)) is not None:
+                if not _add_id(line[: end.start()], ids):
+                    return False
+                line = None
+            elif len(line) > _LONGEST_ID_LINE:
+                return False
+    if line and not _add_id(line, ids):
+        return False
+    return len(ids) > 1 and not _are_page_numbers(list(ids))
+
+
+def _add_id(line: bytes, ids: dict[bytes, None]) -> bool:
+    """Note the id that a line is; return whether it is one that no other page has."""
+    found = line.rstrip(_BLANKS)
+    if _ID.fullmatch(found) is None or found in ids:
+        return False
+    ids[found] = None
+    return True
+
+
+def _are_page_numbers(ids: list[bytes]) -> bool:
+    """Return whether all are numbers, each one more than the last, as those of pages of a book."""
+    if not all(one.isdigit() for one in ids):
+        return False
+    numbers = [int(one) for one in ids]
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def split_page(page: bytes) -> tuple[bytes, bytes]:

@@ -141,7 +141,7 @@ def no_text(wanted: Sequence[str], names: Iterable[str]) -> str:
     """Return why a record or a table has no text: what is looked for, and what is there.
 
     >>> no_text(("text", "content"), ["id", "story"])
-    'no text: none of the fields text, content; there are id, story (--text-field names the text)'
+    'no text: none of the fields text, content; there are id, story (text_field names the text)'
 
     Args:
         wanted: Fields that would hold the text.
@@ -152,7 +152,7 @@ def no_text(wanted: Sequence[str], names: Iterable[str]) -> str:
     there = ", ".join([*found[:_MOST_NAMES], *more]) or "no fields"
     return (
         f"no text: none of the fields {', '.join(wanted)}; there are {there} "
-        "(--text-field names the text)"
+        "(text_field names the text)"
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import hashlib
-import importlib.util
 import io
 import os
 import zipfile
@@ -13,17 +12,31 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Unpack
 
-from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
+from simstore.errors import (
+    InvalidParameter,
+    MissingExtra,
+    SourceNotFound,
+    UnreadableSource,
+    printable,
+)
 from simstore.model import Ignored, Rejection, SourceState, with_keywords
-from simstore.sources.reader import ReadKeywords, ReadOptions, ReadRequest, SourceReader
+from simstore.sources.reader import (
+    ReadKeywords,
+    ReadOptions,
+    ReadRequest,
+    SourceReader,
+    is_installed,
+)
 from simstore.sources.registry import (
     BUILT_IN,
+    COMPOUND_FILE,
     HEAD,
     BuiltInReader,
     archive_kind,
     choose_reader,
     is_known,
     look_ahead,
+    named_reader,
     read_with,
     reader_label,
     reader_named,
@@ -33,18 +46,15 @@ from simstore.sources.streams import (
     SEPARATOR,
     STANDARD_INPUT,
     ByteStream,
-    base_name,
     is_read_once,
     is_special,
     is_standard_input,
     open_bytes,
     reading,
 )
-from simstore.sources.unpacking import DamagedStream, Expansion, is_compressed
+from simstore.sources.unpacking import ZIP_DAMAGE, DamagedStream, Expansion, is_compressed
 
 _PIECE = 1 << 20
-# As many first bytes tell the format of a file.
-_FIRST = 4_096
 
 
 class FileSource:
@@ -54,9 +64,19 @@ class FileSource:
         path: Where it is; ``-`` is standard input.
         options: How to read it.
         name: What it is called; None: by its path, or ``-`` where it is read once.
+        is_found: It is one of a folder or a pattern: where an extra is missing for it, it is
+            rejected, and others are read.
     """
 
-    def __init__(self, path: str, options: ReadOptions, name: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        options: ReadOptions,
+        name: str | None = None,
+        *,
+        is_found: bool = False,
+    ) -> None:
+        self._is_found = is_found
         # Pipes and standard input: opened once, and read from their start.
         self._is_input = is_read_once(path)
         self.name = name or (STANDARD_INPUT if self._is_input else path)
@@ -154,6 +174,10 @@ class FileSource:
         except DamagedStream as error:
             # Damage before the first record that was asked for.
             yield Rejection(self.name, position, byte_offset, byte_offset, error.reason)
+        except MissingExtra as error:
+            if not self._is_found:
+                raise
+            yield Rejection(self.name, position, byte_offset, byte_offset, str(error))
 
     def _records_of_file(self, position: int, byte_offset: int) -> Iterator[Record]:
         first = self._first()
@@ -220,12 +244,16 @@ class FileSource:
                 self._kind = kind, None
             else:
 
-                def holds_form_feed() -> bool:
-                    if len(first) < HEAD and not is_compressed(first):
-                        return b"\f" in first
-                    return self._holds_form_feed()
+                def are_articles() -> bool:
+                    is_all = len(first) < HEAD and not is_compressed(first)
+                    if is_all and b"\f" not in first:
+                        return False
+                    # Imported where there are any pages: most texts have none.
+                    from simstore.sources.articles import holds_articles
 
-                self._kind = None, choose_reader(self.name, head, self._options, holds_form_feed)
+                    return holds_articles([first] if is_all else self._pieces())
+
+                self._kind = None, choose_reader(self.name, head, self._options, are_articles)
         return self._kind
 
     def _first(self) -> bytes:
@@ -243,13 +271,12 @@ class FileSource:
                 head += data
         return head
 
-    def _holds_form_feed(self) -> bool:
+    def _pieces(self) -> Iterator[bytes]:
+        """Yield the bytes of the file, decompressed, up to damage."""
         stream = ByteStream(self.name, self._options.max_expansion, self._path)
         with suppress(DamagedStream), stream.open() as opened:
             while data := opened.read1(_PIECE):
-                if b"\f" in data:
-                    return True
-        return False
+                yield data
 
 
 class Files:
@@ -315,34 +342,42 @@ def open_sources(names: Sequence[str], options: ReadOptions) -> tuple[list[Sourc
         raise InvalidParameter("standard input (-) can be read only once")
     paths: list[str] = []
     passed_over: list[str] = []
+    found: set[str] = set()
+    unreadable: dict[str, UnreadableSource] = {}
     for name in names:
         if is_standard_input(name):
             paths.append(STANDARD_INPUT)
         elif os.path.isdir(name):
-            for path in _files_below(name):
-                known = options.format != "auto" or is_known(path)
-                (paths if known and not is_special(path) else passed_over).append(path)
+            for path in _files_below(name, unreadable):
+                known = options.format != "auto" or is_known(path) or path in unreadable
+                is_read = known and (path in unreadable or not is_special(path))
+                (paths if is_read else passed_over).append(path)
+                found.add(os.path.normpath(path))
         elif os.path.lexists(name):
             if is_special(name) and not is_read_once(name):
                 # Before anything is read.
                 open_bytes(name).close()
             paths.append(name)
         else:
-            found = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
-            found = [path for path in found if not os.path.isdir(path)]
-            passed_over += filter(is_special, found)
-            found = [path for path in found if not is_special(path)]
-            if not found:
+            matched = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
+            matched = [path for path in matched if not os.path.isdir(path)]
+            passed_over += filter(is_special, matched)
+            matched = [path for path in matched if not is_special(path)]
+            if not matched:
                 raise SourceNotFound(name)
-            paths += found
+            paths += matched
+            found.update(map(os.path.normpath, matched))
     # One name a file, however it was written: it is the key of a plain text.
     paths = [p if p == STANDARD_INPUT else os.path.normpath(p) for p in paths]
     sources: list[Source] = []
     pipes = 0
     for path in dict.fromkeys(paths):
+        if (refused := unreadable.get(path)) is not None:
+            sources.append(_UnreadableFolder(path, refused))
+            continue
         pipes += is_read_once(path)
         numbered = f"{STANDARD_INPUT}{pipes}" if pipes > 1 and is_read_once(path) else None
-        sources.append(FileSource(path, options, numbered))
+        sources.append(FileSource(path, options, numbered, is_found=path in found))
     return sources, passed_over
 
 
@@ -362,55 +397,41 @@ def missing_extras(names: Sequence[str], options: ReadOptions) -> dict[str, str]
     Raises:
         SourceNotFound: A name means nothing.
     """
-    readers = [
+    missing = [
         one
         for one in BUILT_IN
-        if isinstance(one, BuiltInReader) and one.package and not _is_installed(one.package)
+        if isinstance(one, BuiltInReader) and one.package and not is_installed(one.package)
     ]
-    if not readers:
+    if not missing:
         return {}
     found: dict[str, str] = {}
     for source in open_sources(names, options)[0]:
-        if source.name.startswith(STANDARD_INPUT):
-            continue
-        for reader in readers:
-            if reader.extra not in found and _needs(reader, source.name, options):
-                found[reader.extra] = printable(source.name)
+        for reader in _readers_of(source.name, options):
+            if isinstance(reader, BuiltInReader) and reader in missing:
+                found.setdefault(reader.extra, printable(source.name))
+        if len(found) == len({one.extra for one in missing}):
+            break
     return found
 
 
-def _needs(reader: BuiltInReader, name: str, options: ReadOptions) -> bool:
-    """Return whether a reader reads a file, or a member of it."""
+def _readers_of(name: str, options: ReadOptions) -> Iterator[SourceReader]:
+    """Yield the readers of a file, or of the members of a zip archive, as far as they are told."""
+    if name.startswith(STANDARD_INPUT):
+        return
     if options.format != "auto":
-        return options.format == reader.name
-    if any(base_name(one).lower().endswith(reader.suffixes) for one in _names_in(name)):
-        return True
-    return not is_known(name) and reader.recognises(_head(name))
-
-
-def _names_in(name: str) -> Iterator[str]:
-    """Yield the name of a file, and those of the members of a zip archive."""
-    yield name
-    if name.lower().endswith(".zip"):
+        yield reader_named(options.format)
+    elif name.lower().endswith(".zip"):
         # A damaged one is told when it is read.
-        with (
-            suppress(OSError, zipfile.BadZipFile, ValueError, NotImplementedError),
-            zipfile.ZipFile(name) as archive,
-        ):
-            yield from archive.namelist()
-
-
-def _head(name: str) -> bytes:
-    with suppress(OSError), Path(name).open("rb") as file:
-        return file.read(_FIRST)
-    return b""
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
+        with suppress(*ZIP_DAMAGE), zipfile.ZipFile(name) as archive:
+            yield from filter(None, map(named_reader, archive.namelist()))
+    elif is_known(name):
+        yield from filter(None, [named_reader(name)])
+    else:
+        with suppress(OSError), Path(name).open("rb") as file:
+            head = file.read(HEAD)
+            # An older Word document is read by none, whatever is installed.
+            if not head.startswith(COMPOUND_FILE):
+                yield from (one for one in BUILT_IN if one.recognises(head))
 
 
 def _records_of(members: Iterator[Member]) -> Iterator[Record]:
@@ -421,17 +442,56 @@ def _records_of(members: Iterator[Member]) -> Iterator[Record]:
             yield from member.source.records()
 
 
-def _files_below(folder: str) -> Iterator[str]:
+def _files_below(folder: str, unreadable: dict[str, UnreadableSource]) -> Iterator[str]:
+    """Yield the files below a folder, links to folders too, and note folders that are unreadable.
+
+    Args:
+        folder: The folder.
+        unreadable: Why a folder below cannot be read, by its path; it is yielded too.
+
+    Raises:
+        UnreadableSource: The folder itself cannot be read.
+    """
+    refused: list[str] = []
+
     def refuse(error: OSError) -> None:
-        raise UnreadableSource(printable(str(error.filename)), error.strerror or "unreadable")
+        path, reason = os.fspath(error.filename), error.strerror or "unreadable"
+        if path == folder:
+            raise UnreadableSource(printable(path), reason)
+        why = f"this folder cannot be read: {reason.lower()}"
+        unreadable[os.path.normpath(path)] = UnreadableSource(path, why)
+        refused.append(os.path.normpath(path))
 
     for parent, folders, files in os.walk(folder, onerror=refuse):
+        yield from refused
+        refused.clear()
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.join(parent, name) for name in sorted(files) if name[0] != ".")
+        links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        shown = sorted([*links, *(name for name in files if name[0] != ".")])
+        yield from (os.path.join(parent, name) for name in shown)
+    yield from refused
 
 
 def _digest(first: bytes) -> bytes:
     return hashlib.blake2b(first, digest_size=16).digest()
+
+
+class _UnreadableFolder(PlainSource):
+    """A folder below one that is read, which cannot be read itself: its records are a rejection."""
+
+    def __init__(self, path: str, error: UnreadableSource) -> None:
+        self.name = path
+        self.total_bytes = 0
+        self.bytes_read = 0
+        self._error = error
+
+    def state(self) -> SourceState:
+        """Raise why it cannot be read."""
+        raise self._error
+
+    def records(self, position: int = 0, byte_offset: int = 0) -> Iterator[Record]:  # noqa: ARG002
+        """Raise why it cannot be read."""
+        raise self._error
 
 
 class _NamedMember(PlainSource):

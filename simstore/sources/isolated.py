@@ -12,7 +12,6 @@ other in UTF-8. The object has a ``kind``: ``records`` (perhaps none: reading go
 from __future__ import annotations
 
 import atexit
-import importlib.util
 import io
 import json
 import os
@@ -32,7 +31,7 @@ from typing import Any
 from simstore.errors import MissingExtra
 from simstore.model import Document, Ignored, Rejection
 from simstore.sources import bounded
-from simstore.sources.reader import ReadRequest
+from simstore.sources.reader import ReadRequest, is_installed
 from simstore.sources.source import Record
 from simstore.sources.streams import count_read
 
@@ -149,7 +148,7 @@ class IsolatedReader(ABC):
         Raises:
             MissingExtra: A package is not installed.
         """
-        if not _is_installed(self.package):
+        if not is_installed(self.package):
             raise MissingExtra(self.feature, self.extra)
         if bounded.is_bounded():
             for record in self.read_here(stream, request):
@@ -185,13 +184,6 @@ class IsolatedReader(ABC):
 
 class _Ended(Exception):
     """The process gave no answer; says why."""
-
-
-def _is_installed(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except ValueError:
-        return False
 
 
 def _records(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -18,8 +17,8 @@ from simstore.errors import MissingExtra
 from simstore.model import Document, Rejection
 from simstore.sources.isolated import IsolatedReader
 from simstore.sources.reader import ReadRequest
-from simstore.sources.registry import COMPOUND_FILE
 from simstore.sources.source import HEAD_BYTES, Record
+from simstore.sources.unpacking import ZIP_DAMAGE
 from simstore.text.decoding import well_formed
 from simstore.text.quotations import in_marks
 
@@ -55,9 +54,6 @@ _Note = tuple[str, str]
 _MARKUP, _LEAST_ROOM = 16, 1 << 20
 _ENCRYPTED = 1
 _CORE = "docProps/core.xml"
-_DAMAGE = (
-    zipfile.BadZipFile, ValueError, SyntaxError, RuntimeError, OSError, EOFError, zlib.error,
-)  # fmt: skip
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 
 
@@ -244,15 +240,9 @@ class DocxReader(OfficeReader):
         except ImportError:
             raise MissingExtra(self.feature, self.extra) from None
         size = stream.seek(0, io.SEEK_END)
-        if request.head.startswith(COMPOUND_FILE):
-            yield refused(
-                request, size, "it is an older Word document (.doc), or protected by a password: "
-                "save it as .docx, without a password"
-            )  # fmt: skip
-            return
         try:
             package = zipfile.ZipFile(stream)
-        except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+        except ZIP_DAMAGE:
             yield refused(request, size, "it is not a Word document (.docx), or is damaged")
             return
         with package:
@@ -276,7 +266,7 @@ class DocxReader(OfficeReader):
                         request, size, f"it is not a Word document: {name} declares a DTD"
                     )
                     return
-                except _DAMAGE:
+                except (SyntaxError, *ZIP_DAMAGE):
                     yield refused(request, size, f"it is a damaged Word document: {name} is broken")
                     return
         core = roots.pop(_CORE, None)

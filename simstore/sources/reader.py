@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from typing import Literal, Protocol, TypedDict
 
 from simstore.errors import InvalidParameter
@@ -198,3 +199,11 @@ class SourceReader(Protocol):
             MissingExtra: A package is not installed.
             DamagedStream: The bytes break off before the first record that is wanted.
         """
+
+
+def is_installed(package: str) -> bool:
+    """Return whether a package that a reader needs can be imported, without importing it."""
+    try:
+        return find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False

@@ -14,9 +14,9 @@ from importlib import import_module
 from simstore.errors import InvalidParameter
 from simstore.model import Document, Ignored, Rejection
 from simstore.sources.documents import as_stored
-from simstore.sources.encoding_detection import wide_encoding
+from simstore.sources.encoding_detection import why_binary, wide_encoding
 from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
-from simstore.sources.source import Record
+from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.streams import STANDARD_INPUT, base_name, sought
 from simstore.sources.unpacking import DamagedStream, prefixed
 
@@ -30,6 +30,8 @@ PAGE_BEGINNING = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s|<\?xml[^>]*>|<!--.*?-->)*<(?:!doctype\s+html|html)[\s>]",
     re.IGNORECASE | re.DOTALL,
 )
+# An array of objects, and an object that is written over several lines.
+_RECORDS_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*\{\s*["}]|\{[ \t]*\r?\n\s*")')
 _OBJECT_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]')
 _LINE_ENDS = (b"\n", b"\n\0")
 _TEXT_SUFFIXES = (".txt",)
@@ -42,7 +44,8 @@ HEAD = 65_536
 # Why a source without a byte is passed over.
 IS_EMPTY = "it is empty"
 # Readers of plain text: whether they keep bytes that are not UTF-8 changes what they read.
-_MAY_KEEP_BYTES = ("text", "markdown", "lines", "articles")
+_OF_TEXT = ("text", "markdown", "lines")
+_MAY_KEEP_BYTES = (*_OF_TEXT, "articles")
 _PIECE = 1 << 20
 
 
@@ -120,6 +123,7 @@ BUILT_IN: tuple[SourceReader, ...] = (
         "html", "web", suffixes=(".html", ".htm", ".xhtml"), beginning=PAGE_BEGINNING.match,
         package="resiliparse", extra="web",
     ),
+    BuiltInReader("json", "json_records", beginning=_RECORDS_BEGINNING.match),
     BuiltInReader(
         "jsonl", "jsonl", suffixes=(".jsonl", ".ndjson"), record_ends=_LINE_ENDS,
         beginning=_OBJECT_BEGINNING.match,
@@ -152,20 +156,22 @@ def reader_named(name: str) -> SourceReader:
 
 
 def choose_reader(
-    name: str, head: bytes, options: ReadOptions, holds_form_feed: Callable[[], bool]
+    name: str, head: bytes, options: ReadOptions, are_articles: Callable[[], bool]
 ) -> SourceReader:
     """Return the reader of a source.
 
     By ``options.format``; else a reader of files that recognises the first bytes; else by the
     name's ending; else a reader of streams that recognises the first bytes, decoded where they are
-    UTF-16 or UTF-32; else it is text: an article file where the store's scheme or a form feed says
-    so. A ``.txt`` file is text whatever it begins with, if no reader of files recognises it.
+    UTF-16 or UTF-32; else it is text: an article file where the store's scheme or the ids of its
+    pages say so. A ``.txt`` file is text whatever it begins with, if no reader of files recognises
+    it.
 
     Args:
         name: Name of the source.
         head: Its first bytes, decompressed.
         options: How to read.
-        holds_form_feed: Tells whether there is one anywhere in the source.
+        are_articles: Tells whether form feeds surely separate articles in the source
+            (:func:`~.articles.holds_articles`).
 
     Raises:
         InvalidParameter: The format has no reader.
@@ -195,7 +201,7 @@ def choose_reader(
             if reader.recognises(head):
                 return reader
     # In UTF-16 and UTF-32 the byte of a form feed is a part of other characters.
-    if options.texts_are_articles or (wide is None and holds_form_feed()):
+    if options.texts_are_articles or (wide is None and are_articles()):
         return _ARTICLES
     return _TEXT
 
@@ -219,7 +225,7 @@ def archive_kind(name: str, head: bytes, options: ReadOptions) -> str | None:
     if options.format != "auto":
         reader = reader_named(options.format)
         return None if reader.needs_file and reader.recognises(head) else kind
-    named = _by_suffix(base_name(name), BUILT_IN)
+    named = named_reader(name)
     claimed = named is not None and named.needs_file
     return None if claimed or any(r.needs_file and r.recognises(head) for r in BUILT_IN) else kind
 
@@ -246,12 +252,17 @@ def _is_empty_tar(name: str, head: bytes) -> bool:
     )
 
 
+def is_archive_name(path: str) -> bool:
+    """Return whether the ending of a name is that of an archive."""
+    return base_name(path).lower().endswith(_ARCHIVE_SUFFIXES)
+
+
 def is_known(path: str) -> bool:
     """Return whether the ending of a name says how a file is read."""
     base = base_name(path)
     return (
         base.lower().endswith(_TEXT_SUFFIXES + _ARCHIVE_SUFFIXES)
-        or _by_suffix(base, BUILT_IN) is not None
+        or named_reader(path) is not None
         or _by_suffix(base, added_readers()) is not None
     )
 
@@ -278,6 +289,11 @@ def added_readers() -> tuple[SourceReader, ...]:
     return tuple(found)
 
 
+def named_reader(name: str) -> SourceReader | None:
+    """Return the built-in reader that the ending of a name tells; None: it tells none."""
+    return _by_suffix(base_name(name), BUILT_IN)
+
+
 def _by_suffix(base: str, readers: Sequence[SourceReader]) -> SourceReader | None:
     lower = base.lower()
     return next((reader for reader in readers if lower.endswith(reader.suffixes)), None)
@@ -288,7 +304,7 @@ def look_ahead(
 ) -> tuple[SourceReader, bytes, io.BufferedReader]:
     """Return the reader of a stream, its first bytes, and the stream from its start.
 
-    To find a form feed, as much is read as a document may have.
+    To tell article files from texts, as much is read as a document may have at most.
     """
     damage: DamagedStream | None = None
     ended = False
@@ -306,19 +322,21 @@ def look_ahead(
             parts.extend(data)
         return data
 
-    def holds_form_feed() -> bool:
-        if b"\f" in parts:
-            return True
+    def pieces() -> Iterator[bytes]:
+        yield bytes(parts)
         limit = options.max_document_bytes
         while (limit is None or len(parts) <= limit) and (data := read_on()):
-            if b"\f" in data:
-                return True
-        return False
+            yield data
+
+    def are_articles() -> bool:
+        from simstore.sources.articles import holds_articles
+
+        return holds_articles(pieces())
 
     while len(parts) < HEAD and read_on():
         pass
     head = bytes(parts[:HEAD])
-    reader = choose_reader(name, head, options, holds_form_feed)
+    reader = choose_reader(name, head, options, are_articles)
     return reader, head, prefixed(bytes(parts), stream, damage)
 
 
@@ -335,6 +353,11 @@ def read_with(
     if not request.head and not request.position and not stream.peek(1):
         yield Ignored(request.name, 0, 0, 0, IS_EMPTY, is_source=True)
         return
+    refused = _why_refused(reader, request)
+    if refused is not None:
+        if not request.position:
+            yield Rejection(request.name, 0, 0, 0, refused, request.head[:HEAD_BYTES])
+        return
     found = False
     with sought(stream, request.name) if reader.needs_file else nullcontext(stream) as opened:
         for record in reader.read(opened, request):
@@ -342,6 +365,18 @@ def read_with(
             yield _as_stored(record, request.name)
     if not found and not request.position:
         yield Ignored(request.name, 0, 0, 0, "no document in it", is_source=True)
+
+
+def _why_refused(reader: SourceReader, request: ReadRequest) -> str | None:
+    """Return why a source is rejected before it is read, by its first bytes; None: it is not."""
+    options = request.options
+    if reader.name == "docx" and request.head.startswith(COMPOUND_FILE):
+        return (
+            "it is an older Word document (.doc), or protected by a password: "
+            "save it as .docx, without a password"
+        )
+    is_text = reader.name in _OF_TEXT and not options.keeps_bytes
+    return why_binary(request.head) if is_text and options.named_encoding is None else None
 
 
 def _as_stored(record: Record, name: str) -> Record:

@@ -9,6 +9,7 @@ import bz2
 import gzip
 import io
 import lzma
+import zipfile
 import zlib
 from collections.abc import Callable
 from typing import IO, Any, cast
@@ -25,6 +26,8 @@ _READ_BYTES = 1 << 16
 _Decompressor = bz2.BZ2Decompressor | lzma.LZMADecompressor
 # What decompressing raises where the data is damaged.
 DAMAGE = (OSError, zlib.error, zstd.ZstdError, lzma.LZMAError)
+# What zipfile raises where an archive is damaged, encrypted, or packed in a way it does not know.
+ZIP_DAMAGE = (zipfile.BadZipFile, EOFError, RuntimeError, ValueError, *DAMAGE)
 COMPRESSED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 # Bytes that tell whether a file is compressed.
 MAGIC_BYTES = 10

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import overload
 
 from simstore.errors import InvalidParameter
 from simstore.model.arguments import checked
+from simstore.model.results import Shown
 from simstore.store import Store
 
 
+@dataclass(frozen=True, slots=True)
+class _KeptText:
+    """A row of a DataFrame: a text that is kept, and how many were dropped because of it."""
+
+    place: int
+    text: str
+    dropped_count: int
+
+
 @dataclass(frozen=True, slots=True, repr=False)
-class Deduped:
+class Deduped(Shown, Sequence[str]):
     """The texts that :func:`simstore.dedupe` keeps, in their order: a sequence.
 
     >>> unique = dedupe(["Oats.", "Rye.", "oats."])
     >>> list(unique), unique.dropped, unique.groups
     (['Oats.', 'Rye.'], (2,), ((0, 2),))
+    >>> list(unique.to_frame()["dropped_count"])
+    [1, 0]
+
+    A DataFrame has a row for each text that is kept: its ``place``, ``text``
+    and ``dropped_count``, how many were dropped because of it.
 
     Attributes:
         texts: The texts that are kept.
@@ -27,13 +42,18 @@ class Deduped:
             kept, then those that were dropped because of it.
     """
 
+    _HOLDS = ("_rows", _KeptText)
+
     texts: tuple[str, ...]
     kept: tuple[int, ...]
     dropped: tuple[int, ...]
     groups: tuple[tuple[int, ...], ...]
 
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.texts)
+    @property
+    def _rows(self) -> Iterator[_KeptText]:
+        sizes = {group[0]: len(group) for group in self.groups}
+        for place, text in zip(self.kept, self.texts, strict=True):
+            yield _KeptText(place, text, sizes.get(place, 1) - 1)
 
     def __len__(self) -> int:
         return len(self.texts)

@@ -127,6 +127,13 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "seen content": lambda held: [held.seen(text=BREAD), held.seen(digest=bytes(16))],
     "documents": lambda held: list(held.list()),
     "some documents": lambda held: list(held.list(collection="light", limit=1, with_text=True)),
+    "documents of a run": lambda held: [
+        [one.key for one in held.list(run_id=run.run_id)] for run in held.runs.ingest(9)[::-1][:2]
+    ],
+    "some documents of a run": lambda held: [
+        [one.key for one in held.list(run_id=run_id, collection="light", limit=2)]
+        for run_id in (0, 1, 999)
+    ],
     "iteration": lambda held: [one.key for one in held],
     "length": len,
     "contains": lambda held: [key in held for key in ("lamp", "skipped", "never", "", 3, *KEYS)],
@@ -442,6 +449,21 @@ def test_long_lists_are_fetched_in_parts_as_they_are_read(tmp_path: Path) -> Non
             assert requests_for(served, f"/v1/{path}") == 1
             assert [items[0], *reading] == items
             assert requests_for(served, f"/v1/{path}") == -(-len(items) // 2)
+
+
+def test_documents_of_a_run_are_chosen_by_the_server(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many((f"{n}", f"{word} " * 30) for n, word in enumerate("abcdefgh"))
+        store.add("last", BREAD)
+        run_id = store.get("last").run_id
+    with (
+        serve(tmp_path / "s.db", "--batch-documents", "2") as served,
+        Client(served.url) as client,
+    ):
+        assert [one.key for one in client.list(run_id=run_id)] == ["last"]
+        assert requests_for(served, "/v1/documents") == 1
+        assert len(list(client.list(run_id=1))) == 8
+        assert requests_for(served, "/v1/documents") == 5
 
 
 def requests_for(served: Served, path: str) -> int:

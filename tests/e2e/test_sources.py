@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from forked import Nursery
 
+from simstore import Store
+
 from . import corpora
 from .shells import PAGES, SAMPLE, Shell
 
@@ -158,6 +160,21 @@ def test_fields_of_json_lines_can_be_named(shell: Shell) -> None:
     done = shell("ingest", "--key-field", "name", "--text-field", "words", "crawl.jsonl", code=5)
     assert "1 added" in done.text
     assert shell("show", "x", "--text").text == "right"
+
+
+def test_a_record_without_text_is_told_with_the_option_that_names_it(shell: Shell) -> None:
+    (shell.folder / "crawl.jsonl").write_text('{"id": "x", "story": "some words"}\n')
+    told = "no text: none of the fields text, content, body; there are id, story "
+    remedy = "(--text-field names the text)"
+    assert told + remedy in shell("ingest", "crawl.jsonl", code=5).errors
+    assert told + remedy in shell("query", "crawl.jsonl", code=5).errors
+    for output_format in ("csv", "jsonl"):
+        assert told + remedy in shell("rejects", "list", "--format", output_format).text
+    assert told + remedy in shell("rejects", "show", "1", "--format", "json").text
+    assert told + remedy in shell("ingest", "--strict", "crawl.jsonl", code=5).errors
+    with Store.open(shell.folder / "simstore.db") as store:
+        (rejected,) = store.rejects.list()
+    assert rejected.rejection.reason == f"{told}(text_field names the text)"
 
 
 def test_too_long_documents_are_rejected_by_each_reader(shell: Shell) -> None:

@@ -250,7 +250,7 @@ def test_so_it_is_of_namespaces_and_results(held: StoreProtocol) -> None:
 
 def test_a_stream_says_how_it_is_read(held: StoreProtocol) -> None:
     stream: Any = held.list(limit=1)
-    for use in (len, bool, lambda found: found[0]):
+    for use in (len, lambda found: found[0]):
         with pytest.raises(TypeError, match=r"list\(\.\.\.\)"):
             use(stream)
     with pytest.raises(AttributeError, match=r"an iterator of StoredDocument, write next\(found"):
@@ -260,7 +260,7 @@ def test_a_stream_says_how_it_is_read(held: StoreProtocol) -> None:
     assert [one.key for one in stream] == ["ferry"]
     assert next(stream, None) is None
     for again in (list, iter, lambda found: found.to_frame()):
-        with pytest.raises(StreamConsumed, match="call the method again"):
+        with pytest.raises(StreamConsumed, match="read to its end; call the method again"):
             again(stream)
 
 
@@ -272,8 +272,37 @@ def test_a_stream_goes_on_where_a_loop_left_it(held: StoreProtocol) -> None:
     held.remove("a", "b")
     part = held.list()
     part.close()
-    with pytest.raises(StreamConsumed):
+    assert next(part, None) is None
+    with pytest.raises(StreamConsumed, match="was closed; call the method again"):
         list(part)
+
+
+def test_a_stream_read_by_next_has_an_end_too(held: StoreProtocol) -> None:
+    stream = held.list()
+    assert next(stream).key == "ferry"
+    # Nothing is left, which is no wrong question.
+    assert list(stream) == []
+    stream = held.list()
+    assert [one.key for one in iter(lambda: next(stream, None), None)] == ["ferry"]
+    for again in (list, bool):
+        with pytest.raises(StreamConsumed, match="was read to its end"):
+            again(stream)
+
+
+def test_a_stream_is_true_where_something_is_left(held: StoreProtocol) -> None:
+    stream = held.list()
+    assert stream
+    assert stream
+    assert [one.key for one in stream] == ["ferry"]
+    nothing = held.duplicates.list()
+    assert not nothing
+    assert not nothing
+    assert list(nothing) == []
+    closed = held.list()
+    assert closed
+    closed.close()
+    with pytest.raises(StreamConsumed, match="was closed"):
+        bool(closed)
 
 
 def test_a_wrong_value_or_name_is_answered_by_what_to_write(held: StoreProtocol) -> None:

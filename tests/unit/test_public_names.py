@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import is_dataclass
 from importlib import import_module
 from typing import Any, is_typeddict
@@ -31,6 +31,11 @@ VARIABLES = {"T", "T_co", "Run"}
 CHOICES = {"Accents", "Case", "Disguises", "Han", "Width"}
 # Classes of namespaces: what a caller holds is a `ClustersProtocol`.
 SPACES = {f"{prefix}{name.capitalize()}" for name in NAMESPACES for prefix in ("", "Remote")}
+FERRY = (
+    "The ferry to the island leaves the old harbour at nine every morning except on Sundays and "
+    "holidays, takes bicycles and dogs without a ticket, and comes back at five, with the mail "
+    "and whoever stayed on the island for the night."
+)
 
 FUNCTIONS = (
     "compare_texts", "copy_store", "dedupe", "restore_store", "to_frame", "upgrade_store",
@@ -137,6 +142,27 @@ def test_a_list_is_deduped_in_one_call() -> None:
     assert repr(unique) == "Deduped(3 of 6 texts kept, groups=3)"
     assert len(simstore.dedupe(iter(lines), min_resemblance=1)) == 3
     assert list(simstore.dedupe([])) == []
+    assert isinstance(unique, Sequence)
+    assert ("Oats." in unique, "oats" in unique, unique.index("")) == (True, False, 2)
+
+
+def test_the_least_resemblance_of_a_dedupe_has_two_names_and_none_says_nothing() -> None:
+    near = [FERRY, FERRY.replace("nine", "ten")]
+    assert len(simstore.dedupe(near)) == len(simstore.dedupe(near, threshold=None)) == 1
+    assert len(simstore.dedupe(near, threshold=1)) == 2
+    assert len(simstore.dedupe(near, threshold=None, min_resemblance=1)) == 2
+    with pytest.raises(TypeError, match="mean the same"):
+        simstore.dedupe(near, threshold=0.9, min_resemblance=0.9)
+
+
+@pytest.mark.frames
+def test_a_frame_of_a_dedupe_has_a_row_for_each_text_that_is_kept() -> None:
+    pytest.importorskip("pandas", reason="needs simstore[pandas]")
+    frame = simstore.dedupe(["Rye.", "Oats.", "oats.", "OATS."]).to_frame()
+    assert frame.to_dict("list") == {
+        "place": [0, 1], "text": ["Rye.", "Oats."], "dropped_count": [0, 2],
+    }  # fmt: skip
+    assert list(simstore.dedupe([]).to_frame().columns) == list(frame.columns)
 
 
 @pytest.mark.parametrize(

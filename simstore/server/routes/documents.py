@@ -188,8 +188,12 @@ async def documents(
     after: Annotated[int, Query(ge=0, le=LARGEST)] = 0,
     limit: Annotated[int | None, Query(ge=1, le=LARGEST)] = None,
     with_text: bool = False,
+    run_id: Annotated[int | None, Query(ge=0, le=LARGEST)] = None,
 ) -> Response:
-    """Return a page of documents; with ``Accept: application/x-ndjson`` all, a line each."""
+    """Return a page of documents; with ``Accept: application/x-ndjson`` all, a line each.
+
+    With ``run_id`` those that this run of ingest added or updated, and none since.
+    """
     service = service_of(request)
     most = service.settings.batch_documents
     return await listing(
@@ -197,7 +201,7 @@ async def documents(
         service.readers,
         "documents",
         lambda most_wanted: service.store.list(
-            **wanted.chosen, limit=most_wanted, with_text=with_text, after=after
+            **wanted.chosen, limit=most_wanted, with_text=with_text, after=after, run_id=run_id
         ),
         limit=limit,
         most=most,

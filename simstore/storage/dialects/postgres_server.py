@@ -98,7 +98,7 @@ class PostgresServer:
             raise StoreNotFound(self._label)
 
     @contextmanager
-    def reading(self, snapshot: str | None = None) -> Iterator[Connection]:
+    def reading(self, snapshot: str | None = None, /) -> Iterator[Connection]:
         """Yield a connection with a snapshot: the latest, or one that another connection shares."""
         if self._reader is None:
             self._reader = self._engine("REPEATABLE READ", reads_only=True)
@@ -121,7 +121,7 @@ class PostgresServer:
             yield SharedSnapshot(connection, name, lambda: True)
 
     @contextmanager
-    def writing(self, claims: Sequence[int] | None) -> Iterator[Connection]:
+    def writing(self, claims: Sequence[int] | None, /) -> Iterator[Connection]:
         """Yield a connection in a writer's transaction.
 
         Too many claims for the server's table of locks are one for everything.

@@ -9,7 +9,8 @@ from typing import Any, Literal, Protocol
 
 from sqlalchemy import Column, Connection
 
-APPLICATION_ID = 0x53494D53  # "SIMS"
+from simstore.version import APPLICATION_ID as APPLICATION_ID
+
 BUSY_SECONDS = 60.0
 
 Synchronous = Literal["full", "normal"]
@@ -47,7 +48,7 @@ class Backend(Protocol):
     def check_exists(self) -> None:
         """Raise StoreNotFound or NotAStore unless there is a store."""
 
-    def reading(self, snapshot: str | None = None) -> AbstractContextManager[Connection]:
+    def reading(self, snapshot: str | None = None, /) -> AbstractContextManager[Connection]:
         """Return the context of a snapshot, through which nothing can be written.
 
         Args:
@@ -57,7 +58,7 @@ class Backend(Protocol):
     def sharing(self) -> AbstractContextManager[SharedSnapshot]:
         """Return the context of a snapshot that other processes can read too."""
 
-    def writing(self, claims: Sequence[int] | None) -> AbstractContextManager[Connection]:
+    def writing(self, claims: Sequence[int] | None, /) -> AbstractContextManager[Connection]:
         """Return the context of a writer's transaction.
 
         Args:

@@ -128,14 +128,16 @@ class ConnectionPool:
         except IndexError:
             return False
         driver = pooled.driver
-        (patience,) = driver.execute("PRAGMA busy_timeout").fetchone()
         try:
+            (patience,) = driver.execute("PRAGMA busy_timeout").fetchone()
             driver.execute(f"PRAGMA busy_timeout = {_EMPTYING_MILLISECONDS}")
-            is_busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            try:
+                is_busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            finally:
+                driver.execute(f"PRAGMA busy_timeout = {patience}")
         except sqlite3.Error:
             is_busy = True
         finally:
-            driver.execute(f"PRAGMA busy_timeout = {patience}")
             self._idle.append(pooled)
         return not is_busy
 
@@ -221,6 +223,7 @@ class SqliteFile:
         self._reader_pool: ConnectionPool | None = None
         # Device and number of the file that is open; None: none is.
         self._opened: tuple[int, int] | None = None
+        # Whether the log was emptied since that file lost its name.
         self._has_emptied = False
 
     def check_exists(self) -> None:
@@ -246,7 +249,7 @@ class SqliteFile:
         if found != APPLICATION_ID:
             raise NotAStore(self._label)
 
-    def reading(self, snapshot: str | None = None) -> AbstractContextManager[Connection]:  # noqa: ARG002
+    def reading(self, _snapshot: str | None = None, /) -> AbstractContextManager[Connection]:
         """Return the context of the latest snapshot: SQLite has no names for others."""
         if self._reader_pool is None:
             self._reader_pool = ConnectionPool(self._reading_engine(), "BEGIN")
@@ -269,7 +272,7 @@ class SqliteFile:
             yield SharedSnapshot(connection, lambda: None, lambda: version() == first)
 
     @contextmanager
-    def writing(self, claims: Sequence[int] | None = None) -> Iterator[Connection]:  # noqa: ARG002
+    def writing(self, _claims: Sequence[int] | None = None, /) -> Iterator[Connection]:
         """Yield the connection of the one writer's transaction."""
         if self._writer_pool is None:
             self._writer_pool = ConnectionPool(
@@ -339,6 +342,7 @@ class SqliteFile:
         self._reader = self._writer = None
         self._reader_pool = self._writer_pool = None
         self._opened = None
+        self._has_emptied = False
 
     def _reading_engine(self) -> Engine:
         if self._reader is None:

@@ -58,7 +58,8 @@ def test_documents_of_a_collection(ask: httpx.Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "asked", ["limit=0", "limit=x", "after=-1", "after=1e9", f"after={1 << 64}"]
+    "asked",
+    ["limit=0", "limit=x", "after=-1", "after=1e9", f"after={1 << 64}", "run_id=-1", "run_id=last"],
 )
 def test_wrong_pages_are_refused(ask: httpx.Client, asked: str) -> None:
     refused(ask.get(f"/v1/documents?{asked}"), 422, "MalformedRequest")

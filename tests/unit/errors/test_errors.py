@@ -99,6 +99,7 @@ VALUES: dict[str, Any] = {
     "retry_after": 7,
     "seconds": 7,
     "setting": "statement_timeout",
+    "state": "closed",
 }
 
 

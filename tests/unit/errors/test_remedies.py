@@ -11,8 +11,15 @@ import pytest
 
 import simstore
 from simstore import Store
-from simstore.errors import DocumentNotFound, OutputExists, SimstoreError, StoreNotFound
+from simstore.errors import (
+    DocumentNotFound,
+    MalformedRecord,
+    OutputExists,
+    SimstoreError,
+    StoreNotFound,
+)
 from simstore.errors.remedies import SHELL, from_http, in_words, speak_to
+from simstore.sources.fields import no_text
 
 PACKAGE = Path(simstore.__file__).parent
 # Where messages are written that Python programs see.
@@ -65,6 +72,9 @@ def test_every_command_and_option_of_a_message_has_words_in_python() -> None:
          "replace it with --force"),
         (StoreNotFound("a.db"), "`Store(path)` or `Store.create(path)`, or name another place",
          "`simstore init` or `simstore ingest SOURCE`, or name another with --db", "--db"),
+        # Why a record was rejected is stored for all.
+        (MalformedRecord("a", 0, no_text(["text"], ["story"])), "(text_field names the text)",
+         "(--text-field names the text)", "(text_field names the text)"),
         # What is quoted is the caller's own.
         (DocumentNotFound("--force `simstore list`"), "key '--force `simstore list`'",
          "key '--force `simstore list`'", "key '--force `simstore list`'"),
@@ -81,7 +91,7 @@ def test_a_message_speaks_to_who_reads_it(
         assert command in str(error)
     finally:
         speak_to(before)
-    assert from_http(error.told("http")) == error.told("command line")
+    assert in_words(from_http(error.told("http")), "command line") == error.told("command line")
 
 
 def test_a_store_speaks_python(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ def test_table_without_a_column_for_the_text_is_one_rejection_that_names_its_col
     assert rejections(records) == [(0, 0)]
     assert reasons(records) == [
         "no text: none of the fields text, content, body; there are id, story "
-        "(--text-field names the text)"
+        "(text_field names the text)"
     ]
     assert documents(read_stream(reader(kind), packed(rows, kind), text_field="story")) == EXPECTED
 

@@ -127,10 +127,10 @@ def test_nul_bytes_are_text() -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"id,content of it\n1,a\n", "there are id, content of it (--text-field names the text)"),
+        (b"id,content of it\n1,a\n", "there are id, content of it (text_field names the text)"),
         (b"\n\n", "it is blank"),
         (b'"id,text\n1,a\n', "a quote is not closed"),
-        ("id,words\n1,a\n".encode("utf-16"), "there are id, words (--text-field names the text)"),
+        ("id,words\n1,a\n".encode("utf-16"), "there are id, words (text_field names the text)"),
     ],
 )
 def test_file_whose_first_row_names_no_text_is_one_rejection(data: bytes, reason: str) -> None:

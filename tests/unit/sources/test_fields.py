@@ -46,7 +46,7 @@ def test_path_that_leads_nowhere_is_no_text(record: dict[str, Any]) -> None:
 def test_fields_that_are_there_are_named_where_none_holds_the_text() -> None:
     assert made({"id": 1, "headline": "x", "bad\nname": 2}) == (
         "no text: none of the fields text, content, body; there are id, headline, bad\\nname "
-        "(--text-field names the text)"
+        "(text_field names the text)"
     )
     assert "there are no fields (" in str(made({}))
     many = str(made({f"{n}" + "x" * 100: n for n in range(1_012)}))

@@ -121,7 +121,7 @@ def test_what_pandas_holds_for_missing_values_is_missing(store: Store) -> None:
             "pandas.DataFrame, run 1",
             2,
             "no text: none of the fields text, content, body; there are id, views, note "
-            "(--text-field names the text)",
+            "(text_field names the text)",
         ),
     ]
 
@@ -164,7 +164,7 @@ def test_rows_that_cannot_be_used_alone_are_counted_too(store: Store) -> None:
     assert (summary.added, summary.rejected, len(store)) == (0, 2, 0)
     assert [one.rejection.reason for one in store.rejects.list()] == [
         "no text: none of the fields text, content, body; there are url "
-        "(--text-field names the text)",
+        "(text_field names the text)",
         "the field text is not a string",
     ]
 

@@ -13,6 +13,7 @@ import pytest
 from simstore.errors import InvalidParameter, SourceNotFound
 from simstore.model import Document
 from simstore.sources import registry
+from simstore.sources.articles import holds_articles
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 
@@ -28,10 +29,48 @@ def names(given: list[str], **options: object) -> tuple[list[str], list[str]]:
 
 
 @pytest.mark.parametrize("name", ["a.txt", "notes.log", "no ending", "a.TXT"])
-def test_file_that_holds_a_form_feed_is_an_article_file(tmp_path: Path, name: str) -> None:
+def test_file_whose_pages_begin_with_ids_is_an_article_file(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.write_bytes(PAGES)
     assert documents(read_file(path)) == AS_ARTICLES
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A LICENCE\nfor everybody.\n\f\n  1. You may copy it.\n\f\n  2. And change it.\n",
+        "Author    Standards Track   [Page 1]\n\fRFC 1   Hosts   April 1969\nMore.\n",
+        "Contents\nFirst chapter\n\fHarbour\nA text.\n\fHarbour\nIts second page.\n",
+        "1\nThe first page.\n\f2\nThe second page.\n\f3\nThe third.\n",
+        "第一章\n总则\n\f第二章\n分则\n",
+        "------\nA table\n\f======\nAnother\n",
+        "Harbour\nOne page, and a form feed behind it.\n\f",
+        "one\nAn id\n\ftwo words\nNo id\n\fthree\nAn id\n",
+        "a word at its end\f",
+    ],
+)
+def test_text_with_form_feeds_whose_pages_begin_otherwise_is_one_text(
+    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "licence.txt"
+    path.write_text(text, encoding="utf-8")
+    assert documents(read_file(path)) == [(str(path), text)]
+    assert from_standard_input(monkeypatch, text.encode()) == [("-", text)]
+    assert len(documents(read_file(path, format="articles"))) == text.rstrip("\f").count("\f") + 1
+
+
+@pytest.mark.parametrize("cut", range(3, 30))
+def test_ids_are_found_however_the_bytes_come(cut: int) -> None:
+    for data, expected in (
+        (PAGES, True),
+        (b"\xef\xbb\xbf\n 1-1 \r\nriver\f\f \r\n1-2\rstone\f", True),
+        (b"one\nriver\ftwo", True),
+        (b"one\nriver\fone\nriver", False),
+        (b"1-1\nriver\f1-2 and\nmore", False),
+        (b"7\nriver\f9\nstone\f", True),
+    ):
+        pieces = [data[place : place + cut] for place in range(0, len(data), cut)]
+        assert holds_articles(pieces) is expected
 
 
 @pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
@@ -199,7 +238,10 @@ def from_standard_input(
         (b' \n\t{"key": "k", "text": "a\\fb"}\n', [("k", "a\fb")]),
         (b'\xef\xbb\xbf{"key": "k", "text": "t"}\n', [("k", "t")]),
         (b"", []),
-        (b"x" * 3_000_000 + b"\n\ftwo\nstone\n\f", [("x" * 3_000_000, ""), ("two", "stone\n")]),
+        (
+            b"one\n" + b"x" * 3_000_000 + b"\n\ftwo\nstone\n\f",
+            [("one", "x" * 3_000_000 + "\n"), ("two", "stone\n")],
+        ),
     ],
 )
 def test_standard_input_is_looked_into(

@@ -28,7 +28,7 @@ from .reading import documents, read_file, reasons, rejections
 
 COUNT = 1_200
 source = random.Random(3)
-PAGES = [(f"page {n}", f"{source.getrandbits(4_000):x}\n") for n in range(COUNT)]
+PAGES = [(f"page-{n}", f"{source.getrandbits(4_000):x}\n") for n in range(COUNT)]
 ARTICLES = b"".join(f"{key}\n{text}\f".encode() for key, text in PAGES)
 JSONL = b"".join(json.dumps({"key": k, "text": t}).encode() + b"\n" for k, t in PAGES)
 COMPRESSORS = {
@@ -69,7 +69,7 @@ def test_compression_is_seen_by_the_bytes_not_by_the_name(tmp_path: Path, suffix
 
 @pytest.mark.slow
 def test_several_members_are_one_file(tmp_path: Path) -> None:
-    half = ARTICLES.index(b"page 700\n")
+    half = ARTICLES.index(b"page-700\n")
     for suffix, compress in COMPRESSORS.items():
         path = tmp_path / f"article.txt{suffix}"
         path.write_bytes(compress(ARTICLES[:half]) + compress(ARTICLES[half:]))
@@ -97,7 +97,7 @@ def test_pages_before_the_end_of_a_truncated_file_are_read(
     path = tmp_path / f"article.txt{suffix}"
     packed = COMPRESSORS[suffix](ARTICLES)
     path.write_bytes(packed[: int(len(packed) * cut)])
-    check_damaged(path, ARTICLES, lambda rest: rest.startswith(b"page "))
+    check_damaged(path, ARTICLES, lambda rest: rest.startswith(b"page-"))
 
 
 @pytest.mark.parametrize(("suffix", "cut"), CUT_FILES)
@@ -115,7 +115,7 @@ def test_name_that_does_not_tell_the_format_changes_nothing(tmp_path: Path, suff
     path = tmp_path / f"some.txt{suffix}"
     packed = COMPRESSORS[suffix](ARTICLES)
     path.write_bytes(packed[: int(len(packed) * 0.9)])
-    check_damaged(path, ARTICLES, lambda rest: rest.startswith(b"page "))
+    check_damaged(path, ARTICLES, lambda rest: rest.startswith(b"page-"))
 
 
 @pytest.mark.parametrize("suffix", COMPRESSORS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from simstore import Store
 from simstore.errors import StorageError
+from simstore.storage.dialects.sqlite_file import SqliteFile
+from simstore.storage.engine import Database
 
 TEXT = "the lamp above the door of the old mill burns until the morning"
 
@@ -113,3 +116,49 @@ def test_no_connection_is_opened_to_another_file(store: Store) -> None:
     with Store.open(place) as other:
         assert len(other) == 50
         assert other.maintenance.fsck() == []
+
+
+class FailingDriver:
+    """A connection that fails at whatever it is asked."""
+
+    def execute(self, statement: str) -> None:
+        raise sqlite3.OperationalError(f"disk I/O error at {statement}")
+
+
+def test_a_connection_that_fails_does_not_hide_that_the_file_was_moved(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = store.maintenance.path
+    assert place is not None
+    file = store._opened.database._backend
+    assert isinstance(file, SqliteFile)
+    for pool in (file._reader_pool, file._writer_pool):
+        assert pool is not None
+        for pooled in pool._idle:
+            monkeypatch.setattr(pooled, "driver", FailingDriver())
+    move(place)
+    with pytest.raises(StorageError, match="moved, replaced or deleted"):
+        store.maintenance.check_file()
+    monkeypatch.undo()
+    place.with_name("moved.db").rename(place)
+    store.maintenance.check_file()
+    assert len(store) == 1
+
+
+def test_the_log_of_each_file_that_is_opened_is_emptied_when_it_is_lost(tmp_path: Path) -> None:
+    place = tmp_path / "s.db"
+    with Store.create(place) as made:
+        made.add("a", TEXT)
+    database = Database(place)
+    log = place.with_name("s.db-wal")
+    for number in range(2):
+        with database.write() as connection:
+            connection.exec_driver_sql("UPDATE document SET first_seen = first_seen + 1")
+        assert log.stat().st_size > 0
+        place.rename(tmp_path / "moved.db")
+        with pytest.raises(StorageError):
+            database.check_name()
+        assert log.stat().st_size == 0, number
+        (tmp_path / "moved.db").rename(place)
+        # The next transaction opens it anew.
+        database.close()
