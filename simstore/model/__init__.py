@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simstore.model.access import SCOPES, Scope, Token
     from simstore.model.check import (
+        Case,
         CheckedPaper,
         CheckedPassage,
         CheckKeywords,
@@ -125,6 +126,7 @@ __all__ = [
     "KEPT_OR_REMOVED",
     "LABELS",
     "SCOPES",
+    "Case",
     "CheckKeywords",
     "CheckOptions",
     "CheckedPaper",
