@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from simstore.model.figures import StoreFigures, TimeSlot, VocabularySlice
     from simstore.model.ingest import (
         KEPT_OR_REMOVED,
+        NAMED_KEYS,
         Duplicate,
         DuplicateState,
         ExpireSummary,
@@ -124,6 +125,7 @@ __all__ = [
     "FIRST_SEEN_BASES",
     "KEPT_OR_REMOVED",
     "LABELS",
+    "NAMED_KEYS",
     "SCOPES",
     "CheckKeywords",
     "CheckOptions",

@@ -478,9 +478,38 @@ def requests_for(served: Served, path: str) -> int:
 
 
 def test_the_last_of_two_documents_with_one_key_stays(held: Held) -> None:
-    summary = held.add_many([("a", "first one"), ("b", "another"), ("a", "second one")])
-    assert (summary.added, summary.updated) == (2, 1)
+    given = [("a", "first one"), ("b", "another"), ("a", "second one"), ("b", "another")]
+    summary = held.add_many(given)
+    assert (summary.added, summary.updated, summary.unchanged) == (2, 1, 1)
+    assert (summary.repeated, summary.repeated_keys) == (1, ("a",))
     assert held.get("a", with_text=True).text == "second one"
+
+
+@pytest.mark.parametrize("batch", [1, 3, 500])
+def test_keys_that_come_again_are_counted_however_records_are_grouped(
+    held: Held, batch: int
+) -> None:
+    held.add_many([("old", "It was there."), ("new", "It is new.")])
+    given: list[Any] = [
+        # What was stored before this run is unchanged, then updated: the run lost nothing of its.
+        ("old", "It was there."), ("old", "It changes."), ("old", "It changes again."),
+        # Versions with their times are no repetitions.
+        Document("dated", "One text.", seen_at=1_000), Document("dated", "Another.", seen_at=2_000),
+        # What is skipped is not stored, and what it took the place of is lost.
+        ("lamp", LAMP), ("copy", "Something else."), ("copy", LAMP), ("copy", "Something new."),
+        ("z", "1 2 3"), ("z", "4 5 6"), ("y", "7 8"), ("y", "9 9"), ("z", "5 5"),
+    ]  # fmt: skip
+    summary = held.add_many(given, batch_documents=batch, on_duplicate="skip")
+    assert (summary.repeated, summary.repeated_keys) == (5, ("old", "copy", "z"))
+    assert held.get("z").key == "z"
+
+
+def test_keys_of_several_files_are_no_repetitions(held: Held, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("id,text\na,one\nb,two\na,three\n")
+    (tmp_path / "two.csv").write_text("id,text\na,four\nb,five\nb,six\n")
+    summary = held.ingest([tmp_path / "one.csv", tmp_path / "two.csv"])
+    assert (summary.added, summary.updated) == (2, 4)
+    assert (summary.repeated, summary.repeated_keys) == (2, ("a", "b"))
 
 
 def test_records_that_cannot_be_used_are_counted_and_told(held: Held) -> None:
