@@ -40,6 +40,7 @@ read. Exit codes:
 | 4 | conflict: the store exists, a reindex is under way, a generation is stale |
 | 5 | bad input: some records were rejected and are listed, the rest was ingested |
 | 6 | storage: locked, full, read-only, damaged, not a store, other schema or scheme |
+| 7 | `seen` alone: answered, and some were not seen |
 | 130, 143 | stopped by Ctrl-C or SIGTERM; what is committed stays, the same command again goes on |
 
 | command | what it does |

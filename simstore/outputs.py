@@ -8,17 +8,22 @@ import gzip
 import hashlib
 import os
 import stat
+import struct
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from simstore.errors import NotAFile, OutputExists, StorageError, printable
+from simstore.errors import Conflict, NotAFile, OutputExists, StorageError, printable
+from simstore.version import APPLICATION_ID
 
 STANDARD_OUTPUT = "-"
 _OUTPUT_PATHS = frozenset({"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
 _LEVEL_GZIP, _LEVEL_ZSTD = 6, 3
+# How an SQLite file begins, and where its `application_id` stands ("Database File Format", section
+# 1.3).
+_MAGIC, _MARK_PLACE = b"SQLite format 3\0", 68
 # What SQLite keeps beside a file.
 JOURNALS = ("-wal", "-shm", "-journal")
 _PRIVATE = 0o600
@@ -60,6 +65,45 @@ def check_file(path: str | os.PathLike[str], *, replace: bool) -> Path:
         if not replace:
             raise OutputExists(os.fspath(path))
     return Path(os.path.realpath(path))
+
+
+def check_store_file(path: str | os.PathLike[str], *, replace: bool) -> Path:
+    """Return where a copy of a store is to be written: at the end of links.
+
+    Args:
+        path: The file.
+        replace: It may take the place of a store that is there, sound or damaged, or of an empty
+            file; of nothing else.
+
+    Raises:
+        NotAFile: There is a folder, a device, a pipe or a socket.
+        OutputExists: There is a file already.
+        Conflict: There is a file that is no store.
+        StorageError: The file cannot be read.
+    """
+    place = check_file(path, replace=replace)
+    if os.path.isfile(place) and os.path.getsize(place) and not is_store(place):
+        raise Conflict(
+            f"{printable(os.fspath(path))} is not a simstore store, so --force leaves it as it is; "
+            "name another file, or move this one away first"
+        )
+    return place
+
+
+def is_store(path: Path) -> bool:
+    """Return whether a file has the header of a store, whatever follows it.
+
+    Raises:
+        StorageError: It cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.read(_MARK_PLACE + 4)
+    except OSError as error:
+        reason = error.strerror or printable(str(error))
+        raise StorageError(f"{printable(str(path))} cannot be read: {reason}") from error
+    mark = struct.pack(">I", APPLICATION_ID)
+    return header.startswith(_MAGIC) and header[_MARK_PLACE:] == mark
 
 
 def check_output(path: str | os.PathLike[str], *, replace: bool) -> None:

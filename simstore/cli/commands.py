@@ -171,7 +171,7 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
         "  simstore help query              all about a command\n\n"
         "The store is simstore.db in the current directory, or SIMSTORE_DB, or --db.\n\n"
         "Exit codes: 0 done, 1 unexpected, 2 usage, 3 not found, 4 conflict, 5 bad input (the "
-        "rest was ingested), 6 storage, 130 interrupted."
+        "rest was ingested), 6 storage, 7 not all seen, 130 interrupted."
     ),
 )
 @click.version_option(__version__, "-V", "--version", prog_name="simstore")

@@ -85,7 +85,7 @@ def _run_id(store: Store, run: str) -> int:
 
     Raises:
         InvalidParameter: It is no number.
-        NotFound: It is to be the last one, and there is none.
+        NotFound: There was no such run.
     """
     if run == "last":
         for one in store.runs.ingest(_LATEST_RUNS):
@@ -94,6 +94,10 @@ def _run_id(store: Store, run: str) -> int:
         raise NotFound("none of the latest runs is an ingest; `simstore runs` lists them")
     if not (run.isascii() and run.isdecimal() and len(run) <= _MOST_DIGITS):
         raise InvalidParameter(f"--run {printable(run)!r}: a number, as `runs` tells it, or last")
+    # Runs are numbered as they come, and none is forgotten.
+    newest = next((one.run_id for one in store.runs.ingest(1)), 0)
+    if not 1 <= int(run) <= newest:
+        raise NotFound(f"run {int(run)} is not recorded; `simstore runs` lists the latest")
     return int(run)
 
 

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
+from simstore.cli.key_options import (
+    NOT_ALL_SEEN,
+    all_keys,
+    keys_option,
+    warn_of_orphans,
+    warn_of_unflagged,
+)
 from simstore.cli.messages import log
 from simstore.cli.options import (
     common_options,
@@ -158,7 +164,8 @@ def seen(
       simstore seen --text 'Boil the bones.'
       simstore seen --filter known.filter --keys-from frontier.txt
 
-    Exit code 0: all were seen; 3: some were not.
+    Exit code 0: all were seen; 7: some were not, and the answer says which. Any other code is an
+    error, and nothing was answered: 3, as for `query`, there is no store or file of this name.
     """
     contents = [one for one in (text_given, text_file, digest) if one is not None]
     by_content = bool(contents)
@@ -210,7 +217,7 @@ def seen(
     else:
         _print(rows, output_format)
     if not rows or any(found is None for _, found in rows):
-        raise SystemExit(3 if by_content or wanted else 0)
+        raise SystemExit(NOT_ALL_SEEN if by_content or wanted else 0)
 
 
 def _digest(given: str) -> bytes:

@@ -8,6 +8,9 @@ from simstore.cli.messages import log
 from simstore.cli.parameters import option
 from simstore.errors import printable
 
+# How `seen` ends where it has answered, and not all were seen: errors have other codes.
+NOT_ALL_SEEN = 7
+
 keys_option = option(
     "--keys-from",
     "Take keys from a file, one a line, or from standard input (-).",

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from simstore.cli.key_options import NOT_ALL_SEEN
 from simstore.cli.results import print_items, print_summary, write_blocks
 from simstore.errors import printable
 from simstore.known_filter import KnownFilter
 from simstore.reports.lines import key_bytes, key_text
 from simstore.text.decoding import encode
-
-_NOT_ALL = 3
 
 
 def print_known(
@@ -36,7 +35,7 @@ def print_known(
         answers = known.knows_keys(keys).tolist()
         _print(list(zip(keys, answers, strict=True)), output_format)
     if not all(answers):
-        raise SystemExit(_NOT_ALL)
+        raise SystemExit(NOT_ALL_SEEN)
 
 
 def _print(rows: Sequence[tuple[str, bool]], output_format: str) -> None:

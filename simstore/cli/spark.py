@@ -156,8 +156,7 @@ def _report(found: DedupSummary, output: str, output_format: str) -> None:
         )
     print_summary(
         asdict(found),
-        f"{found.read_count:,} read, {found.rejected_count:,} rejected{passed_over}; "
-        f"{counted(found.candidate_count, 'candidate pair')}\n"
+        f"{found.read_count:,} read, {found.rejected_count:,} rejected{passed_over}\n"
         f"{counted(found.document_count, 'document')} of {counted(found.text_count, 'text')}: "
         f"{counted(found.cluster_count, 'cluster')} of 2 or more, "
         f"{counted(found.dropped_count, 'document')} "

@@ -27,7 +27,7 @@ from simstore.errors import (
     printable,
 )
 from simstore.model.arguments import CheckedArguments
-from simstore.outputs import check_output, written
+from simstore.outputs import check_output, check_store_file, written
 from simstore.text.decoding import encode
 from simstore.version import __version__
 from simstore.wire import decoded, encoded, from_wire
@@ -232,7 +232,7 @@ class Connection(CheckedArguments):
         replace: bool,
         on_progress: Callable[[int, int], None] | None,
     ) -> int:
-        """Write the body of a reply to a file, which appears when all of it came as it was sent.
+        """Write a store that a server sends to a file, which appears when all of it came.
 
         Args:
             path: What is asked for.
@@ -245,9 +245,12 @@ class Connection(CheckedArguments):
 
         Raises:
             OutputExists: There is a file already.
+            Conflict: It is to be replaced, and is no store.
             BadReply: It is not as the server's digest of it says.
         """
         check_output(target, replace=replace)
+        if os.path.isfile(target):
+            check_store_file(target, replace=replace)
         url = self._address(path, None)
 
         def send() -> int:

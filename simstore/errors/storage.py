@@ -9,12 +9,15 @@ from simstore.errors.printing import printable
 class StoreNotFound(NotFound):
     """No store exists at this path or URL."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(
+        self,
+        path: str,
+        remedy: str = "make one with `simstore init` or `simstore ingest SOURCE`, or name another "
+        "with --db",
+    ) -> None:
         self.path = path
-        super().__init__(
-            f"no store at {printable(path)}; make one with `simstore init` or "
-            "`simstore ingest SOURCE`, or name another with --db"
-        )
+        self.remedy = remedy
+        super().__init__(f"no store at {printable(path)}; {remedy}")
 
 
 class DatabaseNotFound(NotFound):
@@ -183,10 +186,16 @@ class ReadOnlyStore(StorageError):
 class NotAStore(StorageError):
     """The file is not a simstore database."""
 
-    def __init__(self, path: str, reason: str = "it is not a simstore database") -> None:
+    def __init__(
+        self,
+        path: str,
+        reason: str = "it is not a simstore database",
+        remedy: str = "name a store with --db",
+    ) -> None:
         self.path = path
         self.reason = reason
-        super().__init__(f"{printable(path)} cannot be opened: {reason}; name a store with --db")
+        self.remedy = remedy
+        super().__init__(f"{printable(path)} cannot be opened: {reason}; {remedy}")
 
 
 class SchemaOutOfDate(StorageError):

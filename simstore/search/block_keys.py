@@ -17,6 +17,7 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.fingerprint.simhash import to_words
 from simstore.search.plan import check_radius
 
 # Only the relation of the two counts: a key of a fingerprint that is sorted, and a meeting of two.
@@ -54,6 +55,14 @@ class BlockKeys:
         blocks = [(1 << end) - (1 << start) for start, end in pairwise(bounds)]
         return [sum(chosen) for chosen in combinations(blocks, self.agreeing)]
 
+    def mask_words(self) -> NDArray[np.uint64]:
+        """Return the bits of each key as words of 64 bits, the highest first.
+
+        Returns:
+            uint64, shape (keys, words).
+        """
+        return to_words(self.masks(), self.bits)
+
     def meetings(self, fingerprint_count: int) -> float:
         """Return how many pairs of random fingerprints share a key, each key counted."""
         pairs = fingerprint_count * fingerprint_count / 2
@@ -87,16 +96,3 @@ def block_keys(bits: int, radius: int, fingerprint_count: int) -> BlockKeys:
             best = cost, keys
     # A radius of all bits: everything meets.
     return best[1] if best else BlockKeys(bits, max(radius, 1), 0)
-
-
-def first_keys(differences: NDArray[np.uint64], masks: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return the first key in which each pair agrees; the number of keys where there is none.
-
-    Args:
-        differences: One fingerprint exclusive-or the other, shape (pairs, words).
-        masks: Bits of each key, shape (keys, words).
-    """
-    result = np.full(len(differences), len(masks), np.int64)
-    for key in range(len(masks) - 1, -1, -1):
-        result[~(differences & masks[key]).any(axis=1)] = key
-    return result

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from simstore import compiled
 from simstore.compiled import Kernel
 from simstore.model import Progress
-from simstore.search.block_keys import BlockKeys, block_keys
+from simstore.search.block_keys import block_keys
 from simstore.search.hamming import distances
 from simstore.search.resemblance import size_ratios
 from simstore.search.stars import FoundSpokes
@@ -131,17 +131,8 @@ def print_postings(words: NDArray[np.uint64], bits: int, radius: int) -> ColumnP
         bits: M.
         radius: Bits, inclusive.
     """
-    masks = _mask_words(block_keys(bits, radius, len(words)), words.shape[1])
+    masks = block_keys(bits, radius, len(words)).mask_words()
     return ColumnPostings(_keys(words, masks), np.arange(len(words)), len(words), len(masks))
-
-
-def _mask_words(keys: BlockKeys, width: int) -> NDArray[np.uint64]:
-    """Return the bits of each key, shape (keys, words)."""
-    low = (1 << 64) - 1
-    return np.array(
-        [[mask >> 64 * (width - 1 - word) & low for word in range(width)] for mask in keys.masks()],
-        np.uint64,
-    )
 
 
 def _keys(words: NDArray[np.uint64], masks: NDArray[np.uint64]) -> Iterator[NDArray[np.uint64]]:

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.fingerprint.simhash import word_count
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.block_keys import BlockKeys
 from simstore.search.resemblance import EdgeRule
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
 # More parts than this a group is not cut into.
@@ -35,6 +35,11 @@ _ROW = ("text_id", "shingle_count", "fresh", "known", "w0", "w1")
 def column(batch: pa.RecordBatch, name: str) -> Any:
     """Return a column of numbers or booleans as an array."""
     return batch.column(batch.schema.names.index(name)).to_numpy(zero_copy_only=False)
+
+
+def word_columns(bits: int) -> tuple[str, ...]:
+    """Return the columns that hold the words of a fingerprint of M bits."""
+    return ("w0", "w1")[: word_count(bits)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,17 +89,7 @@ class NearPrints:
 
     def words(self) -> tuple[str, ...]:
         """Return the columns of a fingerprint."""
-        return ("w0", "w1")[: (self.bits + 63) // 64]
-
-    def masks(self) -> NDArray[np.uint64]:
-        """Return the bits of each key, shape (keys, words)."""
-        count = len(self.words())
-        low = (1 << 64) - 1
-        return np.array(
-            [[mask >> 64 * (count - 1 - word) & low for word in range(count)]
-             for mask in self.keys.masks()],
-            np.uint64,
-        )  # fmt: skip
+        return word_columns(self.bits)
 
 
 def banded(texts: DataFrame, bands: Bands) -> DataFrame:
@@ -122,7 +117,7 @@ def keyed(texts: DataFrame, near: NearPrints) -> DataFrame:
 
     words = near.words()
     keys = []
-    for number, mask in enumerate(near.masks().view(np.int64).tolist()):
+    for number, mask in enumerate(near.keys.mask_words().view(np.int64).tolist()):
         masked = [
             f.col(word).bitwiseAND(f.lit(bits)) for word, bits in zip(words, mask, strict=True)
         ]

@@ -34,9 +34,11 @@ class DedupSummary:
         read_count: Records of the new inputs that are documents.
         document_count: Documents in all, each key once.
         text_count: Distinct texts of all runs.
-        candidate_count: Pairs of texts whose sketches this run has looked at; those that rule an
-            edge out are not compared.
-        compared_count: Pairs of them whose texts were compared.
+        candidate_count: Pairs of texts that share a key and whose sketches were compared. It
+            measures the work of this version and depends on the order of the inputs, never on
+            cores or partitions; so does ``compared_count``.
+        compared_count: Pairs of them that the sketches did not rule out, so that their texts were
+            compared.
         edge_count: Verified edges in all that lead to a canonical text, or were met on the way.
         cluster_count: Clusters of two documents or more.
         dropped_count: Documents that are not the canonical one of their cluster.

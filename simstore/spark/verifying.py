@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from simstore.errors import BadInput
 from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.all_pairs import resemblances
 from simstore.search.resemblance import size_ratios
-from simstore.spark.candidates import column, distance_of
+from simstore.spark.candidates import column, distance_of, word_columns
 from simstore.spark.options import SKETCH_COLUMNS, Recipe
 from simstore.spark.reading import arrow_schema
 
@@ -95,7 +96,7 @@ def likely(pairs: DataFrame, outlined: DataFrame, recipe: Recipe) -> DataFrame:
     from pyspark.sql import functions as f
 
     scheme, channels = recipe.open()
-    words = ("w0", "w1")[: (scheme.bits + 63) // 64] if channels.has_fingerprints else ()
+    words = word_columns(scheme.bits) if channels.has_fingerprints else ()
     for side, number in (("a", "first"), ("b", "second")):
         names = {name: f"{side}_{name}" for name in (*_OUTLINE, *_NIBBLES) if name != "text_id"}
         names["text_id"] = number
@@ -126,6 +127,19 @@ def likely(pairs: DataFrame, outlined: DataFrame, recipe: Recipe) -> DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class _Hub:
+    """A text that others are compared with.
+
+    Attributes:
+        number: Its number; None: there was none yet.
+        text: The text.
+    """
+
+    number: int | None
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Verify:
     """Compares texts with their hubs, which stand before them.
 
@@ -136,19 +150,23 @@ class Verify:
     recipe: Recipe
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the pairs that have an edge."""
-        hub = ""
+        """Yield the pairs that have an edge.
+
+        Raises:
+            BadInput: The document of a hub is missing.
+        """
+        hub = _Hub(None, "")
         for batch in batches:
             if batch.num_rows:
                 found, hub = self._verified(batch, hub)
                 yield found
 
-    def _verified(self, batch: pa.RecordBatch, hub: str) -> tuple[pa.RecordBatch, str]:
-        """Return the edges among the rows, and the text of the last hub.
+    def _verified(self, batch: pa.RecordBatch, hub: _Hub) -> tuple[pa.RecordBatch, _Hub]:
+        """Return the edges among the rows, and the last hub.
 
         Args:
             batch: Rows by hub, its own first.
-            hub: The text of the last hub before them.
+            hub: The last hub before them.
         """
         import pyarrow as pa
 
@@ -156,7 +174,7 @@ class Verify:
         _, channels = self.recipe.open()
         plain = batch.column(batch.schema.names.index("text")).to_pylist()
         coded = batch.column(batch.schema.names.index("text_base64")).to_pylist()
-        texts = [hub] + [
+        texts = [hub.text] + [
             text if data is None else _decoded(data)
             for text, data in zip(plain, coded, strict=True)
         ]
@@ -164,6 +182,14 @@ class Verify:
         rows = np.arange(1, batch.num_rows + 1)
         hubs = np.maximum.accumulate(np.where(is_member, 0, rows))
         other, one = rows[is_member], hubs[is_member]
+        # The row of a hub names itself as its hub; so its members name it too.
+        numbers = [hub.number, *batch.column(batch.schema.names.index("hub")).to_pylist()]
+        for row, at in zip(other.tolist(), one.tolist(), strict=True):
+            if numbers[row] != numbers[at]:
+                raise BadInput(
+                    f"the document of text {numbers[row]} is missing from the output of earlier "
+                    "runs; run the job again over all inputs, into another folder"
+                )
         sets = channels.sketching.sets(texts)
         share = resemblances(sets, one, other)
         sizes = sets.sizes()
@@ -183,7 +209,8 @@ class Verify:
         found = pa.RecordBatch.from_pydict(
             fields | {"resemblance": share[kept]}, schema=arrow_schema(EDGE_COLUMNS)
         )
-        return found, texts[int(hubs[-1])]
+        last = int(hubs[-1])
+        return found, _Hub(numbers[last], texts[last])
 
 
 def _decoded(data: str) -> str:

@@ -81,16 +81,16 @@ def test_a_filter_for_a_crawler(shell: Shell) -> None:
     ]  # fmt: skip
     (shell.folder / "keys").write_bytes(b"harbour\nnever\xff\n")
     found = shell.json_lines(
-        "seen", "--filter", "known.filter", "--keys-from", "keys", "--format", "jsonl", code=3
+        "seen", "--filter", "known.filter", "--keys-from", "keys", "--format", "jsonl", code=7
     )
     assert found == [
         {"key": "harbour", "known": True},
         {"key": "never\\xff", "key_base64": "bmV2ZXL/", "known": False},
     ]
-    keys_known = shell("seen", "--filter", "known.filter", "copy", "x", "--format", "keys", code=3)
+    keys_known = shell("seen", "--filter", "known.filter", "copy", "x", "--format", "keys", code=7)
     assert keys_known.out == b"copy\n"
     (shell.folder / "page.txt").write_text("no such text")
-    assert shell.lines("seen", "--filter", "known.filter", "--file", "page.txt", code=3) == [
+    assert shell.lines("seen", "--filter", "known.filter", "--file", "page.txt", code=7) == [
         "unknown"
     ]
     digest = member_hash(text).hex()

@@ -50,7 +50,7 @@ def test_date_of_the_crawl_is_the_time_of_sight(shell: Shell) -> None:
 
 
 def test_seen_tells_what_became_of_keys_and_exits_with_3_for_unknown_ones(shell: Shell) -> None:
-    rows = shell("seen", "a", "none", code=3).text.splitlines()
+    rows = shell("seen", "a", "none", code=7).text.splitlines()
     assert rows[1].split() == ["a", "stored", *["2026-05-01", "00:00:00", "UTC"] * 2]
     assert rows[2].split() == ["none", "unknown"]
     shell("seen", "a", "b", "c")
@@ -59,11 +59,11 @@ def test_seen_tells_what_became_of_keys_and_exits_with_3_for_unknown_ones(shell:
         (["--keys-from", "keys"], {}),
         (["-"], {"stdin": (shell.folder / "keys").read_bytes()}),
     ):
-        done = shell("seen", *words, "--format", "jsonl", code=3, **options)
+        done = shell("seen", *words, "--format", "jsonl", code=7, **options)
         known, unknown = map(json.loads, done.text.splitlines())
         assert (known["key"], known["state"], known["first_seen"]) == ("a", "stored", 1_777_593_600)
         assert unknown == {"key": "no\\xffne", "key_base64": "bm//bmU=", "state": "unknown"}
-        assert shell("seen", *words, "--format", "keys", code=3, **options).out == b"a\n"
+        assert shell("seen", *words, "--format", "keys", code=7, **options).out == b"a\n"
 
 
 @pytest.mark.slow
@@ -73,10 +73,10 @@ def test_seen_finds_a_text_by_itself_and_by_its_digest(shell: Shell) -> None:
     digest = json.loads(shell("show", "a", "--format", "json").text)["digest"]
     for words in (["--file", "page.txt"], ["--digest", digest]):
         assert shell("seen", *words, "--format", "keys").text == "a\nb\n"
-    assert shell("seen", "--file", "other.txt", "--format", "keys", code=3).text == ""
+    assert shell("seen", "--file", "other.txt", "--format", "keys", code=7).text == ""
     for words in (["--file", "other.txt"], ["--text", "never"], ["--digest", "00" * 16]):
-        assert shell("seen", *words, code=3).text == "not seen\n"
-        assert shell("seen", *words, "--format", "json", code=3).text == "[]\n"
+        assert shell("seen", *words, code=7).text == "not seen\n"
+        assert shell("seen", *words, "--format", "json", code=7).text == "[]\n"
 
 
 def test_seen_reads_a_file_as_ingest_does(shell: Shell) -> None:
@@ -85,10 +85,10 @@ def test_seen_reads_a_file_as_ingest_does(shell: Shell) -> None:
     shell("ingest", "page.html")
     (shell.folder / "page.html").rename(shell.folder / "other.html")
     assert "page.html" in shell("seen", "--file", "other.html", "--format", "keys").text
-    assert shell("seen", "--file", "other.html", "--as", "text", code=3).text == "not seen\n"
+    assert shell("seen", "--file", "other.html", "--as", "text", code=7).text == "not seen\n"
     records = [{"id": "same", "text": TEXT}, {"id": "new", "text": "not stored"}]
     (shell.folder / "two.jsonl").write_text("".join(json.dumps(one) + "\n" for one in records))
-    rows = shell("seen", "--file", "two.jsonl", code=3).text.splitlines()[1:]
+    rows = shell("seen", "--file", "two.jsonl", code=7).text.splitlines()[1:]
     assert [row.split()[:2] for row in rows][:2] == [["a", "stored"], ["b", "stored"]]
     assert rows[-1].split() == ["new", "unknown"]
     (shell.folder / "two.jsonl").write_text('{"id": "x"}\n')

@@ -46,7 +46,7 @@ WORDS = {
 }
 # They serve, or start a Java machine.
 LEFT_OUT = ("serve", "spark", "completion")
-CODES = (0, 1, 2, 3, 4, 5, 6)
+CODES = (0, 1, 2, 3, 4, 5, 6, 7)
 
 
 def commands(group: click.Group, name: str = "") -> Iterator[tuple[str, click.Command]]:

@@ -79,6 +79,11 @@ def test_file_that_is_there_is_replaced_with_force_alone(
         "Error: out exists already; name another file, or replace it with --force",
     )
     assert (folder / "out").read_bytes() == b"precious"
+    if name == "backup":
+        # It replaces stores alone.
+        assert shell(name, "out", "--force").code == 4
+        assert (folder / "out").read_bytes() == b"precious"
+        (folder / "out").write_bytes(data)
     # What a link leads to is replaced, and the link stays.
     (folder / "deeper").mkdir()
     (folder / "out").rename(folder / "deeper" / "file")
@@ -136,7 +141,7 @@ def test_backup_is_never_written_to_a_pipe_or_a_device(
         assert os.path.samestat(os.stat(folder / target), before)
 
 
-@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "backup"])
+@every_command
 @pytest.mark.parametrize("target", ["-", "/dev/stdout"])
 def test_standard_output_is_written_to_whatever_it_is(
     nursery: Nursery, shell: Shell, folder: Path, name: str, target: str

@@ -162,10 +162,10 @@ def test_what_became_of_each_document_is_told_and_listed(nursery: Nursery, tmp_p
     assert nursery.simstore(tmp_path, *keys, "last").text == "b\nd\n"
     assert nursery.simstore(tmp_path, *keys, "1").text == "a\nc\n"
     assert nursery.simstore(tmp_path, *keys, "last", "--limit", "1").text == "b\n"
-    assert (
-        "nothing that is stored now was added or updated by run 9"
-        in nursery.simstore(tmp_path, *keys, "9").errors
-    )
+    for number in ("0", "9", "999999999999999999"):
+        refused = nursery.simstore(tmp_path, *keys, number)
+        assert (refused.code, refused.out) == (3, b"")
+        assert f"run {number} is not recorded; `simstore runs`" in refused.errors
     chosen = nursery.simstore(tmp_path, *keys, "1", "--collection", "none")
     assert (chosen.text, chosen.code) == ("", 0)
     assert "no document of this choice" in chosen.errors

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from itertools import combinations
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.simhash import to_words
-from simstore.search.block_keys import BlockKeys, block_keys, first_keys
+from simstore.fingerprint.simhash import to_integers, to_words
+from simstore.search.block_keys import BlockKeys, block_keys
 
 
 @st.composite
@@ -84,14 +83,11 @@ def test_a_radius_beyond_the_bits_is_refused() -> None:
         block_keys(8, 9, 100)
 
 
-@given(st.lists(st.integers(0, 2**100 - 1), min_size=1, max_size=20), st.integers(1, 4))
-def test_first_key_is_the_first_in_which_two_agree(values: list[int], agreeing: int) -> None:
-    keys = BlockKeys(100, 2 + agreeing, agreeing)
-    low = (1 << 64) - 1
-    masks = np.array([(mask >> 64, mask & low) for mask in keys.masks()], np.uint64)
-    found = first_keys(to_words(values, 100), masks)
-    plain = [
-        next((n for n, mask in enumerate(keys.masks()) if not value & mask), keys.count)
-        for value in values
-    ]
-    assert found.tolist() == plain
+@given(near_fingerprints(), st.integers(1, 10**6))
+def test_masks_in_words_choose_the_same_bits_of_fingerprints_in_words(
+    pair: tuple[int, int, int, int], count: int
+) -> None:
+    bits, radius, one, _ = pair
+    keys = block_keys(bits, radius, count)
+    chosen = to_words([one], bits) & keys.mask_words()
+    assert to_integers(chosen) == [one & mask for mask in keys.masks()]

@@ -23,7 +23,7 @@ from .hostile_words import command_line, serving_line
 MOST_SECONDS = 30.0
 MOST_MEMORY = 2_000_000_000
 # Usage, not found, conflict, bad input, storage, interrupted; 1 is for what nobody expected.
-CODES = (0, 2, 3, 4, 5, 6, 130, 143)
+CODES = (0, 2, 3, 4, 5, 6, 7, 130, 143)
 # What waits until somebody writes or reads: it is interrupted after so long.
 _WAITING_SECONDS, _INTERRUPTED_SECONDS = 2.0, 15.0
 _WAITING = ("fifo", "/dev/tty", "*", "**", "**/*", "folder/**/../**", ".", "..", "/", "~", "[!")

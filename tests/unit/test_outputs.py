@@ -14,6 +14,7 @@ import pytest
 from simstore import Document, Store, outputs
 from simstore.errors import StorageError
 from simstore.outputs import make_folder, write_file
+from simstore.version import APPLICATION_ID
 
 pytestmark = pytest.mark.sqlite("files and their journals")
 
@@ -83,10 +84,12 @@ def test_older_copy_keeps_what_is_in_its_log_until_it_is_replaced(
     assert texts(tmp_path / "older.db") == {}
 
 
-def test_what_no_store_is_is_replaced_with_its_journals(tmp_path: Path) -> None:
+def test_damaged_store_is_replaced_with_its_journals(tmp_path: Path) -> None:
     for suffix in ("", "-wal", "-journal"):
         (tmp_path / f"older.db{suffix}").write_bytes(b"nothing that SQLite knows" * 100)
     with Store.create(tmp_path / "store.db") as store:
+        header = (tmp_path / "store.db").read_bytes()[:100]
+        (tmp_path / "older.db").write_bytes(header + b"nothing that SQLite knows" * 100)
         store.maintenance.backup(tmp_path / "older.db", replace=True)
     assert texts(tmp_path / "older.db") == {}
     assert sorted(path.name for path in tmp_path.iterdir()) == ["older.db", "store.db"]
@@ -99,6 +102,7 @@ def test_transaction_of_an_older_file_that_was_not_ended_is_undone_before_it_is_
     with closing(sqlite3.connect(tmp_path / "made.db", isolation_level=None)) as connection:
         # What is changed comes to the file before it is committed.
         connection.execute("PRAGMA cache_size = 1")
+        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute("CREATE TABLE page (text)")
         rows = [("kept " * 200,)] * 50
         connection.executemany("INSERT INTO page VALUES (?)", rows)

@@ -11,8 +11,10 @@ from simstore.errors import (
     Conflict,
     CorruptStore,
     InvalidParameter,
+    NotAStore,
     StorageError,
     StoreExists,
+    StoreNotFound,
     printable,
 )
 from simstore.fingerprint.channels import Channels
@@ -157,7 +159,7 @@ def backup(
     Raises:
         NotAFile: There is a folder, a device, a pipe or a socket at ``target``.
         OutputExists: There is a file at ``target`` and ``replace`` is not set.
-        Conflict: The file at ``target`` is a store that is open.
+        Conflict: The file at ``target`` is a store that is open, or no store.
         CorruptStore: The copy does not hold together.
     """
     database = opened.database
@@ -187,8 +189,8 @@ def restore(
         StoreNotFound: There is no backup.
         NotAStore: The backup is something else.
         SchemaTooNew: A newer simstore made it.
-        OutputExists: There is a store and ``replace`` is not set.
-        Conflict: The store is open.
+        OutputExists: There is a file and ``replace`` is not set.
+        Conflict: The store is open, or the file is no store.
         CorruptStore: The backup does not hold together.
     """
     for one in (backup_database, target):
@@ -197,13 +199,19 @@ def restore(
                 f"{one.label}: `simstore restore` copies SQLite files; a server's database is "
                 "restored with pg_restore, or `simstore copy` fills an empty one"
             )
-    backup_database.check_exists()
+    remedy = "name a file that `simstore backup` made"
+    try:
+        backup_database.check_exists()
+        with backup_database.read() as connection:
+            migrate.known_revision(connection, backup_database.label)
+    except StoreNotFound:
+        raise StoreNotFound(backup_database.label, remedy) from None
+    except NotAStore as error:
+        raise NotAStore(backup_database.label, error.reason, remedy) from None
     if outputs.is_same_file(target.place, backup_database.place):
         raise InvalidParameter(
             f"{backup_database.label} is the store itself; name its backup, and the store with --db"
         )
-    with backup_database.read() as connection:
-        migrate.known_revision(connection, backup_database.label)
     place = Path(target.place) if target.given is None else target.given
     return _copy_to(backup_database, place, replace=replace, on_progress=on_progress)
 
@@ -212,7 +220,7 @@ def _copy_to(
     database: Database, target: Path, *, replace: bool, on_progress: Progress | None
 ) -> int:
     """Put a checked copy of an SQLite store at a place; return its bytes."""
-    place = outputs.check_file(target, replace=replace)
+    place = outputs.check_store_file(target, replace=replace)
     if not os.path.isdir(place.parent):
         raise StorageError(f"{printable(str(target))}: its folder does not exist; make it first")
     with translated_files(str(target)):

@@ -9,7 +9,8 @@ from typing import Any, Literal, Protocol
 
 from sqlalchemy import Column, Connection
 
-APPLICATION_ID = 0x53494D53  # "SIMS"
+from simstore.version import APPLICATION_ID as APPLICATION_ID
+
 BUSY_SECONDS = 60.0
 
 Synchronous = Literal["full", "normal"]

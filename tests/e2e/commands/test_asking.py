@@ -191,10 +191,10 @@ def test_a_text_on_the_command_line_is_looked_for(shell: Shell) -> None:
     (sample,) = shell.json_lines("query", "--text", PAGES[0][1], "--format", "jsonl")
     assert [match["key"] for match in sample["matches"]][:1] == ["harbour"]
     assert shell("seen", "--text", PAGES[2][1], "--format", "keys").text == "bread\n"
-    assert shell("seen", "--text", "never", code=3).text.count("\n") <= 1
+    assert shell("seen", "--text", "never", code=7).text.count("\n") <= 1
     assert "SOURCE" in shell("query", code=2).errors
     assert "--text" in shell("query", "--text", "a", "sample.txt", code=2).errors
-    assert "--file sample.txt" in shell("seen", "--text", "sample.txt", code=3).errors
+    assert "--file sample.txt" in shell("seen", "--text", "sample.txt", code=7).errors
 
 
 @pytest.mark.parametrize("words", ["Boil the bones for a day.", "海港在黎明时很安静"])

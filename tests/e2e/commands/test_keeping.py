@@ -154,7 +154,7 @@ def test_reindex_has_nothing_to_resume_or_abort(shell: Shell) -> None:
 def test_backup_is_a_store_with_the_same_answers(shell: Shell) -> None:
     done = shell("backup", "copy.db")
     assert done.text.startswith("copy.db: ")
-    assert done.text.endswith("checked\n")
+    assert done.text.endswith("; passed SQLite's integrity and foreign key checks\n")
     words = ("query", "--format", "jsonl", "sample.txt")
     assert shell(*words, "--db", "copy.db").out == shell(*words).out
     refused = shell("backup", "copy.db", code=4)
@@ -173,11 +173,39 @@ def test_restore_puts_a_backup_in_the_place_of_the_store(shell: Shell) -> None:
     assert len(shell.lines("list", "--format", "keys")) == count
     (made,) = shell.json_lines("restore", "copy.db", "--db", "new.db", "--format", "jsonl")
     assert (made["path"], made["document_count"]) == ("new.db", count)
-    shell("restore", "none.db", "--force", code=3)
-    shell("restore", "sample.txt", "--force", code=6)
+    assert "simstore fsck" in done.errors
+    assert "`simstore backup` made" in shell("restore", "none.db", "--force", code=3).errors
+    assert "`simstore backup` made" in shell("restore", "sample.txt", "--force", code=6).errors
     shell("restore", "copy.db", "--db", "postgresql://127.0.0.1:1/x", code=2)
     assert len(shell.lines("list", "--format", "keys")) == count
     assert_sound(shell.folder / "simstore.db")
+
+
+def test_force_replaces_no_file_that_is_not_a_store(shell: Shell) -> None:
+    shell("backup", "copy.db")
+    notes = shell.folder / "notes.md"
+    notes.write_text("a year of work")
+    for words in (
+        ("backup", "notes.md", "--force"),
+        ("restore", "copy.db", "--db", "notes.md", "--force"),
+    ):
+        assert "notes.md is not a simstore store" in shell(*words, code=4).errors
+        assert notes.read_text() == "a year of work"
+
+
+def test_backup_goes_through_standard_output_and_input(shell: Shell) -> None:
+    sent = shell("backup", "-")
+    assert sent.out.startswith(b"SQLite format 3\0")
+    assert "standard output: " in sent.errors
+    shell("restore", "-", "--db", "again.db", stdin=sent.out)
+    words = ("query", "--format", "jsonl", "sample.txt")
+    assert shell(*words, "--db", "again.db").out == shell(*words).out
+    assert not (shell.folder / "-").exists()
+    assert "leave out --format" in shell("backup", "-", "--format", "json", code=2).errors
+    assert (
+        "`simstore backup` made" in shell("restore", "-", "--db", "b.db", stdin=b"", code=6).errors
+    )
+    assert not (shell.folder / "b.db").exists()
 
 
 def test_compact_gives_space_back_and_keeps_all(shell: Shell) -> None:

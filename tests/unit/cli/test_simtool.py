@@ -147,9 +147,24 @@ def test_an_error_leaves_no_result_of_an_earlier_run(folder: Path) -> None:
     (folder / "sample.txt").unlink()
     done = simtool(3, 4)
     assert done.exit_code == 3
-    assert done.stderr.endswith("; result.txt of an earlier run is deleted\n")
+    assert done.stderr.endswith("; result.txt of an earlier run is result.txt.old now\n")
     assert not (folder / "result.txt").exists()
+    assert (folder / "result.txt.old").read_bytes() == b"asked\n0:one \n2:two \n"
     assert "result.txt" not in simtool(3, 4).stderr
+    (folder / "result.txt").write_text("of another run")
+    assert simtool(3, 4).stderr.endswith("; result.txt of an earlier run is result.txt.old.2 now\n")
+    assert (folder / "result.txt.old").read_bytes() == b"asked\n0:one \n2:two \n"
+    assert (folder / "result.txt.old.2").read_text() == "of another run"
+
+
+def test_result_txt_where_none_of_the_files_is_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "result.txt").write_text("of another program")
+    monkeypatch.chdir(tmp_path)
+    assert simtool(3, 4).exit_code == 3
+    assert [one.name for one in tmp_path.iterdir()] == ["result.txt"]
+    assert (tmp_path / "result.txt").read_text() == "of another program"
 
 
 def test_what_is_at_the_end_of_a_link_is_left(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from simstore.errors import BadInput
 from simstore.fingerprint.minhash import VALUES
 from simstore.spark.options import DedupOptions, Recipe
 from simstore.spark.verifying import EDGE_COLUMNS, Outline, Verify
@@ -62,3 +63,14 @@ def test_a_text_is_compared_with_its_hub_however_batches_are_cut(cut: int) -> No
     [first, second] = [row for batch in found for row in batch.to_pylist()]
     assert first["distance"] == 2
     assert 0.5 <= first["resemblance"] < second["resemblance"] == 1.0
+
+
+@pytest.mark.parametrize("cut", [0, 1, 2, 3])
+@pytest.mark.parametrize("missing", [1, 2])
+def test_a_text_whose_hub_is_missing_is_not_compared_with_another(cut: int, missing: int) -> None:
+    whole = " ".join(WORDS)
+    texts = [(1, 1, whole), (1, 5, whole), (2, 2, whole), (2, 6, whole)]
+    texts.remove((missing, missing, whole))
+    batches = [rows(texts[:cut]), rows(texts[cut:])]
+    with pytest.raises(BadInput, match=f"the document of text {missing} is missing"):
+        list(Verify(Recipe.of(DedupOptions().checked()))(batches))

@@ -79,8 +79,33 @@ def test_a_damaged_store_is_replaced(tmp_path: Path) -> None:
     backup, place = tmp_path / "backup.db", tmp_path / "store.db"
     with Store(backup) as store:
         store.add("a", "one text")
-    place.write_bytes(b"damaged" * 1_000)
+    header = backup.read_bytes()[:100]
+    place.write_bytes(header + b"damaged" * 1_000)
     place.with_name("store.db-wal").write_bytes(b"left over")
     restore_store(backup, place, replace=True)
     with Store(place) as store:
+        assert [one.key for one in store.list()] == ["a"]
+
+
+@pytest.mark.parametrize("held", [b"no store at all\n", b"SQLite format 3\0" + bytes(200)])
+def test_what_is_no_store_is_not_replaced_by_one(tmp_path: Path, held: bytes) -> None:
+    place, other = tmp_path / "store.db", tmp_path / "notes.md"
+    other.write_bytes(held)
+    with Store(place) as store:
+        store.add("a", "one text")
+        with pytest.raises(Conflict, match="move this one away"):
+            store.maintenance.backup(other, replace=True)
+    with pytest.raises(Conflict, match="move this one away"):
+        restore_store(place, other, replace=True)
+    assert other.read_bytes() == held
+    assert {one.name for one in tmp_path.iterdir()} == {"store.db", "notes.md"}
+
+
+def test_an_empty_file_is_replaced(tmp_path: Path) -> None:
+    place, other = tmp_path / "store.db", tmp_path / "mktemp"
+    other.touch()
+    with Store(place) as store:
+        store.add("a", "one text")
+        store.maintenance.backup(other, replace=True)
+    with Store(other, read_only=True) as store:
         assert [one.key for one in store.list()] == ["a"]
