@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -81,7 +82,7 @@ def log_ignored(part: Ignored) -> None:
 def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
     """Tell which files of folders and patterns are not read, and why; return how many there are.
 
-    Of many the first ten, and with ``-v`` all. Extras that the others need are looked for first.
+    Of many the first ten, and with ``-v`` all. Extras that named files need are looked for first.
 
     Raises:
         MissingExtra: Some are not installed.
@@ -95,7 +96,9 @@ def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
     _, names = open_sources(sources, read)
     for number, name in enumerate(names):
         reason = with_remedy(TYPE_UNKNOWN)
-        if is_special(name):
+        if os.path.isdir(name):
+            reason = "it is a link to a folder; name it itself to read it"
+        elif is_special(name):
             reason = "it is a pipe, a device or a socket; name it itself to read a pipe"
         elif name.lower().endswith(".doc"):
             reason = "an older Word document: save it as .docx"
@@ -107,15 +110,25 @@ def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
 
 
 def check_extras(sources: Sequence[str], read: ReadOptions) -> None:
-    """Refuse sources that need extras which are not installed, all of them at once.
+    """Refuse files that need extras which are not installed, all of them at once.
+
+    Files of folders, patterns and archives are not refused: they are rejected one by one, and the
+    others are read; but for a format that is named for all.
 
     Raises:
         MissingExtra: Some are.
         SourceNotFound: A name means nothing.
     """
     from simstore.sources.files import missing_extras
+    from simstore.sources.registry import is_archive_name
 
-    found = missing_extras(sources, read)
+    named = [
+        one
+        for one in sources
+        if read.format != "auto"
+        or (os.path.lexists(one) and not os.path.isdir(one) and not is_archive_name(one))
+    ]
+    found = missing_extras(named, read)
     if found:
         raise MissingExtra(", ".join(dict.fromkeys(found.values())), *found)
 
@@ -173,7 +186,7 @@ reading_options = section(
     option(
         "--as as_format",
         "How to read the sources: auto (by content, then by name), articles, text, "
-        "lines, markdown, jsonl, csv, parquet, arrow, html, warc, docx, pdf, or a reader "
+        "lines, markdown, jsonl, json, csv, parquet, arrow, html, warc, docx, pdf, or a reader "
         "that is installed beside them.",
         metavar="FORMAT",
         default="auto",

@@ -60,12 +60,12 @@ class Contenders:
 
     Args:
         connection: A writer.
-        may_link: Records of the batch link to keys.
+        may_link: Stored documents or records of the batch link to keys.
     """
 
-    def __init__(self, connection: Connection, *, may_link: bool = False) -> None:
+    def __init__(self, connection: Connection, *, may_link: bool) -> None:
         self._connection = connection
-        self._may_link = may_link or history.any_links(connection)
+        self._may_link = may_link
         self._known: dict[int, Contender] = {}
         self._times: dict[int, Times] = {}
         self._links: dict[int, frozenset[bytes]] = {}

@@ -123,12 +123,13 @@ def _commit(
     counts, detected = Counter(run.counts), Counter(run.detected)
     source_ids = dict(run.source_ids)
     orphans, unflagged = set(run.orphans), set(run.unflagged)
-    outcomes = []
+    outcomes: list[BatchOutcome] = []
     with opened.write(claimed) as connection:
         # Not before: what waited for others comes after what they stored.
         seen_at = now()
         snapshot = opened.snapshot(connection)
-        generations.refuse_during_reindex(connection)
+        if snapshot.settings.is_reindexing:
+            generations.refuse_during_reindex(connection)
         if claimed is not None:
             prepared_works = [(batch, with_state) for _, batch, with_state in works]
             concurrent_writers.verify(snapshot, prepared_works, check)
@@ -136,6 +137,9 @@ def _commit(
         if run_id is None:
             run_id = runs.begin_run(connection, run.names, seen_at, __version__)
         for batch, prepared, prepared_with in works:
+            if outcomes:
+                # What the batches before have stored is there.
+                snapshot = opened.snapshot(connection)
             if not is_prepared_for(prepared_with, snapshot):
                 prepared = prepare(prepared.documents, snapshot)
             _put_marks(connection, run, batch, run_id, source_ids)
