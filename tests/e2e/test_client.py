@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -158,6 +158,9 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "lengths": lambda held: [
         len(one) for one in (held.clusters, held.duplicates, held.rejects, held.runs)
     ],
+    "are there any": lambda held: [
+        bool(one) for one in (held.clusters, held.duplicates, held.rejects, held.runs)
+    ],
     "cluster by key": lambda held: held.clusters["nearly"],
     "is in a cluster": lambda held: [
         key in held.clusters for key in ("lamp", "nearly", "library", "never", "", 3)
@@ -215,6 +218,30 @@ def test_collections_are_frames(library: dict[str, Held]) -> None:
     assert held.duplicates.to_frame().equals(client.duplicates.to_pandas())
     assert held.rejects.to_frame().equals(client.rejects.to_pandas())
     assert held.runs.to_pandas()["kind"].tolist() == client.runs.to_frame()["kind"].tolist()
+
+
+def test_a_length_reads_nothing_of_a_collection_and_a_list_reads_it_once(
+    shelf: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spaces: list[Any] = [shelf.clusters, shelf.duplicates, shelf.rejects, shelf.runs]
+    for space in spaces:
+        read: list[object] = []
+        whole = type(space)._all
+
+        def counted(
+            self: Any, whole: Callable[[Any], Any] = whole, read: list[object] = read
+        ) -> Any:
+            read.append(self)
+            return whole(self)
+
+        monkeypatch.setattr(type(space), "_all", counted)
+        assert space
+        assert len(space) > 0
+        assert read == []
+        assert len(list(space)) == len(space)
+        assert len(read) == 1
+    with pytest.raises(TypeError, match="no len"):
+        len(cast("Any", shelf.vocabulary))
 
 
 def test_a_query_finds_what_is_near(shelf: Held) -> None:
@@ -593,7 +620,13 @@ def test_keys_are_removed_all_or_none(held: Held) -> None:
 def test_without_clusters_and_passages_that_is_said(held: Held) -> None:
     held.add("a", LAMP)
     assert (held.clusters.status(), held.clusters.of("a"), held.clusters.members(1)) == (None,) * 3
-    for ask in (lambda: list(held.clusters.list()), lambda: held.check(LAMP)):
+    assert len(held.clusters) == 0
+    assert not held.clusters
+    for ask in (
+        lambda: list(held.clusters),
+        lambda: list(held.clusters.list()),
+        lambda: held.check(LAMP),
+    ):
         with pytest.raises(NotFound) as caught:
             ask()
         assert type(caught.value) is NotFound
