@@ -49,7 +49,7 @@ def runs(limit: int, output_format: str) -> None:
     """
     found = _found(limit + 1)
     print_items(
-        limited(found, limit, "runs"),
+        limited(found, limit, "run"),
         output_format,
         columns=("run", "kind", "started", "took", "state", *_COUNTS, "of"),
         row=lambda run: (

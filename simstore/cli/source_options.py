@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 PASSED_OVER = "%s: passed over, %s"
 DECODED = "%s: %s"
 _SHOWN = 10
+# Of a record; the limit of metadata is none that an option raises.
+_OVER_LIMIT = re.compile(r"(?!the metadata ).* bytes, more than the limit of [\d,]+")
 # Of the places where words are hidden, and of their characters.
 _MOST_PLACES, _LONGEST_PLACE = 5, 60
 # Names of files are seldom in other scripts; what stands there is rather a text.
@@ -88,12 +91,23 @@ def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
         MissingExtra: Some are not installed.
         SourceNotFound: A name means nothing.
     """
-    from simstore.sources.files import open_sources
+    from simstore.sources.files import FileSource, open_sources
     from simstore.sources.registry import TYPE_UNKNOWN
     from simstore.sources.streams import is_special
 
     check_extras(sources, read)
-    _, names = open_sources(sources, read)
+    opened, names = open_sources(sources, read)
+    for one in opened:
+        if isinstance(one, FileSource) and one.is_one_page_by_name():
+            log.info(
+                "%s: an article file by its name, so its first line is the key and no text; "
+                "--as text reads it as one text",
+                printable(one.name),
+            )
+    for name in sources:
+        if os.path.isdir(name) and not open_sources([name], read)[0]:
+            others = "no file in it that is read" if names else "no file in it"
+            log.warning("%s: %s (hidden files are left out)", printable(name), others)
     for number, name in enumerate(names):
         reason = with_remedy(TYPE_UNKNOWN)
         if os.path.isdir(name):
@@ -139,6 +153,8 @@ def with_remedy(reason: str) -> str:
 
     if reason == TYPE_UNKNOWN:
         return f"{reason} (--as says how to read it)"
+    if _OVER_LIMIT.fullmatch(reason):
+        return f"{reason} (--max-document-bytes raises it)"
     return in_words(reason)
 
 

@@ -34,6 +34,7 @@ from simstore.sources.registry import (
     BuiltInReader,
     archive_kind,
     choose_reader,
+    is_article_name,
     is_known,
     look_ahead,
     named_reader,
@@ -87,6 +88,18 @@ class FileSource:
         self._kind: tuple[str | None, SourceReader | None] | None = None
         # Standard input, once its beginning was looked at.
         self._looked: tuple[ExitStack, SourceReader, ReadRequest, io.BufferedReader] | None = None
+
+    def is_one_page_by_name(self) -> bool:
+        """Return whether it is an article file by its name, and has no second page.
+
+        So it may be a text that is called so by chance: what is its key is told.
+        """
+        if self._options.format != "auto" or self._is_input or not is_article_name(self.name):
+            return False
+        with suppress(UnreadableSource, SourceNotFound):
+            first = self._first()
+            return bool(first) and len(first) < HEAD and b"\f" not in self._unpacked(first)
+        return False
 
     @property
     def total_bytes(self) -> int | None:

@@ -91,6 +91,8 @@ def _record(value: bytes) -> dict[str, Any] | str:
 
 def _hint(record: dict[str, Any]) -> str:
     """Return how to get at the records, where an object holds them."""
+    if "nbformat" in record:
+        return "; it is a notebook: jupyter nbconvert --to markdown FILE makes a text of it"
     for name, value in record.items():
         if isinstance(value, list) and value and all(isinstance(one, dict) for one in value):
             path = f".{name}" if name.isidentifier() and name.isascii() else f'."{name}"'

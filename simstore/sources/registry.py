@@ -182,7 +182,7 @@ def choose_reader(
     for reader in BUILT_IN:
         if reader.needs_file and reader.recognises(head):
             return reader
-    if any(fnmatch.fnmatch(base, pattern) for pattern in _ARTICLE_NAMES):
+    if is_article_name(name):
         return _ARTICLES
     wide = None if options.texts_are_articles else wide_encoding(head)
     if not base.lower().endswith(_TEXT_SUFFIXES):
@@ -250,6 +250,12 @@ def _is_empty_tar(name: str, head: bytes) -> bool:
         and len(end) == 2 * _TAR_BLOCK
         and not any(end)
     )
+
+
+def is_article_name(path: str) -> bool:
+    """Return whether a file is called as an article file."""
+    base = base_name(path)
+    return any(fnmatch.fnmatch(base, pattern) for pattern in _ARTICLE_NAMES)
 
 
 def is_archive_name(path: str) -> bool:

@@ -47,7 +47,7 @@ def add_token(
     created_at = now()
     if expires_at is not None and expires_at <= created_at:
         raise InvalidParameter(
-            f"the token {name} would have expired already; name a later time, or none"
+            f"the token {name} would have expired already; name a later time, or never"
         )
     secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
     with opened.write() as connection:

@@ -75,7 +75,9 @@ class Contenders:
         """Return the documents among these that are stored, as they were when first asked for."""
         wanted = list(document_ids)
         missing = sorted(set(wanted) - self._known.keys())
-        for number, (key, times) in history.times_of(self._connection, missing).items():
+        # Asked for every document of a batch; most are like none.
+        found = history.times_of(self._connection, missing) if missing else {}
+        for number, (key, times) in found.items():
             self._known[number] = Contender(key, times.first_seen, times.basis, number)
             self._times[number] = times
         return {number: self._known[number] for number in wanted if number in self._known}

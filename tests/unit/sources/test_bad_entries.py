@@ -126,3 +126,52 @@ def test_wide_texts_with_and_without_a_mark_are_read(tmp_path: Path, codec: str,
     path = tmp_path / "a.txt"
     path.write_bytes((text * 3_000).encode(codec))
     assert documents(read_file(path)) == [(str(path), text * 3_000)]
+
+
+@pytest.mark.parametrize("command", ["ingest", "query", "check"])
+def test_folder_without_files_is_told(folder: Path, command: str) -> None:
+    Path("empty/below").mkdir(parents=True)
+    Path("empty/.hidden.txt").write_text("x")
+    CliRunner().invoke(main, ["ingest", "--passages", "other"])
+    done = CliRunner().invoke(main, [command, "empty", "other"])
+    assert done.exit_code == 0
+    assert "empty: no file in it (hidden files are left out)" in done.stderr
+    Path("empty/p.png").write_text("x")
+    assert (
+        "empty: no file in it that is read (" in CliRunner().invoke(main, [command, "empty"]).stderr
+    )
+
+
+def test_one_document_is_told_in_the_singular(folder: Path) -> None:
+    CliRunner().invoke(main, ["ingest", "in/z/y.txt", "in/a.txt"])
+    done = CliRunner().invoke(main, ["list", "--limit", "1"])
+    assert "the first document; --limit N shows more" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["ingest", "query", "check"])
+def test_text_that_is_called_as_an_article_file_by_chance_is_told(
+    folder: Path, command: str
+) -> None:
+    CliRunner().invoke(main, ["ingest", "--passages", "other"])
+    Path("new").mkdir()
+    for name, text in (
+        ("article-on-ferries.txt", f"On ferries\n{TEXT}\n"),
+        ("sample.txt", f"1-1\n{TEXT}\n\f1-2\n{TEXT}\n"),
+        ("some.txt", TEXT),
+    ):
+        Path("new", name).write_text(text)
+    told = "an article file by its name, so its first line is the key"
+    done = CliRunner().invoke(main, [command, "new"])
+    assert f"new/article-on-ferries.txt: {told}" in done.stderr
+    assert done.stderr.count(told) == 1
+    assert told not in CliRunner().invoke(main, [command, "new", "--as", "text"]).stderr
+
+
+def test_what_is_above_the_limit_is_told_with_the_option_that_raises_it(folder: Path) -> None:
+    Path("l.jsonl").write_text('{"text": "' + "x" * 99 + '"}\n')
+    given = ["in/a.txt", "l.jsonl", "--max-document-bytes", "50"]
+    done = CliRunner().invoke(main, ["ingest", *given])
+    told = "more than the limit of 50 (--max-document-bytes raises it)"
+    assert (done.exit_code, done.stderr.count(told)) == (5, 2)
+    assert CliRunner().invoke(main, ["rejects", "list"]).stdout.count(told) == 2
+    assert CliRunner().invoke(main, ["query", *given]).stderr.count(told) == 2

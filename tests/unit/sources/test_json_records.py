@@ -93,6 +93,7 @@ def test_bad_record_is_rejected_and_the_others_are_read() -> None:
     ("data", "hint"),
     [
         (b'{\n"meta": 1,\n"data": [{"text": "a"}]}', "jq '.data' FILE | simstore ingest -"),
+        (b'{\n "cells": [{"source": []}],\n "nbformat": 4}', "jupyter nbconvert --to markdown"),
         (b'{\n"text": {"0": "a"},\n"id": {"0": 1}}', "orient='records'"),
         ('[{"text": "a"}]'.encode("utf-16"), "JSON in UTF-16-LE: save it as UTF-8"),
         (b'[{"text": "caf\xe9"}]', "not UTF-8 at byte 13: save it as UTF-8"),
