@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simstore.model.access import SCOPES, Scope, Token
     from simstore.model.check import (
+        Case,
         CheckedPaper,
         CheckedPassage,
         CheckKeywords,
@@ -127,6 +128,7 @@ __all__ = [
     "LABELS",
     "NAMED_KEYS",
     "SCOPES",
+    "Case",
     "CheckKeywords",
     "CheckOptions",
     "CheckedPaper",
