@@ -110,6 +110,8 @@ def _operation(method: str, path: str, told: dict[str, Any]) -> Iterator[str]:
     yield f"## {method.upper()} `{path}`\n"
     yield told.get("description") or told.get("summary", "")
     yield ""
+    scopes = [f"`{scope}`" for one in told.get("security", ()) for scope in one["token"]]
+    yield f"Scope of the token: {', '.join(scopes) or 'none is needed'}\n"
     if told.get("parameters"):
         yield "| parameter | in | type | what |\n|---|---|---|---|"
         for one in told["parameters"]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import SequenceMatcher
 from itertools import cycle
 from pathlib import Path
 
-from simstore.model.check import CheckedPaper, CheckedPassage, Copy, SourceShare, Totals
+from simstore.model.check import Case, CheckedPaper, CheckedPassage, Copy, SourceShare, Totals
 
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples" / "article.txt"
 UNITS = re.compile(r"[A-Za-z0-9']+|[\u3400-\u9fff]")
@@ -163,6 +163,9 @@ def summed(
                 characters=len(places),
                 share=len(places) / size,
                 copies=sum(copy.source_key == name for copy in copies),
+                cases=sum(copy.source_key == name for copy in copies),
+                identical=identical_of([copy for copy in copies if copy.source_key == name]),
+                identical_share=identical_of([c for c in copies if c.source_key == name]) / size,
             )
             for number, (name, places) in enumerate(covered.items())
         ),
@@ -183,6 +186,9 @@ def summed(
         share_without_quotations=counted,
         share_with_excluded=share,
         largest_source_share=shares[0].share if shares else 0.0,
+        cases=len(copies),
+        identical=identical_of(copies),
+        identical_share=identical_of(copies) / size,
         **counts,
     )
     if not with_text:
@@ -209,9 +215,33 @@ def summed(
         copies=copies,
         sources=tuple(shares),
         totals=totals,
+        cases=tuple(case_of(number, copy) for number, copy in enumerate(copies)),
         method="Anchors of the paper were looked up in the passage index, and texts were aligned.",
         guarantee="Every verbatim run of at least 8 words, or 13 characters of Han, is found.",
         verified_by="text" if with_text else "positions",
+    )
+
+
+def identical_of(copies: Iterable[Copy]) -> int:
+    return len({
+        place for copy in copies for block in copy.blocks for place in range(block[0], block[1])
+    })  # fmt: skip
+
+
+def case_of(number: int, copy: Copy) -> Case:
+    """A case of one copy."""
+    identical = identical_of([copy])
+    return Case(
+        start=copy.start,
+        end=copy.end,
+        source_key=copy.source_key,
+        source_document_id=copy.source_document_id,
+        source_start=copy.source_start,
+        source_end=copy.source_end,
+        characters=copy.end - copy.start,
+        identical=identical,
+        identical_share=identical / (copy.end - copy.start),
+        copies=(number,),
     )
 
 

@@ -302,9 +302,9 @@ def _print(paper: CheckedPaper) -> None:
     if paper.sources:
         click.echo(file=sys.stdout)
         print_table(
-            ("share", "characters", "copies", "source"),
+            ("share", "same", "characters", "cases", "source"),
             source_rows(paper),
-            drop=("copies", "characters"),
+            drop=("cases", "characters"),
         )
     rows = passage_rows(paper)
     if rows:

@@ -117,6 +117,7 @@ def clusters(output_format: str, min_size: int, **options: Any) -> None:
     actions = [name for name in _ACTIONS if options[name]]
     _refuse_mixtures(options, once=once, given=given, actions=actions)
     if once:
+        refuse_served(("once", *_OF_THE_MOMENT))
         _once(output_format, min_size, options)
     elif options["drop"]:
         _drop(output_format, yes=options["yes"])
@@ -246,6 +247,11 @@ def _drop(output_format: str, *, yes: bool) -> None:
 
 
 def _no_clusters() -> NotFound:
+    if server_url() is not None:
+        return NotFound(
+            "the served store keeps no clusters; `simstore clusters` makes them where the store "
+            "is: a server only shows them"
+        )
     return NotFound("this store keeps no clusters; `simstore clusters` makes them")
 
 

@@ -68,7 +68,7 @@ def list_documents(limit: int | None, run: str | None, output_format: str, **wan
         found = store.list(limit=one_more, with_text=False, run_id=run_id, **filters)
         is_empty = not found
         print_items(
-            limited(found, limit, "documents"),
+            limited(found, limit, "document"),
             output_format,
             columns=_COLUMNS,
             row=_row,

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import time
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,7 +31,9 @@ from simstore.outputs import is_standard_output, make_folder, write_file
 from simstore.reports.lines import json_array, rounded
 
 if TYPE_CHECKING:
-    from simstore.search.evaluation import Evaluation
+    from simstore.model import ClustersStatus
+    from simstore.search.evaluation import CurvePoint, Evaluation
+    from simstore.sources.labels import LabelledPair
     from simstore.store import Store
 
 _NAMED_KEYS = 3
@@ -49,8 +52,10 @@ _METHODS = (
 # What a narrow terminal can do without.
 _DROP = ("simhash 6", "both", "likeness 0.58", "exact sets", "method")
 _FILES = ("curves.png", "curves.svg", "points.csv", "bands.csv")
-# What `simstore clusters` is asked for to join what a method finds.
+# What `simstore clusters` is asked for to join what a method finds; by sketches, where it keeps no
+# texts.
 _COMMANDS = {
+    "minhash": " --min-resemblance {least}",
     "verified": " --min-resemblance {least}",
     "likeness": " --min-likeness {least} --min-cosine {cosine}",
     "either": " --min-resemblance {sure} --min-likeness {least} --min-cosine {cosine}",
@@ -202,15 +207,18 @@ def evaluate(
     with open_store(read_only=True) as store:
         with progress("read") as show:
             found = store.evaluate.run(labels, options, on_progress=show)
+        kept = store.clusters.status()
         page = None if mistakes is None else _page(store, found)
     _report(found)
+    if labels.pairs is not None:
+        _say_what_is_judged(labels.pairs)
     if output is not None:
         _write(found, Path(output), replace=force)
     if mistakes is not None and page is not None:
         write_file(Path(mistakes), page, replace=force)
         log.info("%s: pairs that were missed or wrongly joined", printable(mistakes))
     _print(found, output_format, every=every)
-    _suggest_threshold(found)
+    _suggest_threshold(found, kept)
 
 
 def _page(store: Store, found: Evaluation) -> bytes:
@@ -268,31 +276,79 @@ def _report(found: Evaluation) -> None:
         )
 
 
+def _say_what_is_judged(pairs: Sequence[LabelledPair]) -> None:
+    """Say what becomes of pairs without a label, which depends on the labels that there are."""
+    if all(pair.duplicate for pair in pairs):
+        log.info(
+            "no pair is labelled 0, so every pair of documents without a label counts as distinct"
+        )
+    else:
+        log.info("some pairs are labelled 0, so only pairs with a label are judged")
+
+
+def _methods_of_commands(found: Evaluation) -> list[str]:
+    """Return the methods whose pairs `simstore clusters` can be asked to join."""
+    known = [method for method in found.methods if method in _COMMANDS]
+    return [method for method in known if method != "minhash"] or known
+
+
 def _method_to_show(found: Evaluation) -> str:
     """Return the method whose curve is shown: the steadiest by the labels, else the first."""
-    methods = [method for method in found.methods if method in _COMMANDS]
+    methods = _methods_of_commands(found)
     chosen = found.steadiest(found.summary_set, methods) if found.pair_count else None
     return chosen[0].method if chosen is not None else (methods or list(found.methods))[0]
 
 
-def _suggest_threshold(found: Evaluation) -> None:
-    """Tell which threshold would find these labels most steadily, as a command."""
-    from simstore.search.likeness import LEAST_COSINE, SURE_RESEMBLANCE
+def _suggest_threshold(found: Evaluation, kept: ClustersStatus | None) -> None:
+    """Tell which threshold finds these labels most steadily, as a command.
 
-    chosen = found.steadiest(found.summary_set, [m for m in found.methods if m in _COMMANDS])
+    A default that is as good as that goes before it.
+
+    Args:
+        found: The evaluation.
+        kept: The clusters that the store keeps.
+    """
+    methods = _methods_of_commands(found)
+    chosen = found.steadiest(found.summary_set, methods)
     if chosen is None or not found.pair_count:
         return
     point, mean = chosen
-    command = _COMMANDS[point.method].format(
+    defaults = [
+        one for name in methods for one in found.curve(found.summary_set, name) if one.is_default
+    ]
+    best = max(defaults, key=lambda one: one.f1, default=point)
+    if max(point.f1, best.f1) <= 0:
+        log.warning(
+            "no threshold is recommended: what these labels call duplicates is found by none "
+            "(F1 0); see the recall by resemblance, and --mistakes FILE shows their texts"
+        )
+    elif best.f1 >= point.f1:
+        log.info(
+            "best by these labels, at the default threshold: `%s`; F1 of its pairs %.3f",
+            _command(best, kept),
+            best.f1,
+        )
+    else:
+        log.info(
+            "steadiest by these labels: `%s`; F1 of its pairs %.3f, and %.3f on average over the "
+            "thresholds around it",
+            _command(point, kept),
+            point.f1,
+            mean,
+        )
+
+
+def _command(point: CurvePoint, kept: ClustersStatus | None) -> str:
+    """Return the command that joins what a method finds at a threshold."""
+    from simstore.search.likeness import LEAST_COSINE, SURE_RESEMBLANCE
+
+    is_kept = point.method in ("verified", "minhash")
+    if is_kept and (kept.min_resemblance == point.threshold if kept else point.is_default):
+        return "simstore clusters"
+    options = _COMMANDS[point.method].format(
         least=f"{point.threshold:g}", sure=SURE_RESEMBLANCE, cosine=LEAST_COSINE
     )
-    log.info(
-        "steadiest by these labels: `simstore clusters%s` (--rebuild where there are clusters); "
-        "F1 of its pairs %.3f, and %.3f on average over the thresholds around it",
-        command,
-        point.f1,
-        mean,
-    )
+    return f"simstore clusters{options}{' --rebuild' if is_kept and kept else ''}"
 
 
 def _write(found: Evaluation, folder: Path, *, replace: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +14,14 @@ from click.core import ParameterSource
 
 from simstore.cli.messages import SERVER, log
 from simstore.cli.parameters import Decorator, option
-from simstore.errors import NotServed, SourceNotFound, UnreadableSource, printable
+from simstore.errors import (
+    NotFound,
+    NotServed,
+    SimstoreError,
+    Unauthorized,
+    UnreadableSource,
+    printable,
+)
 
 if TYPE_CHECKING:
     from simstore.client import Client
@@ -24,6 +32,11 @@ TOKEN_VARIABLE = "SIMSTORE_TOKEN"  # a variable  # noqa: S105
 # A server gives a request half of it.
 _TIMEOUT_SECONDS = 60.0
 _LONGEST_TOKEN = 4_096
+_MADE = "write what `simstore token add` printed into it"
+# Commands that no server offers, as messages of a store name them.
+_ONLY_THERE = re.compile(
+    r"`simstore (clusters|passages|vocabulary|reindex|pack|fsck|upgrade)\b[^`]*`"
+)
 
 
 def server_options(
@@ -100,8 +113,33 @@ def open_client(url: str) -> Iterator[Client]:
     """Connect to a server, with the token that was given."""
     from simstore.client import Client
 
-    with Client(url, token=_token(), timeout=_TIMEOUT_SECONDS) as client:
-        yield client
+    token = _token()
+    try:
+        with Client(url, token=token, timeout=_TIMEOUT_SECONDS) as client:
+            yield client
+    except Unauthorized as error:
+        error.args = (_about_token(url, is_given=token is not None),)
+        raise
+    except SimstoreError as error:
+        # What the server's message names is done where its store is, not by this command again.
+        if hasattr(error, "request_id") and _ONLY_THERE.search(str(error)):
+            error.args = (f"{error}, where the store is: not over --server",)
+        raise
+
+
+def _about_token(url: str, *, is_given: bool) -> str:
+    """Return what is to be done where a server takes no request without a valid token."""
+    made = "`simstore token add NAME --expires 90d`, run where the store is, makes one"
+    if not is_given:
+        return (
+            f"{printable(url)} asks for a token; give --token-file FILE or SIMSTORE_TOKEN; {made}"
+        )
+    path = click.get_current_context().meta.get(TOKEN_FILE)
+    which = TOKEN_VARIABLE if path is None else printable(path)
+    return (
+        f"{printable(url)} refuses the token of {which}: it is not known there, has expired, or "
+        f"was revoked; {made}"
+    )
 
 
 def _token() -> str | None:
@@ -116,9 +154,11 @@ def _token() -> str | None:
             token = file.read(_LONGEST_TOKEN + 1)
             if len(token) > _LONGEST_TOKEN:
                 raise UnreadableSource(path, "it is too long to be a token")
+            if not token.strip():
+                raise UnreadableSource(path, f"there is no token in it; {_MADE}")
             return token.strip()
     except FileNotFoundError:
-        raise SourceNotFound(path) from None
+        raise NotFound(f"--token-file {printable(path)}: no such file; {_MADE}") from None
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is no text"
         raise UnreadableSource(path, reason) from None

@@ -93,7 +93,7 @@ def report(
 
 def _print_list(runs: Iterable[dict[str, Any]], output_format: str) -> None:
     print_items(
-        limited(runs, _LISTED, "runs"),
+        limited(runs, _LISTED, "run"),
         output_format if output_format in FORMATS else "table",
         columns=("run", "started", "sources", "radius", "samples", "matches"),
         row=lambda run: (

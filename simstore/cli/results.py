@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from simstore.cli.messages import log
+from simstore.errors import counted
 from simstore.reports.lines import json_array, to_json
 from simstore.text.decoding import encode
 
@@ -126,13 +127,14 @@ def limited(items: Iterable[Any], limit: int | None, what: str) -> Iterator[Any]
     Args:
         items: The items, one more than are wanted where there are so many.
         limit: How many are wanted; None: all.
-        what: What they are, for the message.
+        what: What one of them is, for the message.
     """
+    shown = what if limit == 1 or limit is None else counted(limit, what)
     for number, item in enumerate(items):
         if number == limit:
             # After what is printed.
             click.get_current_context().call_on_close(
-                lambda: log.info("the first %s %s; --limit N shows more", f"{limit:,}", what)
+                lambda: log.info("the first %s; --limit N shows more", shown)
             )
             return
         yield item

@@ -18,18 +18,20 @@ _COUNTS = (
 )  # fmt: skip
 # Sources of a run that are shown by name; of more, the first.
 _NAMED = 3
-# What a narrow terminal can do without.
+# What a narrow terminal can do without: first what did not happen in any of the runs, then how long
+# they took, then what became of documents; what they read goes late, as one looks for a run by it.
 _DROP = (
-    "duplicates",
     "passed over",
-    "unchanged",
-    "of",
-    "flagged",
-    "updated",
+    "duplicates",
     "took",
     "kind",
+    "flagged",
     "skipped",
     "removed",
+    "unchanged",
+    "updated",
+    "of",
+    "rejected",
 )
 
 
@@ -49,7 +51,7 @@ def runs(limit: int, output_format: str) -> None:
     """
     found = _found(limit + 1)
     print_items(
-        limited(found, limit, "runs"),
+        limited(found, limit, "run"),
         output_format,
         columns=("run", "kind", "started", "took", "state", *_COUNTS, "of"),
         row=lambda run: (

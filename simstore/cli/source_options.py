@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 PASSED_OVER = "%s: passed over, %s"
 DECODED = "%s: %s"
 _SHOWN = 10
+# Of a record; the limit of metadata is none that an option raises.
+_OVER_LIMIT = re.compile(r"(?!the metadata ).* bytes, more than the limit of [\d,]+")
 # Of the places where words are hidden, and of their characters.
 _MOST_PLACES, _LONGEST_PLACE = 5, 60
 # Names of files are seldom in other scripts; what stands there is rather a text.
@@ -81,21 +85,34 @@ def log_ignored(part: Ignored) -> None:
 def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
     """Tell which files of folders and patterns are not read, and why; return how many there are.
 
-    Of many the first ten, and with ``-v`` all. Extras that the others need are looked for first.
+    Of many the first ten, and with ``-v`` all. Extras that named files need are looked for first.
 
     Raises:
         MissingExtra: Some are not installed.
         SourceNotFound: A name means nothing.
     """
-    from simstore.sources.files import open_sources
+    from simstore.sources.files import FileSource, open_sources
     from simstore.sources.registry import TYPE_UNKNOWN
     from simstore.sources.streams import is_special
 
     check_extras(sources, read)
-    _, names = open_sources(sources, read)
+    opened, names = open_sources(sources, read)
+    for one in opened:
+        if isinstance(one, FileSource) and one.is_one_page_by_name():
+            log.info(
+                "%s: an article file by its name, so its first line is the key and no text; "
+                "--as text reads it as one text",
+                printable(one.name),
+            )
+    for name in sources:
+        if os.path.isdir(name) and not open_sources([name], read)[0]:
+            others = "no file in it that is read" if names else "no file in it"
+            log.warning("%s: %s (hidden files are left out)", printable(name), others)
     for number, name in enumerate(names):
         reason = with_remedy(TYPE_UNKNOWN)
-        if is_special(name):
+        if os.path.isdir(name):
+            reason = "it is a link to a folder; name it itself to read it"
+        elif is_special(name):
             reason = "it is a pipe, a device or a socket; name it itself to read a pipe"
         elif name.lower().endswith(".doc"):
             reason = "an older Word document: save it as .docx"
@@ -107,15 +124,25 @@ def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
 
 
 def check_extras(sources: Sequence[str], read: ReadOptions) -> None:
-    """Refuse sources that need extras which are not installed, all of them at once.
+    """Refuse files that need extras which are not installed, all of them at once.
+
+    Files of folders, patterns and archives are not refused: they are rejected one by one, and the
+    others are read; but for a format that is named for all.
 
     Raises:
         MissingExtra: Some are.
         SourceNotFound: A name means nothing.
     """
     from simstore.sources.files import missing_extras
+    from simstore.sources.registry import is_archive_name
 
-    found = missing_extras(sources, read)
+    named = [
+        one
+        for one in sources
+        if read.format != "auto"
+        or (os.path.lexists(one) and not os.path.isdir(one) and not is_archive_name(one))
+    ]
+    found = missing_extras(named, read)
     if found:
         raise MissingExtra(", ".join(dict.fromkeys(found.values())), *found)
 
@@ -126,6 +153,8 @@ def with_remedy(reason: str) -> str:
 
     if reason == TYPE_UNKNOWN:
         return f"{reason} (--as says how to read it)"
+    if _OVER_LIMIT.fullmatch(reason):
+        return f"{reason} (--max-document-bytes raises it)"
     return in_words(reason)
 
 
@@ -173,7 +202,7 @@ reading_options = section(
     option(
         "--as as_format",
         "How to read the sources: auto (by content, then by name), articles, text, "
-        "lines, markdown, jsonl, csv, parquet, arrow, html, warc, docx, pdf, or a reader "
+        "lines, markdown, jsonl, json, csv, parquet, arrow, html, warc, docx, pdf, or a reader "
         "that is installed beside them.",
         metavar="FORMAT",
         default="auto",

@@ -32,29 +32,34 @@ def token() -> None:
 @click.argument("name")
 @choice(
     "--scope",
-    ("read", "write", "admin"),
-    "read: ask and look; write: and add and remove; admin: and copy the whole store.",
+    ("metrics", "read", "write", "admin"),
+    "metrics: /metrics and no text; read: and ask and look; write: and add and remove; admin: and "
+    "copy the whole store.",
     default="read",
 )
 @option(
     "--expires",
-    "When it ends: after 12h, 90d or 2 weeks; at a date (ISO 8601, UTC); or never.",
+    "When it ends: after 12h, 90d or 2 weeks; at a date (ISO 8601, UTC); or never.  [required]",
     metavar="AGE|DATE|never",
-    required=True,
 )
 @format_option()
 @common_options
-def add(name: str, scope: Scope, expires: str, output_format: str) -> None:
+def add(name: str, scope: Scope, expires: str | None, output_format: str) -> None:
     """Make a token, and print its secret.
 
     Examples:
       simstore token add crawler-1 --scope write --expires 90d
+      simstore token add prometheus --scope metrics --expires 365d
       simstore token add nightly --scope admin --expires 2027-01-01
       simstore token add page --expires never
 
     The secret is printed once, on stdout; the store has its SHA-256 only. As soon as a store has a
     token, a server asks everybody for one.
     """
+    if expires is None:
+        raise click.UsageError(
+            "say when the token ends: --expires 90d, --expires 2027-01-01, or --expires never"
+        )
     expires_at = _time(expires)
     with open_store() as store:
         secret = store.tokens.add(name, scope, expires_at)

@@ -69,7 +69,7 @@ def show_terms(top: int, output_format: str) -> None:
       simstore vocabulary show --limit 10
     """
     with open_store() as store:
-        terms = list(limited(store.vocabulary.terms(top + 1), top, "features"))
+        terms = list(limited(store.vocabulary.terms(top + 1), top, "feature"))
     rows = [
         (number, printable(term.term), term.total_count, term.document_count, term.rank)
         for number, term in enumerate(terms, 1)

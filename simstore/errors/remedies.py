@@ -81,6 +81,7 @@ _PYTHON = {
     "`simstore reindex --scheme ...`": "`store.maintenance.reindex(SchemeChoice(...))`",
     "`simstore rejects list`": "`store.rejects.list()`",
     "`simstore restore`": "`simstore.restore_store()`",
+    "`simstore show KEY`": "`store.get(KEY)`",
     "`simstore token list`": "`store.tokens.list()`",
     "`simstore upgrade`": "`simstore.upgrade_store()`",
     "`simstore vocabulary refresh`": "`store.vocabulary.refresh()`",

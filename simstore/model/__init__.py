@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from simstore.model.access import SCOPES, Scope, Token
     from simstore.model.check import (
+        Case,
         CheckedPaper,
         CheckedPassage,
         CheckKeywords,
@@ -65,6 +66,7 @@ if TYPE_CHECKING:
     from simstore.model.figures import StoreFigures, TimeSlot, VocabularySlice
     from simstore.model.ingest import (
         KEPT_OR_REMOVED,
+        NAMED_KEYS,
         Duplicate,
         DuplicateState,
         ExpireSummary,
@@ -124,7 +126,9 @@ __all__ = [
     "FIRST_SEEN_BASES",
     "KEPT_OR_REMOVED",
     "LABELS",
+    "NAMED_KEYS",
     "SCOPES",
+    "Case",
     "CheckKeywords",
     "CheckOptions",
     "CheckedPaper",

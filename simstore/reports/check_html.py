@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from simstore.errors import InvalidParameter
-from simstore.model.check import CheckedPaper, CheckedPassage, Copy
+from simstore.model.check import Case, CheckedPaper, CheckedPassage, Copy
 from simstore.reports.html_charts import Bar, chart, strip
 from simstore.reports.html_page import (
     Library,
@@ -114,7 +114,7 @@ def _section(
             ]
         ),
         sources=_sources(paper, address_of),
-        fact_names=(words["copied"], words["stretches"]),
+        fact_names=(words["copied"], words["word_for_word"], words["stretches"]),
         blocks=tuple(_blocks(paper, passages, numbers, words)),
         method=(
             (words["how_found"], sentence_in(lang, paper.method)),
@@ -126,6 +126,7 @@ def _section(
             "sources": [_name(source.title, source.key) for source in paper.sources],
             "links": [address_of(source.key) for source in paper.sources] if address_of else [],
             "copies": [_copy_row(copy, numbers) for copy in paper.copies],
+            "cases": [_case_row(case, numbers) for case in paper.cases],
             "passages": [_passage_row(one) for one in selected],
             "limits": [paper.high, paper.moderate],
         },
@@ -140,7 +141,10 @@ def _section(
 
 def _tiles(paper: CheckedPaper, words: dict[str, str]) -> tuple[Tile, ...]:
     totals = paper.totals
-    shares = [(words["without_quotations"], totals.share_without_quotations)]
+    shares = [
+        (words["word_for_word"], totals.identical_share),
+        (words["without_quotations"], totals.share_without_quotations),
+    ]
     if _excludes(paper):
         shares.append((words["with_excluded"], totals.share_with_excluded))
     shares.append((words["largest"], totals.largest_source_share))
@@ -186,7 +190,11 @@ def _sources(paper: CheckedPaper, address_of: Callable[[str], str] | None) -> tu
                 key="" if name == key else key,
                 share=percent(source.share),
                 width=round(1000 * source.characters / largest),
-                facts=(f"{source.characters:,}", f"{source.copies:,}"),
+                facts=(
+                    f"{source.characters:,}",
+                    percent(source.identical_share),
+                    f"{source.cases:,}",
+                ),
                 where=strip(places.get(source.key, ())),
                 address=address_of(source.key) if address_of else "",
             )
@@ -293,6 +301,18 @@ def _copy_row(copy: Copy, numbers: dict[str, int]) -> list[object]:
         [place for block in _joined(copy.blocks) for place in block],
         None if copy.source_text is None else shown(copy.source_text),
         key_text(copy.source_key),
+    ]
+
+
+def _case_row(case: Case, numbers: dict[str, int]) -> list[object]:
+    """Return a case for the script: its ends, source, copies and the share that is the same."""
+    return [
+        case.start,
+        case.end,
+        numbers.get(case.source_key, 0),
+        rounded(case.identical_share),
+        list(case.copies),
+        key_text(case.source_key),
     ]
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 from xml.sax.saxutils import quoteattr  # it reads nothing  # nosec B406
 
-from simstore.errors import printable
-from simstore.model import CheckedPaper, CheckedPassage, Copy
+from simstore.errors import counted, printable
+from simstore.model import Case, CheckedPaper, CheckedPassage, Copy, Totals
 from simstore.reports.lines import csv_line, decoding_fields, key_bytes, key_text, rounded, to_json
 
 CSV_COLUMNS = ("paper", "start", "end", "class", "similarity", "source", "passage")
@@ -17,7 +17,8 @@ _XML = b'<?xml version="1.0" encoding="UTF-8"?>\n'
 def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
     """Yield one JSON object a paper; places are [start, end) in characters of the texts.
 
-    A passage that is told of names its best copy by its place among the copies, from 0 on.
+    A case names its copies by their places among the copies, from 0 on. A passage that is told of
+    names its best copy in the same way.
     """
     for paper in papers:
         totals = paper.totals
@@ -35,6 +36,9 @@ def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
                 "high": totals.high,
                 "moderate": totals.moderate,
                 "none": totals.none,
+                "cases": totals.cases,
+                "identical": totals.identical,
+                "identical_share": rounded(totals.identical_share),
             },
             "high": paper.high,
             "moderate": paper.moderate,
@@ -52,9 +56,13 @@ def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
                     "characters": source.characters,
                     "share": rounded(source.share),
                     "copies": source.copies,
+                    "cases": source.cases,
+                    "identical": source.identical,
+                    "identical_share": rounded(source.identical_share),
                 }
                 for source in paper.sources
             ],
+            "cases": [_case(case) for case in paper.cases],
             "copies": [_copy(copy) for copy in paper.copies],
             "passages": [
                 {
@@ -82,7 +90,7 @@ def render_csv(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
 
 
 def render_pan(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
-    """Yield the copies as the PAN evaluations of plagiarism detection take them, in XML.
+    """Yield the cases as the PAN evaluations of plagiarism detection take them, in XML.
 
     One paper is one document. Several are documents within an element of their own.
     """
@@ -110,6 +118,7 @@ def total_facts(paper: CheckedPaper) -> list[tuple[str, str]]:
     return [
         ("paper", printable(paper.key)),
         ("copied", f"{totals.share:.1%} ({totals.copied:,} of {totals.characters:,} characters)"),
+        ("word for word", _identical(totals)),
         ("without quotations", f"{totals.share_without_quotations:.1%}"),
         *([("with what is excluded", f"{totals.share_with_excluded:.1%}")] if excluded else []),
         ("largest source", f"{totals.largest_source_share:.1%}"),
@@ -126,10 +135,21 @@ def total_facts(paper: CheckedPaper) -> list[tuple[str, str]]:
     ]
 
 
-def source_rows(paper: CheckedPaper) -> list[tuple[str, int, int, str]]:
-    """Return a row a source: share, characters, copies, key."""
+def _identical(totals: Totals) -> str:
+    told = f"{totals.identical_share:.1%} ({totals.identical:,} characters"
+    return f"{told}, in {counted(totals.cases, 'case')})" if totals.cases else f"{told})"
+
+
+def source_rows(paper: CheckedPaper) -> list[tuple[str, str, int, int, str]]:
+    """Return a row a source: share, share that is the same, characters, cases, key."""
     return [
-        (f"{source.share:.1%}", source.characters, source.copies, source.key)
+        (
+            f"{source.share:.1%}",
+            f"{source.identical_share:.1%}",
+            source.characters,
+            source.cases,
+            source.key,
+        )
         for source in paper.sources
     ]
 
@@ -146,6 +166,22 @@ def _passage_row(
     source = "" if passage.copy is None else paper.copies[passage.copy].source_key
     kind = passage.kind if passage.excluded is None else f"{passage.kind} ({passage.excluded})"
     return passage.start, passage.end, kind, f"{passage.similarity:.3f}", source, text
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return {
+        "start": case.start,
+        "end": case.end,
+        "source": key_text(case.source_key),
+        **key_bytes("source", case.source_key),
+        "source_document_id": case.source_document_id,
+        "source_start": case.source_start,
+        "source_end": case.source_end,
+        "characters": case.characters,
+        "identical": case.identical,
+        "identical_share": rounded(case.identical_share),
+        "copies": list(case.copies),
+    }
 
 
 def _copy(copy: Copy) -> dict[str, Any]:
@@ -166,11 +202,11 @@ def _copy(copy: Copy) -> dict[str, Any]:
 def _document(paper: CheckedPaper) -> bytes:
     lines = [f"<document reference={quoteattr(printable(paper.key))}>"]
     lines += [
-        f'<feature name="detected-plagiarism" this_offset="{copy.start}" '
-        f'this_length="{copy.end - copy.start}" '
-        f"source_reference={quoteattr(printable(copy.source_key))} "
-        f'source_offset="{copy.source_start}" '
-        f'source_length="{copy.source_end - copy.source_start}"/>'
-        for copy in paper.copies
+        f'<feature name="detected-plagiarism" this_offset="{case.start}" '
+        f'this_length="{case.end - case.start}" '
+        f"source_reference={quoteattr(printable(case.source_key))} "
+        f'source_offset="{case.source_start}" '
+        f'source_length="{case.source_end - case.source_start}"/>'
+        for case in paper.cases
     ]
     return ("\n".join([*lines, "</document>"]) + "\n").encode()

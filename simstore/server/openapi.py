@@ -9,10 +9,18 @@ from typing import Any
 from fastapi import FastAPI
 from pydantic import TypeAdapter
 
+from simstore.server.access.gate import scopes_of
+
 # The largest number that the store can hold.
 LARGEST = (1 << 63) - 1
 _REFERENCE = "#/components/schemas/{model}"
 _SCHEMAS: dict[str, Any] = {}
+_TOKEN = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "A token of the scope that is named, or of one above it: metrics, read, write, "
+    "admin. A store without tokens asks none of who is on the server's machine.",
+}
 _PROBLEM = {
     "type": "object",
     "required": ["type", "title", "status", "detail", "exit_code", "request_id"],
@@ -135,7 +143,7 @@ def answers(
 
 
 def publish(app: FastAPI) -> None:
-    """Let the application's document hold the schemas of what its routes read themselves."""
+    """Let the application's document hold the schemas of what its routes read, and their scopes."""
     made = app.openapi
 
     def document() -> dict[str, Any]:
@@ -145,6 +153,13 @@ def publish(app: FastAPI) -> None:
             for name in ("HTTPValidationError", "ValidationError"):
                 schemas.pop(name, None)
             schemas.update({"Problem": _PROBLEM, **_SCHEMAS})
+            found["components"]["securitySchemes"] = {"token": _TOKEN}
+            for route in app.state.routes:
+                for method in route.methods:
+                    operation = found["paths"].get(route.path_format, {}).get(method.lower())
+                    if operation is not None:
+                        scopes = [scope for scope in scopes_of(route) if scope is not None]
+                        operation["security"] = [{"token": scopes}] if scopes else []
             app.openapi_schema = found
         return app.openapi_schema
 

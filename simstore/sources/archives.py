@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, cast
 
-from simstore.errors import UnreadableSource
+from simstore.errors import MissingExtra, UnreadableSource
 from simstore.model import Ignored, Rejection, SourceState
 from simstore.sources.reader import ReadOptions, ReadRequest
 from simstore.sources.registry import (
@@ -96,6 +96,8 @@ class MemberSource(PlainSource):
                     skip(stream, byte_offset)
                 request = ReadRequest(self.name, position, byte_offset, options, head)
                 yield from read_with(reader, stream, request)
+        except MissingExtra as error:
+            yield Rejection(self.name, position, byte_offset, byte_offset, str(error))
         except (UnreadableSource, *_BROKEN) as error:
             # Damage before the first record that was asked for, or no way to read the member.
             reason = error.reason if isinstance(error, UnreadableSource) else _one_line(error)

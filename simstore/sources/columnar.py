@@ -15,7 +15,7 @@ from simstore.errors import MissingExtra
 from simstore.model import Rejection
 from simstore.model.documents import EXPORT_FIELD
 from simstore.sources.documents import TEXT_FIELDS
-from simstore.sources.fields import RecordFields, no_text
+from simstore.sources.fields import RecordFields, no_text, written_otherwise
 from simstore.sources.isolated import IsolatedReader
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import Record
@@ -151,6 +151,8 @@ class _Rows:
         if EXPORT_FIELD in names or any(
             name in names or name.partition(".")[0] in names for name in wanted
         ):
+            return None
+        if not self._options.text_field and written_otherwise(TEXT_FIELDS, names):
             return None
         if self._first:
             return ()

@@ -20,7 +20,7 @@ from simstore.sources.encodings import (
     line_end_in,
     strictly_decoded,
 )
-from simstore.sources.fields import RecordFields, no_text
+from simstore.sources.fields import RecordFields, no_text, written_otherwise
 from simstore.sources.lines import read_line
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
@@ -36,6 +36,9 @@ _TELLING_BYTES = 16
 # Encodings in which what a byte means depends on those before it.
 _WITH_STATES = ("iso2022",)
 _MARK = "\ufeff"
+_WITHOUT_NAMES = "; the first row names the fields: put one in front, as id,text"
+# Words of the name of a field.
+_MOST_WORDS = 4
 
 
 def read(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
@@ -120,9 +123,19 @@ def _header(request: ReadRequest) -> _Header | str:
     if best is None:
         return reason
     wanted = (options.text_field,) if options.text_field else TEXT_FIELDS
-    if not any(name in best.names for name in wanted):
-        return no_text(wanted, best.names)
-    return best
+    if any(name in best.names for name in wanted):
+        return best
+    if not options.text_field and written_otherwise(TEXT_FIELDS, best.names):
+        return best
+    return no_text(wanted, best.names) + (_WITHOUT_NAMES if _are_values(best.names) else "")
+
+
+def _are_values(names: list[str]) -> bool:
+    """Return whether the first row looks like one of values, not of names."""
+    return any(
+        not name.strip() or name.strip().isdigit() or len(name.split()) > _MOST_WORDS
+        for name in names
+    )
 
 
 def _encoding(head: bytes) -> str:

@@ -98,6 +98,16 @@ _MIXED = (
 _LONGEST_CHARACTER = 3
 _NAMED_CANDIDATES = 3
 _DOS_END = b"\x1a"
+# git, buffer_is_binary and convert_is_binary; file, text_chars.
+_GIT_BYTES, _GIT_SHARE = 8_000, 128
+_UNPRINTABLE = re.compile(rb"[\x00-\x06\x0e-\x19\x1c-\x1f\x7f]")
+_NO_TEXTS = (
+    (
+        b"SQLite format 3\0",
+        "it is an SQLite database: simstore ingest --from FILE --sql 'SELECT ...' reads its rows",
+    ),
+    (b"{\\rtf", "it is RTF, not text: save it as .docx or plain text"),
+)
 # Characters of no text that a person wrote; blanks, form feed, and the end mark of DOS are.
 _CONTROL = re.compile("[\x00-\x08\x0e-\x19\x1b-\x1f\x80-\x9f]")
 
@@ -148,6 +158,36 @@ def decoded(data: bytes, *, declared: str | None = None, is_markup: bool = True)
         if best.replaced * _FEW <= len(data):
             return best
     return _MIXED if is_mixed else not_certain(data, guess.candidates)
+
+
+def why_binary(head: bytes) -> str | None:
+    """Return why bytes are no text, whatever encoding they might be in; None: they may be one.
+
+    By the definition of git: there is a NUL among the first 8,000 bytes, or more than one in 128 of
+    them is unprintable (and two at least); bell, backspace, escape and the end mark of DOS are not,
+    as for ``file``. What is UTF-16, UTF-32, ISO 2022 or HZ is a text.
+
+    >>> why_binary(b"some words")
+    >>> why_binary(b"GIF89a" + bytes(20))
+    'it is binary, not text: 20 of its first 26 bytes are NUL or other control characters; ...'
+
+    Args:
+        head: The first bytes of the file.
+    """
+    for beginning, reason in _NO_TEXTS:
+        if head.startswith(beginning):
+            return reason
+    sample = head[:_GIT_BYTES]
+    count = len(_UNPRINTABLE.findall(sample))
+    is_likely = b"\0" in sample or count > max(1, len(sample) // _GIT_SHARE)
+    if not is_likely or any(head.startswith(mark) for mark, _ in MARKS[1:]):
+        return None
+    if unmarked_text(head) is not None:
+        return None
+    return (
+        f"it is binary, not text: {count:,} of its first {len(sample):,} bytes are NUL or other "
+        "control characters; --encoding names the encoding of a text, or keeps its bytes (keep)"
+    )
 
 
 def recognised(data: bytes) -> str | None:

@@ -6,7 +6,7 @@ import base64
 import binascii
 import datetime
 import json
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Decimal
 from math import isfinite
 from typing import Any
@@ -31,7 +31,9 @@ class RecordFields:
     """Makes documents of records.
 
     The key is the first of the fields ``key``, ``id``, ``url`` and ``doc_id``, else ``NAME:NUMBER``
-    (from 1); the text is the first of ``text``, ``content`` and ``body``. The labels (``title``,
+    (from 1); the text is the first of ``text``, ``content`` and ``body``. Where there is none of
+    these, and one field alone is called so but for case and blanks around it (``Text``), that is
+    it, and so with the key then. The labels (``title``,
     ``collection``) are kept as such, all other fields as metadata. A record of ``simstore export``
     says which field is which, and where ``key_field`` is not given, is read so.
 
@@ -52,8 +54,11 @@ class RecordFields:
     ) -> None:
         self._name = name
         self._key_required = key_required or bool(options.key_field)
-        self._key_fields = (options.key_field,) if options.key_field else KEY_FIELDS
+        self._key_fields: tuple[str, ...] = (
+            (options.key_field,) if options.key_field else KEY_FIELDS
+        )
         self._text_fields = (options.text_field,) if options.text_field else TEXT_FIELDS
+        self._is_text_named = bool(options.text_field)
         self._history_fields = options.history_fields
         self._max_bytes = options.max_document_bytes
 
@@ -73,17 +78,24 @@ class RecordFields:
                 return read_exported(record, position, start, end)
             except ValueError as error:
                 return str(error)
+        key_fields = self._key_fields
         for text_name in self._text_fields:
             place = _holder(record, text_name)
             if place is not None:
                 text = place[0].pop(place[1])
                 break
         else:
-            return no_text(self._text_fields, record)
+            text_name = "" if self._is_text_named else written_otherwise(TEXT_FIELDS, record)
+            if not text_name:
+                return no_text(self._text_fields, record)
+            text = record.pop(text_name)
+        # Where such a key was none before, documents keep the keys that they were given then.
+        if key_fields == KEY_FIELDS and (self._key_required or text_name not in self._text_fields):
+            key_fields = (*KEY_FIELDS, written_otherwise(KEY_FIELDS, record))
         if not isinstance(text, str):
             return f"the field {text_name} is not a string"
         key = None
-        for key_name in self._key_fields:
+        for key_name in key_fields:
             place = _holder(record, key_name)
             if place is not None and place[0][place[1]] is not None:
                 value = place[0].pop(place[1])
@@ -97,7 +109,8 @@ class RecordFields:
                 break
         if key is None:
             if self._key_required:
-                return f"no key: the field {' or '.join(self._key_fields)} is missing"
+                near = _near(self._key_fields, record)
+                return f"no key: the field {' or '.join(self._key_fields)} is missing{near}"
             key = f"{self._name}:{position + 1}"
         try:
             history = (
@@ -148,16 +161,44 @@ def no_text(wanted: Sequence[str], names: Iterable[str]) -> str:
         names: Fields that are there.
     """
     found = [printable(name)[:_LONGEST_NAME] for name in names]
+    near = _near(wanted, found)
     more = [f"{len(found) - _MOST_NAMES:,} more"] if len(found) > _MOST_NAMES else []
     there = ", ".join([*found[:_MOST_NAMES], *more]) or "no fields"
     return (
-        f"no text: none of the fields {', '.join(wanted)}; there are {there} "
+        f"no text: none of the fields {', '.join(wanted)}; there are {there}{near} "
         "(text_field names the text)"
     )
 
 
+def written_otherwise(usual: Sequence[str], names: Iterable[str]) -> str:
+    """Return the field that is called as a usual one but for case and blanks around it.
+
+    >>> written_otherwise(("text", "content"), ["ID", "Text "])
+    'Text '
+
+    Returns:
+        Its name; empty where there is none, or several are called so.
+    """
+    folded: dict[str, list[str]] = {}
+    for name in names:
+        folded.setdefault(name.strip().casefold(), []).append(name)
+    found = next((folded[name] for name in usual if name in folded), [])
+    return found[0] if len(found) == 1 else ""
+
+
+def _near(wanted: Sequence[str], names: Iterable[str]) -> str:
+    """Return that a field may be meant whose name is nearly the one that is wanted."""
+    if len(wanted) > 1:
+        return ""
+    from difflib import get_close_matches
+
+    known = {name.casefold(): name for name in names}
+    near = get_close_matches(wanted[0].casefold(), known, 1, 0.7)
+    return f"; perhaps {printable(known[near[0]])} is meant" if near else ""
+
+
 def check_columns(
-    label: str, names: Container[str], options: ReadOptions, remedy: Callable[[str], str]
+    label: str, names: Collection[str], options: ReadOptions, remedy: Callable[[str], str]
 ) -> None:
     """Raise where a table has no column for the key or the text.
 
@@ -176,7 +217,9 @@ def check_columns(
     ):
         wanted = (chosen,) if chosen else usual
         # A column may hold an object.
-        if not any(name in names or name.partition(".")[0] in names for name in wanted):
+        if any(name in names or name.partition(".")[0] in names for name in wanted):
+            continue
+        if chosen or not written_otherwise(usual, names):
             raise InvalidParameter(
                 f"{label}: no column is called {' or '.join(wanted)}; {remedy(what)}"
             )

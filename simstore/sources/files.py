@@ -12,7 +12,13 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Unpack
 
-from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource, printable
+from simstore.errors import (
+    InvalidParameter,
+    MissingExtra,
+    SourceNotFound,
+    UnreadableSource,
+    printable,
+)
 from simstore.model import Ignored, Rejection, SourceState, with_keywords
 from simstore.sources.reader import (
     ReadKeywords,
@@ -23,10 +29,12 @@ from simstore.sources.reader import (
 )
 from simstore.sources.registry import (
     BUILT_IN,
+    COMPOUND_FILE,
     HEAD,
     BuiltInReader,
     archive_kind,
     choose_reader,
+    is_article_name,
     is_known,
     look_ahead,
     named_reader,
@@ -57,9 +65,19 @@ class FileSource:
         path: Where it is; ``-`` is standard input.
         options: How to read it.
         name: What it is called; None: by its path, or ``-`` where it is read once.
+        is_found: It is one of a folder or a pattern: where an extra is missing for it, it is
+            rejected, and others are read.
     """
 
-    def __init__(self, path: str, options: ReadOptions, name: str | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        options: ReadOptions,
+        name: str | None = None,
+        *,
+        is_found: bool = False,
+    ) -> None:
+        self._is_found = is_found
         # Pipes and standard input: opened once, and read from their start.
         self._is_input = is_read_once(path)
         self.name = name or (STANDARD_INPUT if self._is_input else path)
@@ -70,6 +88,18 @@ class FileSource:
         self._kind: tuple[str | None, SourceReader | None] | None = None
         # Standard input, once its beginning was looked at.
         self._looked: tuple[ExitStack, SourceReader, ReadRequest, io.BufferedReader] | None = None
+
+    def is_one_page_by_name(self) -> bool:
+        """Return whether it is an article file by its name, and has no second page.
+
+        So it may be a text that is called so by chance: what is its key is told.
+        """
+        if self._options.format != "auto" or self._is_input or not is_article_name(self.name):
+            return False
+        with suppress(UnreadableSource, SourceNotFound):
+            first = self._first()
+            return bool(first) and len(first) < HEAD and b"\f" not in self._unpacked(first)
+        return False
 
     @property
     def total_bytes(self) -> int | None:
@@ -157,6 +187,10 @@ class FileSource:
         except DamagedStream as error:
             # Damage before the first record that was asked for.
             yield Rejection(self.name, position, byte_offset, byte_offset, error.reason)
+        except MissingExtra as error:
+            if not self._is_found:
+                raise
+            yield Rejection(self.name, position, byte_offset, byte_offset, str(error))
 
     def _records_of_file(self, position: int, byte_offset: int) -> Iterator[Record]:
         first = self._first()
@@ -321,34 +355,42 @@ def open_sources(names: Sequence[str], options: ReadOptions) -> tuple[list[Sourc
         raise InvalidParameter("standard input (-) can be read only once")
     paths: list[str] = []
     passed_over: list[str] = []
+    found: set[str] = set()
+    unreadable: dict[str, UnreadableSource] = {}
     for name in names:
         if is_standard_input(name):
             paths.append(STANDARD_INPUT)
         elif os.path.isdir(name):
-            for path in _files_below(name):
-                known = options.format != "auto" or is_known(path)
-                (paths if known and not is_special(path) else passed_over).append(path)
+            for path in _files_below(name, unreadable):
+                known = options.format != "auto" or is_known(path) or path in unreadable
+                is_read = known and (path in unreadable or not is_special(path))
+                (paths if is_read else passed_over).append(path)
+                found.add(os.path.normpath(path))
         elif os.path.lexists(name):
             if is_special(name) and not is_read_once(name):
                 # Before anything is read.
                 open_bytes(name).close()
             paths.append(name)
         else:
-            found = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
-            found = [path for path in found if not os.path.isdir(path)]
-            passed_over += filter(is_special, found)
-            found = [path for path in found if not is_special(path)]
-            if not found:
+            matched = sorted(glob.glob(name, recursive=True)) if glob.has_magic(name) else []
+            matched = [path for path in matched if not os.path.isdir(path)]
+            passed_over += filter(is_special, matched)
+            matched = [path for path in matched if not is_special(path)]
+            if not matched:
                 raise SourceNotFound(name)
-            paths += found
+            paths += matched
+            found.update(map(os.path.normpath, matched))
     # One name a file, however it was written: it is the key of a plain text.
     paths = [p if p == STANDARD_INPUT else os.path.normpath(p) for p in paths]
     sources: list[Source] = []
     pipes = 0
     for path in dict.fromkeys(paths):
+        if (refused := unreadable.get(path)) is not None:
+            sources.append(_UnreadableFolder(path, refused))
+            continue
         pipes += is_read_once(path)
         numbered = f"{STANDARD_INPUT}{pipes}" if pipes > 1 and is_read_once(path) else None
-        sources.append(FileSource(path, options, numbered))
+        sources.append(FileSource(path, options, numbered, is_found=path in found))
     return sources, passed_over
 
 
@@ -400,7 +442,9 @@ def _readers_of(name: str, options: ReadOptions) -> Iterator[SourceReader]:
     else:
         with suppress(OSError), Path(name).open("rb") as file:
             head = file.read(HEAD)
-            yield from (one for one in BUILT_IN if one.recognises(head))
+            # An older Word document is read by none, whatever is installed.
+            if not head.startswith(COMPOUND_FILE):
+                yield from (one for one in BUILT_IN if one.recognises(head))
 
 
 def _records_of(members: Iterator[Member]) -> Iterator[Record]:
@@ -411,17 +455,56 @@ def _records_of(members: Iterator[Member]) -> Iterator[Record]:
             yield from member.source.records()
 
 
-def _files_below(folder: str) -> Iterator[str]:
+def _files_below(folder: str, unreadable: dict[str, UnreadableSource]) -> Iterator[str]:
+    """Yield the files below a folder, links to folders too, and note folders that are unreadable.
+
+    Args:
+        folder: The folder.
+        unreadable: Why a folder below cannot be read, by its path; it is yielded too.
+
+    Raises:
+        UnreadableSource: The folder itself cannot be read.
+    """
+    refused: list[str] = []
+
     def refuse(error: OSError) -> None:
-        raise UnreadableSource(printable(str(error.filename)), error.strerror or "unreadable")
+        path, reason = os.fspath(error.filename), error.strerror or "unreadable"
+        if path == folder:
+            raise UnreadableSource(printable(path), reason)
+        why = f"this folder cannot be read: {reason.lower()}"
+        unreadable[os.path.normpath(path)] = UnreadableSource(path, why)
+        refused.append(os.path.normpath(path))
 
     for parent, folders, files in os.walk(folder, onerror=refuse):
+        yield from refused
+        refused.clear()
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        yield from (os.path.join(parent, name) for name in sorted(files) if name[0] != ".")
+        links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
+        shown = sorted([*links, *(name for name in files if name[0] != ".")])
+        yield from (os.path.join(parent, name) for name in shown)
+    yield from refused
 
 
 def _digest(first: bytes) -> bytes:
     return hashlib.blake2b(first, digest_size=16).digest()
+
+
+class _UnreadableFolder(PlainSource):
+    """A folder below one that is read, which cannot be read itself: its records are a rejection."""
+
+    def __init__(self, path: str, error: UnreadableSource) -> None:
+        self.name = path
+        self.total_bytes = 0
+        self.bytes_read = 0
+        self._error = error
+
+    def state(self) -> SourceState:
+        """Raise why it cannot be read."""
+        raise self._error
+
+    def records(self, position: int = 0, byte_offset: int = 0) -> Iterator[Record]:  # noqa: ARG002
+        """Raise why it cannot be read."""
+        raise self._error
 
 
 class _NamedMember(PlainSource):

@@ -78,7 +78,11 @@ def read_pairs(name: str) -> list[LabelledPair]:
     for number, record in _records(name, (_FIRST, _SECOND), ("a", "b", "label")):
         first, second = _needed(record, _FIRST), _needed(record, _SECOND)
         if first is None or second is None:
-            raise MalformedRecord(name, number, "no pair: it needs the fields a and b")
+            raise MalformedRecord(
+                name,
+                number,
+                "no pair: write two keys with a tab between them, or JSON with a and b",
+            )
         label = _needed(record, _LABEL)
         if label is not None and label.lower() not in _YES + _NO:
             raise MalformedRecord(name, number, f"the label {label!r}: 1 or 0, true or false")
@@ -109,9 +113,17 @@ def read_clusters(name: str) -> list[GroupLabel]:
     for number, record in _records(name, (_KEY, _GROUP), ("key", "group")):
         key, group = _needed(record, _KEY), _needed(record, _GROUP)
         if key is None or group is None:
-            raise MalformedRecord(name, number, "no label: it needs the fields key and group")
+            raise MalformedRecord(
+                name,
+                number,
+                "no label: write key and group with a tab between them, or JSON with both",
+            )
         if known.setdefault(key, group) != group:
-            raise MalformedRecord(name, number, "an earlier line puts the same key into a group")
+            raise MalformedRecord(
+                name,
+                number,
+                "an earlier line puts this key into another group; are these pairs? then --pairs",
+            )
         labels.append(GroupLabel(key, group))
     return labels
 

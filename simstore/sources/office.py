@@ -17,7 +17,6 @@ from simstore.errors import MissingExtra
 from simstore.model import Document, Rejection
 from simstore.sources.isolated import IsolatedReader
 from simstore.sources.reader import ReadRequest
-from simstore.sources.registry import COMPOUND_FILE
 from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.unpacking import ZIP_DAMAGE
 from simstore.text.decoding import well_formed
@@ -241,12 +240,6 @@ class DocxReader(OfficeReader):
         except ImportError:
             raise MissingExtra(self.feature, self.extra) from None
         size = stream.seek(0, io.SEEK_END)
-        if request.head.startswith(COMPOUND_FILE):
-            yield refused(
-                request, size, "it is an older Word document (.doc), or protected by a password: "
-                "save it as .docx, without a password"
-            )  # fmt: skip
-            return
         try:
             package = zipfile.ZipFile(stream)
         except ZIP_DAMAGE:

@@ -14,9 +14,9 @@ from importlib import import_module
 from simstore.errors import InvalidParameter
 from simstore.model import Document, Ignored, Rejection
 from simstore.sources.documents import as_stored
-from simstore.sources.encoding_detection import wide_encoding
+from simstore.sources.encoding_detection import why_binary, wide_encoding
 from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
-from simstore.sources.source import Record
+from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.streams import STANDARD_INPUT, base_name, sought
 from simstore.sources.unpacking import DamagedStream, prefixed
 
@@ -30,6 +30,8 @@ PAGE_BEGINNING = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s|<\?xml[^>]*>|<!--.*?-->)*<(?:!doctype\s+html|html)[\s>]",
     re.IGNORECASE | re.DOTALL,
 )
+# An array of objects, and an object that is written over several lines.
+_RECORDS_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*\{\s*["}]|\{[ \t]*\r?\n\s*")')
 _OBJECT_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]')
 _LINE_ENDS = (b"\n", b"\n\0")
 _TEXT_SUFFIXES = (".txt",)
@@ -42,7 +44,8 @@ HEAD = 65_536
 # Why a source without a byte is passed over.
 IS_EMPTY = "it is empty"
 # Readers of plain text: whether they keep bytes that are not UTF-8 changes what they read.
-_MAY_KEEP_BYTES = ("text", "markdown", "lines", "articles")
+_OF_TEXT = ("text", "markdown", "lines")
+_MAY_KEEP_BYTES = (*_OF_TEXT, "articles")
 _PIECE = 1 << 20
 
 
@@ -120,6 +123,7 @@ BUILT_IN: tuple[SourceReader, ...] = (
         "html", "web", suffixes=(".html", ".htm", ".xhtml"), beginning=PAGE_BEGINNING.match,
         package="resiliparse", extra="web",
     ),
+    BuiltInReader("json", "json_records", beginning=_RECORDS_BEGINNING.match),
     BuiltInReader(
         "jsonl", "jsonl", suffixes=(".jsonl", ".ndjson"), record_ends=_LINE_ENDS,
         beginning=_OBJECT_BEGINNING.match,
@@ -178,7 +182,7 @@ def choose_reader(
     for reader in BUILT_IN:
         if reader.needs_file and reader.recognises(head):
             return reader
-    if any(fnmatch.fnmatch(base, pattern) for pattern in _ARTICLE_NAMES):
+    if is_article_name(name):
         return _ARTICLES
     wide = None if options.texts_are_articles else wide_encoding(head)
     if not base.lower().endswith(_TEXT_SUFFIXES):
@@ -246,6 +250,17 @@ def _is_empty_tar(name: str, head: bytes) -> bool:
         and len(end) == 2 * _TAR_BLOCK
         and not any(end)
     )
+
+
+def is_article_name(path: str) -> bool:
+    """Return whether a file is called as an article file."""
+    base = base_name(path)
+    return any(fnmatch.fnmatch(base, pattern) for pattern in _ARTICLE_NAMES)
+
+
+def is_archive_name(path: str) -> bool:
+    """Return whether the ending of a name is that of an archive."""
+    return base_name(path).lower().endswith(_ARCHIVE_SUFFIXES)
 
 
 def is_known(path: str) -> bool:
@@ -344,6 +359,11 @@ def read_with(
     if not request.head and not request.position and not stream.peek(1):
         yield Ignored(request.name, 0, 0, 0, IS_EMPTY, is_source=True)
         return
+    refused = _why_refused(reader, request)
+    if refused is not None:
+        if not request.position:
+            yield Rejection(request.name, 0, 0, 0, refused, request.head[:HEAD_BYTES])
+        return
     found = False
     with sought(stream, request.name) if reader.needs_file else nullcontext(stream) as opened:
         for record in reader.read(opened, request):
@@ -351,6 +371,18 @@ def read_with(
             yield _as_stored(record, request.name)
     if not found and not request.position:
         yield Ignored(request.name, 0, 0, 0, "no document in it", is_source=True)
+
+
+def _why_refused(reader: SourceReader, request: ReadRequest) -> str | None:
+    """Return why a source is rejected before it is read, by its first bytes; None: it is not."""
+    options = request.options
+    if reader.name == "docx" and request.head.startswith(COMPOUND_FILE):
+        return (
+            "it is an older Word document (.doc), or protected by a password: "
+            "save it as .docx, without a password"
+        )
+    is_text = reader.name in _OF_TEXT and not options.keeps_bytes
+    return why_binary(request.head) if is_text and options.named_encoding is None else None
 
 
 def _as_stored(record: Record, name: str) -> Record:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
-from simstore.errors import SourceNotFound
+from simstore.errors import SourceNotFound, UnreadableSource
 from simstore.model import Document, Ignored, Rejection, SourceState
 
 T = TypeVar("T")
@@ -123,15 +124,28 @@ def known_bytes(sources: Sequence[Source]) -> int:
 def samples_of(
     sources: Sequence[Source], on_pass_over: Callable[[Ignored], None] | None = None
 ) -> Iterator[Document | Rejection]:
-    """Yield the documents of sources, and what was rejected.
+    """Yield the documents of sources, and what was rejected; a source that cannot be read is.
 
     Args:
         sources: The sources.
         on_pass_over: Called for each part that is no document and shall be none.
     """
     for source in sources:
-        for record in source.records():
-            if not isinstance(record, Ignored):
-                yield record
-            elif on_pass_over is not None:
-                on_pass_over(record)
+        position = byte_offset = 0
+        try:
+            for record in source.records():
+                if not isinstance(record, Ignored):
+                    yield record
+                    position, byte_offset = (record.position or 0) + 1, record.end_offset or 0
+                elif on_pass_over is not None:
+                    on_pass_over(record)
+        except (UnreadableSource, SourceNotFound) as error:
+            reason = why_unreadable(error)
+            yield Rejection(source.name, position, byte_offset, byte_offset, reason)
+
+
+def why_unreadable(error: UnreadableSource | SourceNotFound) -> str:
+    """Return why a source cannot be read, for its rejection."""
+    if isinstance(error, UnreadableSource):
+        return error.reason
+    return "it is a link to nothing" if os.path.islink(error.name) else "it has gone"

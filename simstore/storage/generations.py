@@ -29,6 +29,10 @@ class StoreSettings:
             is a radius.
         radius: Largest distance of a duplicate; None: it does not count.
         keep_columns: Packed fingerprints have segment columns too.
+        is_reindexing: Another scheme is under construction.
+        has_duplicates: Some documents or keys are known as duplicates.
+        has_links: Some documents are known to link to a key.
+        keeps_clusters: Clusters are kept.
     """
 
     policy: Policy
@@ -41,6 +45,10 @@ class StoreSettings:
     min_resemblance: float | None = None
     radius: int | None = None
     keep_columns: bool = False
+    is_reindexing: bool = False
+    has_duplicates: bool = False
+    has_links: bool = False
+    keeps_clusters: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,7 @@ class GenerationRow:
 
 # The numbers of pages have 32 bits of generation.
 LARGEST_GENERATION = (1 << 32) - 1
-_SETTINGS_COUNT = 10
+_SETTINGS_COUNT = 14
 
 
 class _Statements(NamedTuple):
@@ -80,7 +88,9 @@ def _made(changes: str, fingerprint_count: str, edition: str) -> _Statements:
     # There is one passage index at most.
     columns = f"""policy, text_kept, vocabulary_recorded, {changes},
     (SELECT max(index_id) FROM passage_index), (SELECT max(status) FROM passage_index),
-    on_duplicate, min_resemblance, radius, keep_columns"""  # noqa: S608 - our own words
+    on_duplicate, min_resemblance, radius, keep_columns,
+    EXISTS (SELECT 1 FROM scheme WHERE status = 'building'), EXISTS (SELECT 1 FROM duplicate),
+    EXISTS (SELECT 1 FROM document_link), EXISTS (SELECT 1 FROM clustering)"""  # noqa: S608 - our own words
     counted = f"{fingerprint_count}, packed_count, {edition}"
     return _Statements(
         f"SELECT {columns} FROM store",  # noqa: S608 - our own words
@@ -172,6 +182,10 @@ def _settings(row: tuple[Any, ...]) -> StoreSettings:
         min_resemblance=row[7],
         radius=row[8],
         keep_columns=bool(row[9]),
+        is_reindexing=bool(row[10]),
+        has_duplicates=bool(row[11]),
+        has_links=bool(row[12]),
+        keeps_clusters=bool(row[13]),
     )
 
 
@@ -247,10 +261,7 @@ def set_channels(connection: Connection, scheme_id: int, channels: Mapping[str, 
 
 def refuse_during_reindex(connection: Connection) -> None:
     """Raise ReindexInProgress where the store is between two schemes."""
-    # Asked by every writer: whether there is one at all first.
-    building = None
-    if fetch(connection, "SELECT 1 FROM scheme WHERE status = 'building'"):
-        building = scheme_with_status(connection, "building")
+    building = scheme_with_status(connection, "building")
     if building is not None:
         raise ReindexInProgress(building[1].label)
 

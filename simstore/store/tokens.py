@@ -21,6 +21,11 @@ class Tokens(Namespace, Listed[Token]):
 
     _NAMED = "name"
 
+    def __len__(self) -> int:
+        from simstore.services.access import tokens
+
+        return tokens.count_tokens(self._opened)
+
     def add(self, name: str, scope: Scope = "read", expires_at: TimeOrAge | None = None) -> str:
         """Make a token for a server of this store; return its secret.
 
@@ -28,8 +33,9 @@ class Tokens(Namespace, Listed[Token]):
 
         Args:
             name: What to call it: letters, digits and ``. _ @ -``, at most 100.
-            scope: ``read``; ``write``: and change documents; ``admin``: and
-                copy the whole store.
+            scope: ``metrics``: only ``GET /metrics``, no text; ``read``: and
+                query and read documents; ``write``: and change them;
+                ``admin``: and copy the whole store.
             expires_at: From when on it is refused: a datetime or date, ISO
                 8601, or seconds since 1970, without a zone it is UTC; or how
                 long from now: a timedelta, or ``90d``. None: never.

@@ -222,6 +222,7 @@ def test_tokens_come_from_a_variable_or_a_file_and_are_not_shown(
         token = store.tokens.add("reader", "read", None)
     plain = {k: v for k, v in os.environ.items() if not k.startswith("SIMSTORE_")}
     file = tmp_path / "token"
+    (tmp_path / "a.txt").write_text("The ferry waits at the quay until the fog is gone.")
     with serve(tmp_path / "s.db") as served:
         server = plain | {"SIMSTORE_SERVER": served.url}
 
@@ -230,10 +231,25 @@ def test_tokens_come_from_a_variable_or_a_file_and_are_not_shown(
             assert token not in done.errors
             return done
 
-        assert_refused(run("list"), 2, "token")
+        assert_refused(run("list"), 2, "--token-file FILE or SIMSTORE_TOKEN; `simstore token add")
+        wrong = run("list", SIMSTORE_TOKEN="sst_wrong")  # noqa: S106
+        assert_refused(wrong, 2, "refuses the token of SIMSTORE_TOKEN: it is not known there")
         assert run("list", SIMSTORE_TOKEN=token).errors == ""
-        assert_refused(run("remove", "a", SIMSTORE_TOKEN=token), 2, "write")
-        assert_refused(run("list", "--token-file", "nowhere"), 3, "nowhere")
+        scope = "`simstore token add NAME --scope write --expires 90d`, run where the store is"
+        assert_refused(run("remove", "a", SIMSTORE_TOKEN=token), 2, scope)
+        assert_refused(run("list", "--token-file", "nowhere"), 3, "--token-file nowhere: no such")
+        file.touch(mode=0o600)
+        assert_refused(run("list", "--token-file", "token"), 5, "there is no token in it")
+        file.unlink()
+        # What the store lacks is made where it is, not by the command that was given.
+        for words, there in (
+            (["clusters"], "`simstore clusters` makes them where the store is"),
+            (["check", "a.txt"], "where the store is: not over --server"),
+            (["clusters", "--once"], "--once: not over a server"),
+        ):
+            asked = run(*words, SIMSTORE_TOKEN=token)
+            assert asked.code in (2, 3), asked
+            assert there in asked.errors
         file.write_text(f"{token}\n")
         file.chmod(0o644)
         assert "chmod 600" in run("list", "--token-file", "token").errors

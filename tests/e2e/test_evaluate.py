@@ -53,6 +53,57 @@ def points(shell: Shell, *words: str) -> list[dict[str, Any]]:
     return [one for one in found if one["kind"] == "point" and one["against"] == "labels"]
 
 
+def recommended(shell: Shell, *words: str) -> list[str]:
+    """Return the words of the command that an evaluation recommends."""
+    (line,) = [line for line in shell("evaluate", *words).error_lines if " by these labels" in line]
+    assert "--rebuild where" not in line
+    return line.split("`")[1].split()[1:]
+
+
+def test_recommended_command_runs_as_it_stands_and_is_no_worse_than_the_default(
+    shell: Shell,
+) -> None:
+    # The default finds all of these: no other threshold is recommended.
+    assert recommended(shell, "--clusters", "groups.tsv") == ["clusters"]
+    shell("clusters", "--min-resemblance", "0.9")
+    words = recommended(shell, "--clusters", "groups.tsv")
+    assert words == ["clusters", "--min-resemblance", "0.5", "--rebuild"]
+    shell(*words)
+    assert recommended(shell, "--clusters", "groups.tsv") == ["clusters"]
+    # Only what is the same counts: the default joins more.
+    (shell.folder / "same.tsv").write_text("one\tone again\t1\none\tone edited\t0\n")
+    stricter = recommended(shell, "--pairs", "same.tsv")
+    assert stricter != ["clusters"]
+    shell(*stricter)
+
+
+def test_meaning_of_pairs_without_a_label_is_said(shell: Shell) -> None:
+    (shell.folder / "some.tsv").write_text("one\tone again\t1\none\tother\t0\n")
+    said = shell("evaluate", "--pairs", "pairs.tsv").errors
+    assert "no pair is labelled 0, so every pair of documents without a label" in said
+    said = shell("evaluate", "--pairs", "some.tsv").errors
+    assert "some pairs are labelled 0, so only pairs with a label are judged" in said
+
+
+def test_nothing_is_recommended_where_nothing_is_found(shell: Shell) -> None:
+    (shell.folder / "wrong.tsv").write_text("one\tother\none\tanother\n")
+    said = shell("evaluate", "--pairs", "wrong.tsv").errors
+    assert "no threshold is recommended" in said
+    assert "simstore clusters" not in said
+
+
+def test_labels_in_another_form_or_of_other_keys_are_named(shell: Shell) -> None:
+    for name, words in (
+        ("--pairs", "write two keys with a tab between them"),
+        ("--clusters", "write key and group with a tab between them"),
+    ):
+        (shell.folder / "labels.csv").write_text("one,other,1\n")
+        assert words in shell("evaluate", name, "labels.csv", code=5).errors
+    said = shell("evaluate", "--pairs", "groups.tsv", code=3).errors
+    assert "the labels name a, b, c, ..., which it does not hold; it holds one, one again" in said
+    assert "--pairs" in shell("evaluate", "--clusters", "pairs.tsv", code=5).errors
+
+
 @pytest.mark.slow
 def test_three_ways_to_label_give_the_same_figures(shell: Shell) -> None:
     by_field = points(shell, "--clusters-field", "group")

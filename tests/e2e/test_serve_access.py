@@ -91,6 +91,27 @@ def bearer(secret: str | None) -> dict[str, str]:
     return {} if secret is None else {"Authorization": f"Bearer {secret}"}
 
 
+def test_a_token_for_metrics_reads_them_and_no_text(
+    guarded: tuple[Served, dict[str, str]],
+) -> None:
+    served, secrets = guarded
+    with httpx.Client(
+        base_url=served.url, headers=bearer(secrets["metrics"]), timeout=PATIENCE_SECONDS
+    ) as ask:
+        told = ask.get("/metrics")
+        assert told.status_code == 200
+        assert "\nsimstore_store_documents 1\n" in told.text
+        for reply in (
+            ask.get("/v1/documents/1"),
+            ask.get("/v1/stats"),
+            ask.post("/v1/query", json={"text": "The ferry leaves at noon."}),
+            ask.post("/v1/documents", json={"key": "2", "text": "The ferry is late."}),
+        ):
+            assert reply.status_code == 403
+            assert "has the scope metrics; this needs" in reply.json()["detail"]
+            assert "ferry" not in reply.text
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("one", asked(), ids=lambda one: f"{one.method}-{one.path}")
 def test_each_route_is_for_its_scope_and_those_above_it(

@@ -42,6 +42,7 @@ def test_secret_is_printed_once_and_alone(tokens: Tokens) -> None:
     secret = done.text.strip()
     assert secret not in done.errors
     assert tokens("-q", "add", "quiet", "--expires", "never", code=2).out == b""
+    assert "--expires 90d" in tokens("add", "endless", code=2).errors
     quiet = tokens("add", "quiet", "--expires", "never", "-q")
     assert SECRET.fullmatch(quiet.text)
     assert quiet.errors == ""

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
 from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, Winnowing
+from simstore.search.cases import is_told, joined
 from simstore.services.check import anchor_hits, copies
 from simstore.services.check.copies import CopyFinder, FindOptions
 from simstore.services.check.paper_units import paper_units
@@ -29,7 +30,21 @@ def found_in(text, shelf, moderate=0.5, **options):
     weights = np.where(spaced, 1 / shelf.winnowing.run_words, 1 / shelf.winnowing.run_characters)
     everything = options.pop("allowed", lambda numbers: np.ones(len(numbers), bool))
     asked = FindOptions(moderate, weights, everything, everything, **options)
-    return paper, CopyFinder(paper, shelf, asked).find()
+    return paper, told(CopyFinder(paper, shelf, asked).find(), paper, shelf.winnowing)
+
+
+def told(found, paper, winnowing):
+    """The copies of cases that are told: what a check's answer has."""
+    runs, by_source = paper.runs_before(winnowing), {}
+    for copy in found:
+        by_source.setdefault(copy.source.document_id, []).append(copy)
+    kept = []
+    for copies_of_one in by_source.values():
+        spans = [copy.span(runs) for copy in copies_of_one]
+        for case in joined(spans):
+            if is_told([spans[number] for number in case]):
+                kept += [copies_of_one[number] for number in case]
+    return kept
 
 
 def runs_of(units, winnowing):

@@ -272,7 +272,7 @@ class HostileRequests:
         ):  # fmt: skip
             done = self._nursery.simstore(folder, *words, "--db", str(self._store))
             assert done.code == 0, done
-        for scope in ("read", "write", "admin"):
+        for scope in ("metrics", "read", "write", "admin"):
             added = ["token", "add", scope, "--scope", scope, "--expires", "1d"]
             done = self._nursery.simstore(folder, *added, "--db", str(self._guarded))
             assert done.code == 0, done

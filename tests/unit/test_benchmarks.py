@@ -232,6 +232,85 @@ def test_plagdet_measures_are_those_of_the_paper(part: Any) -> None:
     assert data.measure([paper], [[]]) == data.Measured(0.0, 0.0, 1.0, 0.0)
 
 
+def passage(part: Any, start: int, end: int, source_start: int, **others: Any) -> Any:
+    """A passage of the same length in paper and source."""
+    return part("pan_measure").Passage(
+        paper=others.get("paper", "p"),
+        start=start,
+        end=end,
+        source=others.get("source", "s"),
+        source_start=source_start,
+        source_end=source_start + end - start,
+    )
+
+
+def test_pan_measures_count_characters_of_papers_and_sources(part: Any) -> None:
+    pan = part("pan_measure")
+    cases = [passage(part, 0, 100, 0), passage(part, 200, 300, 500)]
+    assert pan.micro(cases, cases).plagdet == pan.macro(cases, cases).plagdet == 1.0
+    assert pan.micro(cases, []) == pan.macro(cases, []) == pan.Measured(0.0, 0.0, 1.0)
+    # Half of the first case, and a wrong place of the paper.
+    half = [passage(part, 0, 50, 0), passage(part, 120, 170, 900)]
+    assert pan.micro(cases, half) == pan.Measured(100 / 200, 100 / 400, 1.0)
+    assert pan.macro(cases, half) == pan.Measured((1.0 + 0.0) / 2, (0.5 + 0.0) / 2, 1.0)
+    # A case in two pieces: all is found, and granularity is 2.
+    pieces = [passage(part, 0, 50, 0), passage(part, 50, 100, 50)]
+    assert pan.micro(cases, pieces) == pan.Measured(1.0, 0.5, 2.0)
+    assert pan.micro(cases, pieces).plagdet == pytest.approx((2 * 0.5 / 1.5) / np.log2(3))
+
+
+def test_pan_detections_have_to_overlap_in_paper_and_source(part: Any) -> None:
+    pan = part("pan_measure")
+    case = passage(part, 0, 100, 0)
+    for wrong in (
+        passage(part, 0, 100, 0, source="t"),
+        passage(part, 0, 100, 0, paper="q"),
+        passage(part, 0, 100, 400),
+        passage(part, 100, 200, 0),
+    ):
+        assert pan.micro([case], [wrong]).recall == 0.0
+    # Twice the paper's stretch, half of the source's.
+    found = pan.Passage(paper="p", start=0, end=200, source="s", source_start=0, source_end=50)
+    assert pan.micro([case], [found]) == pan.Measured(150 / 250, 150 / 200, 1.0)
+    # What two detections tell counts once for micro measures.
+    twice = [passage(part, 0, 60, 0), passage(part, 40, 100, 40)]
+    assert pan.micro([case], twice) == pan.Measured(1.0, 1.0, 2.0)
+
+
+def letters(text: str) -> list[str]:
+    return sorted(letter for letter in text if letter.isalnum())
+
+
+@pytest.mark.slow
+def test_pan_papers_have_the_passages_that_they_tell_of(
+    part: Any, labelled_documents: Path
+) -> None:
+    pytest.importorskip("opencc", reason="needs OpenCC (the extra han)")
+    pytest.importorskip("rjieba", reason="needs rjieba (the extra segment)")
+    data_folder = labelled_documents.parents[1]
+    if not (data_folder / "foreign" / "books").is_dir():
+        pytest.skip(f"no books at {data_folder}: SIMSTORE_TEST_DATA names their folder")
+    sets = part("pan_set")
+    made = sets.pan_set("development", data_folder, papers=2)
+    held_out = sets.pan_set("held-out", data_folder, papers=2)
+    assert not set(made.libraries["en"]) & set(held_out.libraries["en"])
+    assert not set(made.libraries["zh"]) & set(held_out.libraries["zh"])
+    assert {paper.kind for paper in held_out.papers} - {paper.kind for paper in made.papers} == {
+        "synonyms",
+        "retold",
+    }
+    for paper in (*made.papers, *held_out.papers):
+        assert bool(paper.cases) == (paper.kind != "clean")
+        library = made.libraries if paper in made.papers else held_out.libraries
+        for case in paper.cases:
+            source = library[paper.language][case.source][case.source_start : case.source_end]
+            copied = paper.text[case.start : case.end]
+            if paper.kind == "verbatim":
+                assert copied == source
+            if paper.kind in ("shuffled", "reordered"):
+                assert letters(copied) == letters(source)
+
+
 def test_detections_of_one_source_are_joined_over_gaps(part: Any) -> None:
     peers = part("plagiarism_peers")
     found = [(0, 10, "a"), (15, 20, "a"), (12, 14, "b"), (40, 50, "a")]

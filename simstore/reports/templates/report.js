@@ -278,14 +278,14 @@
   // All of them one below the other: made when opened, and for print.
   function fill(details, count) {
     const part = parts[Number(details.dataset.part)], rows = details.querySelector(".rows");
-    const all = form === "run" ? part.samples.filter((sample) => sample[3].length) : part.copies;
+    const all = form === "run" ? part.samples.filter((sample) => sample[3].length) : part.cases;
     details.querySelector(".more")?.remove();
     const held = rows.querySelectorAll(".row").length;
     for (const one of all.slice(held, held + count)) {
       const head = form === "run" ? made("p.head", made("bdi", one[0]), percent(one[1]))
-        : made("p.head", badge(one[2]), named(part, one), percent(one[5]));
+        : made("p.head", badge(one[2]), named(part, one), filled(words.identical, percent(one[3])));
       const body = form === "run" ? one[3].slice(0, AT_ONCE).map((row) => aboutMatch(part, row))
-        : pair(part, one, one[0], one[1]).filter(Boolean);
+        : one[4].flatMap((at) => pair(part, part.copies[at], part.copies[at][0], part.copies[at][1])).filter(Boolean);
       rows.append(made("div.row", head, ...body));
     }
     const left = all.length - Math.min(all.length, held + count);

@@ -106,7 +106,8 @@ class Gate:
         if principal.token is not None and not principal.token.allows(scope):
             raise Forbidden(
                 f"the token {principal.token.name} has the scope {principal.scope}; this needs "
-                f"{scope}"
+                f"{scope}: `simstore token add NAME --scope {scope} --expires 90d`, run where the "
+                "store is, makes such a token"
             )
         return principal
 

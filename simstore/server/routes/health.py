@@ -60,7 +60,7 @@ async def readyz(request: Request) -> Response:
 
 @router.get(
     "/metrics",
-    dependencies=[requires("read")],
+    dependencies=[requires("metrics")],
     summary="Figures for Prometheus",
     response_class=PlainTextResponse,
     responses=problems(),

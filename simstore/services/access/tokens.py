@@ -47,7 +47,7 @@ def add_token(
     created_at = now()
     if expires_at is not None and expires_at <= created_at:
         raise InvalidParameter(
-            f"the token {name} would have expired already; name a later time, or none"
+            f"the token {name} would have expired already; name a later time, or never"
         )
     secret = PREFIX + secrets.token_urlsafe(SECRET_BYTES)
     with opened.write() as connection:
@@ -64,6 +64,12 @@ def all_tokens(opened: OpenStore) -> list[Token]:
     """Return the tokens, the expired and the revoked too, oldest first."""
     with opened.database.read() as connection:
         return [_token(row, opened.database.label) for row in tokens.rows(connection)]
+
+
+def count_tokens(opened: OpenStore) -> int:
+    """Return the number of tokens, the expired and the revoked too."""
+    with opened.database.read() as connection:
+        return tokens.count(connection)
 
 
 def revoke_token(opened: OpenStore, name: str) -> None:

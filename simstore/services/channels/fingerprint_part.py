@@ -38,7 +38,12 @@ class FingerprintPart(StorePart):
             known = corpus_statistics.of_generation(snapshot, generation.generation_id)
             words = snapshot.scheme.fingerprints(added.counts(), known(added.feature_ids))
         fingerprints.link_rows(
-            connection, snapshot.scheme.bits, generation.generation_id, list(added.places), words
+            connection,
+            snapshot.scheme.bits,
+            generation.generation_id,
+            list(added.places),
+            words,
+            packed_count=generation.packed_count,
         )
         snapshot.store.note_added(snapshot, words)
 

@@ -130,11 +130,12 @@ class PaperChecker:
                 copies = with_others(
                     copies, aligned_passages(made, index, near, spans, find_options)
                 )
-            found = [self._told(made, copy) for copy in _merged(copies)]
+            runs = made.runs_before(index.winnowing)
+            found = [self._told(made, copy, runs) for copy in _merged(copies)]
         else:
             placed = copies_by_place(made, index, find_options)
             if near is not None:
-                placed += named_passages(near, spans, find_options)
+                placed += named_passages(made, index, near, spans, find_options)
             found = [self._named(each) for each in placed]
         titles = index.titles(sorted({each.copy.source_document_id for each in found}))
         judged = judge(paper.text, made.units, found, titles, options)
@@ -144,6 +145,7 @@ class PaperChecker:
             title=paper.title,
             text=paper.text,
             passages=passages,
+            cases=judged.cases,
             copies=judged.copies,
             sources=judged.sources,
             totals=judged.totals,
@@ -191,7 +193,7 @@ class PaperChecker:
         winnowing, options = self._index.winnowing, self._options
         words = options.min_words or winnowing.run_words
         characters = options.min_characters or winnowing.run_characters
-        return np.where(made.units.spaced, 1 / words, 1 / characters)
+        return unit_weights(made.units, words, characters)
 
     def _chosen(
         self, numbers: NDArray[np.int64], own_key: str, *, excluded: bool
@@ -211,7 +213,9 @@ class PaperChecker:
                 chosen[place] = key != own and (excluded or not is_excluded)
         return chosen[inverse.reshape(-1)]
 
-    def _told(self, made: PaperUnits, found: tuple[FoundCopy, float]) -> UnitCopy:
+    def _told(
+        self, made: PaperUnits, found: tuple[FoundCopy, float], runs: NDArray[np.float64]
+    ) -> UnitCopy:
         copy, similarity = found
         stretch, source = copy.stretch, copy.source
         starts, ends = made.units.starts, made.units.ends
@@ -245,6 +249,7 @@ class PaperChecker:
                 source_text=source.text[first - source.offset : end - source.offset],
             ),
             stretch.blocks,
+            copy.span(runs),
             excluded,
         )
 
@@ -383,7 +388,7 @@ def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[Fo
     found = list(copies)
     for copy in others:
         of_source = known.setdefault(copy.source.document_id, CoveredUnits(set(), set()))
-        found += [FoundCopy(copy.source, stretch) for stretch in of_source.new([copy.stretch])]
+        found += [replace(copy, stretch=stretch) for stretch in of_source.new([copy.stretch])]
     return found
 
 
@@ -418,7 +423,8 @@ def _merged(found: Sequence[FoundCopy]) -> list[tuple[FoundCopy, float]]:
                 and before.stretch.source_end == copy.stretch.source_first
             ):
                 stretch = alignment.Stretch(before.stretch.blocks + copy.stretch.blocks)
-                merged[-1] = FoundCopy(copy.source, stretch), max(best, similarity)
+                is_sure = before.is_sure or copy.is_sure
+                merged[-1] = FoundCopy(copy.source, stretch, is_sure), max(best, similarity)
                 continue
         merged.append((copy, similarity))
     return merged

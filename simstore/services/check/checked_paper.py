@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -12,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.model import (
+    Case,
     CheckedPassage,
     CheckOptions,
     Copy,
@@ -19,6 +21,7 @@ from simstore.model import (
     Totals,
 )
 from simstore.model.check import ExcludedAs, PassageKind
+from simstore.search.cases import CopySpan, is_told, joined
 from simstore.text import quotations
 from simstore.text.disguises import fold_disguises
 from simstore.text.located import LocatedUnits
@@ -36,11 +39,13 @@ class UnitCopy:
     Attributes:
         copy: The copy.
         blocks: First unit in the paper, first unit in the source, units; in order.
+        span: Where it lies, and how much of it is the same, to join it with others.
         excluded: Whether its source is excluded.
     """
 
     copy: Copy
     blocks: tuple[tuple[int, int, int], ...]
+    span: CopySpan
     excluded: bool = False
 
 
@@ -49,6 +54,7 @@ class JudgedCopy:
     """The judged parts of a report; see :class:`simstore.model.CheckedPaper`."""
 
     passages: tuple[CheckedPassage, ...]
+    cases: tuple[Case, ...]
     copies: tuple[Copy, ...]
     sources: tuple[SourceShare, ...]
     totals: Totals
@@ -61,7 +67,7 @@ def judge(
     titles: Mapping[int, str | None],
     options: CheckOptions,
 ) -> JudgedCopy:
-    """Return the passages, copies, sources and totals that a report gives for a paper.
+    """Return the passages, cases, copies, sources and totals that a report gives for a paper.
 
     Args:
         text: The paper.
@@ -70,8 +76,9 @@ def judge(
         titles: Titles of sources.
         options: What is excluded, the limits, and what a passage is.
     """
+    of_cases = told_cases(found)
     ordered = sorted(
-        found,
+        (each for case in of_cases for each in case),
         key=lambda each: (
             each.copy.start,
             -each.copy.similarity,
@@ -95,10 +102,13 @@ def judge(
         *([bibliography] if options.exclude_bibliography and bibliography else ()),
     ]
     ink = _Ink(text, omitted)
-    sources = _sources(ink, copies, titles)
+    numbers = {id(each): number for number, each in enumerate(counted)}
+    cases = _cases(ink, of_cases, numbers)
+    sources = _sources(ink, copies, cases, titles)
     spans = [_span(copy) for copy in copies]
     kinds = [passage.kind for passage in passages if passage.excluded is None]
     copied = ink.count(spans)
+    identical = ink.count(_same(copies))
     totals = Totals(
         characters=ink.total,
         copied=copied,
@@ -109,8 +119,29 @@ def judge(
         high=kinds.count("high"),
         moderate=kinds.count("moderate"),
         none=kinds.count("none"),
+        cases=len(cases),
+        identical=identical,
+        identical_share=ink.share(identical),
     )
-    return JudgedCopy(tuple(passages), copies, sources, totals)
+    return JudgedCopy(tuple(passages), cases, copies, sources, totals)
+
+
+def told_cases(found: Sequence[UnitCopy]) -> list[list[UnitCopy]]:
+    """Return the copies of each case that is told, source by source.
+
+    Args:
+        found: Copies of all sources.
+    """
+    by_source: dict[int, list[UnitCopy]] = {}
+    for each in found:
+        by_source.setdefault(each.copy.source_document_id, []).append(each)
+    cases = []
+    for theirs in by_source.values():
+        for numbers in joined([each.span for each in theirs]):
+            case = [theirs[number] for number in numbers]
+            if is_told([each.span for each in case]):
+                cases.append(case)
+    return cases
 
 
 def flagged(
@@ -169,15 +200,62 @@ def _span(copy: Copy) -> Span:
     return copy.start, copy.end
 
 
+def _same(copies: Sequence[Copy]) -> list[Span]:
+    """Return the stretches of the paper that are the same in a source."""
+    return [(start, end) for copy in copies for start, end, _, _ in copy.blocks]
+
+
+def _cases(
+    ink: _Ink, found: Sequence[Sequence[UnitCopy]], numbers: Mapping[int, int]
+) -> tuple[Case, ...]:
+    """Return the cases whose sources are not excluded, in the order of the paper.
+
+    Args:
+        ink: The paper.
+        found: The copies of each.
+        numbers: Which of the paper's copies each is, by its identity.
+    """
+    cases = []
+    for theirs in found:
+        if theirs[0].excluded:
+            continue
+        copies = [each.copy for each in theirs]
+        start, end = min(copy.start for copy in copies), max(copy.end for copy in copies)
+        characters, identical = ink.count([(start, end)]), ink.count(_same(copies))
+        cases.append(
+            Case(
+                start=start,
+                end=end,
+                source_key=copies[0].source_key,
+                source_document_id=copies[0].source_document_id,
+                source_start=min(copy.source_start for copy in copies),
+                source_end=max(copy.source_end for copy in copies),
+                characters=characters,
+                identical=identical,
+                identical_share=identical / characters if characters else 0.0,
+                copies=tuple(sorted(numbers[id(each)] for each in theirs)),
+            )
+        )
+    cases.sort(
+        key=lambda case: (case.start, -case.identical, case.source_document_id, case.source_start)
+    )
+    return tuple(cases)
+
+
 def _sources(
-    ink: _Ink, copies: Sequence[Copy], titles: Mapping[int, str | None]
+    ink: _Ink,
+    copies: Sequence[Copy],
+    cases: Sequence[Case],
+    titles: Mapping[int, str | None],
 ) -> tuple[SourceShare, ...]:
     by_source: dict[int, list[Copy]] = {}
     for copy in copies:
         by_source.setdefault(copy.source_document_id, []).append(copy)
+    case_counts = Counter(case.source_document_id for case in cases)
     shares = []
     for document_id, theirs in by_source.items():
         characters = ink.count([_span(copy) for copy in theirs])
+        identical = ink.count(_same(theirs))
         shares.append(
             SourceShare(
                 key=theirs[0].source_key,
@@ -186,6 +264,9 @@ def _sources(
                 characters=characters,
                 share=ink.share(characters),
                 copies=len(theirs),
+                cases=case_counts[document_id],
+                identical=identical,
+                identical_share=ink.share(identical),
             )
         )
     return tuple(sorted(shares, key=lambda source: (-source.characters, source.document_id)))

@@ -10,12 +10,13 @@ until a source is found, so the guarantee does not depend on how common an ancho
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.search.alignment import Block, CoveredUnits, Stretch, chained, exact_runs, stretched
+from simstore.search.cases import CopySpan
 from simstore.search.chains import Hits, regions
 from simstore.services.check.anchor_hits import HitContext, hits_of, surroundings
 from simstore.services.check.check_index import AnchorPostings, PassageIndex
@@ -47,10 +48,29 @@ class FoundCopy:
     Attributes:
         source: The source, or a part of it.
         stretch: In units of the paper and of the source.
+        is_sure: Whether it is told by itself: it has, or is a part of what has, a run long enough;
+            or it was verified as a whole sentence or passage. Others are told as parts of a case.
     """
 
     source: SourceUnits
     stretch: Stretch
+    is_sure: bool = True
+
+    def span(self, runs: NDArray[np.float64]) -> CopySpan:
+        """Return what joining needs to know of it.
+
+        Args:
+            runs: How many runs of the guaranteed length are before each unit of the paper.
+        """
+        blocks, source = self.stretch.blocks, self.source
+        return CopySpan(
+            paper_first=float(runs[self.stretch.paper_first]),
+            paper_end=float(runs[self.stretch.paper_end]),
+            source_first=source.offset + int(source.starts[self.stretch.source_first]),
+            source_end=source.offset + int(source.ends[self.stretch.source_end - 1]),
+            matched=sum(float(runs[place + size] - runs[place]) for place, _, size in blocks),
+            is_sure=self.is_sure,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +110,8 @@ class CopyFinder:
         self._sums = np.r_[0.0, np.cumsum(options.weights)]
         self._found: list[FoundCopy] = []
         self._known: dict[int, CoveredUnits] = {}
+        # Stretches without a run that is long enough: they explain nothing, and come last.
+        self._unsure: list[FoundCopy] = []
         self._explaining: dict[int, bool] = {}
         self._explained = np.zeros(len(paper.units), bool)
         # By first unit, how far what is the same in a source reaches.
@@ -101,6 +123,9 @@ class CopyFinder:
         if len(rare):
             self._align_regions(rare)
         self._explain(read)
+        for copy in self._unsure:
+            known = self._known_of(copy.source)
+            self._add(replace(copy, stretch=one) for one in known.new([copy.stretch]))
         return self._found
 
     def _looked_up(self) -> tuple[Hits, NDArray[np.uint64]]:
@@ -201,12 +226,21 @@ class CopyFinder:
                 stretches.append(stretch)
                 continue
             stretches += [Stretch((run,)) for run in chain if self._is_enough((run,))]
-        known = self._known.setdefault(source.document_id, CoveredUnits(set(), set()))
-        self._add(FoundCopy(source, stretch) for stretch in known.new(stretches))
+        sure, unsure = list[Stretch](), list[Stretch]()
+        for stretch in stretches:
+            has_run = any(self._is_enough((block,)) for block in stretch.blocks)
+            (sure if has_run else unsure).append(stretch)
+        known = self._known_of(source)
+        self._add(FoundCopy(source, stretch) for stretch in known.new(sure))
         # Runs that a chain cut where they overlap in the source are whole again by themselves.
         for run in runs:
             if self._is_enough((run,)) and not known.covers(run):
                 self._add(FoundCopy(source, stretch) for stretch in known.whole(run))
+        unsure.sort(key=lambda stretch: (-stretch.matched, stretch.paper_first))
+        self._unsure += [FoundCopy(source, stretch, is_sure=False) for stretch in unsure]
+
+    def _known_of(self, source: SourceUnits) -> CoveredUnits:
+        return self._known.setdefault(source.document_id, CoveredUnits(set(), set()))
 
     def _add(self, copies: Iterable[FoundCopy]) -> None:
         for copy in copies:

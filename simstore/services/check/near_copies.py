@@ -14,6 +14,7 @@ from simstore.services.check.checked_paper import UnitCopy
 from simstore.services.check.copies import FindOptions, FoundCopy
 from simstore.services.check.paper_units import PaperUnits, source_units
 from simstore.services.check.passage_lookup import NearPassages
+from simstore.services.check.position_only import span_by_place
 from simstore.storage.rows import chunks
 
 _FINGERPRINT_BITS = 64
@@ -62,18 +63,25 @@ def aligned_passages(
 
 
 def named_passages(
-    near: NearPassages, spans: Sequence[tuple[int, int]], options: FindOptions
+    paper: PaperUnits,
+    index: PassageIndex,
+    near: NearPassages,
+    spans: Sequence[tuple[int, int]],
+    options: FindOptions,
 ) -> list[UnitCopy]:
     """Return the near passages of a store without texts, without the keys of their sources.
 
     Their similarity is what the distance of fingerprints stands for: cos(pi * distance / bits).
 
     Args:
+        paper: The paper.
+        index: The index.
         near: Pairs of passages.
         spans: The paper's passages.
         options: How to find copies.
     """
     found = []
+    runs = paper.runs_before(index.winnowing)
     for row in np.flatnonzero(options.allowed(near.document_ids)).tolist():
         start, end = spans[int(near.places[row])]
         similarity = math.cos(math.pi * int(near.distances[row]) / _FINGERPRINT_BITS)
@@ -87,5 +95,7 @@ def named_passages(
             similarity=similarity,
             evidence="simhash",
         )
-        found.append(UnitCopy(copy, ()))
+        first, last = np.searchsorted(paper.units.starts, (start, end)).tolist()
+        span = span_by_place(copy, float(runs[first]), float(runs[last]))
+        found.append(UnitCopy(copy, (), span))
     return found

@@ -61,6 +61,12 @@ class PaperUnits:
     symbols: Symbols
     windows: Windows
 
+    def runs_before(self, winnowing: Winnowing) -> NDArray[np.float64]:
+        """Return how many runs of the guaranteed length are before each unit, and in all."""
+        words, characters = winnowing.run_words, winnowing.run_characters
+        each = np.where(self.units.spaced, 1 / words, 1 / characters)
+        return np.concatenate(([0.0], np.cumsum(each)))
+
 
 def paper_units(text: str, normalization: Normalization, winnowing: Winnowing) -> PaperUnits:
     """Cut a paper into units and grams."""

@@ -6,6 +6,7 @@ import numpy as np
 
 from simstore.model import Copy
 from simstore.search.alignment import Block, Stretch, chained
+from simstore.search.cases import CopySpan
 from simstore.search.chains import Hits, regions
 from simstore.services.check.anchor_hits import hits_of
 from simstore.services.check.check_index import PassageIndex
@@ -38,6 +39,7 @@ def copies_by_place(paper: PaperUnits, index: PassageIndex, options: FindOptions
     order = np.argsort(found.labels, kind="stable")
     bounds = np.cumsum(np.bincount(found.labels, minlength=len(found)))
     sums = np.r_[0.0, np.cumsum(options.weights)]
+    before = paper.runs_before(index.winnowing)
     copies: list[UnitCopy] = []
     for region in np.flatnonzero(found.seeds >= 2).tolist():
         options.on_step()
@@ -48,8 +50,26 @@ def copies_by_place(paper: PaperUnits, index: PassageIndex, options: FindOptions
             copy = _copy(int(found.documents[region]), stretch)
             first, end = np.searchsorted(paper.units.starts, (copy.start, copy.end)).tolist()
             if stretch.similarity >= options.moderate and sums[end] - sums[first] > 1 - 1e-9:
-                copies.append(UnitCopy(copy, ()))
+                span = span_by_place(copy, float(before[first]), float(before[end]))
+                copies.append(UnitCopy(copy, (), span))
     return copies
+
+
+def span_by_place(copy: Copy, first: float, end: float) -> CopySpan:
+    """Return what joining needs to know of a copy of which the texts were not compared.
+
+    Args:
+        copy: The copy.
+        first: Where it begins in the paper, in runs.
+        end: Where it ends there.
+    """
+    return CopySpan(
+        paper_first=first,
+        paper_end=end,
+        source_first=copy.source_start,
+        source_end=copy.source_end,
+        matched=copy.similarity * (end - first),
+    )
 
 
 def _runs(

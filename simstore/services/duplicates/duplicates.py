@@ -7,17 +7,16 @@ from typing import Literal, cast
 
 from simstore.errors import InvalidParameter
 from simstore.model import Duplicate, DuplicateState
-from simstore.services.open_store.open_store import OpenStore
+from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import duplicates
 from simstore.storage.duplicates import DuplicateRow, ReleasedDuplicates
-from simstore.storage.engine import Connection
 from simstore.text.decoding import encode, exact_text
 
 STATES = ("flagged", "skipped", "orphaned")
 _PAGE = 1_000
 
 
-def orphan(connection: Connection, document_ids: Sequence[int]) -> ReleasedDuplicates:
+def orphan(snapshot: Snapshot, document_ids: Sequence[int]) -> ReleasedDuplicates:
     """Release the duplicates of documents that are removed or get other content.
 
     To be called in the transaction that changes them, before they are deleted. What is flagged
@@ -25,12 +24,12 @@ def orphan(connection: Connection, document_ids: Sequence[int]) -> ReleasedDupli
     them become orphans.
 
     Args:
-        connection: A writer; the caller commits.
+        snapshot: The store in the writer's transaction; the caller commits.
         document_ids: The documents.
     """
-    if not document_ids or not duplicates.are_there(connection):
+    if not document_ids or not snapshot.settings.has_duplicates:
         return ReleasedDuplicates([], {})
-    return duplicates.orphan(connection, document_ids)
+    return duplicates.orphan(snapshot.connection, document_ids)
 
 
 def iterate_duplicates(

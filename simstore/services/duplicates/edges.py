@@ -149,6 +149,9 @@ class EdgeSearch:
             asked = distinct_numbers(np.concatenate([np.empty(0, np.int64), *found]))
             if among is not None and len(asked):
                 asked = asked[among(asked)]
+            if not len(asked):
+                edges += [[] for _ in block]
+                continue
             unknown = [number for number in asked.tolist() if number not in rows_of]
             new = CandidateText.of_documents(self._snapshot, unknown)
             for one, row in zip(new, comparison.add(new).tolist(), strict=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TypedDict
@@ -9,7 +10,7 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter, NotFound
+from simstore.errors import InvalidParameter, NotFound, printable
 from simstore.model import Progress
 from simstore.model.arguments import check_fields
 from simstore.search.agreement import METHODS, NO_DISTANCE, OLDER, ScoredPairs
@@ -52,6 +53,7 @@ LARGEST_RADIUS = 12
 # By which clusters are made: the first that the store has.
 _OF_CLUSTERS = ("verified", "minhash", "simhash")
 FLOOR = 0.3
+_NAMED_KEYS = 3
 # The exact join's pairs of this resemblance are a truth of their own.
 TRUTHS = (0.8, RESEMBLANCE)
 
@@ -163,7 +165,7 @@ def evaluate_store(
         take_resemblances(pairs, held, labels.pairs or ())
     rows = np.flatnonzero(set_of >= 0)
     if not len(rows):
-        raise NotFound("no document of the store is labelled; are the keys those of the store?")
+        raise _nothing_judged(held.keys, truth.unknown)
     places = np.full(len(held), -1, np.int64)
     places[rows] = np.arange(len(rows))
     pairs.first[:], pairs.second[:] = places[pairs.first], places[pairs.second]
@@ -185,6 +187,25 @@ def evaluate_store(
         bands=tuple(band_recalls(pairs, judged, thresholds)),
         mistakes=_mistakes(held, pairs, _Judging(rows, clusters, thresholds, options.mistakes_of)),
     )
+
+
+def _nothing_judged(keys: Sequence[str], unknown: Sequence[str]) -> NotFound:
+    """Return the error where no document is to be judged, with keys of both sides."""
+    if not unknown:
+        return NotFound(
+            "no document of the store is labelled in the field, sets and part that were asked for; "
+            "`simstore show KEY` tells the fields of one of its keys"
+        )
+    return NotFound(
+        f"no document of the store is labelled: the labels name {_some(unknown)}, which it does "
+        f"not hold; it holds {_some(keys) or 'none'}"
+    )
+
+
+def _some(keys: Sequence[str]) -> str:
+    """Return the first keys, in words."""
+    shown = ", ".join(printable(key) for key in keys[:_NAMED_KEYS])
+    return f"{shown}, ..." if len(keys) > _NAMED_KEYS else shown
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from simstore.model import Document
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.decisions import Decisions
+from simstore.services.open_store.open_store import Snapshot
 from simstore.sources.seen_since import first_sight
 from simstore.storage import documents, duplicates, history
 from simstore.storage.documents import Times
@@ -83,19 +84,19 @@ class KeyHistory:
         self.revision += is_written
 
 
-def known_duplicates(connection: Connection, decisions: Decisions) -> Mapping[bytes, DuplicateRow]:
+def known_duplicates(snapshot: Snapshot, decisions: Decisions) -> Mapping[bytes, DuplicateRow]:
     """Return the stored duplicate records of keys: at least of all that get a text.
 
     To be called before what they duplicated is forgotten.
 
     Args:
-        connection: A writer.
+        snapshot: The store in the writer's transaction.
         decisions: What becomes of the documents of a batch.
     """
     if decisions.screen is not None:
         return decisions.screen.known
-    if decisions.renewed and duplicates.are_there(connection):
-        return duplicates.by_keys(connection, sorted(decisions.renewed))
+    if decisions.renewed and snapshot.settings.has_duplicates:
+        return duplicates.by_keys(snapshot.connection, sorted(decisions.renewed))
     return {}
 
 

@@ -47,7 +47,7 @@ class BatchOutcome:
         displaced: Place of a document to stored ones that were originals and duplicate it by now:
             by the rule of the original it comes before them.
         retold: Keys of documents that duplicate others than before, and what is known of them.
-        repeated: Places of documents whose key an earlier record of the same input had.
+        repeated: Places of documents that replace what the same input put under their key.
     """
 
     outcomes: tuple[Outcome, ...]
@@ -82,7 +82,7 @@ def store_batch(
     how many were dealt with.
 
     Args:
-        snapshot: The store in the writer's transaction.
+        snapshot: The store in the writer's transaction, as it is now.
         batch: The documents, prepared with the scheme of ``state``.
         run_id: The ingest run.
         seen_at: The time, when documents were seen that have no date of their own.
@@ -103,9 +103,9 @@ def store_batch(
     if unsettled is not None and snapshot.store.is_beside:
         raise NeedsExclusiveWriter("a stored document becomes a duplicate")
     batch = batch.part(0, len(decisions.outcomes))
-    known = batch_history.known_duplicates(connection, decisions)
+    known = batch_history.known_duplicates(snapshot, decisions)
     first_seen = batch_history.first_sights(known)
-    changing = let_go(connection, batch, decisions)
+    changing = let_go(snapshot, batch, decisions)
     leaving = remove_rows(snapshot, decisions.left)
     orphans = {*changing.orphans, *leaving.orphans}
     unflagged = {*changing.unflagged.values(), *leaving.unflagged.values()}
@@ -119,13 +119,13 @@ def store_batch(
     if changed:
         ids |= _write(snapshot, batch, changed, ids, histories, run_id=run_id)
     batch_history.write(connection, histories, ids)
-    note_changes(connection, _moved_digests(changed, histories))
-    forget_digests(connection, {one.stored.digest for one in changed.values() if one.stored})
+    note_changes(snapshot, _moved_digests(changed, histories))
+    forget_digests(snapshot, {one.stored.digest for one in changed.values() if one.stored})
     _write_seen(connection, decisions, changed, ids)
     moved = [
         (k, one.times.first_seen, one.times.last_seen) for k, one in histories.items() if one.moved
     ]
-    if moved and duplicates.are_there(connection):
+    if moved and snapshot.settings.has_duplicates:
         # A flagged document and what it duplicates agree on its first sight.
         duplicates.touch_many(connection, moved)
     found = write_found(connection, batch, screen, ids, run_id=run_id, seen_at=seen_at)

@@ -31,7 +31,7 @@ def check_and_store(
     others.
 
     Args:
-        snapshot: The store in the writer's transaction.
+        snapshot: The store in the writer's transaction, as it is now.
         batch: The documents, prepared with the scheme of ``state``.
         check: What is a duplicate, and what is done with it; None: nothing is looked for.
         run_id: The ingest run.
@@ -55,7 +55,6 @@ def check_and_store(
     displaced: dict[int, tuple[Duplicate, ...]] = {}
     repeated: set[int] = set()
     lets_go = False
-    snapshot = snapshot.store.snapshot(snapshot.connection)
     cuts = _cuts(snapshot, batch)
     ends = [*cuts, len(batch.documents)]
     start, most = 0, len(batch.documents)

@@ -169,7 +169,7 @@ class DuplicateChecker:
         self.known: dict[bytes, DuplicateRow] = {}
         # Documents that would be originals, once the document is gone that they duplicate.
         self._freed_by: dict[int, list[int]] = {}
-        self._any_known = duplicates.are_there(connection)
+        self._any_known = snapshot.settings.has_duplicates
         if self._any_known:
             self.known = duplicates.by_keys(connection, sorted(batch.keys))
             for original, flagged in duplicates.flagged_because_of(connection, sorted(leaving)):
@@ -180,7 +180,8 @@ class DuplicateChecker:
         self._followers: dict[int, list[int]] = {}
         self._edges: SequentialEdges | None = None
         self._stored_flagged: set[int] = set()
-        self._rule = Contenders(connection, may_link=any(one.links for one in batch.documents))
+        may_link = snapshot.settings.has_links or any(one.links for one in batch.documents)
+        self._rule = Contenders(connection, may_link=may_link)
         self._arriving = [self._contender(place, now) for place in range(len(batch.keys))]
         self._rule.stored(
             row.original_id for row in self.known.values() if row.original_id is not None

@@ -9,6 +9,7 @@ from simstore.services.duplicates.duplicates import as_duplicate, orphan
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.decisions import Decisions
 from simstore.services.ingest.duplicate_checker import DuplicateChecker
+from simstore.services.open_store.open_store import Snapshot
 from simstore.sources.seen_since import claim
 from simstore.storage import documents, duplicates
 from simstore.storage.documents import Times
@@ -16,26 +17,25 @@ from simstore.storage.duplicates import DuplicateRow, ReleasedDuplicates
 from simstore.storage.engine import Connection
 
 
-def let_go(
-    connection: Connection, batch: PreparedBatch, decisions: Decisions
-) -> ReleasedDuplicates:
+def let_go(snapshot: Snapshot, batch: PreparedBatch, decisions: Decisions) -> ReleasedDuplicates:
     """Drop the duplicate records of keys that get another text, and release their duplicates.
 
     To be called before the documents of a batch are written, and before those that left go.
     """
-    if not decisions.renewed or not duplicates.are_there(connection):
+    if not decisions.renewed or not snapshot.settings.has_duplicates:
         return ReleasedDuplicates([], {})
     screen = decisions.screen
     told_of = decisions.renewed
     if screen is not None:
         told_of = told_of & screen.known.keys() - {batch.keys[place] for place in screen.again}
+    connection = snapshot.connection
     duplicates.drop_many(connection, sorted(told_of))
     changed = [
         stored.document_id
         for key in sorted(decisions.renewed)
         if (final := decisions.finals.get(key)) and (stored := final.stored)
     ]
-    return orphan(connection, changed)
+    return orphan(snapshot, changed)
 
 
 def comes_again(known: Mapping[bytes, DuplicateRow], decisions: Decisions) -> bool:

@@ -45,7 +45,7 @@ from simstore.services.ingest.source_batches import (
 )
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.open_store.state import State
-from simstore.services.workers.processors import processor_count
+from simstore.services.workers.processors import usual_processor_count
 from simstore.sources.source import Source
 from simstore.storage import runs
 from simstore.storage.engine import Connection
@@ -293,7 +293,7 @@ def _prepared(
             ]
         return (batch, prepare(documents, state), state), is_last
 
-    threads = options.threads or min(processor_count(), _MOST_THREADS)
+    threads = options.threads or min(usual_processor_count(), _MOST_THREADS)
 
     def share(given: tuple[Batch, bool]) -> float:
         batch, _ = given

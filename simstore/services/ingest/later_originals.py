@@ -72,7 +72,7 @@ class _Settling:
         self._snapshot = snapshot
         self._skips = options.on_duplicate == "skip"
         self._search = EdgeSearch(snapshot, min_resemblance=options.least, within=options.radius)
-        self._rule = Contenders(snapshot.connection)
+        self._rule = Contenders(snapshot.connection, may_link=snapshot.settings.has_links)
         # What was flagged before, as far as it was asked; None: it was not.
         self._before: dict[int, DuplicateRow | None] = {}
         # What each duplicates by now, where that is another than before; None: nothing.

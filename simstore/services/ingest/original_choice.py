@@ -60,12 +60,12 @@ class Contenders:
 
     Args:
         connection: A writer.
-        may_link: Records of the batch link to keys.
+        may_link: Stored documents or records of the batch link to keys.
     """
 
-    def __init__(self, connection: Connection, *, may_link: bool = False) -> None:
+    def __init__(self, connection: Connection, *, may_link: bool) -> None:
         self._connection = connection
-        self._may_link = may_link or history.any_links(connection)
+        self._may_link = may_link
         self._known: dict[int, Contender] = {}
         self._times: dict[int, Times] = {}
         self._links: dict[int, frozenset[bytes]] = {}
@@ -75,7 +75,9 @@ class Contenders:
         """Return the documents among these that are stored, as they were when first asked for."""
         wanted = list(document_ids)
         missing = sorted(set(wanted) - self._known.keys())
-        for number, (key, times) in history.times_of(self._connection, missing).items():
+        # Asked for every document of a batch; most are like none.
+        found = history.times_of(self._connection, missing) if missing else {}
+        for number, (key, times) in found.items():
             self._known[number] = Contender(key, times.first_seen, times.basis, number)
             self._times[number] = times
         return {number: self._known[number] for number in wanted if number in self._known}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from simstore.model import (
     KEPT_OR_REMOVED,
+    NAMED_KEYS,
     IngestProgress,
     Rejection,
     SourceState,
@@ -32,8 +33,6 @@ from simstore.version import __version__
 Work = tuple[Batch, PreparedBatch, State]
 # Changes of the vocabulary that are gathered together.
 _MERGED_TOGETHER = 64
-# Of the keys that came more than once, so many are named.
-_NAMED_KEYS = 3
 RUN_COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "byte_count",
     "passed_over",
@@ -124,12 +123,13 @@ def _commit(
     counts, detected = Counter(run.counts), Counter(run.detected)
     source_ids = dict(run.source_ids)
     orphans, unflagged = set(run.orphans), set(run.unflagged)
-    outcomes = []
+    outcomes: list[BatchOutcome] = []
     with opened.write(claimed) as connection:
         # Not before: what waited for others comes after what they stored.
         seen_at = now()
         snapshot = opened.snapshot(connection)
-        generations.refuse_during_reindex(connection)
+        if snapshot.settings.is_reindexing:
+            generations.refuse_during_reindex(connection)
         if claimed is not None:
             prepared_works = [(batch, with_state) for _, batch, with_state in works]
             concurrent_writers.verify(snapshot, prepared_works, check)
@@ -137,6 +137,9 @@ def _commit(
         if run_id is None:
             run_id = runs.begin_run(connection, run.names, seen_at, __version__)
         for batch, prepared, prepared_with in works:
+            if outcomes:
+                # What the batches before have stored is there.
+                snapshot = opened.snapshot(connection)
             if not is_prepared_for(prepared_with, snapshot):
                 prepared = prepare(prepared.documents, snapshot)
             _put_marks(connection, run, batch, run_id, source_ids)
@@ -197,7 +200,7 @@ def _commit(
     for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
         keys = [prepared.documents[place].key for place in sorted(outcome.repeated)]
         known = dict.fromkeys((*run.repeated_keys, *keys))
-        run.repeated_keys = tuple(known)[:_NAMED_KEYS]
+        run.repeated_keys = tuple(known)[:NAMED_KEYS]
         _tell(run, batch, prepared, outcome, observer)
     _tell_progress(run, works[-1][0], observer)
 

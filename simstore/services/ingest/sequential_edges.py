@@ -57,14 +57,15 @@ class SequentialEdges:
             }
             for edges in search.edges_of(asked, among, own=True)
         ]
-        self._compared = search.comparison()
-        self._compared.add(asked)
         # Places of the texts that were put, by their rows, and the rows of each digest.
         self._places: dict[int, set[int]] = {}
         self._same: dict[bytes, list[int]] = {}
         for row, one in enumerate(asked):
             self._same.setdefault(one.digest, []).append(row)
         self._walk: Walk | None = None
+        self._compared = search.comparison()
+        if len(texts) > 1:
+            self._compared.add(asked)
         if len(asked) > 1:
             signatures = _signatures(search, asked)
             self._walk = walk_of(signatures, np.arange(len(asked)))
@@ -106,7 +107,7 @@ class SequentialEdges:
         found = {other for other in self._same[one.digest] if other in self._places}
         if self._walk is not None and one.shingle_count != 0:
             found.update(self._walk.candidates(row).tolist())
-        if not found:
+        if not found or len(self._texts) == 1:
             return {}
         [held] = self._compared.edges([(row, np.array(sorted(found), np.int64))])
         edges = {

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from simstore.errors import SourceNotFound, UnreadableSource
 from simstore.model import Document, Ignored, Rejection, SourceState
-from simstore.sources.source import Record, Source
+from simstore.sources.source import Record, Source, why_unreadable
 
 BATCH_CHARACTERS = 2 << 20
 
@@ -211,7 +211,7 @@ class _Cutter:
 
 
 def _unreadable(source: Source, mark: Mark, error: UnreadableSource | SourceNotFound) -> Rejection:
-    reason = error.reason if isinstance(error, UnreadableSource) else "it has gone"
+    reason = why_unreadable(error)
     return Rejection(source.name, mark.position, mark.byte_offset, mark.byte_offset, reason)
 
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
+_OF_STATE = tuple(field.name for field in fields(State))
 # Texts of more characters are worked on for milliseconds without the interpreter's lock.
 SHORT_CHARACTERS = 1 << 16
 
@@ -180,7 +181,7 @@ class OpenStore:
         return Snapshot(
             store=self,
             connection=connection,
-            **{field.name: getattr(known, field.name) for field in fields(State)},
+            **{name: getattr(known, name) for name in _OF_STATE},
         )
 
     def _passage_recipe(self, connection: Connection, index_id: int) -> PassageRecipe:

@@ -158,12 +158,12 @@ def remove_rows(snapshot: Snapshot, document_ids: Sequence[int]) -> ReleasedDupl
     ids = sorted(document_ids)
     if not ids:
         return ReleasedDuplicates([], {})
-    let_go = duplicates.orphan(connection, ids)
+    let_go = duplicates.orphan(snapshot, ids)
     digests = documents.digests_of(connection, ids)
-    note_changes(connection, digests)
+    note_changes(snapshot, digests)
     feature_counts.change_vocabulary(snapshot, removed=ids)
     fingerprints.unlink_many(connection, ids)
     documents.delete_many(connection, ids)
-    forget_digests(connection, digests)
+    forget_digests(snapshot, digests)
     generations.note_change(connection)
     return let_go

@@ -3,10 +3,24 @@
 from __future__ import annotations
 
 import os
+import time
 from contextlib import suppress
+from functools import lru_cache
 from pathlib import Path
 
 _GROUPS = Path("/sys/fs/cgroup")
+# What is allowed may change while a server runs; to look each time takes as long as to compare.
+_LOOK_SECONDS = 60
+
+
+def usual_processor_count() -> int:
+    """Return :func:`processor_count` of this process, as it was within the last minute."""
+    return _count_at(int(time.monotonic()) // _LOOK_SECONDS)
+
+
+@lru_cache(1)
+def _count_at(_minute: int) -> int:
+    return processor_count()
 
 
 def processor_count(groups: Path = _GROUPS, own: Path = Path("/proc/self/cgroup")) -> int:

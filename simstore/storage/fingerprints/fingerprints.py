@@ -68,6 +68,8 @@ def link_rows(
     generation_id: int,
     document_ids: Sequence[int],
     words: NDArray[np.uint64],
+    *,
+    packed_count: int | None = None,
 ) -> None:
     """Give documents their fingerprints in a generation; they must have none there yet.
 
@@ -77,10 +79,12 @@ def link_rows(
         generation_id: The generation.
         document_ids: The documents.
         words: Their fingerprints, shape (documents, ceil(M / 64)).
+        packed_count: Fingerprints of the generation that are in pages; None: it is looked up.
     """
     if not document_ids:
         return
-    add(connection, bits, generation_id, np.unique(words, axis=0) if len(words) > 1 else words)
+    distinct = np.unique(words, axis=0) if len(words) > 1 else words
+    add(connection, bits, generation_id, distinct, packed_count=packed_count)
     insert_rows(
         connection,
         fingerprint_tables(bits).links,
@@ -92,7 +96,14 @@ def link_rows(
     )
 
 
-def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
+def add(
+    connection: Connection,
+    bits: int,
+    generation_id: int,
+    words: NDArray[np.uint64],
+    *,
+    packed_count: int | None = None,
+) -> int:
     """Put those fingerprints into the tail that are in no page; return how many are new.
 
     Args:
@@ -100,8 +111,11 @@ def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np
         bits: Fingerprint length M.
         generation_id: The generation.
         words: Fingerprints, shape (n, ceil(M / 64)).
+        packed_count: Fingerprints of the generation that are in pages; None: it is looked up.
     """
-    packed = segment_pages.packed_among(connection, bits, generation_id, words)
+    packed = segment_pages.packed_among(
+        connection, bits, generation_id, words, packed_count=packed_count
+    )
     added = tail.add(connection, bits, generation_id, words[~packed])
     generations.note_fingerprints(connection, generation_id, added=added)
     return added

@@ -66,7 +66,12 @@ def is_packable(bits: int) -> bool:
 
 
 def packed_among(
-    connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]
+    connection: Connection,
+    bits: int,
+    generation_id: int,
+    words: NDArray[np.uint64],
+    *,
+    packed_count: int | None = None,
 ) -> NDArray[np.bool_]:
     """Return whether each fingerprint is in pages.
 
@@ -75,17 +80,19 @@ def packed_among(
         bits: Fingerprint length M.
         generation_id: The generation.
         words: Fingerprints, shape (n, ceil(M / 64)).
+        packed_count: Fingerprints of the generation that are in pages; None: it is looked up.
 
     Returns:
         Shape (n,).
     """
     found = np.zeros(len(words), bool)
-    packed = generations.packed_count(connection, generation_id) if len(words) else 0
-    if not packed:
+    if packed_count is None and len(words):
+        packed_count = generations.packed_count(connection, generation_id)
+    if not packed_count:
         return found
     values = pages.leading_values(words)
     driver = sqlite_driver(connection)
-    if driver is not None and len(words) * _RECORDS_EACH < packed:
+    if driver is not None and len(words) * _RECORDS_EACH < packed_count:
         keys = ((values << pages.ROW_BITS) + page_key(generation_id, 0, 0)).tolist()
         return _holding(driver, list(zip(keys, pages.records_of(words), strict=True)), bits)
     order = np.argsort(values, kind="stable")

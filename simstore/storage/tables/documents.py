@@ -254,7 +254,7 @@ token = Table(
     Column("expires_at", BIG),
     # A revoked token stays, so that one can tell when it was.
     Column("revoked_at", BIG),
-    CheckConstraint("scope IN ('read', 'write', 'admin')", name="scope"),
+    CheckConstraint("scope IN ('metrics', 'read', 'write', 'admin')", name="scope"),
     CheckConstraint(
         "(revoked_at IS NULL AND standing_name = name) OR "
         "(revoked_at IS NOT NULL AND standing_name IS NULL)",

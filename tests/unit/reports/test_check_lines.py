@@ -8,7 +8,7 @@ from simstore.model import Copy
 from simstore.reports.check_lines import passage_rows, render_jsonl, render_pan, total_facts
 
 
-def test_jsonl_has_a_line_a_paper_with_totals_sources_copies_and_passages():
+def test_jsonl_has_a_line_a_paper_with_totals_sources_cases_copies_and_passages():
     paper = english_paper()
     (line,) = b"".join(render_jsonl([paper])).splitlines()
     record = json.loads(line)
@@ -17,19 +17,26 @@ def test_jsonl_has_a_line_a_paper_with_totals_sources_copies_and_passages():
     assert [(c["start"], c["end"]) for c in record["copies"]] == [
         (copy.start, copy.end) for copy in paper.copies
     ]
+    assert [(c["start"], c["source"], c["copies"]) for c in record["cases"]] == [
+        (case.start, case.source_key, list(case.copies)) for case in paper.cases
+    ]
+    assert record["totals"]["identical"] == paper.totals.identical
     assert [p["kind"] for p in record["passages"]] == [p.kind for p in paper.passages]
     assert all(p["copy"] is None or p["copy"] < len(paper.copies) for p in record["passages"])
 
 
-def test_pan_has_a_feature_a_copy():
+def test_pan_has_a_feature_a_case():
     paper = english_paper()
+    first, second, *others = paper.cases
+    joined = replace(first, end=second.end, source_end=900, copies=(*first.copies, *second.copies))
+    paper = replace(paper, cases=(joined, *others))
     root = ElementTree.fromstring(b"".join(render_pan([paper])))  # noqa: S314 - our own output
     assert root.tag == "document"
     assert root.attrib == {"reference": paper.key}
     features = [feature.attrib for feature in root]
-    assert [int(f["this_offset"]) for f in features] == [copy.start for copy in paper.copies]
+    assert [int(f["this_offset"]) for f in features] == [case.start for case in paper.cases]
     assert [int(f["source_offset"]) + int(f["source_length"]) for f in features] == [
-        copy.source_end for copy in paper.copies
+        case.source_end for case in paper.cases
     ]
 
 
@@ -61,6 +68,7 @@ def test_keys_of_any_bytes_are_written_as_text():
             ),
         ),
         passages=(),
+        cases=(replace(paper.cases[0], source_key=hostile, copies=(0,)),),
     )
     root = ElementTree.fromstring(b"".join(render_pan([odd])))  # noqa: S314
     assert root[0].attrib["source_reference"] == '\\xff<"&\\x01'

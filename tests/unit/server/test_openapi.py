@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from simstore.model import SCOPES
 from simstore.server.app import create_app
 
 GOLDEN = Path(__file__).parents[2] / "data" / "openapi.json"
@@ -79,3 +80,20 @@ def test_objects_in_requests_take_no_other_fields(document: dict[str, Any]) -> N
     assert names
     for name in names:
         assert schemas[name]["additionalProperties"] is False, name
+
+
+def test_every_operation_names_the_scope_of_its_token(document: dict[str, Any]) -> None:
+    assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
+    found: dict[str, set[str]] = {}
+    for path, operations in document["paths"].items():
+        for operation in operations.values():
+            (scope,) = [scope for one in operation["security"] for scope in one["token"]] or [
+                "none"
+            ]
+            found.setdefault(scope, set()).add(path)
+    assert found["none"] == {"/healthz", "/readyz"}
+    assert found["metrics"] == {"/metrics"}
+    assert found["admin"] == {"/v1/backup"}
+    assert found["write"] >= {"/v1/documents", "/v1/remove"}
+    assert found["read"] >= {"/v1/query", "/v1/stats", "/v1/documents/{key}"}
+    assert set(found) == {"none", *SCOPES}

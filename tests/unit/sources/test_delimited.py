@@ -244,3 +244,16 @@ def test_names_that_repeat_are_told_apart_in_steps_that_grow_with_their_number()
     assert found[:5] == ["", "a", "a.2", "a.2.2", "a.3"]
     assert len(set(found)) == len(names)
     assert steps < 12 * len(names)
+
+
+def test_names_of_the_first_row_are_found_whatever_their_case() -> None:
+    assert documents(read_csv("Id, Text\n1,a\n2,b\n")) == [("1", "a"), ("2", "b")]
+
+
+def test_file_without_a_row_of_names_is_told_what_to_do() -> None:
+    hint = "; the first row names the fields: put one in front, as id,text"
+    for row in ("1,a text", "a,The ferry leaves at seven", "a,,b"):
+        (reason,) = reasons(read_csv(row + "\n2,b\n"))
+        assert reason.endswith(hint), row
+    (reason,) = reasons(read_csv("number,story\n2,b\n"))
+    assert not reason.endswith(hint)

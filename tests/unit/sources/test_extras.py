@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,10 @@ from click.testing import CliRunner
 
 from simstore.cli import main
 from simstore.errors import MissingExtra, SourceNotFound
-from simstore.sources import files
+from simstore.sources import files, isolated, web_pages
 from simstore.sources.files import missing_extras
 from simstore.sources.reader import ReadOptions
+from simstore.sources.registry import COMPOUND_FILE
 
 
 @pytest.fixture
@@ -84,10 +86,11 @@ def test_a_file_is_opened_once_to_tell_its_format(
 
 
 @pytest.mark.parametrize("command", ["ingest", "check", "query"])
-def test_a_command_names_all_of_them_in_one_line_and_makes_nothing(
+def test_a_command_names_all_that_named_files_need_in_one_line_and_makes_nothing(
     folder: Path, command: str
 ) -> None:
-    done = CliRunner().invoke(main, [command, "in"])
+    given = ["in/a.txt", "in/b.html", "in/c.docx", "in/e.parquet.gz"]
+    done = CliRunner().invoke(main, [command, *given])
     assert done.exit_code == 2
     (line,) = done.stderr.splitlines()
     assert line.startswith(
@@ -98,6 +101,50 @@ def test_a_command_names_all_of_them_in_one_line_and_makes_nothing(
     for package in ("defusedxml", "pypdf", "resiliparse", "pyarrow"):
         assert f"'{package}" in line
     assert [one.name for one in folder.iterdir()] == ["in"]
+    done = CliRunner().invoke(main, [command, "in", "--as", "html"])
+    assert (done.exit_code, done.stderr.count("needs the extra 'web'")) == (2, 1)
+
+
+def test_files_of_a_folder_that_need_an_extra_are_rejected_and_the_others_stored(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (isolated, web_pages):
+        monkeypatch.setitem(sys.modules, "resiliparse", None)
+        if hasattr(module, "is_installed"):
+            monkeypatch.setattr(module, "is_installed", lambda _package: False)
+    with zipfile.ZipFile("in/h.zip", "w") as archive:
+        archive.writestr("page.html", "<html>x</html>")
+        archive.writestr("some.txt", "more words")
+    Path("in/f.jsonl").write_text('{"text": "a line"}')
+    Path("in/g.xyz").unlink()
+    done = CliRunner().invoke(main, ["ingest", "in"])
+    assert done.exit_code == 5
+    assert "3 added, 0 updated, 0 unchanged, 0 exact duplicates, 5 rejected" in done.stdout
+    rejected = [line for line in done.stderr.splitlines() if line.startswith("rejected: ")]
+    assert len(rejected) == 5
+    for line, name in zip(
+        rejected, ("b.html", "c.docx", "d.pdf", "e.parquet.gz", "h.zip!/page.html"), strict=True
+    ):
+        assert line.startswith(f"rejected: in/{name}, record 0 ")
+        assert "needs the extra '" in line
+        assert "pip install '" in line
+    assert CliRunner().invoke(main, ["rejects", "list"]).stdout.count("pip install") == 5
+    done = CliRunner().invoke(main, ["query", "in/*"])
+    assert (done.exit_code, done.stderr.count("rejected: ")) == (5, 5)
+    assert "in/a.txt" in done.stdout
+
+
+@pytest.mark.parametrize("command", ["ingest", "check", "query"])
+def test_older_word_document_is_refused_without_asking_for_an_extra(
+    folder: Path, command: str
+) -> None:
+    Path("letter.doc").write_bytes(COMPOUND_FILE + bytes(600))
+    assert missing_extras(["letter.doc"], ReadOptions()) == {}
+    CliRunner().invoke(main, ["ingest", "--passages", "in/a.txt"])
+    done = CliRunner().invoke(main, [command, "letter.doc"])
+    assert done.exit_code == 5
+    assert "it is an older Word document (.doc)" in done.stderr
+    assert "pip install" not in done.stderr
 
 
 def test_one_missing_extra_is_told_in_the_singular() -> None:

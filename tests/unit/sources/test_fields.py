@@ -54,6 +54,42 @@ def test_fields_that_are_there_are_named_where_none_holds_the_text() -> None:
     assert len(many) < 700
 
 
+@pytest.mark.parametrize(
+    ("record", "expected"),
+    [
+        ({"Text": "x", "ID": "k"}, ("k", "x")),
+        ({" TEXT ": "x", "Url": "u", "Id": "k"}, ("k", "x")),
+        ({"Body": "x"}, ("name:4", "x")),
+        # Where the text is called as usual, records keep the keys that they always had.
+        ({"text": "x", "ID": "k"}, ("name:4", "x")),
+        ({"text": "x", "Text": "y", "id": "k"}, ("k", "x")),
+    ],
+)
+def test_usual_names_are_found_whatever_their_case(
+    record: dict[str, Any], expected: tuple[str, str]
+) -> None:
+    found = made(record)
+    assert isinstance(found, Document)
+    assert (found.key, found.text) == expected
+
+
+def test_usual_name_that_is_written_in_two_ways_is_none() -> None:
+    assert str(made({"Text": "x", "TEXT": "y"})).startswith("no text: ")
+    assert str(made({"Text": "x"}, text_field="text")) == (
+        "no text: none of the fields text; there are Text; perhaps Text is meant "
+        "(text_field names the text)"
+    )
+
+
+def test_field_with_nearly_the_name_is_suggested() -> None:
+    record = {"abstract": "x", "identifier": "k"}
+    assert "; perhaps abstract is meant (" in str(made(dict(record), text_field="abstrct"))
+    assert "meant" not in str(made(dict(record), text_field="summary"))
+    assert made(dict(record), text_field="abstract", key_field="identifer") == (
+        "no key: the field identifer is missing; perhaps identifier is meant"
+    )
+
+
 def test_key_times_and_links_are_reached_by_dotted_paths_too() -> None:
     record = {
         "text": "t",

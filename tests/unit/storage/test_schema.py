@@ -16,7 +16,7 @@ from alembic.script import ScriptDirectory
 from postgres_servers import PostgresServer
 
 from simstore import Document, Store
-from simstore.errors import Conflict, StoreExists, StoreNotFound
+from simstore.errors import Conflict, StorageError, StoreExists, StoreNotFound
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.search import anchor_pages, pages
 from simstore.services.check.passage_lookup import near_passages
@@ -288,6 +288,51 @@ def test_numbers_of_shared_rows_are_freed_on_postgres(postgres: MakeDatabase) ->
     check_numbers_of_shared_rows_are_freed(postgres())
 
 
+def check_tokens_are_kept(database: Database) -> None:
+    """Upgrade tokens to the scope for metrics and back; such a token goes, the others stay."""
+    insert = (
+        "INSERT INTO token (name, standing_name, digest, scope, created_at) VALUES (?, ?, ?, ?, 0) "
+        "RETURNING token_id"
+    )
+
+    def add(name: str, scope: str) -> int:
+        with database.write() as connection:
+            (row,) = fetch(connection, insert, name, name, name.encode(), scope)
+        return int(row[0])
+
+    def held() -> list[tuple[object, ...]]:
+        with database.read() as connection:
+            return rows(connection, "SELECT token_id, name, scope FROM token ORDER BY token_id")
+
+    migrate.upgrade(database, "0014")
+    before = [(add(scope, scope), scope, scope) for scope in ("read", "write", "admin")]
+    with pytest.raises(StorageError):
+        add("early", "metrics")
+    migrate.upgrade(database)
+    assert held() == before
+    number = add("metrics", "metrics")
+    # A number that an attempt took is not given again.
+    assert number > before[-1][0]
+    with pytest.raises(StorageError):
+        add("other", "root")
+    with pytest.raises(StorageError):
+        add("read", "read")
+    assert held() == [*before, (number, "metrics", "metrics")]
+    downgrade(database, "0014")
+    assert held() == before
+    with pytest.raises(StorageError):
+        add("late", "metrics")
+
+
+def test_tokens_are_kept_on_sqlite(sqlite: MakeDatabase) -> None:
+    check_tokens_are_kept(sqlite())
+
+
+@pytest.mark.postgres
+def test_tokens_are_kept_on_postgres(postgres: MakeDatabase) -> None:
+    check_tokens_are_kept(postgres())
+
+
 @pytest.mark.slow
 def test_pages_of_one_row_are_cut_on_sqlite(sqlite: MakeDatabase) -> None:
     check_pages_of_one_row_are_cut(sqlite())
@@ -410,7 +455,9 @@ def test_postgres_store_keeps_the_same_clusters(postgres: MakeDatabase, tmp_path
                     store.remove(*gone)
                 waiting = store.clusters.status(largest=True)
                 assert waiting is not None
+                assert waiting.cluster_count == len(list(store.clusters)) == len(store.clusters)
                 summary = store.clusters.build(rebuild=len(seen) == 2)
+                assert summary.cluster_count == len(list(store.clusters)) > 0
                 seen.append(
                     (
                         waiting.waiting_count,

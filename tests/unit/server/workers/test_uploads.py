@@ -91,7 +91,7 @@ def test_bytes_that_are_not_utf_8_and_what_was_rejected_come_back() -> None:
     found = read_upload("a.txt", b"caf\xe9 and \xff\x00", options={"encoding": "keep"})
     assert found.documents[0].text == "caf\udce9 and \udcff\x00"
     with pytest.raises(UnreadableSource, match="not UTF-8 at byte 3"):
-        read_upload("a.txt", b"caf\xe9 and \xff\x00")
+        read_upload("a.txt", b"caf\xe9 and \xff")
     found = read_upload("a.txt", "café".encode("latin-1") * 9, options={"encoding": "latin-1"})
     assert found.documents[0].text.startswith("cafécafé")
 
@@ -288,7 +288,7 @@ def test_what_is_sent_is_no_module(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (b'{"key":"k","text":"t"}\n' * 4, "a.jsonl", {"documents": 3}),
         (b"x" * 1_001, "a.txt", {"text_bytes": 1_000}),
-        (archive({"a.txt": b"\0" * 900_000}), "a.zip", {"text_bytes": 500_000}),
+        (archive({"a.txt": b"a" * 900_000}), "a.zip", {"text_bytes": 500_000}),
     ],
 )  # fmt: skip
 def test_more_than_may_come_out_of_a_file_is_refused(

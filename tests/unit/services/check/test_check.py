@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import pytest
 
@@ -210,7 +211,9 @@ def test_fast_names_one_source_of_each_passage(tmp_path):
     assert len(full.sources) == 9
     assert len(fast.sources) == 1
     assert fast.passages[1].kind == full.passages[1].kind == "high"
-    assert fast.totals == full.totals
+    # A case a source, of which fast names one.
+    assert (fast.totals.cases, full.totals.cases) == (1, 9)
+    assert fast.totals == replace(full.totals, cases=1)
 
 
 def test_a_shorter_copy_is_told_of_only_where_asked(shelf):
@@ -391,3 +394,58 @@ def test_a_check_can_be_ended_between_any_two_sources(tmp_path, text, channels):
         assert steps > 8
         # Nothing is left behind by those that were ended.
         assert store.remove("0") == 1
+
+
+def test_neighbouring_copies_of_one_source_are_one_case_in_any_order(tmp_path):
+    own = [words(12, n + 900) for n in range(40)]
+    stored = [words(14, n + 100) for n in range(12)]
+    moved = random.Random(3).sample(stored[:8], 8)
+    paper = ". ".join([*own[:20], *moved, *own[20:], stored[11]]) + "."
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+        store.add("a", ". ".join(stored))
+        store.add("b", ". ".join([*moved[:2], words(60, 7)]))
+        found = store.check(paper)
+    first, other, last = found.cases
+    assert {first.source_key, other.source_key, last.source_key} == {"a", "b"}
+    together = first if first.source_key == "a" else other
+    assert len(together.copies) >= 4
+    assert paper[together.start : together.end].rstrip(".") == ". ".join(moved)
+    assert together.source_start == 0
+    assert together.source_end - len(". ".join(stored[:8])) in (0, 1)
+    assert together.identical_share > 0.98
+    # What lies far behind it is a case of its own.
+    assert paper[last.start :].rstrip(".") == stored[11]
+    assert sorted(n for case in found.cases for n in case.copies) == list(range(len(found.copies)))
+    by_key = {source.key: source for source in found.sources}
+    assert (by_key["a"].cases, by_key["b"].cases, found.totals.cases) == (2, 1, 3)
+
+
+def test_new_words_between_copied_ones_do_not_count_as_identical(tmp_path):
+    """Of a paper in which every sixth word is new, all is copied and five sixths are the same."""
+    stored = [f"w{n:03}" for n in range(240)]
+    paper = [f"n{n:03}" if n % 6 == 5 and n < 238 else word for n, word in enumerate(stored)]
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+        store.add("a", " ".join(stored))
+        edited, verbatim = store.check(" ".join(paper)), store.check(" ".join(stored))
+    assert edited.totals.share == 1.0
+    for of in (edited.totals, edited.sources[0], edited.cases[0]):
+        assert of.identical == 4 * (240 - 39)
+        assert of.identical_share == pytest.approx((240 - 39) / 240)
+    assert verbatim.totals.share == verbatim.totals.identical_share == 1.0
+
+
+def test_set_phrases_without_a_long_run_are_no_case(tmp_path):
+    """A few words more than the least, with others between them, are told within a case alone."""
+    stored = [f"w{n:03}" for n in range(1, 60)]
+    near = " ".join([*stored[:6], "other", *stored[7:13]])
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+        store.add("a", " ".join(stored))
+        alone = store.check(f"{words(40, 5)} {near} {words(40, 6)}")
+        beside = store.check(f"{words(40, 5)} {near} and {' '.join(stored[38:58])}")
+    assert (alone.copies, alone.cases, alone.totals.copied) == ((), (), 0)
+    (case,) = beside.cases
+    assert len(case.copies) == 2
+    assert case.source_start == 0
