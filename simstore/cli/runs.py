@@ -18,18 +18,20 @@ _COUNTS = (
 )  # fmt: skip
 # Sources of a run that are shown by name; of more, the first.
 _NAMED = 3
-# What a narrow terminal can do without.
+# What a narrow terminal can do without: first what did not happen in any of the runs, then how long
+# they took, then what became of documents; what they read goes late, as one looks for a run by it.
 _DROP = (
-    "duplicates",
     "passed over",
-    "unchanged",
-    "of",
-    "flagged",
-    "updated",
+    "duplicates",
     "took",
     "kind",
+    "flagged",
     "skipped",
     "removed",
+    "unchanged",
+    "updated",
+    "of",
+    "rejected",
 )
 
 

@@ -126,7 +126,8 @@ def _fitted(columns: list[_Column], room: int, drop: Sequence[str]) -> tuple[lis
 def _excess(columns: Sequence[_Column], room: int, *, whole: bool = True) -> int:
     """Return by how much columns are too wide; with texts cut to a fair share, if not whole."""
     texts = sum(not column.is_whole for column in columns)
-    share = room if whole else max(room // (1 + texts), _LEAST_WIDTH)
+    # Texts, keys above all, say more than figures beside them: each has twice their share.
+    share = room if whole else max(2 * room // (1 + 2 * texts), _LEAST_WIDTH)
     widths = (one.width if one.is_whole else min(one.width, share) for one in columns)
     total = sum(one.width for one in columns) if whole else sum(widths)
     return total + len(_GAP) * (len(columns) - 1) - room

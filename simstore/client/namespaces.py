@@ -61,6 +61,10 @@ class RemoteClusters(RemoteNamespace, ClusterSet):
     drop = not_served("clusters.drop")
     once = __call__ = not_served("clusters.once")
 
+    def __len__(self) -> int:
+        found = self.status()
+        return 0 if found is None else found.cluster_count
+
     def list(self, min_size: int = 2) -> Stream[StoredCluster]:
         """Yield the stored clusters, by ascending number.
 
@@ -248,6 +252,9 @@ class RemoteRejects(RemoteNamespace, Listed[StoredRejection]):
     clear = not_served("rejects.clear")
     retry = not_served("rejects.retry")
 
+    def __len__(self) -> int:
+        return self._client._as(StoreStatistics, self._client._get("/v1/stats")).reject_count
+
     def list(
         self, reject_id: int | None = None, *, limit: int | None = None
     ) -> Results[StoredRejection]:
@@ -271,6 +278,10 @@ class RemoteRuns(RemoteNamespace, Listed[IngestRun]):
 
     def _all(self) -> Results[IngestRun]:
         return self.ingest(_MOST_RUNS)
+
+    def __len__(self) -> int:
+        found = self._client._as(StoreStatistics, self._client._get("/v1/stats"))
+        return min(found.ingest_run_count + found.removal_run_count, _MOST_RUNS)
 
     writer = not_served("runs.writer")
 
@@ -323,9 +334,10 @@ class RemoteTokens(RemoteNamespace, Listed[Token]):
     add = not_served("tokens.add")
     book = not_served("tokens.book")
     list = not_served("tokens.list")
-    to_frame = not_served("tokens.to_frame")
-    to_pandas = not_served("tokens.to_pandas")
     revoke = not_served("tokens.revoke")
+
+    def __len__(self) -> Never:
+        self.list()
 
 
 class RemoteVocabulary(RemoteNamespace, Listed[VocabularyTerm]):
@@ -335,8 +347,6 @@ class RemoteVocabulary(RemoteNamespace, Listed[VocabularyTerm]):
     set_policy = not_served("vocabulary.set_policy")
     status = not_served("vocabulary.status")
     terms = not_served("vocabulary.terms")
-    to_frame = not_served("vocabulary.to_frame")
-    to_pandas = not_served("vocabulary.to_pandas")
 
     def _all(self) -> Never:
         self.terms()

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from simstore.client.connection import Connection
 from simstore.errors import InvalidParameter, TooLarge
 from simstore.model import (
     KEPT_OR_REMOVED,
+    NAMED_KEYS,
     Document,
     DocumentOutcome,
     IngestProgress,
@@ -128,15 +130,29 @@ class UploadOutcome:
         self._detected: Counter[str] = Counter()
         self._orphans: set[str] = set()
         self._unflagged: set[str] = set()
+        # By the hash of a key, as there may be millions: the source whose record was stored.
+        self._stored_from: dict[int, str | None] = {}
+        self._repeated_keys: dict[str, None] = {}
 
-    def send(self, documents: Sequence[Document]) -> None:
-        """Send documents in one request; in two, where the server says that they are too many."""
+    def send(
+        self, documents: Sequence[Document], sources: Sequence[str | None] | None = None
+    ) -> None:
+        """Send documents in one request; in two, where the server says that they are too many.
+
+        Args:
+            documents: The documents.
+            sources: Name of the source of each; None: they are from no source.
+        """
         if not documents:
             return
         for one in documents:
             self.counts["byte_count"] += len(encode(one.text))
             self._note_decoding(one)
-        self._send(documents)
+        outcomes = self._send(documents)
+        for document, source, outcome in zip(
+            documents, sources or repeat(None), outcomes, strict=False
+        ):
+            self._note_repeated(document, source, outcome)
 
     def _note_decoding(self, document: Document) -> None:
         decoding = document.decoding
@@ -148,15 +164,30 @@ class UploadOutcome:
         if self._observer is not None:
             self._observer.on_decoding(document.key, decoding)
 
-    def _send(self, documents: Sequence[Document]) -> None:
+    def _note_repeated(
+        self, document: Document, source: str | None, outcome: DocumentOutcome
+    ) -> None:
+        """Count a record that takes the place of one which this run stored, as a store does."""
+        if outcome.outcome == "unchanged":
+            return
+        name = hash(outcome.key)
+        stored = name in self._stored_from and self._stored_from[name] == source
+        if stored and document.seen_at is None:
+            self.counts["repeated"] += 1
+            if len(self._repeated_keys) < NAMED_KEYS:
+                self._repeated_keys[outcome.key] = None
+        if outcome.outcome == "skipped":
+            self._stored_from.pop(name, None)
+        else:
+            self._stored_from[name] = source
+
+    def _send(self, documents: Sequence[Document]) -> list[DocumentOutcome]:
         connection = self._connection
         body = {"documents": [wire_document(one) for one in documents]}
         try:
             value = connection._write("/v1/documents", body, self._parameters)
         except TooLarge as error:
-            for half in halves(documents, error):
-                self._send(half)
-            return
+            return [one for half in halves(documents, error) for one in self._send(half)]
         told = connection._as(_Stored, value)
         for outcome in told.documents:
             self.counts[outcome.outcome] += 1
@@ -167,6 +198,7 @@ class UploadOutcome:
         again = {outcome.key for outcome in told.documents}
         self._orphans = (self._orphans - again).union(told.orphans)
         self._unflagged = (self._unflagged - again).union(told.unflagged)
+        return list(told.documents)
 
     def _note(self, outcome: DocumentOutcome) -> None:
         if outcome.same_text_as is not None:
@@ -182,8 +214,10 @@ class UploadOutcome:
 
     def take(self, batch: Batch, collection: str | None) -> None:
         """Send the documents of a batch of sources, and tell of its other records."""
+        done = 0
         for part in parts_of(in_collection(batch.documents, collection)):
-            self.send(part)
+            self.send(part, batch.owners[done : done + len(part)])
+            done += len(part)
         self.reject(batch.rejections)
         self.counts["passed_over"] += len(batch.passed_over)
         if self._observer is not None:
@@ -218,4 +252,5 @@ class UploadOutcome:
             detected=dict(self._detected),
             orphaned=len(self._orphans),
             unflagged=len(self._unflagged),
+            repeated_keys=tuple(self._repeated_keys),
         )

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from simstore.model.figures import StoreFigures, TimeSlot, VocabularySlice
     from simstore.model.ingest import (
         KEPT_OR_REMOVED,
+        NAMED_KEYS,
         Duplicate,
         DuplicateState,
         ExpireSummary,
@@ -125,6 +126,7 @@ __all__ = [
     "FIRST_SEEN_BASES",
     "KEPT_OR_REMOVED",
     "LABELS",
+    "NAMED_KEYS",
     "SCOPES",
     "Case",
     "CheckKeywords",

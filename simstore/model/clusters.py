@@ -210,7 +210,7 @@ class ClustersStatus(Shown):
 
     >>> status = store.clusters.build()
     >>> status.cluster_count, status.is_current
-    (2, True)
+    (1, True)
 
     Attributes:
         min_resemblance: Least resemblance of a member to its canonical
@@ -218,8 +218,8 @@ class ClustersStatus(Shown):
         policy: ``first``, ``longest`` or ``prefer:REGEX``.
         radius: Radius of channel 1, in bits; None: not by fingerprints.
         basis: ``text`` or ``sketch``: by which edges are verified.
-        text_count: Distinct texts that are in clusters.
-        cluster_count: Clusters, those of one document too.
+        text_count: Distinct texts that were clustered, those that are alone too.
+        cluster_count: Clusters of two documents and more.
         waiting_count: Texts whose documents changed and that are still to be
             dealt with.
         is_current: The clusters are made by what stands now; else they are to

@@ -14,6 +14,8 @@ DuplicateState = Literal["flagged", "skipped", "orphaned"]
 # How an original that turns out to be a duplicate is counted, by its state then.
 KEPT_OR_REMOVED: Mapping[str, str] = {"skipped": "reprints_removed", "flagged": "reprints_kept"}
 Policy = Literal["live", "frozen"]
+# Of the keys that came repeatedly so many are named.
+NAMED_KEYS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,10 +170,10 @@ class IngestSummary(Shown):
     ``reprints_removed`` and ``reprints_kept`` count stored documents that were
     originals until this run brought an earlier one that they duplicate: those
     whose texts left the store, and those that stay, flagged. ``repeated``
-    counts records that took the place of an earlier record of the same source
-    and run with their key and other content, ``repeated_keys`` are the first
-    three such keys: only the last record of a key is kept. Records that say
-    when they were seen are versions, and not counted.
+    counts records that took the place of one which the same run had stored
+    under their key from the same source, with other content: only the last
+    record of a key is kept; ``repeated_keys`` are the first three such keys.
+    Records that say when they were seen are versions, and not counted.
     """
 
     run_id: int | None = None

@@ -262,7 +262,7 @@ class Listed(Iterable[T_co]):
     """A namespace that is a collection: of what its method ``list`` returns.
 
     >>> store.clusters.build().cluster_count
-    2
+    1
     >>> [cluster.key for cluster in store.clusters], len(store.clusters)
     (['ferry-2025'], 1)
     """
@@ -278,8 +278,7 @@ class Listed(Iterable[T_co]):
     def __iter__(self) -> Iterator[T_co]:
         return iter(self._all())
 
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+    # A length is there where it is counted, as `list()` asks for it before it reads.
 
     def __contains__(self, key: object) -> bool:
         return any(key == getattr(one, self._NAMED) or key == one for one in self)

@@ -153,15 +153,35 @@ def counts(connection: Connection) -> tuple[int, int]:
     return found[0][0], centres[0][0]
 
 
+# Texts that can be in a cluster with another document: the others need not be looked at.
+_WITH_OTHERS = (
+    "WHERE t.text_id IN (SELECT text_id FROM cluster_spoke) "
+    "OR t.text_id IN (SELECT centre_id FROM cluster_spoke) "
+    "OR t.digest IN (SELECT digest FROM document GROUP BY digest HAVING count(*) > 1)"
+)
+
+
+def count_of_several(connection: Connection, join_rule: int) -> int:
+    """Return the number of clusters of two documents and more."""
+    sizes = _sizes(join_rule, _WITH_OTHERS)
+    statement = f"SELECT count(*) FROM ({sizes}) sized WHERE documents > 1"  # noqa: S608
+    return int(fetch(connection, statement)[0][0])
+
+
 def largest(connection: Connection, join_rule: int) -> int:
     """Return the number of documents of the largest cluster."""
+    statement = f"SELECT coalesce(max(documents), 0) FROM ({_sizes(join_rule)}) sized"  # noqa: S608
+    return int(fetch(connection, statement)[0][0])
+
+
+def _sizes(join_rule: int, of_texts: str = "") -> str:
+    """Return a statement for the number of documents of each cluster."""
     first = "" if join_rule == JOINS_EARLIEST else "s.resemblance DESC, "
-    statement = (
-        "SELECT coalesce(max(documents), 0) FROM (SELECT count(*) AS documents FROM ("  # noqa: S608
+    return (
+        "SELECT count(*) AS documents FROM ("  # noqa: S608
         "SELECT t.digest AS digest, coalesce((SELECT s.centre_id FROM cluster_spoke s "
         "JOIN cluster_text c ON c.text_id = s.centre_id WHERE s.text_id = t.text_id "
         f"ORDER BY {first}c.major, c.first_seen, c.document_id LIMIT 1), t.text_id) AS centre_id "
-        "FROM cluster_text t) joined JOIN document d ON d.digest = joined.digest "
-        "GROUP BY centre_id) sized"
+        f"FROM cluster_text t {of_texts}) joined JOIN document d ON d.digest = joined.digest "
+        "GROUP BY centre_id"
     )
-    return int(fetch(connection, statement)[0][0])

@@ -123,8 +123,13 @@ def run_counts(connection: Connection) -> tuple[int, int, int]:
     return int(ingested), both - int(ingested), int(removed)
 
 
-def recent_runs(connection: Connection, limit: int) -> list[dict[str, Any]]:
-    """Return the latest runs, the newest first."""
+def count(connection: Connection) -> int:
+    """Return how many runs ingested or removed documents."""
+    return count_rows(connection, ingest_run)
+
+
+def recent_runs(connection: Connection, limit: int | None) -> list[dict[str, Any]]:
+    """Return the latest runs, the newest first; all where the limit is None."""
     rows = connection.execute(select(ingest_run).order_by(ingest_run.c.run_id.desc()).limit(limit))
     return [dict(row) for row in rows.mappings()]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from simstore.storage.rows import execute, fetch, insert_rows
+from simstore.storage.rows import count_rows, execute, fetch, insert_rows
 from simstore.storage.tables import token
 
 _COLUMNS = ("name", "standing_name", "digest", "scope", "created_at", "expires_at")
@@ -32,6 +32,11 @@ def rows(connection: Connection) -> list[TokenRow]:
         TokenRow(row[0], row[1], bytes(row[2]), *row[3:])
         for row in fetch(connection, f"{_SELECT} ORDER BY token_id")
     ]
+
+
+def count(connection: Connection) -> int:
+    """Return the number of all tokens."""
+    return count_rows(connection, token)
 
 
 def standing(connection: Connection, name: str) -> TokenRow | None:

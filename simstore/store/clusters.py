@@ -33,6 +33,11 @@ class Clusters(Namespace, ClusterSet):
     ``store.clusters(min_resemblance=0.8)``, returns some and keeps nothing.
     """
 
+    def __len__(self) -> int:
+        from simstore.services.clusters.stored_clusters import count_clusters
+
+        return count_clusters(self._opened)
+
     def once(
         self,
         options: ClusterOptions | None = None,
@@ -108,7 +113,7 @@ class Clusters(Namespace, ClusterSet):
         """Bring the stored clusters up to date; the first time, build them.
 
         >>> store.clusters.build().cluster_count
-        2
+        1
 
         Args:
             min_resemblance: Least resemblance of a member to its canonical
@@ -221,7 +226,7 @@ class Clusters(Namespace, ClusterSet):
         True
         >>> status = store.clusters.build()
         >>> store.clusters.status().cluster_count
-        2
+        1
 
         Args:
             largest: Count the documents of the largest, too; it looks at every

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
     from simstore.services.ingest.writer import Writer
 
 
-# A limit that no store reaches.
-_ALL = 1 << 60
-
-
 class Runs(Namespace, Listed[IngestRun]):
     """Recorded runs of ingests and queries, in ``store.runs``.
 
@@ -29,7 +25,13 @@ class Runs(Namespace, Listed[IngestRun]):
     _NAMED = "run_id"
 
     def _all(self) -> Results[IngestRun]:
-        return self.ingest(_ALL)
+        return self._latest(None)
+
+    def __len__(self) -> int:
+        from simstore.storage import runs
+
+        with self._opened.database.read() as connection:
+            return runs.count(connection)
 
     def ingest(self, limit: int = 20) -> Results[IngestRun]:
         """Return the latest runs of ingest and removal, the newest first.
@@ -40,9 +42,12 @@ class Runs(Namespace, Listed[IngestRun]):
         Args:
             limit: At most so many.
         """
+        check_numbers(limit=limit)
+        return self._latest(limit)
+
+    def _latest(self, limit: int | None) -> Results[IngestRun]:
         from simstore.storage import runs
 
-        check_numbers(limit=limit)
         with self._opened.database.read() as connection:
             found = runs.recent_runs(connection, limit)
         return Results(map(IngestRun.of_record, found), of=IngestRun)

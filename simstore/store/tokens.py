@@ -21,6 +21,11 @@ class Tokens(Namespace, Listed[Token]):
 
     _NAMED = "name"
 
+    def __len__(self) -> int:
+        from simstore.services.access import tokens
+
+        return tokens.count_tokens(self._opened)
+
     def add(self, name: str, scope: Scope = "read", expires_at: TimeOrAge | None = None) -> str:
         """Make a token for a server of this store; return its secret.
 

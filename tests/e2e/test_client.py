@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import httpx
 import pytest
@@ -158,6 +158,9 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "lengths": lambda held: [
         len(one) for one in (held.clusters, held.duplicates, held.rejects, held.runs)
     ],
+    "are there any": lambda held: [
+        bool(one) for one in (held.clusters, held.duplicates, held.rejects, held.runs)
+    ],
     "cluster by key": lambda held: held.clusters["nearly"],
     "is in a cluster": lambda held: [
         key in held.clusters for key in ("lamp", "nearly", "library", "never", "", 3)
@@ -215,6 +218,30 @@ def test_collections_are_frames(library: dict[str, Held]) -> None:
     assert held.duplicates.to_frame().equals(client.duplicates.to_pandas())
     assert held.rejects.to_frame().equals(client.rejects.to_pandas())
     assert held.runs.to_pandas()["kind"].tolist() == client.runs.to_frame()["kind"].tolist()
+
+
+def test_a_length_reads_nothing_of_a_collection_and_a_list_reads_it_once(
+    shelf: Held, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spaces: list[Any] = [shelf.clusters, shelf.duplicates, shelf.rejects, shelf.runs]
+    for space in spaces:
+        read: list[object] = []
+        whole = type(space)._all
+
+        def counted(
+            self: Any, whole: Callable[[Any], Any] = whole, read: list[object] = read
+        ) -> Any:
+            read.append(self)
+            return whole(self)
+
+        monkeypatch.setattr(type(space), "_all", counted)
+        assert space
+        assert len(space) > 0
+        assert read == []
+        assert len(list(space)) == len(space)
+        assert len(read) == 1
+    with pytest.raises(TypeError, match="no len"):
+        len(cast("Any", shelf.vocabulary))
 
 
 def test_a_query_finds_what_is_near(shelf: Held) -> None:
@@ -478,9 +505,38 @@ def requests_for(served: Served, path: str) -> int:
 
 
 def test_the_last_of_two_documents_with_one_key_stays(held: Held) -> None:
-    summary = held.add_many([("a", "first one"), ("b", "another"), ("a", "second one")])
-    assert (summary.added, summary.updated) == (2, 1)
+    given = [("a", "first one"), ("b", "another"), ("a", "second one"), ("b", "another")]
+    summary = held.add_many(given)
+    assert (summary.added, summary.updated, summary.unchanged) == (2, 1, 1)
+    assert (summary.repeated, summary.repeated_keys) == (1, ("a",))
     assert held.get("a", with_text=True).text == "second one"
+
+
+@pytest.mark.parametrize("batch", [1, 3, 500])
+def test_keys_that_come_again_are_counted_however_records_are_grouped(
+    held: Held, batch: int
+) -> None:
+    held.add_many([("old", "It was there."), ("new", "It is new.")])
+    given: list[Any] = [
+        # What was stored before this run is unchanged, then updated: the run lost nothing of its.
+        ("old", "It was there."), ("old", "It changes."), ("old", "It changes again."),
+        # Versions with their times are no repetitions.
+        Document("dated", "One text.", seen_at=1_000), Document("dated", "Another.", seen_at=2_000),
+        # What is skipped is not stored, and what it took the place of is lost.
+        ("lamp", LAMP), ("copy", "Something else."), ("copy", LAMP), ("copy", "Something new."),
+        ("z", "1 2 3"), ("z", "4 5 6"), ("y", "7 8"), ("y", "9 9"), ("z", "5 5"),
+    ]  # fmt: skip
+    summary = held.add_many(given, batch_documents=batch, on_duplicate="skip")
+    assert (summary.repeated, summary.repeated_keys) == (5, ("old", "copy", "z"))
+    assert held.get("z").key == "z"
+
+
+def test_keys_of_several_files_are_no_repetitions(held: Held, tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("id,text\na,one\nb,two\na,three\n")
+    (tmp_path / "two.csv").write_text("id,text\na,four\nb,five\nb,six\n")
+    summary = held.ingest([tmp_path / "one.csv", tmp_path / "two.csv"])
+    assert (summary.added, summary.updated) == (2, 4)
+    assert (summary.repeated, summary.repeated_keys) == (2, ("a", "b"))
 
 
 def test_records_that_cannot_be_used_are_counted_and_told(held: Held) -> None:
@@ -564,7 +620,13 @@ def test_keys_are_removed_all_or_none(held: Held) -> None:
 def test_without_clusters_and_passages_that_is_said(held: Held) -> None:
     held.add("a", LAMP)
     assert (held.clusters.status(), held.clusters.of("a"), held.clusters.members(1)) == (None,) * 3
-    for ask in (lambda: list(held.clusters.list()), lambda: held.check(LAMP)):
+    assert len(held.clusters) == 0
+    assert not held.clusters
+    for ask in (
+        lambda: list(held.clusters),
+        lambda: list(held.clusters.list()),
+        lambda: held.check(LAMP),
+    ):
         with pytest.raises(NotFound) as caught:
             ask()
         assert type(caught.value) is NotFound

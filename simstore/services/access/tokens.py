@@ -66,6 +66,12 @@ def all_tokens(opened: OpenStore) -> list[Token]:
         return [_token(row, opened.database.label) for row in tokens.rows(connection)]
 
 
+def count_tokens(opened: OpenStore) -> int:
+    """Return the number of tokens, the expired and the revoked too."""
+    with opened.database.read() as connection:
+        return tokens.count(connection)
+
+
 def revoke_token(opened: OpenStore, name: str) -> None:
     """Revoke a token; servers refuse it within a second.
 

@@ -86,7 +86,7 @@ def kept_summary(opened: OpenStore, *, largest: bool = False) -> ClustersStatus 
         kept = clusters.row(connection)
         if kept is None:
             return None
-        text_count, cluster_count = cluster_names.counts(connection)
+        text_count, _ = cluster_names.counts(connection)
         is_current = kept.state == "standing" and kept.basis == basis_of(snapshot)
         return ClustersStatus(
             min_resemblance=kept.min_resemblance,
@@ -94,7 +94,7 @@ def kept_summary(opened: OpenStore, *, largest: bool = False) -> ClustersStatus 
             radius=kept.basis.radius,
             basis="text" if snapshot.settings.text_kept else "sketch",
             text_count=text_count,
-            cluster_count=cluster_count,
+            cluster_count=cluster_names.count_of_several(connection, kept.basis.join_rule),
             waiting_count=clusters.count_changes(connection),
             is_current=is_current,
             updated_at=kept.updated_at,
@@ -102,6 +102,15 @@ def kept_summary(opened: OpenStore, *, largest: bool = False) -> ClustersStatus 
             if largest
             else None,
         )
+
+
+def count_clusters(opened: OpenStore) -> int:
+    """Return the number of stored clusters of two documents and more; 0 where none are stored."""
+    with opened.database.read() as connection:
+        kept = clusters.row(connection)
+        if kept is None:
+            return 0
+        return cluster_names.count_of_several(connection, kept.basis.join_rule)
 
 
 def drop_clusters(opened: OpenStore) -> bool:

@@ -57,8 +57,8 @@ class Decisions:
         again: Places of records that stand in their source where they stood before.
         renewed: Keys that got a text: another than before, or their first.
         left: Documents that left, because they duplicate others by now.
-        repeated: Places of records whose key an earlier record of the same input had, with other
-            content: it is lost. Dated ones are versions of a document.
+        repeated: Places of records that replace what an earlier record of the same input and run
+            put under their key: it is lost. Dated ones are versions of a document.
         screen: What a check before the insert found; None: there was none.
     """
 
@@ -66,7 +66,6 @@ class Decisions:
     outcomes: list[Outcome] = field(default_factory=list)
     duplicates: dict[int, bytes] = field(default_factory=dict)
     seen: dict[Origin, tuple[bytes, bytes]] = field(default_factory=dict)
-    unchanged: set[bytes] = field(default_factory=set)
     again: set[int] = field(default_factory=set)
     renewed: set[bytes] = field(default_factory=set)
     left: list[int] = field(default_factory=list)
@@ -135,13 +134,12 @@ def decide(
                     # One that is dated says itself that it is older when it comes again.
                     decisions.seen[here] = (key, digest)
                 decisions.outcomes.append("unchanged")
-                decisions.unchanged.add(key)
                 if screen is not None:
                     screen.moves(place)
                 continue
         if final is not None and document.seen_at is None and final.source_id == here[0]:
             is_of_run = final.stored is not None and final.stored.run_id == run_id
-            if final.place is not None or is_of_run or key in decisions.unchanged:
+            if final.place is not None or is_of_run:
                 decisions.repeated.add(place)
         original = None
         if final is None or final.digest != digest:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from simstore.model import (
     KEPT_OR_REMOVED,
+    NAMED_KEYS,
     IngestProgress,
     Rejection,
     SourceState,
@@ -32,8 +33,6 @@ from simstore.version import __version__
 Work = tuple[Batch, PreparedBatch, State]
 # Changes of the vocabulary that are gathered together.
 _MERGED_TOGETHER = 64
-# Of the keys that came more than once, so many are named.
-_NAMED_KEYS = 3
 RUN_COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "byte_count",
     "passed_over",
@@ -201,7 +200,7 @@ def _commit(
     for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
         keys = [prepared.documents[place].key for place in sorted(outcome.repeated)]
         known = dict.fromkeys((*run.repeated_keys, *keys))
-        run.repeated_keys = tuple(known)[:_NAMED_KEYS]
+        run.repeated_keys = tuple(known)[:NAMED_KEYS]
         _tell(run, batch, prepared, outcome, observer)
     _tell_progress(run, works[-1][0], observer)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from rich.cells import cell_len
 
-from simstore.cli import tables
+from simstore.cli import runs, tables
 
 COLUMNS = ("key", "bytes", "share", "when", "note", "of")
 ROWS = [
@@ -75,6 +75,48 @@ def test_texts_are_cut_in_their_middle_where_no_column_may_go(printed: Printed) 
     assert lines[1].startswith("https://")
     assert "~0.913" in lines[1]
     assert told == ["long texts are cut, to fit 60 columns; --format csv has all"]
+
+
+def shown(
+    columns: tuple[str, ...],
+    rows: list[tuple[object, ...]],
+    drop: tuple[str, ...],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> list[str]:
+    """Return the lines of a table on a terminal of 80 columns."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(tables, "get_terminal_size", lambda: os.terminal_size((80, 24)))
+    tables.print_table(columns, rows, drop=drop)
+    lines = [plain(line) for line in capsys.readouterr().out.splitlines()]
+    assert max(map(cell_len, lines)) <= 80
+    return lines
+
+
+def test_long_keys_get_more_room_than_the_figures_beside_them(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = ("key", "fingerprint", "bytes", "first seen")
+    figures = ("1017acc3a33610bc", 1_234_567, "2026-11-24 18:27:36 UTC")
+    rows = [(f"https://example.org/{'deep/' * 30}{n}", *figures) for n in range(3)]
+    drop = ("bytes", "first seen", "fingerprint")
+    header, *lines = shown(columns, rows, drop, capsys, monkeypatch)
+    assert "bytes" not in header
+    assert all(len(line.split()[0]) >= 35 for line in lines)
+
+
+def test_runs_tell_what_became_of_documents_before_how_long_it_took(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    columns = (
+        "run", "kind", "started", "took", "state", "added", "updated", "unchanged", "flagged",
+        "skipped", "duplicates", "rejected", "removed", "passed over", "of",
+    )  # fmt: skip
+    counts = (2, 0, 5, 3, 0, 1, 0, 0, 4)
+    started = "2026-11-24 18:27:36 UTC"
+    rows = [(n, "ingest", started, "0:00:01", "finished", *counts, "a.jsonl") for n in range(1, 30)]
+    header = shown(columns, rows, runs._DROP, capsys, monkeypatch)[0].split()
+    assert header == ["run", "started", "state", "added", "unchanged", "flagged", "of"]
 
 
 def test_columns_of_wide_characters_stand_below_each_other(printed: Printed) -> None:

@@ -15,7 +15,6 @@ from simstore import Client, NotServed, Store
 # What concerns the store as a file or as a whole, and is done where it lies.
 NOT_SERVED = {
     "expire", "export", "report",
-    "tokens.to_frame", "tokens.to_pandas", "vocabulary.to_frame", "vocabulary.to_pandas",
     "evaluate.exact_pairs", "evaluate.run", "fingerprints.add", "fingerprints.reader",
     "fingerprints.remove", "passages.build", "passages.drop", "passages.status", "tokens.add",
     "tokens.book", "tokens.list", "tokens.revoke", "vocabulary.refresh", "vocabulary.set_policy",
@@ -28,6 +27,10 @@ NOT_SERVED = {
     "maintenance.reindex",
     "maintenance.stats_over_time", "maintenance.unpack", "maintenance.warm",
 }  # fmt: skip
+# What reads a list that is not served, and so is not.
+OF_NOT_SERVED = {
+    f"{space}.to_{what}" for space in ("tokens", "vocabulary") for what in ("frame", "pandas")
+}
 # What a server sees to by itself, or is asked for page by page.
 LEFT_OUT = {
     "add": {"refresh"},
@@ -103,6 +106,15 @@ def test_what_a_server_does_not_serve_is_said_by_name(name: str) -> None:
         getattr(found, member)("any", thing=1)
 
 
+@pytest.mark.parametrize("name", sorted(OF_NOT_SERVED))
+def test_a_frame_of_what_is_not_served_is_not_either(name: str) -> None:
+    space, _, member = name.partition(".")
+    found: Any = getattr(Client("http://127.0.0.1:1"), space)
+    for ask in (getattr(found, member), lambda: list(found)):
+        with pytest.raises(NotServed, match=rf"{space}\.(list|terms)"):
+            ask()
+
+
 def test_where_the_file_is_is_not_served() -> None:
     with pytest.raises(NotServed, match=r"maintenance\.path"):
         _ = Client("http://127.0.0.1:1").maintenance.path
@@ -144,7 +156,7 @@ def test_the_protocol_has_every_method_of_a_store_and_a_client_but_those_of_a_st
 def test_one_suite_asks_a_store_and_a_client_for_every_method_that_is_served() -> None:
     asked = (Path(__file__).parents[2] / "e2e" / "test_client.py").read_text("utf-8")
     asked += (Path(__file__).parents[2] / "e2e" / "test_wrong_calls.py").read_text("utf-8")
-    served = protocol_methods() - NOT_SERVED - SPECIAL - {"close"}
+    served = protocol_methods() - NOT_SERVED - OF_NOT_SERVED - SPECIAL - {"close"}
     pattern = r"\b(?:held|shelf|client|loose)\.{}\("
     assert {
         name for name in served if not re.search(pattern.format(re.escape(name)), asked)

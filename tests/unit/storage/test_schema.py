@@ -455,7 +455,9 @@ def test_postgres_store_keeps_the_same_clusters(postgres: MakeDatabase, tmp_path
                     store.remove(*gone)
                 waiting = store.clusters.status(largest=True)
                 assert waiting is not None
+                assert waiting.cluster_count == len(list(store.clusters)) == len(store.clusters)
                 summary = store.clusters.build(rebuild=len(seen) == 2)
+                assert summary.cluster_count == len(list(store.clusters)) > 0
                 seen.append(
                     (
                         waiting.waiting_count,

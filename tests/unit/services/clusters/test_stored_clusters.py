@@ -50,7 +50,9 @@ def merges(store: Store) -> list[tuple[int, int | None]]:
 
 
 def kept(store: Store) -> dict[int, list[str]]:
-    store.clusters.build()
+    built = store.clusters.build()
+    several = [one for one in store.clusters.list(1) if len(one) > 1]
+    assert built.cluster_count == len(store.clusters) == len(several)
     return named(store)
 
 
