@@ -24,8 +24,9 @@ from simstore.compiled import Kernel
 from simstore.fingerprint.shingle_sets import ShingleSets
 from simstore.search.hamming import bits_of, distances
 
-# Shingles that are held, unless those of one comparison are more: 128 MB, and for parities 4 to 8
-# MB at a least resemblance of .8, 12 to 24 at .5.
+# Shingles that are held, unless those of one comparison are more: 128 MB. Their parities take 4
+# to 8 MB at a least resemblance of .8 and 12 to 24 MB at .5, but 32 bytes a set at least: those of
+# a million sets of 16 shingles 32 MB. Room for them doubles when it is full.
 POOL_SHINGLES = 16 << 20
 # A parity has a power of two of words. For each shingle that may be in one of two sets alone it
 # has so many bits at least, so that few of those fall on one bit and are not seen.
@@ -77,9 +78,11 @@ class SetPool:
         """Make room for so many texts in all."""
         more = count - len(self._starts)
         if more > 0:
-            self._starts = np.append(self._starts, np.full(more, -1, np.int64))
-            for name in ("_sizes", "_parity_starts", "_widths"):
-                setattr(self, name, np.append(getattr(self, name), np.zeros(more, np.int64)))
+            none = np.zeros(more, np.int64)
+            self._starts = np.append(self._starts, none - 1)
+            self._sizes = np.append(self._sizes, none)
+            self._parity_starts = np.append(self._parity_starts, none)
+            self._widths = np.append(self._widths, none)
 
     def hold(self, texts: NDArray[np.int64]) -> None:
         """Read the sets of some distinct texts, as far as they are not held."""

@@ -20,7 +20,7 @@ from simstore import compiled
 from simstore.compiled import Kernel
 from simstore.model import Progress
 from simstore.search.block_keys import block_keys
-from simstore.search.hamming import distances
+from simstore.search.hamming import bits_of, distances
 from simstore.search.resemblance import size_ratios
 from simstore.search.stars import FoundSpokes
 from simstore.text.tokens import mix
@@ -347,20 +347,27 @@ def _equal_values(sketches: Any, one: Any, other: Any) -> Any:
     return equal
 
 
-def _may_hold(text: Any, other: Any, sketch: Any, limits: Any, least_ratio: Any) -> Any:
-    """Return how many values are equal where two texts may have an edge, else -1."""
+def _note(text: Any, other: Any, sketch: Any, cut: Any, found: Any, count: Any, most: Any) -> Any:
+    """Note another text where the two may have an edge by their sizes and sketches.
+
+    Returns:
+        How many are noted, and the most equal values of one.
+    """
+    limits, least_ratio = cut
     sketches, sizes = sketch
     if least_ratio > 0:
         few, many = min(sizes[text], sizes[other]), max(sizes[text], sizes[other])
         if few / max(many, _int(1)) < least_ratio:
-            return _int(-1)
+            return count, most
     equal = _equal_values(sketches, text, other)
-    return equal if equal >= limits[1] else _int(-1)
+    if equal < limits[1]:
+        return count, most
+    found[count] = other
+    return count + 1, max(most, equal)
 
 
 def _meet(text: Any, bands: Any, prints: Any, rows: Any, sketch: Any, state: Any, cut: Any) -> Any:
     """Find the candidates of a text; return how many, and the most equal values of one."""
-    limits, ratio = cut
     met, found, stamp = state
     stamp[0] += 1
     now = stamp[0]
@@ -375,11 +382,7 @@ def _meet(text: Any, bands: Any, prints: Any, rows: Any, sketch: Any, state: Any
             if met[other] == now:
                 continue
             met[other] = now
-            equal = _may_hold(text, other, sketch, limits, ratio)
-            if equal >= 0:
-                found[count] = other
-                count += 1
-                most = max(most, equal)
+            count, most = _note(text, other, sketch, cut, found, count, most)
     groups, starts, filled, slots = prints
     bounds, texts, words = rows
     for row in range(bounds[text], bounds[text + 1]):
@@ -394,18 +397,11 @@ def _meet(text: Any, bands: Any, prints: Any, rows: Any, sketch: Any, state: Any
                     continue
                 distance = _int(0)
                 for word in range(words.shape[1]):
-                    left = words[row, word] ^ words[other_row, word]
-                    while left:
-                        left &= left - np.uint64(1)
-                        distance += 1
-                if distance > limits[0]:
+                    distance += _int(bits_of(words[row, word] ^ words[other_row, word]))
+                if distance > cut[0][0]:
                     continue
                 met[other] = now
-                equal = _may_hold(text, other, sketch, limits, ratio)
-                if equal >= 0:
-                    found[count] = other
-                    count += 1
-                    most = max(most, equal)
+                count, most = _note(text, other, sketch, cut, found, count, most)
     return count, most
 
 
@@ -490,15 +486,15 @@ _ARGUMENTS = (
 _MEET = Kernel(
     _candidates,
     [f"int64(int64, {_ARGUMENTS})"],
-    parts=[_equal_values, _may_hold, _meet],
+    parts=[bits_of, _equal_values, _note, _meet],
 )
 _NEXT = Kernel(
     _next,
     [f"UniTuple(int64, 2)(int64[::1], {_ARGUMENTS})"],
-    parts=[_equal_values, _may_hold, _meet, _post],
+    parts=[bits_of, _equal_values, _note, _meet, _post],
 )
 _LIKELY = Kernel(
     _likely,
     [f"int64(int64[::1], int64[:, ::1], {_ARGUMENTS})"],
-    parts=[_equal_values, _may_hold, _meet, _post, _take_back],
+    parts=[bits_of, _equal_values, _note, _meet, _post, _take_back],
 )

@@ -19,6 +19,8 @@ from simstore.model import LABELS, Document, Rejection
 from simstore.sources.fields import read_exported
 
 MANIFEST = "manifest.json"
+# Versions of the folder that are read and added to; the last one is written. In version 1, pairs
+# are all edges of all texts, and no text is noted as not compared.
 VERSIONS = (1, 2)
 _ROWS = 1_000
 _EXPORTED = (

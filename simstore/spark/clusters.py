@@ -44,7 +44,7 @@ def order_of_texts(documents: DataFrame, texts: DataFrame) -> DataFrame:
 
 
 def clusters(documents: DataFrame, orders: DataFrame, starred: DataFrame) -> DataFrame:
-    """Return a row of each document of a cluster of two or more, ``CLUSTER_COLUMNS``.
+    """Return the documents of clusters of two or more, a row each, ``CLUSTER_COLUMNS``.
 
     Args:
         documents: With ``key``, ``key_base64``, ``digest``, ``place``, ``fingerprint``.
@@ -97,25 +97,30 @@ def clusters(documents: DataFrame, orders: DataFrame, starred: DataFrame) -> Dat
     )
 
 
-# A text, and the canonical text of its star, with the edge to it; a canonical text is its own.
+# A text, and the canonical text of its star, with the edge to it. A canonical text is its own, at
+# a resemblance of 1 and without a distance.
 STAR_COLUMNS = "text_id bigint, centre bigint, resemblance double, distance int"
 _PLACE = ("major", "first_seen", "place")
 
 
 def stars(
-    edges: DataFrame, orders: DataFrame, work: Folder, few_edges: int
+    edges: DataFrame, count: int | None, orders: DataFrame, work: Folder, few_edges: int
 ) -> tuple[int, DataFrame]:
-    """Return the star of each text that has an edge, ``STAR_COLUMNS``, after rounds of contraction.
+    """Return the canonical text that each text with an edge joins, ``STAR_COLUMNS``.
 
-    Few edges are put together on the driver, in no rounds. Of many, components divide the work:
-    whole ones stand in a partition.
+    The driver builds the stars of few edges. Many edges are first divided into connected
+    components by rounds of contraction; each component is then built in one partition.
 
     Args:
         edges: ``first``, ``second``, ``resemblance`` and ``distance``, written; each pair once.
+        count: How many edges there are; None: they are counted.
         orders: ``text_id`` with its place in the policy's order: ``major``, ``first_seen``,
             ``place``, compared in this order.
         work: Where rounds are written.
         few_edges: So many are few.
+
+    Returns:
+        The rounds of contraction, 0 on the driver; and the stars.
     """
     from pyspark.sql import functions as f
 
@@ -125,7 +130,7 @@ def stars(
             f.col("text_id").alias(side), *(f.col(name).alias(f"{side}_{name}") for name in _PLACE)
         )
         placed = placed.join(of_side, side)
-    if edges.count() <= few_edges:
+    if (edges.count() if count is None else count) <= few_edges:
         batches = placed.toArrow().to_batches()
         table = _table(_stars(batches))
         return 0, edges.sparkSession.createDataFrame(table)
@@ -175,13 +180,15 @@ def _stars(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     own = np.minimum(rows, centres) * len(vertices) + np.maximum(rows, centres)
     at = np.minimum(np.searchsorted(edges[sorting], own), len(edges) - 1)
     chosen, is_centre = sorting[at], centres == rows
-    distances = pa.concat_arrays([batch.column("distance") for batch in held])
+    distances = pa.concat_arrays(
+        [batch.column(batch.schema.names.index("distance")) for batch in held]
+    )
     yield pa.RecordBatch.from_pydict(
         {
             "text_id": vertices,
             "centre": vertices[centres],
             "resemblance": np.where(is_centre, 1.0, shares[chosen]),
-            "distance": distances.take(pa.array(chosen)),
+            "distance": distances.take(pa.array(chosen, mask=is_centre)),
         },
         schema=arrow_schema(STAR_COLUMNS),
     )

@@ -49,9 +49,9 @@ def components(edges: DataFrame, work: Folder, few_edges: int) -> Components:
     from pyspark.sql import functions as f
 
     spark = edges.sparkSession
-    left = work.write(edges.select("first", "second"), "edges-0")
+    left, count = work.write_counted(edges.select("first", "second"), "edges-0")
     went: list[DataFrame] = []
-    while (count := left.count()) > few_edges:
+    while count > few_edges:
         number = len(went)
         both = left.unionByName(
             left.select(f.col("second").alias("first"), f.col("first").alias("second"))
@@ -76,7 +76,7 @@ def components(edges: DataFrame, work: Folder, few_edges: int) -> Components:
         went.append(moved)
         one = moved.select(f.col("vertex").alias("first"), f.col("to").alias("one"))
         other = moved.select(f.col("vertex").alias("second"), f.col("to").alias("other"))
-        left = work.write(
+        left, count = work.write_counted(
             left.join(one, "first")
             .join(other, "second")
             .where(f.col("one") != f.col("other"))

@@ -46,8 +46,13 @@ def add_documents(output: Output, read: DataFrame) -> DataFrame:
         )
         .where("records > 1")
     )
-    outlines = output.folder.write(outlines, WORK, "told")
-    if outlines.isEmpty():
+    outlines, counts = output.folder.write_counting(
+        outlines,
+        {"keys": f.count(f.lit(1)), "replaced": f.sum(f.size("replaced"))},
+        WORK,
+        "told",
+    )
+    if not counts["keys"]:
         return output.add("documents", new)
     bases = f.array(*(f.lit(name) for name in reversed(_BASES)))
     changes = outlines.select(
@@ -83,7 +88,7 @@ def add_documents(output: Output, read: DataFrame) -> DataFrame:
     superseded = outlines.select(f.explode("replaced").alias("record"))
     names = both.columns
     added = output.add("documents", _as_stored(single).unionByName(won.select(*names)))
-    if not superseded.isEmpty():
+    if counts["replaced"]:
         output.add("superseded", superseded)
     return added
 

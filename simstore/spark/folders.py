@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
+
+from simstore.sources.spark_results import MANIFEST
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-MANIFEST = "manifest.json"
 
 
 class Folder:
@@ -84,6 +85,38 @@ class Folder:
         self._spark.sparkContext.setJobDescription("/".join(names))
         frame.write.mode("overwrite").parquet(self.of(*names))
         return self.read(frame.schema, [names])
+
+    def write_counting(
+        self, frame: DataFrame, counted: Mapping[str, Any], *names: str
+    ) -> tuple[DataFrame, dict[str, int]]:
+        """Write a table as :meth:`write` does, and count its rows in the same job.
+
+        Args:
+            frame: The rows.
+            counted: Aggregates of the rows, by the names of their counts.
+            names: The place of the table.
+
+        Returns:
+            What is read of it, and its counts; 0 stands for an aggregate that is null.
+        """
+        from pyspark.sql import Observation
+
+        observed = Observation()
+        aggregates = [column.alias(name) for name, column in counted.items()]
+        found = self.write(frame.observe(observed, *aggregates), *names)
+        told = observed.get
+        if told.keys() != counted.keys():
+            # Spark drops what it observes where it knows beforehand that there is no row.
+            [row] = found.agg(*aggregates).collect()
+            told = row.asDict()
+        return found, {name: int(value or 0) for name, value in told.items()}
+
+    def write_counted(self, frame: DataFrame, *names: str) -> tuple[DataFrame, int]:
+        """Write a table as :meth:`write` does; return what is read of it, and how many rows."""
+        from pyspark.sql import functions as f
+
+        found, counts = self.write_counting(frame, {"rows": f.count(f.lit(1))}, *names)
+        return found, counts["rows"]
 
     def read(self, schema: Any, folders: list[tuple[str, ...]]) -> DataFrame:
         """Return the rows of tables that were written; none where there are none."""

@@ -6,7 +6,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from simstore.errors import InvalidParameter
 from simstore.sources.files import open_sources
@@ -173,7 +173,7 @@ class _Job:
         self.reading = Reading(self._recipe, options.read, os.getcwd(), self._now)
 
     def run(self, read: DataFrame, names: list[str]) -> DedupSummary:
-        """Do all stages.
+        """Read the records, search them, write tables and manifest; return a summary.
 
         Args:
             read: Records, ``READ_COLUMNS``.
@@ -181,33 +181,32 @@ class _Job:
         """
         output, say = self._output, self._say
         say("reading")
-        read = self._work.write(read, "read")
-        counts = self._counts(read)
+        read, counts = self._work.write_counting(read, _counts_of_records(), "read")
         if counts["rejected_count"]:
             output.add("rejects", read.where("rejected is not null"))
         added = add_documents(output, read)
         earlier, new = add_texts(output, read, added)
         say("looking for candidates")
-        searched = self._searched(earlier, new)
+        searched, counts_of_texts = self._searched(earlier, new)
         say("comparing candidates")
         found = search(searched, self._recipe, self._options, self._work)
         output.add("pairs", self._with_keys(found.edges, searched.texts))
         output.add("unasked", found.unasked)
         say("gathering clusters")
-        every = output.add(
+        roles = output.add_counting(
             "clusters",
             clusters(output.documents(), searched.orders, found.starred),
+            _counts_of_clusters(),
         )
-        roles = {row["role"]: row["count"] for row in every.groupBy("role").count().collect()}
+        is_first = not output.manifest["runs"]
         summary = DedupSummary(
             read_count=counts["read_count"],
-            document_count=output.documents().count(),
-            text_count=searched.texts.count(),
+            document_count=counts_of_texts["document_count"],
+            text_count=counts_of_texts["text_count"],
             candidate_count=found.candidate_count,
             compared_count=found.compared_count,
-            edge_count=output.edges().count(),
-            cluster_count=roles.get("canonical", 0),
-            dropped_count=roles.get("member", 0),
+            edge_count=found.edge_count if is_first else output.edges().count(),
+            **roles,
             rejected_count=counts["rejected_count"],
             passed_over_count=counts["passed_over_count"],
             detected_count=counts["detected_count"],
@@ -218,24 +217,8 @@ class _Job:
         output.finish(facts, max(counts["next_source"], self.first_source + len(names)))
         return summary
 
-    @staticmethod
-    def _counts(read: DataFrame) -> dict[str, int]:
-        """Return counts of the records, and the number that no source of them has."""
-        from pyspark.sql import functions as f
-
-        [row] = read.agg(
-            f.count_if(f.col("text_digest").isNotNull()).alias("read_count"),
-            f.count_if(f.col("rejected").isNotNull()).alias("rejected_count"),
-            f.count_if(f.col("text_digest").isNull() & f.col("rejected").isNull()).alias(
-                "passed_over_count"
-            ),
-            f.count_if(f.col("is_detected")).alias("detected_count"),
-            (f.shiftright(f.max("place"), PLACE_BITS) + 1).alias("next_source"),
-        ).collect()
-        return {name: int(value or 0) for name, value in row.asDict().items()}
-
-    def _searched(self, earlier: DataFrame, new: DataFrame) -> Searched:
-        """Return what is searched: all texts, and what is known of them."""
+    def _searched(self, earlier: DataFrame, new: DataFrame) -> tuple[Searched, dict[str, int]]:
+        """Return what is searched: all texts, and what is known of them; and counts of it."""
         from pyspark.sql import functions as f
 
         output = self._output
@@ -248,13 +231,19 @@ class _Job:
         else:
             texts = texts.withColumn("is_unasked", f.lit(None).cast("boolean"))
         texts = texts.withColumn("known", ~f.col("fresh") & f.col("is_unasked").isNull())
-        orders = order_of_texts(output.documents(), output.texts())
-        return Searched(
+        # Each document has a text and each text a document, so the orders count both.
+        orders, counts = self._work.write_counting(
+            order_of_texts(output.documents(), output.texts()),
+            {"text_count": f.count(f.lit(1)), "document_count": f.sum("copies")},
+            "orders",
+        )
+        searched = Searched(
             texts=texts,
             documents=output.documents(),
-            orders=self._work.write(orders, "orders"),
+            orders=orders,
             earlier=output.edges() if output.manifest["runs"] else None,
         )
+        return searched, counts
 
     def _with_keys(self, edges: DataFrame, texts: DataFrame) -> DataFrame:
         """Return edges with a key of each text."""
@@ -267,3 +256,27 @@ class _Job:
             of_side = keys.select(f.col("text_id").alias(side), f.col("key").alias(f"{side}_key"))
             edges = edges.join(of_side, side)
         return edges
+
+
+def _counts_of_records() -> dict[str, Any]:
+    """Return aggregates of the records: counts, and the number that no source of them has."""
+    from pyspark.sql import functions as f
+
+    is_document, is_rejected = f.col("text_digest").isNotNull(), f.col("rejected").isNotNull()
+    return {
+        "read_count": f.count_if(is_document),
+        "rejected_count": f.count_if(is_rejected),
+        "passed_over_count": f.count_if(~is_document & ~is_rejected),
+        "detected_count": f.count_if(f.col("is_detected")),
+        "next_source": f.shiftright(f.max("place"), PLACE_BITS) + 1,
+    }
+
+
+def _counts_of_clusters() -> dict[str, Any]:
+    """Return aggregates of the table of clusters."""
+    from pyspark.sql import functions as f
+
+    return {
+        "cluster_count": f.count_if(f.col("role") == "canonical"),
+        "dropped_count": f.count_if(f.col("role") == "member"),
+    }

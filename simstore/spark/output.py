@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simstore.errors import Conflict, InvalidParameter, NotFound, printable
+from simstore.sources.spark_results import MANIFEST, VERSIONS
 from simstore.spark.clusters import CLUSTER_COLUMNS
-from simstore.spark.folders import MANIFEST, Folder
+from simstore.spark.folders import Folder
 from simstore.spark.options import SKETCH_COLUMNS, Recipe
 from simstore.spark.reading import DOCUMENT_COLUMNS
 from simstore.spark.verifying import EDGE_COLUMNS
@@ -21,9 +22,7 @@ from simstore.spark.verifying import EDGE_COLUMNS
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-VERSION = 2
-# Of version 1 all pairs of all texts are there.
-READABLE = (1, VERSION)
+VERSION = VERSIONS[-1]
 WORK = "_work"
 COLUMNS = {
     "documents": f"{DOCUMENT_COLUMNS}, record bigint, major bigint",
@@ -134,14 +133,21 @@ class Output:
 
     def add(self, name: str, frame: DataFrame) -> DataFrame:
         """Write rows of the run to a table; they are valid once the manifest says so."""
-        columns = [column.split()[0] for column in COLUMNS[name].split(",")]
-        chosen = frame.select(*columns)
+        chosen = frame.select(*_names(name))
         if name == "documents":
             # Whoever reads the files one beside the other finds the order of ingest.
             chosen = chosen.sortWithinPartitions("place")
         self.folder.write(chosen, name, self.run)
-        self.manifest["tables"][name] = [*self.manifest["tables"][name], self.run]
+        self.manifest["tables"][name].append(self.run)
         return self.folder.read(COLUMNS[name], [(name, self.run)])
+
+    def add_counting(
+        self, name: str, frame: DataFrame, counted: Mapping[str, Any]
+    ) -> dict[str, int]:
+        """Write rows as :meth:`add` does; return aggregates of them, by their names."""
+        _, counts = self.folder.write_counting(frame.select(*_names(name)), counted, name, self.run)
+        self.manifest["tables"][name].append(self.run)
+        return counts
 
     def finish(self, facts: Mapping[str, Any], next_source: int) -> None:
         """Make the run valid; forget what only it needed."""
@@ -158,6 +164,11 @@ class Output:
         self.folder.remove(WORK)
 
 
+def _names(table: str) -> list[str]:
+    """Return the names of the columns of a table."""
+    return [column.split()[0] for column in COLUMNS[table].split(",")]
+
+
 def opened(folder: Folder) -> Output | None:
     """Return the output in a folder; None where no run has finished there.
 
@@ -170,7 +181,7 @@ def opened(folder: Folder) -> Output | None:
         raise InvalidParameter(f"{folder.of(MANIFEST)} is damaged ({error})") from None
     if manifest is None:
         return None
-    if manifest.get("simstore_spark") not in READABLE:
+    if manifest.get("simstore_spark") not in VERSIONS:
         raise InvalidParameter(
             f"{folder.of(MANIFEST)}: no output of this version of simstore ({VERSION})"
         )

@@ -41,14 +41,15 @@ _OF_EDGE = ("first", "second", "resemblance", "distance")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Result of a search.
+    """Edges, stars and counts that a search returns.
 
     Attributes:
         edges: Verified edges, ``EDGE_COLUMNS``, of this run.
         starred: The star of each text that has an edge, of all runs.
         unasked: Texts that were never asked for.
-        candidate_count: Pairs whose outlines were compared.
-        compared_count: Pairs whose texts were compared.
+        edge_count: How many edges of this run there are.
+        candidate_count: Pairs whose outlines were compared; a pair of two rounds counts twice.
+        compared_count: Pairs whose texts were compared, each once.
         keys: How keys were made of fingerprints; None without them.
         rounds: Rounds in which components were found by the cluster; 0: on the driver.
     """
@@ -56,6 +57,7 @@ class Found:
     edges: DataFrame
     starred: DataFrame
     unasked: DataFrame
+    edge_count: int
     candidate_count: int
     compared_count: int
     keys: str | None
@@ -64,7 +66,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """Input of a search.
+    """Texts, documents and earlier edges that a search takes.
 
     Attributes:
         texts: All texts, with ``fresh`` (of this run) and ``known`` (asked for in an earlier one).
@@ -92,6 +94,15 @@ def search(searched: Searched, recipe: Recipe, options: DedupOptions, work: Fold
 
 
 class _Search:
+    """The state of one search.
+
+    Args:
+        searched: Texts, documents, orders and edges.
+        recipe: The rule.
+        options: How groups are cut.
+        work: Where tables are written.
+    """
+
     def __init__(
         self, searched: Searched, recipe: Recipe, options: DedupOptions, work: Folder
     ) -> None:
@@ -103,16 +114,16 @@ class _Search:
         known = [] if searched.earlier is None else [searched.earlier]
         self._known, self._compared = known, [*known]
         self._edges: list[DataFrame] = []
-        self._candidate_count = self._compared_count = 0
+        self._edge_count = self._candidate_count = self._compared_count = 0
 
     def run(self) -> Found:
-        """Do all rounds."""
+        """Compare texts with their leaders, then those without an edge, until stars are final."""
         from pyspark.sql import functions as f
 
         rule, near, cell_rows = self._rule, self._near, self._options.cell_rows
         self._compare(leader_pairs(self._groups, rule, near))
         # A text with an edge to its leader waits: it is likely a member.
-        waiting = self._work.write(
+        waiting, waiting_count = self._work.write_counted(
             self._every().select(f.col("second").alias("text_id")).distinct(), "waiting-0"
         )
         asked = self._groups.join(waiting, "text_id", "left_anti")
@@ -121,24 +132,29 @@ class _Search:
             number = len(self._edges)
             every = self._every()
             place = Folder(every.sparkSession, self._work.of(f"components-{number}"))
-            rounds, found = stars(every, self._searched.orders, place, self._options.few_edges)
+            count = self._edge_count if self._searched.earlier is None else None
+            rounds, found = stars(
+                every, count, self._searched.orders, place, self._options.few_edges
+            )
             starred = self._work.write(found, f"stars-{number}")
             members = starred.where("text_id != centre").select("text_id")
             if number > _MOST_ROUNDS:
                 members = members.limit(0)
             asking = waiting.join(members, "text_id", "left_anti")
-            if asking.isEmpty():
-                break
-            asked = self._groups.join(asking, "text_id", "left_semi")
-            waiting = self._work.write(
+            still, still_count = self._work.write_counted(
                 waiting.join(members, "text_id", "left_semi"), f"waiting-{number}"
             )
+            if still_count == waiting_count:
+                break
+            asked = self._groups.join(asking, "text_id", "left_semi")
+            waiting, waiting_count = still, still_count
             if not self._compare(asked_pairs(self._groups, asked, rule, near, cell_rows)):
                 break
         return Found(
             edges=reduce(lambda one, other: one.unionByName(other), self._edges),
             starred=starred,
             unasked=waiting.select(f.col("text_id").cast("bigint")),
+            edge_count=self._edge_count,
             candidate_count=self._candidate_count,
             compared_count=self._compared_count,
             keys=None if near is None else str(near.keys),
@@ -170,16 +186,16 @@ class _Search:
         """Compare the pairs that were not compared before; return how many were new edges."""
         number = len(self._edges)
         work = self._work
-        written = work.write(pairs, f"candidates-{number}")
-        self._candidate_count += written.count()
+        written, count = work.write_counted(pairs, f"candidates-{number}")
+        self._candidate_count += count
         some = likely(written, self._outlines, self._recipe)
         for before in self._compared:
             some = some.join(before.select("first", "second"), ["first", "second"], "left_anti")
-        some = work.write(some, f"likely-{number}")
+        some, count = work.write_counted(some, f"likely-{number}")
         self._compared.append(some)
-        count = some.count()
         self._compared_count += count
         found = verified(some, count, self._searched.documents, self._recipe)
-        edges = work.write(found, f"edges-{number}")
+        edges, count = work.write_counted(found, f"edges-{number}")
         self._edges.append(edges)
-        return edges.count()
+        self._edge_count += count
+        return count

@@ -131,11 +131,11 @@ class _Hub:
     """A text that others are compared with.
 
     Attributes:
-        number: Its number; None: there was none yet.
+        number: Its number; -1: there was none yet.
         text: The text.
     """
 
-    number: int | None
+    number: int
     text: str
 
 
@@ -155,7 +155,7 @@ class Verify:
         Raises:
             BadInput: The document of a hub is missing.
         """
-        hub = _Hub(None, "")
+        hub = _Hub(-1, "")
         for batch in batches:
             if batch.num_rows:
                 found, hub = self._verified(batch, hub)
@@ -183,13 +183,13 @@ class Verify:
         hubs = np.maximum.accumulate(np.where(is_member, 0, rows))
         other, one = rows[is_member], hubs[is_member]
         # The row of a hub names itself as its hub; so its members name it too.
-        numbers = [hub.number, *batch.column(batch.schema.names.index("hub")).to_pylist()]
-        for row, at in zip(other.tolist(), one.tolist(), strict=True):
-            if numbers[row] != numbers[at]:
-                raise BadInput(
-                    f"the document of text {numbers[row]} is missing from the output of earlier "
-                    "runs; run the job again over all inputs, into another folder"
-                )
+        numbers = np.append(np.int64(hub.number), column(batch, "hub"))
+        lost = numbers[other[numbers[other] != numbers[one]]]
+        if len(lost):
+            raise BadInput(
+                f"the document of text {lost[0]} is missing from the output of earlier runs; "
+                "run the job again over all inputs, into another folder"
+            )
         sets = channels.sketching.sets(texts)
         share = resemblances(sets, one, other)
         sizes = sets.sizes()
@@ -210,7 +210,7 @@ class Verify:
             fields | {"resemblance": share[kept]}, schema=arrow_schema(EDGE_COLUMNS)
         )
         last = int(hubs[-1])
-        return found, _Hub(numbers[last], texts[last])
+        return found, _Hub(int(numbers[last]), texts[last])
 
 
 def _decoded(data: str) -> str:

@@ -50,6 +50,11 @@ def partitions(spark: SparkSession, count: int) -> Iterator[None]:
         spark.conf.set(name, before)
 
 
+def jobs(spark: SparkSession) -> int:
+    """Return how many jobs the session has begun."""
+    return max(spark.sparkContext.statusTracker().getJobIdsForGroup(None), default=-1) + 1
+
+
 def test_dated_documents_in_another_order_give_the_same_clusters_and_printed_counts(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -58,8 +63,11 @@ def test_dated_documents_in_another_order_give_the_same_clusters_and_printed_cou
     for name, shuffle_partitions, files in (("one", 1, 1), ("other", 7, 4)):
         (tmp_path / name).mkdir()
         inputs = corpus.write(tmp_path / name, records, files)
+        before = jobs(spark)
         with partitions(spark, shuffle_partitions):
             found = dedup(spark, inputs, str(tmp_path / name / "out"), OPTIONS)
+        # A count takes no job of its own: there were 30 more.
+        assert jobs(spark) - before < 80
         printed.append(
             (
                 found.read_count,

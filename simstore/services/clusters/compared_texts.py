@@ -36,11 +36,6 @@ class ByTexts:
         """Return how many pairs of texts were compared."""
         return self._pool.compared_count
 
-    @property
-    def walked_count(self) -> int:
-        """Return how many of them were compared shingle by shingle."""
-        return self._pool.walked_count
-
     def expect(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
         """Read the texts of pairs, in batches."""
         texts = np.unique(np.concatenate((first, second)))

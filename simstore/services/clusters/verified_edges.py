@@ -82,8 +82,6 @@ class EdgeFinder:
 
     Attributes:
         compared_count: Pairs of texts whose shingle sets were compared for :meth:`spokes`.
-        walked_count: Those of them that were compared shingle by shingle; the others are decided
-            by the parities of their sets.
     """
 
     def __init__(
@@ -99,7 +97,6 @@ class EdgeFinder:
         self._rule = EdgeRule(least.resemblance, snapshot.scheme.least_features)
         self._on_progress = on_progress
         self.compared_count = 0
-        self.walked_count = 0
 
     def all_texts(self) -> ReadTexts:
         """Return the shingle sets of all texts (8 bytes a shingle), and term vectors on request."""
@@ -128,7 +125,6 @@ class EdgeFinder:
         found = search_stars(self._signatures(radius), order, comparer, self._on_progress)
         if isinstance(comparer, ByTexts):
             self.compared_count = comparer.compared_count
-            self.walked_count = comparer.walked_count
         return found
 
     def _comparer(self) -> Comparer:

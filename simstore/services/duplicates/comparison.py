@@ -91,11 +91,6 @@ class CandidateComparison:
         """Return how many pairs of texts were compared exactly."""
         return self._pool.compared_count
 
-    @property
-    def walked_count(self) -> int:
-        """Return how many of them were compared shingle by shingle."""
-        return self._pool.walked_count
-
     def add(self, texts: Sequence[CandidateText]) -> NDArray[np.int64]:
         """Add texts; return their rows."""
         before, after = len(self._digests), len(self._digests) + len(texts)

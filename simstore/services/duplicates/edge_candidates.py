@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import band_values
 from simstore.fingerprint.shingle_sets import distinct_numbers
-from simstore.fingerprint.simhash import to_integers, to_words, word_count
+from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.search.plan import (
     check_radius,
     default_radius,
@@ -56,12 +56,10 @@ class EdgeCandidates:
             else None
         )
 
-    def words(self, given: Sequence[NDArray[np.uint64] | None]) -> NDArray[np.uint64]:
-        """Return fingerprints as an array, shape (n, words); none without the SimHash channel."""
-        known = [one for one in given if one is not None and self._row is not None]
-        return np.array(known, np.uint64).reshape(
-            len(known), word_count(self._snapshot.scheme.bits)
-        )
+    @property
+    def by_fingerprint(self) -> bool:
+        """Return whether channel 1 finds candidates."""
+        return self._row is not None
 
     def bands(self, sketched: NDArray[np.uint16]) -> NDArray[np.uint64] | None:
         """Return the bands of sketches, shape (n, bands); None: there is no such channel."""

@@ -39,10 +39,10 @@ __all__ = [
     "Verified",
 ]
 
-# Texts that are looked up, and compared with their candidates, at a time: first so many; then, by
-# the candidates of those before, so many that there are about as many pairs as this, and at most
-# four times as many as before.
+# Texts are looked up and compared in blocks. The first block has so many texts.
 _FIRST_TEXTS = 64
+# Each further block is to have about so many pairs, at as many candidates a text as the one before
+# it; and it has at most so many times the texts of that one.
 _BLOCK_PAIRS = 1 << 18
 _GROWTH = 4
 Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
@@ -94,7 +94,6 @@ class EdgeSearch:
         candidates: Finds the pairs that are compared.
         conditions: What an edge asks for.
         compared_count: Pairs of a text and a document whose shingle sets were compared.
-        walked_count: Those of them that were compared shingle by shingle.
 
     Raises:
         InvalidParameter: A parameter is out of its range, or the store has no fingerprints of its
@@ -125,7 +124,7 @@ class EdgeSearch:
             min_resemblance=min_resemblance if within is None else None,
         )
         self._kept = snapshot.store.shingles(snapshot)
-        self.compared_count = self.walked_count = 0
+        self.compared_count = 0
 
     def edges_of(
         self, texts: Sequence[CandidateText], among: Among | None = None, *, own: bool = False
@@ -178,7 +177,6 @@ class EdgeSearch:
                 for of_text in comparison.edges(pairs)
             ]
         self.compared_count += comparison.compared_count
-        self.walked_count += comparison.walked_count
         return edges
 
     def comparison(self) -> CandidateComparison:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import VALUES
+from simstore.fingerprint.simhash import word_count
 from simstore.search.star_search import (
     ColumnPostings,
     StarSignatures,
@@ -57,7 +58,7 @@ class SequentialEdges:
             for edges in search.edges_of(asked, among, own=True)
         ]
         # Places of the texts that were put, by their rows, and the rows of each digest.
-        self._places: dict[int, list[int]] = {}
+        self._places: dict[int, set[int]] = {}
         self._same: dict[bytes, list[int]] = {}
         for row, one in enumerate(asked):
             self._same.setdefault(one.digest, []).append(row)
@@ -95,11 +96,9 @@ class SequentialEdges:
     def put(self, place: int) -> None:
         """Add a text to those that later texts are compared with."""
         row = self._rows[place]
-        places = self._places.setdefault(row, [])
-        if place in places:
-            return
-        places.append(place)
-        if self._walk is not None and len(places) == 1 and self._texts[place].shingle_count != 0:
+        is_first = row not in self._places
+        self._places.setdefault(row, set()).add(place)
+        if self._walk is not None and is_first and self._texts[place].shingle_count != 0:
             self._walk.stand(row)
 
     def standing(self, place: int) -> dict[int, Verified]:
@@ -156,11 +155,15 @@ def _signatures(search: EdgeSearch, texts: Sequence[CandidateText]) -> StarSigna
     if bands is not None:
         rows = np.array(sketched, np.int64)
         postings = ColumnPostings(bands.T, rows, count, bands.shape[1])
-    printed = [row for row, one in enumerate(texts) if judged[row] and one.words is not None]
-    words = search.candidates.words([texts[row].words for row in printed])
-    owners = np.array(printed, np.int64)[: len(words)]
+    printed = {
+        row: one.words
+        for row, one in enumerate(texts)
+        if judged[row] and one.words is not None and search.candidates.by_fingerprint
+    }
+    words = np.array(list(printed.values()), np.uint64).reshape(-1, word_count(search.bits))
+    owners = np.array(list(printed), np.int64)
     rule = search.conditions.rule
-    told = len(sketched) == sum(judged) and rule.min_resemblance is not None
+    least = rule.min_resemblance if len(sketched) == sum(judged) else None
     return StarSignatures(
         bands=postings,
         sketches=sketches,
@@ -170,8 +173,9 @@ def _signatures(search: EdgeSearch, texts: Sequence[CandidateText]) -> StarSigna
         print_texts=owners,
         words=words,
         radius=search.candidates.radius,
-        least_ratio=rule.min_resemblance or 0.0 if told else 0.0,
-        fewest_equal=rule.fewest_equal if told else 0,
+        # A text without a sketch may be like any other.
+        least_ratio=0.0 if least is None else least,
+        fewest_equal=0 if least is None else rule.fewest_equal,
         likely_equal=0,
     )
 
