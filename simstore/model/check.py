@@ -135,7 +135,7 @@ class Case(Shown):
     >>> case.source_key, case.start, case.copies, case.identical_share
     ('ferry-2025', 18, (0,), 1.0)
 
-    What lies between its copies is in the case, and does not count as copied.
+    What lies between its copies belongs to it, and does not count as copied.
 
     Attributes:
         start: Where it begins in the paper.
@@ -271,8 +271,8 @@ class Totals(Shown):
         cases: Copied stretches: neighbouring copies of one source are one case.
         identical: Those of the copied characters that belong to words (of
             scripts without blanks: to characters) that are the same in a
-            source, in one order; what several sources have counts once. An estimate where the
-            store keeps no text.
+            source, in one order; what several sources have counts once. An
+            estimate where the store keeps no text.
         identical_share: identical / characters; 0 for an empty paper.
     """
 
