@@ -89,6 +89,10 @@ Cut = Literal["sentences", "window"]
 # Of recipes without terms of sentences, and with them; of those that fold disguises, which say
 # whether they have such terms.
 _VERSION, _VERSION_OF_SENTENCES, _VERSION_OF_DISGUISES = 1, 2, 3
+# Of those that have anchors where the kind of units changes.
+_VERSION_OF_MIXED = 4
+# Five characters and a word in turns, which have no gram of one kind.
+_MIXED_TEXT = "".join(f"{chr(0x4E00 + 97 * n)}{'abcdef'[n % 6] * (n % 5 == 4)}" for n in range(60))
 # Longer anchors are given as so long: a gram of words with much between them.
 MOST_LENGTH = (1 << 16) - 1
 
@@ -197,11 +201,17 @@ class PassageRecipe:
         version: dict[str, Any] = {"version": _VERSION_OF_SENTENCES if self.sentences else _VERSION}
         if self.normalization.version > 1:
             version = {"version": _VERSION_OF_DISGUISES, "sentences": self.sentences}
+        winnowing = asdict(self.winnowing)
+        if self.winnowing.mixed:
+            version = {"version": _VERSION_OF_MIXED, "sentences": self.sentences}
+        else:
+            # Older versions do not know it.
+            del winnowing["mixed"]
         return {
             **version,
             "cut": self.cut,
             "window": self.window,
-            "winnowing": asdict(self.winnowing),
+            "winnowing": winnowing,
             "normalization": self.normalization.parameters(),
             "fingerprints": self.fingerprints,
             "known_answer": _known_answer(self),
@@ -232,7 +242,8 @@ class PassageRecipe:
 def _known_answer(recipe: PassageRecipe) -> str:
     """Return a digest of what becomes of the known texts."""
     digest = xxhash.xxh3_64()
-    for text in known_texts(recipe.normalization):
+    mixed = (_MIXED_TEXT,) if recipe.winnowing.mixed else ()
+    for text in (*known_texts(recipe.normalization), *mixed):
         made = recipe.index(text)
         for array in (made.spans, made.hashes, made.starts, made.lengths, made.words):
             digest.update(array.astype("<u8").tobytes())

@@ -32,6 +32,7 @@ class Winnowing:
         run_words: t, words.
         gram_characters: k, characters of other scripts.
         run_characters: t, characters.
+        mixed: Whether runs that change between words and characters have anchors too.
 
     Raises:
         InvalidParameter: A gram has no unit, or is longer than the run.
@@ -41,6 +42,7 @@ class Winnowing:
     run_words: int = 8
     gram_characters: int = 6
     run_characters: int = 13
+    mixed: bool = False
 
     def __post_init__(self) -> None:
         for gram, run in (
@@ -52,13 +54,31 @@ class Winnowing:
                     f"grams of {gram} units for runs of {run}: 1 <= k <= t <= 255"
                 )
 
+    @property
+    def gram_mixed(self) -> int:
+        """Return k of a gram that has words and characters, in units of either kind."""
+        return max(self.gram_words, self.gram_characters)
 
+    @property
+    def window_mixed(self) -> int:
+        """Return how many grams, of any kinds, a window that changes its kind has."""
+        return 1 + max(self.run_words - self.gram_words, self.run_characters - self.gram_characters)
+
+    @property
+    def run_mixed(self) -> int:
+        """Return t of runs that change between words and characters, in units of either kind."""
+        return self.gram_mixed + self.window_mixed - 1
+
+
+# What an index without a note of its own has.
 DEFAULT_WINNOWING = Winnowing()
+# What new indexes have.
+MIXED_WINNOWING = Winnowing(mixed=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Grams:
-    """Runs of k units of one kind, by ascending first unit; shape (grams,).
+    """Runs of k units, by ascending first unit; shape (grams,). None begins where another does.
 
     Attributes:
         hashes: Hash of each, 40 bits; uint64.
@@ -75,17 +95,76 @@ class Grams:
 
 
 def grams(units: LocatedUnits, winnowing: Winnowing = DEFAULT_WINNOWING) -> Grams:
-    """Return every gram of a text: of k consecutive units within each run of one kind."""
-    return _grams(units, winnowing)[0]
+    """Return every gram of a text: of k consecutive units within each run of one kind.
+
+    Where winnowing is mixed, one of units of both kinds begins at each unit at which none of one
+    kind does.
+    """
+    pure = _grams(units, winnowing)[0]
+    return _every(units, winnowing, pure)[0] if winnowing.mixed else pure
+
+
+def of_one_kind(units: LocatedUnits, every: Grams) -> NDArray[np.bool_]:
+    """Return which grams are of words alone, or of characters alone."""
+    changes = np.concatenate(([0], np.cumsum(units.spaced[1:] != units.spaced[:-1])))
+    same: NDArray[np.bool_] = changes[every.first] == changes[every.last]
+    return same
+
+
+def mixed_windows(
+    units: LocatedUnits, winnowing: Winnowing, every: Grams
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the windows of grams that change between words and characters.
+
+    Args:
+        units: A text.
+        winnowing: How long grams and windows are; it is mixed.
+        every: All grams of the text.
+
+    Returns:
+        The first unit of each window, which is a run of ``run_mixed`` units; and the place of its
+        least gram among all, the last of several.
+    """
+    none = np.empty(0, np.int64)
+    count = len(units) - winnowing.run_mixed + 1
+    if count < 1:
+        return none, none
+    first = every.first.astype(np.int64)
+    is_mixed = ~of_one_kind(units, every)
+    at = np.zeros(len(units) + 1, np.int64)
+    at[first[is_mixed] + 1] = 1
+    before = np.cumsum(at)
+    size = winnowing.window_mixed
+    windows = np.flatnonzero(before[size : size + count] > before[:count])
+    # At each unit of such a run begins a gram that ends within it.
+    places = np.searchsorted(first, windows)
+    least = places.copy()
+    for step in range(1, size):
+        least = np.where(every.hashes[places + step] <= every.hashes[least], places + step, least)
+    return windows, least
 
 
 def anchors(units: LocatedUnits, winnowing: Winnowing = DEFAULT_WINNOWING) -> Grams:
     """Return the grams that winnowing chooses: a least one of every window of consecutive ones.
 
     Of several least ones, the one that the window before chose, if it is among them; else the last.
-    A run that has grams, but fewer than a window, has its least one (the last of several).
+    A run that has grams, but fewer than a window, has its least one (the last of several). Where
+    winnowing is mixed, windows that change their kind have a least one too, the last of several.
     """
     found, run_ends = _grams(units, winnowing)
+    if not winnowing.mixed:
+        return _chosen(found, run_ends, units, winnowing)
+    every, places = _every(units, winnowing, found)
+    kept = np.zeros(len(every), bool)
+    kept[places[np.isin(found.first, _chosen(found, run_ends, units, winnowing).first)]] = True
+    kept[mixed_windows(units, winnowing, every)[1]] = True
+    return Grams(every.hashes[kept], every.first[kept], every.last[kept])
+
+
+def _chosen(
+    found: Grams, run_ends: NDArray[np.int64], units: LocatedUnits, winnowing: Winnowing
+) -> Grams:
+    """Return the grams of one kind that winnowing chooses."""
     if not len(found):
         return found
     is_word = units.spaced[found.first]
@@ -120,6 +199,25 @@ def _grams(units: LocatedUnits, winnowing: Winnowing) -> tuple[Grams, NDArray[np
     found = Grams(hashes, first.astype(np.int32), (first + sizes[first] - 1).astype(np.int32))
     run_ends = np.searchsorted(run_of[first], run_of[first], side="right")
     return found, run_ends
+
+
+def _every(
+    units: LocatedUnits, winnowing: Winnowing, pure: Grams
+) -> tuple[Grams, NDArray[np.int64]]:
+    """Return the grams of one kind and those of both, and the places of the former among all."""
+    size, count = winnowing.gram_mixed, len(units)
+    is_free = np.ones(max(count - size + 1, 0), bool)
+    is_free[pure.first[pure.first < len(is_free)]] = False
+    if not is_free.any():
+        return pure, np.arange(len(pure))
+    first = np.flatnonzero(is_free)
+    hashes = np.concatenate((pure.hashes, runs(units.hashes, size)[first] >> _LOST))
+    firsts = np.concatenate((pure.first, first.astype(np.int32)))
+    lasts = np.concatenate((pure.last, (first + size - 1).astype(np.int32)))
+    order = np.argsort(firsts, kind="stable")
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return Grams(hashes[order], firsts[order], lasts[order]), places[: len(pure)]
 
 
 def _winnowed(

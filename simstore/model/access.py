@@ -24,9 +24,9 @@ class Token(Shown):
     Attributes:
         token_id: Its number, never given again.
         name: How its owner calls it.
-        scope: ``metrics``: only ``GET /metrics``, no text; ``read``: and query and
-            read documents; ``write``: and change them; ``admin``: and copy the
-            whole store.
+        scope: ``metrics``: only ``GET /metrics``, no text; ``read``: and query
+            and read documents; ``write``: and change them; ``admin``: and copy
+            the whole store.
         created_at: Seconds since 1970-01-01 UTC, as all times here.
         expires_at: From then on it is refused; None: never.
         revoked_at: Since then it is refused; None: it is not revoked.

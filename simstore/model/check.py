@@ -135,7 +135,7 @@ class Case(Shown):
     >>> case.source_key, case.start, case.copies, case.identical_share
     ('ferry-2025', 18, (0,), 1.0)
 
-    What lies between its copies is in the case too, and does not count as copied.
+    What lies between its copies belongs to it, and does not count as copied.
 
     Attributes:
         start: Where it begins in the paper.
@@ -144,10 +144,10 @@ class Case(Shown):
         source_document_id: The source's place in the order of ingest.
         source_start: Where it begins in the source.
         source_end: Where it ends in the source.
-        characters: Characters of the paper between its ends, without white space
-            and what is excluded.
-        identical: Those of words (of scripts without blanks: characters) that are
-            the same in the source, as for :class:`Totals`.
+        characters: Characters of the paper between its ends, without white
+            space and what is excluded.
+        identical: Those of words (of scripts without blanks: characters) that
+            are the same in the source, as for :class:`Totals`.
         identical_share: identical / characters, 0 to 1: 1 is a verbatim copy.
         copies: Which of the paper's copies it consists of.
     """
@@ -269,10 +269,10 @@ class Totals(Shown):
         moderate: Passages of moderate similarity that are not excluded.
         none: The other passages that are not excluded.
         cases: Copied stretches: neighbouring copies of one source are one case.
-        identical: Those of the copied characters that belong to words (of scripts
-            without blanks: to characters) that are the same in a source, in one
-            order; what several sources have counts once. An estimate where the
-            store keeps no text.
+        identical: Those of the copied characters that belong to words (of
+            scripts without blanks: to characters) that are the same in a
+            source, in one order; what several sources have counts once. An
+            estimate where the store keeps no text.
         identical_share: identical / characters; 0 for an empty paper.
     """
 
@@ -319,8 +319,8 @@ class CheckedPaper(Shown):
             lost some.
         flags: What in it hides words from a program, as for its passages,
             whether the index folds it or not.
-        cases: The copied stretches, in the order of the paper: neighbouring copies
-            of one source are one case.
+        cases: The copied stretches, in the order of the paper: neighbouring
+            copies of one source are one case.
     """
 
     _HOLDS = ("sources", SourceShare)

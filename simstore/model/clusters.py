@@ -218,7 +218,7 @@ class ClustersStatus(Shown):
         policy: ``first``, ``longest`` or ``prefer:REGEX``.
         radius: Radius of channel 1, in bits; None: not by fingerprints.
         basis: ``text`` or ``sketch``: by which edges are verified.
-        text_count: Distinct texts that were clustered, those that are alone too.
+        text_count: Distinct texts that were clustered, those alone too.
         cluster_count: Clusters of two documents and more.
         waiting_count: Texts whose documents changed and that are still to be
             dealt with.

@@ -11,6 +11,7 @@ from simstore.fingerprint.scheme import KNOWN_TEXTS, Scheme
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.sketching import Sketching
 from simstore.fingerprint.web import Web2Scheme, WebScheme
+from simstore.fingerprint.winnowing import Winnowing
 from simstore.text.disguises import KNOWN_DISGUISES
 from simstore.text.normalization import DEFAULT, FOLDED, Normalization
 from simstore.text.recipes import FeatureRecipe
@@ -200,18 +201,23 @@ def test_sketches_of_each_version_are_their_known_answers(
 
 
 @pytest.mark.parametrize(
-    ("normalization", "sentences", "version", "answer"),
+    ("normalization", "mixed", "sentences", "version", "answer"),
     [
-        (DEFAULT, False, 1, "b2c1923b21aa1171"),
-        (DEFAULT, True, 2, "ea76b1342d1cc48b"),
-        (FOLDED, False, 3, "c59b0363634fe1a5"),
-        (FOLDED, True, 3, "6ece65e8831cd153"),
+        (DEFAULT, False, False, 1, "b2c1923b21aa1171"),
+        (DEFAULT, False, True, 2, "ea76b1342d1cc48b"),
+        (FOLDED, False, False, 3, "c59b0363634fe1a5"),
+        (FOLDED, False, True, 3, "6ece65e8831cd153"),
+        (DEFAULT, True, False, 4, "aa85ce00cb776831"),
+        (FOLDED, True, True, 4, "1fdef71d8e8fd749"),
     ],
 )
 def test_passages_of_each_version_are_their_known_answer(
-    normalization: Normalization, sentences: bool, version: int, answer: str
+    normalization: Normalization, mixed: bool, sentences: bool, version: int, answer: str
 ) -> None:
-    recipe = PassageRecipe(normalization=normalization, sentences=sentences)
+    recipe = PassageRecipe(
+        winnowing=Winnowing(mixed=mixed), normalization=normalization, sentences=sentences
+    )
     record = recipe.record()
+    assert ("mixed" in record["winnowing"]) == mixed
     assert (record["version"], record["known_answer"]) == (version, answer)
     assert PassageRecipe.from_record(record) == recipe

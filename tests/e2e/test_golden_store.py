@@ -120,7 +120,8 @@ def test_upgraded_store_takes_new_documents_records_queries_and_reports_them(
     assert nursery.simstore(tmp_path, "upgrade", "--db", "store.db").code == 0
     page = "fresh\nMix flour, water and salt; let the dough rest for a night; bake it hot.\n\f"
     (tmp_path / "new.txt").write_text(page)
-    assert nursery.simstore(tmp_path, "ingest", "--db", "store.db", "new.txt").code == 0
+    added = nursery.simstore(tmp_path, "ingest", "--db", "store.db", "--as", "articles", "new.txt")
+    assert added.code == 0
     asked = nursery.simstore(
         tmp_path, "query", "--db", "store.db", "--as", "articles", "--format", "simtool", "new.txt"
     )

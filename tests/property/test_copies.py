@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
-from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, Winnowing
+from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, MIXED_WINNOWING, Winnowing
 from simstore.search.cases import is_told, joined
 from simstore.services.check import anchor_hits, copies
 from simstore.services.check.copies import CopyFinder, FindOptions
@@ -22,6 +22,7 @@ from .shelf import Shelf
 WORDS = [f"w{n}" for n in range(12)]
 HAN = "天地玄黄宇宙洪荒日月"
 SMALL = Winnowing(2, 4, 3, 6)
+SMALL_MIXED = Winnowing(2, 4, 3, 6, mixed=True)
 
 
 def found_in(text, shelf, moderate=0.5, **options):
@@ -48,8 +49,11 @@ def told(found, paper, winnowing):
 
 
 def runs_of(units, winnowing):
-    """Every run of t units of one kind: place and hashes, by a plain loop."""
+    """Every run of t units of one kind, or of both: place and hashes, by a plain loop."""
     for first in range(len(units)):
+        end = first + winnowing.run_mixed
+        if winnowing.mixed and end <= len(units):
+            yield first, tuple(units.hashes[first:end].tolist())
         spaced = bool(units.spaced[first])
         length = winnowing.run_words if spaced else winnowing.run_characters
         if first + length <= len(units) and (units.spaced[first : first + length] == spaced).all():
@@ -111,7 +115,7 @@ def test_every_long_enough_run_is_found(text, stored, moderate, data):
         if source:
             start = data.draw(st.integers(0, len(source) - 1))
             quoted.append(source[start : start + data.draw(st.integers(1, 60))])
-    shelf = Shelf(stored, SMALL)
+    shelf = Shelf(stored, data.draw(st.sampled_from([SMALL, SMALL_MIXED])))
     most, pairs, margin = data.draw(st.sampled_from([(100, 4096, 16), (0, 0, -60), (1, 2, -99)]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(copies, "MOST_POSTINGS", most)
@@ -163,3 +167,28 @@ def test_fast_stops_at_one_source_of_the_same_text():
     assert len(found) == 1
     _, found = found_in(text, Shelf([text] * 5))
     assert len(found) == 5
+
+
+def test_characters_and_words_in_turns_are_found_from_thirteen_on():
+    """Five Han characters and one Latin word in turns have no run of one kind that is found."""
+    rng = random.Random(4)
+
+    def turns(count):
+        for number in range(count):
+            yield (
+                f" w{rng.randrange(4000)} "
+                if number % 6 == 5
+                else chr(0x4E00 + rng.randrange(4000))
+            )
+
+    stored = [list(turns(360)) for _ in range(3)]
+    shelf = Shelf(["".join(text) for text in stored], MIXED_WINNOWING)
+    paper = []
+    for first in range(0, 340, 7):
+        paper += [*stored[first % 3][first : first + 13], *turns(23)]
+    assert check_recall("".join(paper), shelf) >= 49
+    _, found = found_in("".join(stored[1]), shelf)
+    (copy,) = [copy for copy in found if copy.source.document_id == 2]
+    assert copy.stretch.blocks == ((0, 0, 360),)
+    # An index without anchors of both kinds goes on as before.
+    assert not found_in("".join(stored[1]), Shelf(["".join(stored[1])]))[1]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.winnowing import Winnowing, anchors, grams
+from simstore.fingerprint.winnowing import Winnowing, anchors, grams, of_one_kind
 from simstore.text.characters import CHARACTER, WORD, class_table
 from simstore.text.located import LocatedUnits, located_units
 from simstore.text.normalization import Normalization
@@ -174,6 +176,52 @@ def test_texts_that_share_a_run_share_an_anchor(
             end = place + len(run) - 1
             inside = (asked_grams.first >= place) & (asked_grams.last < end)
             assert anchored.intersection(asked_grams.hashes[inside].tolist())
+
+
+@given(repeating_text, repeating_text, repeating_text, repeating_text, winnowings, st.data())
+@example("", "船在港船在 a " * 4, "", "", Winnowing(), None)
+def test_texts_that_share_a_run_of_both_kinds_share_an_anchor(
+    before: str,
+    shared: str,
+    after: str,
+    other: str,
+    winnowing: Winnowing,
+    data: st.DataObject | None,
+) -> None:
+    mixed = replace(winnowing, mixed=True)
+    stored = located_units(before + shared + after)
+    asked = located_units(other + shared + (data.draw(repeating_text) if data else ""))
+    chosen = anchors(stored, mixed)
+    # What is chosen of grams of one kind is chosen here too.
+    pure = anchors(stored, winnowing)
+    assert set(pure.first.tolist()) <= set(chosen.first.tolist())
+    anchored = set(chosen.hashes.tolist())
+    every, t = grams(asked, mixed), mixed.run_mixed
+    runs = {
+        tuple(stored.hashes[place : place + t].tolist()) for place in range(len(stored) - t + 1)
+    }
+    for place in range(len(asked) - t + 1):
+        if tuple(asked.hashes[place : place + t].tolist()) in runs:
+            inside = (every.first >= place) & (every.last < place + t)
+            assert anchored.intersection(every.hashes[inside].tolist())
+
+
+@given(repeating_text, winnowings)
+def test_a_gram_of_both_kinds_begins_where_none_of_one_kind_does(
+    text: str, winnowing: Winnowing
+) -> None:
+    units, mixed = located_units(text), replace(winnowing, mixed=True)
+    every, pure = grams(units, mixed), grams(units, winnowing)
+    size = mixed.gram_mixed
+    held = dict(zip(pure.first.tolist(), pure.last.tolist(), strict=True))
+    expected = {
+        place: held.get(place, place + size - 1)
+        for place in range(len(units))
+        if place in held or place + size <= len(units)
+    }
+    assert dict(zip(every.first.tolist(), every.last.tolist(), strict=True)) == expected
+    assert every.first.tolist() == sorted(expected)
+    assert of_one_kind(units, every).tolist() == [place in held for place in sorted(expected)]
 
 
 def test_repeated_text_has_few_anchors() -> None:

@@ -95,10 +95,11 @@ def _copied(service: Service) -> _Copy:
     place = store.maintenance.path
     if place is None:
         raise InvalidParameter("backup copies SQLite stores; use your database server's own tools")
-    # What a killed server left there is replaced.
     target = sent_copy(place)
+    # Half a copy, as a killed server leaves it, is no store that may be replaced.
+    target.unlink(missing_ok=True)
     try:
-        size = store.maintenance.backup(target, replace=True, on_progress=go_on)
+        size = store.maintenance.backup(target, on_progress=go_on)
         descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
     finally:
         target.unlink(missing_ok=True)

@@ -279,13 +279,17 @@ class PaperChecker:
         winnowing, options = self._index.winnowing, self._options
         words = max(winnowing.run_words, options.min_words or 0)
         characters = max(winnowing.run_characters, options.min_characters or 0)
+        mixed = max(winnowing.run_mixed, words, characters)
         if not self._index.text_kept:
             # The first and the last anchor of a run may leave out w - 1 = t - k units at its ends.
             words += 2 * (words - winnowing.gram_words)
             characters += 2 * (characters - winnowing.gram_characters)
+            mixed += 2 * (mixed - winnowing.gram_mixed)
+        both = f", or {mixed} of both" if winnowing.mixed else ""
         guarantee = (
             f"Of every run of at least {words} words, or {characters} characters of scripts "
-            "without blanks, that is the same in a stored document, at least one source is named."
+            f"without blanks{both}, that is the same in a stored document, at least one source is "
+            "named."
         )
         if options.exclude or not options.include_self:
             guarantee += (

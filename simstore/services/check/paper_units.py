@@ -8,7 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.winnowing import Grams, Winnowing, grams
+from simstore.fingerprint.winnowing import (
+    Grams,
+    Winnowing,
+    grams,
+    mixed_windows,
+    of_one_kind,
+)
 from simstore.search.symbols import Alphabet, Symbols
 from simstore.text.located import LocatedUnits, located_units
 from simstore.text.normalization import Normalization
@@ -22,7 +28,7 @@ _TOGETHER = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class Windows:
-    """All runs of t units of the paper, each of one kind (words or characters).
+    """All runs of t units of the paper, each of one kind (words or characters) or changing it.
 
     A source that has the same run has chosen, as its anchor, a gram with the least hash of the
     run's grams: robust winnowing chooses among equals, and nothing else.
@@ -79,6 +85,8 @@ def paper_units(text: str, normalization: Normalization, winnowing: Winnowing) -
 
 def _windows(units: LocatedUnits, found: Grams, winnowing: Winnowing) -> Windows:
     kinds = units.spaced
+    every, pure = found, of_one_kind(units, found)
+    found = Grams(every.hashes[pure], every.first[pure], every.last[pure])
     run_of = np.cumsum(np.r_[False, kinds[1:] != kinds[:-1]]) if len(kinds) else kinds
     firsts, ends, hashes = [], [], []
     for spaced, gram, run in (
@@ -96,6 +104,11 @@ def _windows(units: LocatedUnits, found: Grams, winnowing: Winnowing) -> Windows
         firsts.append(chosen)
         ends.append(chosen + run)
         hashes.append(views.min(axis=1)[same])
+    if winnowing.mixed:
+        first, least = mixed_windows(units, winnowing, every)
+        firsts.append(first)
+        ends.append(first + winnowing.run_mixed)
+        hashes.append(every.hashes[least])
     if not firsts:
         none = np.zeros(0, np.int64)
         return Windows(none, none, np.zeros(0, np.uint64))

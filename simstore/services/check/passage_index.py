@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from simstore.errors import Conflict, InvalidParameter
 from simstore.fingerprint.passage_recipe import SEGMENTS, Cut, PassageRecipe
+from simstore.fingerprint.winnowing import MIXED_WINNOWING
 from simstore.model import PassageStatus, Progress
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore, now
@@ -78,6 +79,7 @@ def begin(
         recipe = PassageRecipe(
             cut or ("sentences" if window is None else "window"),
             window or DEFAULT_WINDOW,
+            MIXED_WINNOWING,
             normalization=state.scheme.normalization,
             fingerprints=bool(fingerprints),
             sentences=state.settings.text_kept if with_sentences is None else with_sentences,

@@ -87,12 +87,12 @@ def _runs(
     for row in np.lexsort((hits.sources, hits.papers)).tolist():
         place, first, source = int(hits.papers[row]), int(firsts[row]), int(hits.sources[row])
         unit = int(grams.first[place])
-        spaced = bool(paper.units.spaced[unit])
-        step = (
-            winnowing.run_words - winnowing.gram_words + 1
-            if spaced
-            else winnowing.run_characters - winnowing.gram_characters + 1
-        )
+        if winnowing.mixed:
+            step = winnowing.window_mixed
+        elif paper.units.spaced[unit]:
+            step = winnowing.run_words - winnowing.gram_words + 1
+        else:
+            step = winnowing.run_characters - winnowing.gram_characters + 1
         for run in reversed(open_runs[-16:]):
             if (
                 0 < unit - run[4] <= step

@@ -7,9 +7,11 @@ pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
 from simstore import Files, Store
 from simstore.errors import InvalidParameter, MissingExtra, NotFound
+from simstore.fingerprint.winnowing import Winnowing
 from simstore.model import CheckedPaper, CheckOptions, Rejection
 from simstore.reports.html_words import sentence_in
 from simstore.search import alignment
+from simstore.services.check import passage_index
 
 RIVER = (
     "The river rises in the hills behind the old quarry and falls slowly to the sea. "
@@ -449,3 +451,42 @@ def test_set_phrases_without_a_long_run_are_no_case(tmp_path):
     (case,) = beside.cases
     assert len(case.copies) == 2
     assert case.source_start == 0
+
+
+@pytest.mark.parametrize("with_text", [True, False])
+def test_characters_and_words_in_turns_are_found(tmp_path, with_text):
+    """Five Han characters and one Latin word in turns: no run of one kind is long enough."""
+    rng = random.Random(8)
+    stored = "".join(
+        f" w{rng.randrange(9000)} " if n % 6 == 5 else chr(0x4E00 + rng.randrange(9000))
+        for n in range(360)
+    )
+    with Store.create(tmp_path / "s.db", text=with_text) as store:
+        store.passages.build()
+        store.add("a", stored)
+        found = store.check(f"{words(30, 1)}\n\n{stored}\n\n{words(30, 2)}")
+    (case,) = found.cases
+    assert case.source_start < 12
+    assert case.source_end > len(stored) - 20
+    assert case.identical_share > 0.98
+    assert "13 of both" in found.guarantee if with_text else "27 of both" in found.guarantee
+
+
+def test_an_index_of_before_keeps_its_recipe_and_its_answers(tmp_path, monkeypatch):
+    """Its anchors are of one kind, whatever new indexes have."""
+    with monkeypatch.context() as patch:
+        patch.setattr(passage_index, "MIXED_WINNOWING", Winnowing())
+        with Store.create(tmp_path / "s.db") as store:
+            store.passages.build()
+    turns = "船在港口里 one 天地玄黄宇 two 日月盈昃辰 three 寒来暑往秋 four 闰余成岁律 five"
+    with Store.open(tmp_path / "s.db") as store:
+        store.add_many([("a", RIVER), ("b", turns)])
+        found = store.check(f"{OWN} {RIVER} {turns}")
+        assert "of both" not in found.guarantee
+        assert [source.key for source in found.sources] == ["a"]
+        anchors = store.passages.status().anchor_count
+        store.passages.drop()
+        store.passages.build()
+        found = store.check(f"{OWN} {RIVER} {turns}")
+        assert {source.key for source in found.sources} == {"a", "b"}
+        assert store.passages.status().anchor_count > anchors
