@@ -34,9 +34,9 @@ class DedupSummary:
         read_count: Records of the new inputs that are documents.
         document_count: Documents in all, each key once.
         text_count: Distinct texts of all runs.
-        candidate_count: Pairs of texts that share a key and whose sketches were compared. It
-            measures the work of this version and depends on the order of the inputs, never on
-            cores or partitions; so does ``compared_count``.
+        candidate_count: Pairs of texts that share a key and whose sketches were compared; one that
+            two rounds looked at counts twice. It measures the work of this version and depends on
+            the order of the inputs, never on cores or partitions; so does ``compared_count``.
         compared_count: Pairs of them that the sketches did not rule out, so that their texts were
             compared.
         edge_count: Verified edges in all that lead to a canonical text, or were met on the way.
