@@ -120,7 +120,12 @@ def _section(
         sources=_sources(paper, address_of),
         shown_sources=primary or SHOWN_SOURCES,
         about_sources=words["primary_sources"] if primary else "",
-        fact_names=(words["added"], words["copied"], words["word_for_word"], words["stretches"]),
+        fact_names=(
+            *((words["added"],) if primary else ()),
+            words["copied"],
+            words["word_for_word"],
+            words["stretches"],
+        ),
         blocks=tuple(_blocks(paper, passages, numbers, words)),
         method=(
             (words["how_found"], sentence_in(lang, paper.method)),
@@ -202,7 +207,7 @@ def _sources(paper: CheckedPaper, address_of: Callable[[str], str] | None) -> tu
                 share=percent(source.share),
                 width=round(1000 * source.characters / largest),
                 facts=(
-                    percent(source.added_share) if source.order else "–",
+                    *((percent(source.added_share),) if source.order else ()),
                     f"{source.characters:,}",
                     percent(source.identical_share),
                     f"{source.cases:,}",
