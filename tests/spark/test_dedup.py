@@ -216,6 +216,21 @@ def test_a_worker_that_is_killed_each_time_is_told_in_one_line_with_a_remedy(
     assert "\n" not in str(failed.value)
 
 
+@pytest.mark.thorough
+def test_an_executor_that_runs_out_of_memory_is_told_in_one_line_with_a_remedy(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A text of 1 GB does not fit into an executor of 800 MB, how often it is tried again."""
+    from pyspark.sql import functions as f
+
+    text = f.repeat(f.lit("one two three four "), 60_000_000)
+    frame = spark.range(1).select(f.col("id").cast("string").alias("key"), text.alias("text"))
+    with pytest.raises(JobFailed, match=r"spark\.executor\.memory=4g") as failed:
+        dedup_frame(frame, str(tmp_path / "out"), OPTIONS)
+    assert "\n" not in str(failed.value)
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
 def test_wrong_use_is_told_before_anything_is_written(
     spark: SparkSession, names: list[str], tmp_path: Path
 ) -> None:
