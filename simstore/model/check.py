@@ -229,6 +229,12 @@ class SourceShare(Shown):
         cases: Cases that they belong to.
         identical: Characters that are the same in it, as for :class:`Totals`.
         identical_share: The same as a share of the paper's characters, 0 to 1.
+        order: Its place among the primary sources, from 1: each is the one that
+            explains most of what those before it leave. None: they explain all
+            that it has, or so much of it that no run is left.
+        added: Characters that it explains beside those before it; 0 without a
+            place.
+        added_share: The same as a share of the paper's characters, 0 to 1.
     """
 
     key: str
@@ -240,6 +246,9 @@ class SourceShare(Shown):
     cases: int = 0
     identical: int = 0
     identical_share: float = 0.0
+    order: int | None = None
+    added: int = 0
+    added_share: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from simstore.errors import InvalidParameter
-from simstore.model.check import Case, CheckedPaper, CheckedPassage, Copy
+from simstore.model.check import Case, CheckedPaper, CheckedPassage, Copy, SourceShare
 from simstore.reports.html_charts import Bar, chart, strip
 from simstore.reports.html_page import (
+    SHOWN_SOURCES,
     Library,
     Piece,
     Section,
@@ -94,6 +96,8 @@ def _section(
     lang: Language,
     address_of: Callable[[str], str] | None,
 ) -> Section:
+    paper = replace(paper, sources=_primary_first(paper.sources))
+    primary = sum(source.order is not None for source in paper.sources)
     numbers = {source.key: number for number, source in enumerate(paper.sources, 1)}
     totals = paper.totals
     passages = _in_turn(paper.passages)
@@ -114,7 +118,14 @@ def _section(
             ]
         ),
         sources=_sources(paper, address_of),
-        fact_names=(words["copied"], words["word_for_word"], words["stretches"]),
+        shown_sources=primary or SHOWN_SOURCES,
+        about_sources=words["primary_sources"] if primary else "",
+        fact_names=(
+            *((words["added"],) if primary else ()),
+            words["copied"],
+            words["word_for_word"],
+            words["stretches"],
+        ),
         blocks=tuple(_blocks(paper, passages, numbers, words)),
         method=(
             (words["how_found"], sentence_in(lang, paper.method)),
@@ -173,6 +184,11 @@ def _notices(paper: CheckedPaper, words: dict[str, str]) -> tuple[str, ...]:
     )
 
 
+def _primary_first(sources: Sequence[SourceShare]) -> tuple[SourceShare, ...]:
+    """Return the primary sources in their order, then the others as they were."""
+    return tuple(sorted(sources, key=lambda one: (one.order is None, one.order or 0)))
+
+
 def _sources(paper: CheckedPaper, address_of: Callable[[str], str] | None) -> tuple[SourceRow, ...]:
     places: dict[str, list[tuple[float, float]]] = {}
     length = len(paper.text) or 1
@@ -191,6 +207,7 @@ def _sources(paper: CheckedPaper, address_of: Callable[[str], str] | None) -> tu
                 share=percent(source.share),
                 width=round(1000 * source.characters / largest),
                 facts=(
+                    *((percent(source.added_share),) if source.order else ()),
                     f"{source.characters:,}",
                     percent(source.identical_share),
                     f"{source.cases:,}",

@@ -59,6 +59,9 @@ def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
                     "cases": source.cases,
                     "identical": source.identical,
                     "identical_share": rounded(source.identical_share),
+                    "order": source.order,
+                    "added": source.added,
+                    "added_share": rounded(source.added_share),
                 }
                 for source in paper.sources
             ],

@@ -124,6 +124,8 @@ class Section:
         notices: What has to be known before all else.
         flows: Lines end where the text was wrapped, so they are joined.
         nothing: What is said where there is no source.
+        shown_sources: How many sources stand before the fold.
+        about_sources: What is said of those.
     """
 
     title: str
@@ -143,6 +145,8 @@ class Section:
     notices: tuple[str, ...] = ()
     flows: bool = False
     nothing: str = ""
+    shown_sources: int = SHOWN_SOURCES
+    about_sources: str = ""
 
     @property
     def selectable(self) -> int:
@@ -201,7 +205,6 @@ def contents(
         "made": words["made"].format(time_text(generated_at)),
         "compared": _compared(words, compared_with),
         "version": __version__,
-        "shown_sources": SHOWN_SOURCES,
         "data": in_script(
             {
                 "words": {name: words[name] for name in _SCRIPT_WORDS},

@@ -186,7 +186,8 @@ def why_binary(head: bytes) -> str | None:
         return None
     return (
         f"it is binary, not text: {count:,} of its first {len(sample):,} bytes are NUL or other "
-        "control characters; --encoding names the encoding of a text, or keeps its bytes (keep)"
+        "control characters; --encoding NAME reads a text in another encoding, --encoding keep "
+        "any bytes as they are"
     )
 
 

@@ -28,6 +28,8 @@ from simstore.text.located import LocatedUnits
 from simstore.text.passages import Span, sentences, windows
 
 _MOST_ALIKE = 101
+# Characters: less than the shortest run that is certain to be found, of either kind of script.
+_LEAST_ADDED = 13
 # How like a copy a passage is, the copy's length, and its number, negated: the largest is best.
 _Alike = tuple[float, int, int]
 
@@ -182,6 +184,33 @@ class _Ink:
         """Count those in spans, each once."""
         return int((_mask(len(self._counted), spans) & self._counted).sum())
 
+    def primary(self, spans: Mapping[int, Sequence[Span]]) -> dict[int, tuple[int, int]]:
+        """Return what few sources explain: place from 1 on and characters added, by source.
+
+        Each is the one that explains most of what those before it leave, the earliest of equal
+        ones. One that adds fewer than :data:`_LEAST_ADDED` has no place, but for the first.
+
+        Args:
+            spans: Where the copies from each source are.
+        """
+        left = self._counted.copy()
+        waiting = [(-self.count(theirs), number) for number, theirs in spans.items()]
+        heapq.heapify(waiting)
+        taken: dict[int, tuple[int, int]] = {}
+        while waiting:
+            # What a source adds only becomes less, so what leads after a new count is taken.
+            _, number = heapq.heappop(waiting)
+            mask = _mask(len(left), spans[number]) & left
+            added = int(mask.sum())
+            if added < (_LEAST_ADDED if taken else 1):
+                continue
+            if waiting and (-added, number) > waiting[0]:
+                heapq.heappush(waiting, (-added, number))
+                continue
+            taken[number] = len(taken) + 1, added
+            left &= ~mask
+        return taken
+
     def share(self, count: int) -> float:
         """Return a count as a share of all."""
         return count / self.total if self.total else 0.0
@@ -252,8 +281,12 @@ def _sources(
     for copy in copies:
         by_source.setdefault(copy.source_document_id, []).append(copy)
     case_counts = Counter(case.source_document_id for case in cases)
+    primary = ink.primary(
+        {number: [_span(copy) for copy in theirs] for number, theirs in by_source.items()}
+    )
     shares = []
     for document_id, theirs in by_source.items():
+        order, added = primary.get(document_id, (None, 0))
         characters = ink.count([_span(copy) for copy in theirs])
         identical = ink.count(_same(theirs))
         shares.append(
@@ -267,6 +300,9 @@ def _sources(
                 cases=case_counts[document_id],
                 identical=identical,
                 identical_share=ink.share(identical),
+                order=order,
+                added=added,
+                added_share=ink.share(added),
             )
         )
     return tuple(sorted(shares, key=lambda source: (-source.characters, source.document_id)))

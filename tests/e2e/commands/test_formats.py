@@ -44,7 +44,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "import": ([], 0),
     "list": ([], 0),
     "show": (["harbour"], 0),
-    "seen": (["harbour", "nowhere"], 3),
+    "seen": (["harbour", "nowhere"], 7),
     "stats": ([], 0),
     "runs": ([], 0),
     "rejects clear": (["--yes"], 0),

@@ -52,12 +52,12 @@ def test_pairs_as_json_lines(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "line", "reason"),
     [
-        ("k1\tk2\nalone\n", 1, "fields a and b"),
+        ("k1\tk2\nalone\n", 1, "with a and b"),
         ("a\tb\tlabel\nk1\tk2\tperhaps\n", 1, "'perhaps'"),
         ("k1\tk2\tperhaps\n", 0, "'perhaps'"),
         ("k1\tk2\t1\nk2\tk1\t0\n", 1, "earlier line"),
         ("a\tb\tresemblance\nk1\tk2\tmuch\n", 1, "'much'"),
-        ('{"a": "k1"}\n', 0, "fields a and b"),
+        ('{"a": "k1"}\n', 0, "with a and b"),
         ('{"a": \n', 0, "not JSON"),
     ],
 )

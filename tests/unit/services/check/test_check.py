@@ -9,6 +9,7 @@ from simstore import Files, Store
 from simstore.errors import InvalidParameter, MissingExtra, NotFound
 from simstore.fingerprint.winnowing import Winnowing
 from simstore.model import CheckedPaper, CheckOptions, Rejection
+from simstore.reports.check_html import html_report
 from simstore.reports.html_words import sentence_in
 from simstore.search import alignment
 from simstore.services.check import passage_index
@@ -490,3 +491,27 @@ def test_an_index_of_before_keeps_its_recipe_and_its_answers(tmp_path, monkeypat
         found = store.check(f"{OWN} {RIVER} {turns}")
         assert {source.key for source in found.sources} == {"a", "b"}
         assert store.passages.status().anchor_count > anchors
+
+
+def test_few_sources_explain_what_many_have(tmp_path):
+    parts = [words(30, n + 40) for n in range(6)]
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+        store.add("first half", " ".join(parts[:3]))
+        store.add("middle", " ".join(parts[1:4]))
+        store.add("all but one", " ".join(parts[1:]))
+        store.add_many([(f"part {n}", part) for n, part in enumerate(parts)])
+        paper = store.check(" ".join(parts))
+    by_order = {one.order: one for one in paper.sources if one.order}
+    assert [by_order[n].key for n in sorted(by_order)] == ["all but one", "first half"]
+    assert paper.sources[0].key == "all but one"
+    assert len(paper.sources) == 9
+    assert sum(one.added for one in paper.sources) == paper.totals.copied
+    assert by_order[1].added == by_order[1].characters
+    assert by_order[2].added_share == pytest.approx(by_order[2].added / paper.totals.characters)
+    assert all(one.added == 0 for one in paper.sources if one.order is None)
+    page = html_report([paper], generated_at=0)
+    assert "7 more sources" in page
+    # Those behind the fold add nothing, and have no column for it.
+    assert page.count('data-name="Adds"') == 2
+    assert page.index("all but one") < page.index("first half") < page.index("7 more sources")

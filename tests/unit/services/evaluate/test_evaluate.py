@@ -165,7 +165,7 @@ def test_parameters_out_of_range_are_refused(tmp_path: Path, options: EvaluateOp
 
 def test_a_store_in_which_nothing_is_labelled_is_refused(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
-        with pytest.raises(NotFound, match="keys"):
+        with pytest.raises(NotFound, match="the labels name gone, which it does not hold"):
             store.evaluate.run(Labels(clusters=[GroupLabel("gone", "g")]))
         with pytest.raises(NotFound, match="keys"):
             store.evaluate.run(Labels(field="no such field"))
