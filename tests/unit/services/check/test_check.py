@@ -511,7 +511,7 @@ def test_few_sources_explain_what_many_have(tmp_path):
     assert by_order[2].added_share == pytest.approx(by_order[2].added / paper.totals.characters)
     assert all(one.added == 0 for one in paper.sources if one.order is None)
     page = html_report([paper], generated_at=0)
-    assert "7 more sources" in page
+    assert "Other sources: 7" in page
     # Those behind the fold add nothing, and have no column for it.
     assert page.count('data-name="Adds"') == 2
-    assert page.index("all but one") < page.index("first half") < page.index("7 more sources")
+    assert page.index("all but one") < page.index("first half") < page.index("Other sources: 7")
