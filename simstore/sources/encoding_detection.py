@@ -186,8 +186,7 @@ def why_binary(head: bytes) -> str | None:
         return None
     return (
         f"it is binary, not text: {count:,} of its first {len(sample):,} bytes are NUL or other "
-        "control characters; --encoding NAME reads a text in another encoding, --encoding keep "
-        "any bytes as they are"
+        "control characters; --encoding NAME names its encoding, --encoding keep takes any bytes"
     )
 
 
