@@ -100,7 +100,7 @@ def short_round(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("planted", "said"),
     [
-        (LOST_COMMIT, "acknowledged as revision|found again|and is absent"),
+        (LOST_COMMIT, "acknowledged as (revision|absent)|found again|and is absent"),
         (FORGOTTEN_NAME, "told .*replayed"),
         (OLD_TABLES, "not among the .* found by its text"),
         (BLIND_CHECK, "a check finds no copy"),
