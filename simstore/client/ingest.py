@@ -30,10 +30,6 @@ if TYPE_CHECKING:
     from simstore.services.ingest.options import IngestFilesKeywords, IngestOptions, Observer
 
 
-_MOST_DUPLICATES = 1_000
-_MOST_REJECTS = 10_000
-
-
 class IngestRequests(Connection, of="Client"):
     """``Client`` methods that add documents and ingest files."""
 

@@ -13,7 +13,7 @@ Form = Literal["plain", "text", "json"]
 
 
 class LogStyle(NamedTuple):
-    """How a process writes its log: the form of a line, and the least level.
+    """The form of the lines of a log, and the least level that is written.
 
     A server sends it to the processes that it starts, as a plain tuple: one of another version may
     not have this class.

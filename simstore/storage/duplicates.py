@@ -70,11 +70,6 @@ class ReleasedDuplicates(NamedTuple):
     unflagged: dict[int, bytes]
 
 
-def are_there(connection: Connection) -> bool:
-    """Return whether there is any."""
-    return bool(fetch(connection, "SELECT 1 FROM duplicate LIMIT 1"))
-
-
 def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, DuplicateRow]:
     """Return the duplicates among these keys, each once."""
     statement = f"SELECT {_NAMES} FROM duplicate WHERE key IN ({{}})"  # noqa: S608 - ours

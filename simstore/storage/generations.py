@@ -19,7 +19,7 @@ from simstore.storage.tables import fingerprint_tables, generation, scheme, stor
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreSettings:
-    """The settings chosen when the store was made, and its count of changes.
+    """The settings chosen when the store was made, its count of changes, and what it holds.
 
     Attributes:
         passage_index_id: Its passage index; None: it has none.

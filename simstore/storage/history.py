@@ -125,11 +125,6 @@ def links_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, l
     return found
 
 
-def any_links(connection: Connection) -> bool:
-    """Return whether any document is known to link to a key."""
-    return bool(fetch(connection, "SELECT 1 FROM document_link LIMIT 1"))
-
-
 def times_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, tuple[bytes, Times]]:
     """Return the keys of documents, and the times at which each was seen."""
     statement = (
