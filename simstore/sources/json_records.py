@@ -22,7 +22,7 @@ _CHUNK = 1 << 18
 _MARKS = re.compile(rb'["{}\[\]]')
 _IN_STRING = re.compile(rb'["\\]')
 # What may stand between records: white space, commas, and the brackets of an array of them.
-_BETWEEN = b" \t\r\n,[]\x1e"
+_BETWEEN = re.compile(rb"[ \t\r\n,\[\]\x1e]*")
 _END_OF_BARE = re.compile(rb"[ \t\r\n,\[\]{}]")
 
 
@@ -133,10 +133,10 @@ def _values(
         is_first = False
         while place < len(data):
             if not size:
-                rest = data[place:].lstrip(_BETWEEN)
-                start += len(data) - place - len(rest)
-                place = len(data) - len(rest)
-                if not rest:
+                begin = _record_begins(data, place)
+                start += begin - place
+                place = begin
+                if place == len(data):
                     break
             end, is_whole = scan.end_of_value(data, place)
             if limit is None or size <= limit:
@@ -150,6 +150,12 @@ def _values(
         reason = "the file breaks off within this record, or a quote or brace of it is not closed"
     if size or reason is not None:
         yield b"".join(parts), start, start + size, reason or _too_long(size, limit)
+
+
+def _record_begins(data: bytes, place: int) -> int:
+    """Return where the first record from a place on begins, or the end of the bytes."""
+    found = _BETWEEN.match(data, place)
+    return place if found is None else found.end()
 
 
 class _Scan:
