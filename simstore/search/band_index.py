@@ -87,6 +87,11 @@ class _Level:
         self._made = made
         self._compared = 0
 
+    @property
+    def is_sorted(self) -> bool:
+        """Whether the hashes are sorted."""
+        return isinstance(self._made, _Sorted)
+
     def rows_agreeing(self, queries: NDArray[np.uint64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
         """Yield the queries that something may agree with in a band, with its rows, ascending."""
         made = self._made
