@@ -129,6 +129,10 @@ MUTUAL_PAPERS = 100
         "[default: standard output; with --format html: report.html]",
         metavar="FILE",
     ),
+    flag(
+        "--all-sources",
+        "List every source, the largest first, not only the few that explain what is copied.",
+    ),
     flag("--force", "Replace a file that is there."),
     choice("--lang", ("en", "zh"), "With HTML: language of its interface.", default="en"),
 )
@@ -138,6 +142,7 @@ def check(
     papers: tuple[str, ...],
     output_format: str,
     output: str | None,
+    all_sources: bool,
     force: bool,
     lang: Language,
     threads: int | None,
@@ -196,7 +201,7 @@ def check(
             given, beside = _beside(store, given, rule, asked=mutual is True)
         if anonymous:
             given, beside = unnamed(given, beside)
-        blocks = _rendered(given, beside, chosen, lang, library)
+        blocks = _rendered(given, beside, chosen, lang, library, all_sources=all_sources)
         if output is not None and to_file:
             data = b"".join(blocks)
             if decodings:
@@ -214,7 +219,7 @@ def check(
         for number, paper in enumerate(checked):
             if number:
                 click.echo(file=sys.stdout)
-            _print(paper)
+            _print(paper, all_sources=all_sources)
         if beside is not None:
             _print_pairs(beside)
     warn_of_decodings(decodings)
@@ -328,13 +333,15 @@ def _rendered(
     chosen: str,
     lang: Language,
     library: Library | None,
+    *,
+    all_sources: bool,
 ) -> Iterator[bytes]:
     from simstore.reports import check_lines
 
     if chosen == "json":
-        yield from json_array(check_lines.render_jsonl(papers, beside))
+        yield from json_array(check_lines.render_jsonl(papers, beside, all_sources=all_sources))
     elif chosen == "jsonl":
-        yield from check_lines.render_jsonl(papers, beside)
+        yield from check_lines.render_jsonl(papers, beside, all_sources=all_sources)
     elif chosen == "csv":
         yield from check_lines.render_csv(papers, beside)
     elif chosen == "pan":
@@ -349,17 +356,29 @@ def _rendered(
             yield page.encode()
 
 
-def _print(paper: CheckedPaper) -> None:
-    from simstore.reports.check_lines import passage_rows, source_rows, total_facts
+def _print(paper: CheckedPaper, *, all_sources: bool) -> None:
+    from simstore.reports.check_lines import (
+        listed_sources,
+        passage_rows,
+        source_rows,
+        total_facts,
+    )
 
     print_facts(total_facts(paper))
     if paper.sources:
         click.echo(file=sys.stdout)
         print_table(
-            ("share", "same", "characters", "cases", "source"),
-            source_rows(paper),
+            ("share", "adds", "same", "characters", "cases", "source"),
+            source_rows(paper, all_sources=all_sources),
             drop=("cases", "characters"),
         )
+        others = listed_sources(paper, all_sources=all_sources)[1]
+        if others:
+            have = "source has" if others == 1 else "sources have"
+            click.echo(
+                f"and {others:,} other {have} parts of the same text; --all-sources lists them",
+                file=sys.stdout,
+            )
     rows = passage_rows(paper)
     if rows:
         click.echo(file=sys.stdout)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr  # it reads nothing  # nosec B406
 
@@ -27,7 +27,10 @@ _XML = b'<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
 def render_jsonl(
-    papers: Iterable[CheckedPaper], mutual: MutualCheck | None = None
+    papers: Iterable[CheckedPaper],
+    mutual: MutualCheck | None = None,
+    *,
+    all_sources: bool = False,
 ) -> Iterator[bytes]:
     """Yield one JSON object a paper; places are [start, end) in characters of the texts.
 
@@ -38,9 +41,12 @@ def render_jsonl(
     Args:
         papers: The papers.
         mutual: The same papers beside each other: sources, cases and copies of each are told.
+        all_sources: List all sources, the largest first; else the primary ones, with how many
+            others there are.
     """
     for number, paper in enumerate(papers):
         totals = paper.totals
+        listed, others = listed_sources(paper, all_sources=all_sources)
         record = {
             "paper": key_text(paper.key),
             **key_bytes("paper", paper.key),
@@ -66,7 +72,8 @@ def render_jsonl(
             "guarantee": paper.guarantee,
             **decoding_fields(paper.decoding),
             "flags": list(paper.flags),
-            **_found(paper),
+            **_found(paper, listed),
+            "other_sources": others,
             "passages": [
                 {
                     "start": passage.start,
@@ -79,7 +86,7 @@ def render_jsonl(
                 }
                 for passage in paper.passages
             ],
-            **({} if mutual is None else {"mutual": _found(mutual.papers[number])}),
+            **({} if mutual is None else _beside(mutual.papers[number])),
         }
         yield to_json(record).encode("utf-8", "backslashreplace") + b"\n"
 
@@ -172,17 +179,45 @@ def _identical(totals: Totals) -> str:
     return f"{told}, in {counted(totals.cases, 'case')})" if totals.cases else f"{told})"
 
 
-def source_rows(paper: CheckedPaper) -> list[tuple[str, str, int, int, str]]:
-    """Return a row a source: share, share that is the same, characters, cases, key."""
+def listed_sources(
+    paper: CheckedPaper, *, all_sources: bool = False
+) -> tuple[list[SourceShare], int]:
+    """Return the sources to list, and how many others there are.
+
+    The primary ones in their order; where all are asked for, or none is primary, all, the largest
+    first.
+
+    Args:
+        paper: What was checked.
+        all_sources: List all.
+    """
+    primary = sorted(
+        (source for source in paper.sources if source.order is not None),
+        key=lambda source: source.order or 0,
+    )
+    listed = list(paper.sources) if all_sources or not primary else primary
+    return listed, len(paper.sources) - len(listed)
+
+
+def source_rows(
+    paper: CheckedPaper, *, all_sources: bool = False
+) -> list[tuple[str, str, str, int, int, str]]:
+    """Return a row a source: share, what it adds, share that is the same, characters, cases, key.
+
+    Args:
+        paper: What was checked.
+        all_sources: As for :func:`listed_sources`.
+    """
     return [
         (
             f"{source.share:.1%}",
+            f"{source.added_share:.1%}" if source.order is not None else "",
             f"{source.identical_share:.1%}",
             source.characters,
             source.cases,
             source.key,
         )
-        for source in paper.sources
+        for source in listed_sources(paper, all_sources=all_sources)[0]
     ]
 
 
@@ -216,10 +251,14 @@ def _pair_row(pair: MutualPair) -> tuple[str, str, int, int, str, str]:
     )
 
 
-def _found(paper: CheckedPaper) -> dict[str, Any]:
-    """Return what was found in a paper: its sources, cases and copies."""
+def _beside(paper: CheckedPaper) -> dict[str, Any]:
+    return {"mutual": _found(paper, paper.sources)}
+
+
+def _found(paper: CheckedPaper, sources: Sequence[SourceShare]) -> dict[str, Any]:
+    """Return what was found in a paper: sources, its cases and copies."""
     return {
-        "sources": [_source(source) for source in paper.sources],
+        "sources": [_source(source) for source in sources],
         "cases": [_case(case) for case in paper.cases],
         "copies": [_copy(copy) for copy in paper.copies],
     }
