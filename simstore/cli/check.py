@@ -109,6 +109,10 @@ if TYPE_CHECKING:
         "[default: standard output; with --format html: report.html]",
         metavar="FILE",
     ),
+    flag(
+        "--all-sources",
+        "List every source, the largest first, not only the few that explain what is copied.",
+    ),
     flag("--force", "Replace a file that is there."),
     choice("--lang", ("en", "zh"), "With HTML: language of its interface.", default="en"),
 )
@@ -118,6 +122,7 @@ def check(
     papers: tuple[str, ...],
     output_format: str,
     output: str | None,
+    all_sources: bool,
     force: bool,
     lang: Language,
     threads: int | None,
@@ -167,7 +172,9 @@ def check(
         library = None
         if chosen == "html":
             library = _library(store, counts_references=not rule.exclude_bibliography)
-        blocks = _rendered(_papers(found, rejections, decodings), chosen, lang, library)
+        blocks = _rendered(
+            _papers(found, rejections, decodings), chosen, lang, library, all_sources=all_sources
+        )
         if output is not None and to_file:
             data = b"".join(blocks)
             if decodings:
@@ -185,7 +192,7 @@ def check(
         for number, paper in enumerate(checked):
             if number:
                 click.echo(file=sys.stdout)
-            _print(paper)
+            _print(paper, all_sources=all_sources)
     warn_of_decodings(decodings)
     if passed_over:
         log.warning(
@@ -273,14 +280,19 @@ def _library(store: Store, *, counts_references: bool) -> Library:
 
 
 def _rendered(
-    papers: Iterator[CheckedPaper], chosen: str, lang: Language, library: Library | None
+    papers: Iterator[CheckedPaper],
+    chosen: str,
+    lang: Language,
+    library: Library | None,
+    *,
+    all_sources: bool,
 ) -> Iterator[bytes]:
     from simstore.reports import check_lines
 
     if chosen == "json":
-        yield from json_array(check_lines.render_jsonl(papers))
+        yield from json_array(check_lines.render_jsonl(papers, all_sources=all_sources))
     elif chosen == "jsonl":
-        yield from check_lines.render_jsonl(papers)
+        yield from check_lines.render_jsonl(papers, all_sources=all_sources)
     elif chosen == "csv":
         yield from check_lines.render_csv(papers)
     elif chosen == "pan":
@@ -295,17 +307,29 @@ def _rendered(
             yield page.encode()
 
 
-def _print(paper: CheckedPaper) -> None:
-    from simstore.reports.check_lines import passage_rows, source_rows, total_facts
+def _print(paper: CheckedPaper, *, all_sources: bool) -> None:
+    from simstore.reports.check_lines import (
+        listed_sources,
+        passage_rows,
+        source_rows,
+        total_facts,
+    )
 
     print_facts(total_facts(paper))
     if paper.sources:
         click.echo(file=sys.stdout)
         print_table(
-            ("share", "same", "characters", "cases", "source"),
-            source_rows(paper),
+            ("share", "adds", "same", "characters", "cases", "source"),
+            source_rows(paper, all_sources=all_sources),
             drop=("cases", "characters"),
         )
+        others = listed_sources(paper, all_sources=all_sources)[1]
+        if others:
+            have = "source has" if others == 1 else "sources have"
+            click.echo(
+                f"and {others:,} other {have} parts of the same text; --all-sources lists them",
+                file=sys.stdout,
+            )
     rows = passage_rows(paper)
     if rows:
         click.echo(file=sys.stdout)

@@ -7,21 +7,27 @@ from typing import Any
 from xml.sax.saxutils import quoteattr  # it reads nothing  # nosec B406
 
 from simstore.errors import counted, printable
-from simstore.model import Case, CheckedPaper, CheckedPassage, Copy, Totals
+from simstore.model import Case, CheckedPaper, CheckedPassage, Copy, SourceShare, Totals
 from simstore.reports.lines import csv_line, decoding_fields, key_bytes, key_text, rounded, to_json
 
 CSV_COLUMNS = ("paper", "start", "end", "class", "similarity", "source", "passage")
 _XML = b'<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
-def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
+def render_jsonl(papers: Iterable[CheckedPaper], *, all_sources: bool = False) -> Iterator[bytes]:
     """Yield one JSON object a paper; places are [start, end) in characters of the texts.
 
     A case names its copies by their places among the copies, from 0 on. A passage that is told of
     names its best copy in the same way.
+
+    Args:
+        papers: What was checked.
+        all_sources: List all sources, the largest first; else the primary ones, with how many
+            others there are.
     """
     for paper in papers:
         totals = paper.totals
+        listed, others = listed_sources(paper, all_sources=all_sources)
         record = {
             "paper": key_text(paper.key),
             **key_bytes("paper", paper.key),
@@ -63,8 +69,9 @@ def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
                     "added": source.added,
                     "added_share": rounded(source.added_share),
                 }
-                for source in paper.sources
+                for source in listed
             ],
+            "other_sources": others,
             "cases": [_case(case) for case in paper.cases],
             "copies": [_copy(copy) for copy in paper.copies],
             "passages": [
@@ -143,17 +150,45 @@ def _identical(totals: Totals) -> str:
     return f"{told}, in {counted(totals.cases, 'case')})" if totals.cases else f"{told})"
 
 
-def source_rows(paper: CheckedPaper) -> list[tuple[str, str, int, int, str]]:
-    """Return a row a source: share, share that is the same, characters, cases, key."""
+def listed_sources(
+    paper: CheckedPaper, *, all_sources: bool = False
+) -> tuple[list[SourceShare], int]:
+    """Return the sources to list, and how many others there are.
+
+    The primary ones in their order; where all are asked for, or none is primary, all, the largest
+    first.
+
+    Args:
+        paper: What was checked.
+        all_sources: List all.
+    """
+    primary = sorted(
+        (source for source in paper.sources if source.order is not None),
+        key=lambda source: source.order or 0,
+    )
+    listed = list(paper.sources) if all_sources or not primary else primary
+    return listed, len(paper.sources) - len(listed)
+
+
+def source_rows(
+    paper: CheckedPaper, *, all_sources: bool = False
+) -> list[tuple[str, str, str, int, int, str]]:
+    """Return a row a source: share, what it adds, share that is the same, characters, cases, key.
+
+    Args:
+        paper: What was checked.
+        all_sources: As for :func:`listed_sources`.
+    """
     return [
         (
             f"{source.share:.1%}",
+            f"{source.added_share:.1%}" if source.order is not None else "",
             f"{source.identical_share:.1%}",
             source.characters,
             source.cases,
             source.key,
         )
-        for source in paper.sources
+        for source in listed_sources(paper, all_sources=all_sources)[0]
     ]
 
 

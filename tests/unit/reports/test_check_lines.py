@@ -5,7 +5,14 @@ from xml.etree import ElementTree
 from checked_papers import english_paper
 
 from simstore.model import Copy
-from simstore.reports.check_lines import passage_rows, render_jsonl, render_pan, total_facts
+from simstore.reports.check_lines import (
+    listed_sources,
+    passage_rows,
+    render_jsonl,
+    render_pan,
+    source_rows,
+    total_facts,
+)
 
 
 def test_jsonl_has_a_line_a_paper_with_totals_sources_cases_copies_and_passages():
@@ -14,6 +21,7 @@ def test_jsonl_has_a_line_a_paper_with_totals_sources_cases_copies_and_passages(
     record = json.loads(line)
     assert record["totals"]["copied"] == paper.totals.copied
     assert [source["key"] for source in record["sources"]] == [s.key for s in paper.sources]
+    assert record["other_sources"] == 0
     assert [(c["start"], c["end"]) for c in record["copies"]] == [
         (copy.start, copy.end) for copy in paper.copies
     ]
@@ -91,3 +99,20 @@ def test_the_table_tells_totals_and_passages_that_are_like_a_source():
     told = [passage for passage in paper.passages if passage.kind != "none"]
     texts = (" ".join(paper.text[one.start : one.end].split()) for one in told)
     assert [row[-1] for row in rows] == list(texts)
+
+
+def test_primary_sources_are_listed_and_the_others_counted():
+    paper = english_paper()
+    first, *rest = paper.sources
+    others = tuple(replace(one, order=None, added=0, added_share=0.0) for one in rest)
+    paper = replace(paper, sources=(replace(first, order=1, added_share=0.5), *others))
+    assert listed_sources(paper) == ([paper.sources[0]], len(rest))
+    assert listed_sources(paper, all_sources=True) == (list(paper.sources), 0)
+    record = json.loads(b"".join(render_jsonl([paper])))
+    assert [source["key"] for source in record["sources"]] == [first.key]
+    assert record["other_sources"] == len(rest)
+    whole = json.loads(b"".join(render_jsonl([paper], all_sources=True)))
+    assert len(whole["sources"]) == len(paper.sources)
+    assert [row[1] for row in source_rows(paper, all_sources=True)] == ["50.0%", *[""] * len(rest)]
+    # Without primary ones (a result of an older version) all are listed.
+    assert listed_sources(replace(paper, sources=others)) == (list(others), 0)
