@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr  # it reads nothing  # nosec B406
 
 from simstore.errors import counted, printable
-from simstore.model import Case, CheckedPaper, CheckedPassage, Copy, SourceShare, Totals
+from simstore.model import (
+    Case,
+    CheckedPaper,
+    CheckedPassage,
+    Copy,
+    MutualCheck,
+    MutualPair,
+    SourceShare,
+    Totals,
+)
 from simstore.reports.lines import csv_line, decoding_fields, key_bytes, key_text, rounded, to_json
 
-CSV_COLUMNS = ("paper", "start", "end", "class", "similarity", "source", "passage")
+CSV_COLUMNS = (
+    "paper", "start", "end", "among", "source", "title", "source_start", "source_end", "characters",
+    "identical", "identical_share", "text",
+)  # fmt: skip
 # What is excluded, of which several stretches are told together.
 _EXCLUDED = {
     "template": "template",
@@ -23,18 +35,25 @@ _EXCLUDED = {
 _XML = b'<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
-def render_jsonl(papers: Iterable[CheckedPaper], *, all_sources: bool = False) -> Iterator[bytes]:
+def render_jsonl(
+    papers: Iterable[CheckedPaper],
+    mutual: MutualCheck | None = None,
+    *,
+    all_sources: bool = False,
+) -> Iterator[bytes]:
     """Yield one JSON object a paper; places are [start, end) in characters of the texts.
 
     A case names its copies by their places among the copies, from 0 on. A passage that is told of
-    names its best copy in the same way.
+    names its best copy in the same way. Blocks of a copy are the stretches that are the same in
+    both texts: start and end in the paper, start and end in the source.
 
     Args:
-        papers: What was checked.
+        papers: The papers.
+        mutual: The same papers beside each other: sources, cases and copies of each are told.
         all_sources: List all sources, the largest first; else the primary ones, with how many
             others there are.
     """
-    for paper in papers:
+    for number, paper in enumerate(papers):
         totals = paper.totals
         listed, others = listed_sources(paper, all_sources=all_sources)
         record = {
@@ -71,30 +90,8 @@ def render_jsonl(papers: Iterable[CheckedPaper], *, all_sources: bool = False) -
                 }
                 for one in paper.excluded
             ],
-            "sources": [
-                {
-                    "key": key_text(source.key),
-                    **key_bytes("key", source.key),
-                    "title": source.title,
-                    "author": source.author,
-                    "date": source.date,
-                    "url": source.url,
-                    "document_id": source.document_id,
-                    "characters": source.characters,
-                    "share": rounded(source.share),
-                    "copies": source.copies,
-                    "cases": source.cases,
-                    "identical": source.identical,
-                    "identical_share": rounded(source.identical_share),
-                    "order": source.order,
-                    "added": source.added,
-                    "added_share": rounded(source.added_share),
-                }
-                for source in listed
-            ],
+            **_found(paper, listed),
             "other_sources": others,
-            "cases": [_case(case) for case in paper.cases],
-            "copies": [_copy(copy) for copy in paper.copies],
             "passages": [
                 {
                     "start": passage.start,
@@ -107,17 +104,46 @@ def render_jsonl(papers: Iterable[CheckedPaper], *, all_sources: bool = False) -
                 }
                 for passage in paper.passages
             ],
+            **({} if mutual is None else _beside(mutual.papers[number])),
         }
         yield to_json(record).encode("utf-8", "backslashreplace") + b"\n"
 
 
-def render_csv(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
-    """Yield a header and a row a passage that is like a source, with the whole passage."""
+def render_csv(
+    papers: Iterable[CheckedPaper], mutual: MutualCheck | None = None
+) -> Iterator[bytes]:
+    """Yield a header and a row a case, with its text on one line.
+
+    Args:
+        papers: The papers.
+        mutual: The same papers beside each other: cases of which another paper is the source
+            follow those of each paper.
+    """
     yield csv_line(CSV_COLUMNS)
-    for paper in papers:
-        for row in passage_rows(paper):
-            shown = (printable(one) if isinstance(one, str) else one for one in row)
-            yield csv_line((printable(paper.key), *shown))
+    for number, paper in enumerate(papers):
+        yield from _case_lines(paper, "library")
+        if mutual is not None:
+            yield from _case_lines(mutual.papers[number], "papers")
+
+
+def _case_lines(paper: CheckedPaper, among: str) -> Iterator[bytes]:
+    titles = {source.document_id: source.title or "" for source in paper.sources}
+    for case in paper.cases:
+        row = (
+            paper.key,
+            case.start,
+            case.end,
+            among,
+            case.source_key,
+            titles.get(case.source_document_id, ""),
+            case.source_start,
+            case.source_end,
+            case.characters,
+            case.identical,
+            f"{case.identical_share:.4f}",
+            " ".join(paper.text[case.start : case.end].split()),
+        )
+        yield csv_line([printable(one) if isinstance(one, str) else one for one in row])
 
 
 def render_pan(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
@@ -252,6 +278,56 @@ def _passage_row(
     return passage.start, passage.end, kind, f"{passage.similarity:.3f}", source, text
 
 
+def pair_rows(mutual: MutualCheck) -> list[tuple[str, str, int, int, str, str]]:
+    """Return a row a pair of papers: both shares, characters, cases, both keys."""
+    return [_pair_row(pair) for pair in mutual.pairs]
+
+
+def _pair_row(pair: MutualPair) -> tuple[str, str, int, int, str, str]:
+    return (
+        f"{pair.share:.1%}",
+        f"{pair.second_share:.1%}",
+        pair.characters,
+        pair.cases,
+        pair.first_key,
+        pair.second_key,
+    )
+
+
+def _beside(paper: CheckedPaper) -> dict[str, Any]:
+    return {"mutual": _found(paper, paper.sources)}
+
+
+def _found(paper: CheckedPaper, sources: Sequence[SourceShare]) -> dict[str, Any]:
+    """Return what was found in a paper: sources, its cases and copies."""
+    return {
+        "sources": [_source(source) for source in sources],
+        "cases": [_case(case) for case in paper.cases],
+        "copies": [_copy(copy) for copy in paper.copies],
+    }
+
+
+def _source(source: SourceShare) -> dict[str, Any]:
+    return {
+        "key": key_text(source.key),
+        **key_bytes("key", source.key),
+        "title": source.title,
+        "author": source.author,
+        "date": source.date,
+        "url": source.url,
+        "document_id": source.document_id,
+        "characters": source.characters,
+        "share": rounded(source.share),
+        "copies": source.copies,
+        "cases": source.cases,
+        "identical": source.identical,
+        "identical_share": rounded(source.identical_share),
+        "order": source.order,
+        "added": source.added,
+        "added_share": rounded(source.added_share),
+    }
+
+
 def _case(case: Case) -> dict[str, Any]:
     return {
         "start": case.start,
@@ -279,6 +355,7 @@ def _copy(copy: Copy) -> dict[str, Any]:
         "source_end": copy.source_end,
         "similarity": rounded(copy.similarity),
         "evidence": copy.evidence,
+        "blocks": [list(block) for block in copy.blocks],
         "source_text": copy.source_text,
     }
 
