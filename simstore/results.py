@@ -40,6 +40,8 @@ from simstore.model import IngestSummary as IngestSummary
 from simstore.model import LeastShares as LeastShares
 from simstore.model import Match as Match
 from simstore.model import Measurement as Measurement
+from simstore.model import MutualCheck as MutualCheck
+from simstore.model import MutualPair as MutualPair
 from simstore.model import Outcome as Outcome
 from simstore.model import PassageKind as PassageKind
 from simstore.model import PassageStatus as PassageStatus

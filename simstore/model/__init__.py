@@ -96,6 +96,7 @@ if TYPE_CHECKING:
         VocabularyStatus,
         VocabularyTerm,
     )
+    from simstore.model.mutual import MutualCheck, MutualPair
     from simstore.model.query import (
         Match,
         PlanName,
@@ -118,7 +119,7 @@ if TYPE_CHECKING:
 # In the order in which they are looked through: what every program needs comes first.
 _MODULES = (
     "documents", "results", "keywords", "ingest", "query", "maintenance", "clusters", "runs",
-    "writer", "check", "compare", "figures", "access",
+    "writer", "check", "mutual", "compare", "figures", "access",
 )  # fmt: skip
 
 __all__ = [
@@ -169,6 +170,8 @@ __all__ = [
     "LeastShares",
     "Match",
     "Measurement",
+    "MutualCheck",
+    "MutualPair",
     "OnDuplicate",
     "Outcome",
     "PassageKind",

@@ -277,7 +277,8 @@ class Totals(Shown):
         high: Passages of high similarity that are not excluded.
         moderate: Passages of moderate similarity that are not excluded.
         none: The other passages that are not excluded.
-        cases: Copied stretches: neighbouring copies of one source are one case.
+        cases: Copied stretches of the paper: its cases, but what several
+            sources have counts once.
         identical: Those of the copied characters that belong to words (of
             scripts without blanks: to characters) that are the same in a
             source, in one order; what several sources have counts once. An

@@ -100,8 +100,15 @@ def check_options(options: CheckOptions) -> None:
 class PaperChecker:
     """Checks papers against a passage index, in one snapshot of a store."""
 
-    def __init__(self, index: PassageIndex, options: CheckOptions, on_step: Step = no_step) -> None:
+    def __init__(
+        self,
+        index: PassageIndex,
+        options: CheckOptions,
+        on_step: Step = no_step,
+        among: str = "a stored document",
+    ) -> None:
         check_options(options)
+        self._among = among
         self._on_step = on_step
         self._index = index
         self._options = options
@@ -288,7 +295,7 @@ class PaperChecker:
         both = f", or {mixed} of both" if winnowing.mixed else ""
         guarantee = (
             f"Of every run of at least {words} words, or {characters} characters of scripts "
-            f"without blanks{both}, that is the same in a stored document, at least one source is "
+            f"without blanks{both}, that is the same in {self._among}, at least one source is "
             "named."
         )
         if options.exclude or not options.include_self:
