@@ -143,11 +143,21 @@ class SketchRecipe:
         name: The channel.
         sketching: How texts become sketches.
         layout: The bands that sketches are packed by; it says how probable a miss is.
+
+    Raises:
+        InvalidParameter: The layout takes more values than a sketch has.
     """
 
     name: str
     sketching: Sketching = DEFAULT_SKETCHING
     layout: BandLayout = DEFAULT_LAYOUT
+
+    def __post_init__(self) -> None:
+        if self.layout.bands * self.layout.rows > self.sketching.values:
+            raise InvalidParameter(
+                f"{self.layout.bands} bands of {self.layout.rows} values: their product must be "
+                f"at most {self.sketching.values}, as sketches of {self.name} have"
+            )
 
     def record(self) -> dict[str, Any]:
         """Return the recipe as a store keeps it, JSON values."""
