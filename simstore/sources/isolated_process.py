@@ -94,7 +94,7 @@ class _Answer:
         self._job = job
         self._raw = CountingReader(file)
         self._target = target
-        self._records: list[Record] = []
+        self._records: list[Record | bytes] = []
         self._characters = 0
         self._written_at = time.monotonic()
 
@@ -116,7 +116,8 @@ class _Answer:
                     self._flush()
                 continue
             self._records.append(record)
-            self._characters += len(getattr(record, "text", ""))
+            piece = record if isinstance(record, bytes) else getattr(record, "text", "")
+            self._characters += len(piece)
             if len(self._records) >= _RECORDS or self._characters >= _CHARACTERS:
                 self._flush()
         self._flush("end")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from sqlalchemy import inspect as inspect
     from sqlalchemy import literal as literal
     from sqlalchemy import select as select
+    from sqlalchemy import text as text
     from sqlalchemy import update as update
 
 

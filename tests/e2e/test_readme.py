@@ -44,7 +44,7 @@ NEEDED = (
     "benchmarks/crawl_warc.py",
     "benchmarks/crawl_web.py",
 )
-PATIENCE_SECONDS = 300
+PATIENCE_SECONDS = 600
 # Documents whose blocks need more than the plain package: marker, and what is imported.
 EXTRAS = {
     "integrations.md": (
