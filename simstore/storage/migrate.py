@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from simstore.errors import (
+    Conflict,
     DiskFull,
     NotAStore,
     OutputExists,
@@ -16,7 +17,7 @@ from simstore.errors import (
     SchemaTooNew,
     StoreExists,
 )
-from simstore.storage import tables
+from simstore.storage import sql, tables
 from simstore.storage.connection import Connection
 from simstore.storage.engine import APPLICATION_ID, Database
 from simstore.storage.rows import dialect_of, fetch
@@ -37,6 +38,7 @@ HISTORY = (
     "0013",
     "0014",
     "0015",
+    "0016",
 )
 HEAD = HISTORY[-1]
 
@@ -83,6 +85,20 @@ def check_revision(database: Database) -> None:
         found = known_revision(connection, database.label)
     if found != HEAD:
         raise SchemaOutOfDate(database.label, found, HEAD)
+
+
+def check_views_free(connection: Connection, label: str, found: str) -> None:
+    """Raise Conflict where a store of revision ``found`` has tables called as views to be made."""
+    if found >= "0016":
+        return
+    inspected = sql.inspect(connection.sqlalchemy)
+    existing = {*inspected.get_table_names(), *inspected.get_view_names()}
+    for name in tables.RECORD_VIEWS:
+        if name in existing:
+            raise Conflict(
+                f"{label} has a table or view {name} that simstore did not make, and the upgrade "
+                "makes a view of that name; rename yours first"
+            )
 
 
 def create_tables(connection: Connection) -> None:

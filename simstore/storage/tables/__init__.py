@@ -54,10 +54,12 @@ if TYPE_CHECKING:
         store,
         vocabulary_delta,
     )
+    from simstore.storage.tables.record_views import RECORD_VIEWS
     from simstore.storage.tables.views import VIEW_NAMES
 
 __all__ = [
     "FAMILIES",
+    "RECORD_VIEWS",
     "SKETCH_TABLES",
     "VIEW_NAMES",
     "FingerprintTables",
@@ -105,10 +107,12 @@ def __getattr__(name: str) -> Any:
     """Import all tables on the first use of one: their metadata is whole, or not there."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from simstore.storage.tables import documents, indexes, views
+    from simstore.storage.tables import documents, indexes, record_views, views
 
     found = globals()
     for one in __all__:
-        home = next(module for module in (indexes, documents, views) if hasattr(module, one))
+        home = next(
+            module for module in (indexes, documents, record_views, views) if hasattr(module, one)
+        )
         found[one] = getattr(home, one)
     return found[name]
