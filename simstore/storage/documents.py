@@ -86,6 +86,12 @@ class DocumentRow:
     times: Times
 
 
+def newest_id(connection: Connection) -> int:
+    """Return the number of the document that was ingested last; 0 where there is none."""
+    found = connection.execute(select(func.max(document.c.document_id))).scalar()
+    return int(found or 0)
+
+
 def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, DocumentRow]:
     """Return the stored documents among these keys."""
     # The labels come last, however many there are.
