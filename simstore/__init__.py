@@ -137,6 +137,7 @@ _MODULES = {
     "FingerprintsProtocol": "protocol",
     "GroupLabel": "sources.labels",
     "HistoryFields": "sources.reader",
+    "SourceFields": "sources.reader",
     "IngestFilesKeywords": "services.ingest.options",
     "IngestKeywords": "services.ingest.options",
     "IngestOptions": "services.ingest.options",
