@@ -27,7 +27,7 @@ from simstore.storage.tables import feature, vocabulary_delta
 # So many changes are looked at together. Long ones are merged into the table of terms; small ones
 # would rewrite the same rows of it again and again: they are made one change, until much of that
 # has gathered.
-_TOGETHER = 64
+TOGETHER = 64
 _LONG_BYTES = 2 << 20
 _VERY_MANY = 8_192
 # Entries that are held before they are summed.
@@ -183,7 +183,7 @@ def merge_many(connection: Connection, scheme_id: int, appended: int) -> None:
         "(SELECT max(delta_id) FROM vocabulary_delta)",
     )
     gathered = 0 if first is None else last - first + 1
-    if gathered // _TOGETHER == max(gathered - appended, 0) // _TOGETHER:
+    if gathered // TOGETHER == max(gathered - appended, 0) // TOGETHER:
         return
     ((size,),) = fetch(
         connection,
@@ -194,7 +194,7 @@ def merge_many(connection: Connection, scheme_id: int, appended: int) -> None:
         merge(connection, scheme_id)
     else:
         # The first of all changes stays: its number tells how many have gathered.
-        _make_one(connection, scheme_id, max(first, last - _TOGETHER - appended))
+        _make_one(connection, scheme_id, max(first, last - TOGETHER - appended))
 
 
 def _make_one(connection: Connection, scheme_id: int, after: int) -> None:
@@ -205,7 +205,7 @@ def _make_one(connection: Connection, scheme_id: int, after: int) -> None:
         "AND length(delta) < ? ORDER BY delta_id",
         scheme_id,
         after,
-        _LONG_BYTES // _TOGETHER,
+        _LONG_BYTES // TOGETHER,
     )
     named = [(number, packed) for number, packed in rows if codecs.names_terms(packed)]
     if len(named) < 2:

@@ -37,6 +37,10 @@ COLUMNS = (
     "first_seen_basis", "visits", "version_seen",
 )  # fmt: skip
 _METADATA = COLUMNS.index("metadata")
+_INSERT_ONE = (
+    f"INSERT INTO document ({', '.join(COLUMNS)}) "  # noqa: S608 - ours
+    f"VALUES ({', '.join('?' * len(COLUMNS))}) RETURNING document_id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +168,15 @@ def digests_of(connection: Connection, document_ids: Sequence[int]) -> list[byte
     return list(found)
 
 
+def is_known(connection: Connection, key: bytes, digest: bytes) -> bool:
+    """Return whether a document has this key or this digest, or the key is one of a duplicate."""
+    statement = (
+        "SELECT 1 FROM document WHERE key = ? UNION ALL SELECT 1 FROM document WHERE digest = ? "
+        "UNION ALL SELECT 1 FROM duplicate WHERE key = ? LIMIT 1"
+    )
+    return bool(fetch(connection, statement, key, digest, key))
+
+
 def by_digests(
     connection: Connection, digests: Sequence[bytes]
 ) -> dict[bytes, list[tuple[int, bytes]]]:
@@ -179,13 +192,16 @@ def by_digests(
 
 def insert_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[int]:
     """Insert documents in order, each with all of :data:`COLUMNS`; return their numbers."""
-    numbers = next_numbers(connection, "document", "document_id", len(rows))
-    made = []
-    for number, row in zip(numbers, rows, strict=True):
+    made: list[tuple[Any, ...]] = []
+    for row in rows:
         values = [row[name] for name in COLUMNS]
         if values[_METADATA] is not None:
             values[_METADATA] = json.dumps(values[_METADATA])
-        made.append((number, *values))
+        made.append(tuple(values))
+    if len(made) == 1:
+        return [fetch(connection, _INSERT_ONE, *made[0])[0][0]]
+    numbers = next_numbers(connection, "document", "document_id", len(rows))
+    made = [(number, *values) for number, values in zip(numbers, made, strict=True)]
     insert_rows(connection, document, ("document_id", *COLUMNS), made)
     return numbers
 

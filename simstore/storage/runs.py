@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Literal
 
 from sqlalchemy import Connection, delete, select, update
@@ -17,6 +18,7 @@ from simstore.text.decoding import exact_text, line_as_stored
 Origin = tuple[int | None, int | None]
 RunKind = Literal["ingest", "remove", "expire"]
 _COUNTS = ("added", "updated", "unchanged", "duplicates", "rejected", "byte_count")
+_NOTHING_COUNTED = dict.fromkeys(_COUNTS, 0)
 
 
 def begin_run(
@@ -45,17 +47,48 @@ def begin_run(
         "state": "running",
         "sources": json.dumps(list(sources)),
         "version": version,
-        **dict.fromkeys(_COUNTS, 0),
+        **_NOTHING_COUNTED,
         "kind": kind,
         "not_seen_since": not_seen_since,
     }
     if wanted is not None:
         row |= {name: line_as_stored(value) for name, value in wanted.chosen.items()}
-    statement = (
-        f"INSERT INTO ingest_run ({', '.join(row)}) "  # noqa: S608 - names of columns
-        f"VALUES ({', '.join('?' * len(row))}) RETURNING run_id"
-    )
-    return int(fetch(connection, statement, *row.values())[0][0])
+    return int(fetch(connection, _insert_run(tuple(row)), *row.values())[0][0])
+
+
+def add_run(
+    connection: Connection,
+    counts: Mapping[str, int],
+    started_at: int,
+    finished_at: int,
+    version: str,
+) -> int:
+    """Record an ingest run that ends with this transaction, with its counts; return its number.
+
+    Args:
+        connection: A writer.
+        counts: Those that are not 0.
+        started_at: The time when it began; and ``finished_at`` when it ends.
+        finished_at: See there.
+        version: Of simstore.
+    """
+    row = {
+        "started_at": started_at,
+        "finished_at": finished_at,
+        "state": "finished",
+        "sources": "[]",
+        "version": version,
+        **_NOTHING_COUNTED,
+        **counts,
+        "kind": "ingest",
+    }
+    return int(fetch(connection, _insert_run(tuple(row)), *row.values())[0][0])
+
+
+@cache
+def _insert_run(names: tuple[str, ...]) -> str:
+    marks = ", ".join("?" * len(names))
+    return f"INSERT INTO ingest_run ({', '.join(names)}) VALUES ({marks}) RETURNING run_id"  # noqa: S608 - names of columns
 
 
 def count_in_run(
