@@ -48,11 +48,11 @@ class SourceFields:
     """Names of the fields that say what a document is, as where it is a source of a copy.
 
     >>> read = ReadOptions(source_fields=SourceFields(title="headline", author="by"))
-    >>> page = {"id": "soup", "text": "Boil.", "headline": "Soup", "by": "Ann Lee"}
+    >>> page = {"id": "soup", "text": "Boil.", "headline": "Soup", "by": "Ann"}
     >>> store.add_many([page], read=read).added
     1
     >>> store.get("soup").title, store.get("soup").metadata
-    ('Soup', {'author': 'Ann Lee'})
+    ('Soup', {'author': 'Ann'})
 
     The title is the document's; the others become the metadata ``author``,
     ``date`` and ``url``. A record that has another field of that name keeps it
