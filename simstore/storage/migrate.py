@@ -12,6 +12,7 @@ import sqlalchemy
 from sqlalchemy import Connection
 
 from simstore.errors import (
+    Conflict,
     DiskFull,
     NotAStore,
     OutputExists,
@@ -20,7 +21,7 @@ from simstore.errors import (
     StoreExists,
 )
 from simstore.storage.engine import APPLICATION_ID, Database
-from simstore.storage.tables import metadata
+from simstore.storage.tables import RECORD_VIEWS, metadata
 
 HISTORY = (
     "0001",
@@ -38,6 +39,7 @@ HISTORY = (
     "0013",
     "0014",
     "0015",
+    "0016",
 )
 HEAD = HISTORY[-1]
 
@@ -84,6 +86,20 @@ def check_revision(database: Database) -> None:
         found = known_revision(connection, database.label)
     if found != HEAD:
         raise SchemaOutOfDate(database.label, found, HEAD)
+
+
+def check_views_free(connection: Connection, label: str, found: str) -> None:
+    """Raise Conflict where a store of revision ``found`` has tables called as views to be made."""
+    if found >= "0016":
+        return
+    inspected = sqlalchemy.inspect(connection)
+    existing = {*inspected.get_table_names(), *inspected.get_view_names()}
+    for name in RECORD_VIEWS:
+        if name in existing:
+            raise Conflict(
+                f"{label} has a table or view {name} that simstore did not make, and the upgrade "
+                "makes a view of that name; rename yours first"
+            )
 
 
 def create_tables(connection: Connection) -> None:

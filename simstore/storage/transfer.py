@@ -19,7 +19,7 @@ from simstore.errors import Conflict
 from simstore.storage import counter_deltas, generations
 from simstore.storage.migrate import HEAD
 from simstore.storage.rows import dialect_of, execute, fetch, insert_rows
-from simstore.storage.tables import metadata
+from simstore.storage.tables import RECORD_VIEWS, VIEW_NAMES, metadata
 
 Row = tuple[Any, ...]
 
@@ -160,11 +160,13 @@ def under_way(connection: Connection) -> str | None:
 
 def check_names_free(connection: Connection, label: str) -> None:
     """Raise Conflict where another program has tables that are called as ours."""
-    existing = set(sqlalchemy.inspect(connection).get_table_names())
-    taken = sorted(existing.intersection(table.name for table in tables()))
+    inspected = sqlalchemy.inspect(connection)
+    existing = {*inspected.get_table_names(), *inspected.get_view_names()}
+    ours = {*(table.name for table in tables()), *RECORD_VIEWS, *VIEW_NAMES}
+    taken = sorted(existing & ours)
     if taken:
         raise Conflict(
-            f"{label} has a table {taken[0]} that is no store's; name another database, or "
+            f"{label} has a table or view {taken[0]} that is no store's; name another database, or "
             "another schema by ?options=-csearch_path=NAME"
         )
 

@@ -51,10 +51,12 @@ from simstore.storage.tables.indexes import (
     store,
     vocabulary_delta,
 )
+from simstore.storage.tables.record_views import RECORD_VIEWS
 from simstore.storage.tables.views import VIEW_NAMES
 
 __all__ = [
     "FAMILIES",
+    "RECORD_VIEWS",
     "SKETCH_TABLES",
     "VIEW_NAMES",
     "FingerprintTables",
