@@ -47,8 +47,8 @@ class HistoryFields:
 class SourceFields:
     """Names of the fields that say what a document is, as where it is a source of a copy.
 
-    >>> read = ReadOptions(source_fields=SourceFields(title="headline", author="by"))
-    >>> page = {"id": "soup", "text": "Boil.", "headline": "Soup", "by": "Ann"}
+    >>> read = ReadOptions(source_fields=SourceFields(title="head", author="by"))
+    >>> page = {"id": "soup", "text": "Boil.", "head": "Soup", "by": "Ann"}
     >>> store.add_many([page], read=read).added
     1
     >>> store.get("soup").title, store.get("soup").metadata
