@@ -60,6 +60,6 @@ def downgrade(path: Path, revision: str) -> None:
     config.set_main_option("script_location", str(migrate.script_location()))
     database = Database(path)
     with database.write() as connection:
-        config.attributes["connection"] = connection
+        config.attributes["connection"] = connection.sqlalchemy
         command.downgrade(config, revision)
     database.close()
