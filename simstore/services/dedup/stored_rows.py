@@ -65,7 +65,7 @@ def judge_by_store(
     """
     now = Reading.of(ledger.last)
     with store.database.read() as connection:
-        newest = documents.newest_id(connection)
+        newest = documents.last_number(connection)
     if "newest" not in ledger.last:
         # Before a row is stored: what is newer is of this run.
         ledger.checkpoint({**now.as_json(), "newest": newest}, now=True)
