@@ -48,10 +48,10 @@ class SourceFields:
     """Names of the fields that say what a document is, as where it is a source of a copy.
 
     >>> read = ReadOptions(source_fields=SourceFields(title="head", author="by"))
-    >>> page = {"id": "soup", "text": "Boil.", "head": "Soup", "by": "Ann"}
+    >>> page = {"id": "a", "text": "Boil.", "head": "Soup", "by": "Ann"}
     >>> store.add_many([page], read=read).added
     1
-    >>> store.get("soup").title, store.get("soup").metadata
+    >>> store.get("a").title, store.get("a").metadata
     ('Soup', {'author': 'Ann'})
 
     The title is the document's; the others become the metadata ``author``,
