@@ -56,6 +56,13 @@ CHANNELS = (
         is_default=True,
     ),
     Channel(
+        name="characters",
+        finds="sketches of runs of characters, for scans and typed copies: what resembles is found "
+        "though one character in ten is wrong",
+        sketching="simstore.fingerprint.characters:CharacterSketching",
+        store_part="simstore.services.channels.character_part:CharacterPart",
+    ),
+    Channel(
         name="sentences",
         finds="the sentence that a short sample is, though words were changed, where there is a "
         "passage index",
@@ -100,6 +107,19 @@ def kept_channels(names: Iterable[str]) -> tuple[str, ...]:
         shown = ", ".join(unknown) or "none"
         raise InvalidParameter(f"channels {shown}: choose some of {', '.join(KEPT_CHANNELS)}")
     return tuple(name for name in KEPT_CHANNELS if name in chosen)
+
+
+def searched_names(names: str) -> tuple[str, ...]:
+    """Return the channels that a list with commas names, to search by.
+
+    >>> from simstore.model.channels import searched_names
+    >>> searched_names("minhash, simhash")
+    ('minhash', 'simhash')
+
+    Raises:
+        InvalidParameter: There is no such channel.
+    """
+    return tuple(channel(name.strip()).name for name in names.split(",") if name.strip())
 
 
 def load(address: str) -> Any:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.channels import WORD_SKETCHES, Channels
+from simstore.fingerprint.channels import CHARACTERS, WORD_SKETCHES, Channels
 from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import open_scheme, scheme_json
@@ -76,6 +76,11 @@ class DedupOptions:
         if scheme.reads_metadata:
             raise InvalidParameter("fields of metadata take no part here: leave out --field")
         check_share("min_resemblance", self.min_resemblance)
+        if CHARACTERS in self.channels:
+            raise InvalidParameter(
+                "duplicates are told by words here, which finds no more by runs of characters: "
+                f"leave the channel {CHARACTERS} out"
+            )
         if self.cell_rows < 2:
             raise InvalidParameter(f"cell rows {self.cell_rows}: at least 2")
         radius = default_radius(scheme.bits) if self.radius is None else self.radius

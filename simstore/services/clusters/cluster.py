@@ -166,7 +166,7 @@ def _radius(state: State, options: ClusterOptions) -> int | None:
         if options.radius is not None:
             raise InvalidParameter(
                 "this store has no channel simhash, so no radius: leave it out, or make the "
-                "channel with `simstore reindex --channels both`"
+                "channel with `simstore reindex --channels simhash,minhash`"
             )
         return None
     radius = default_radius(state.scheme.bits) if options.radius is None else options.radius

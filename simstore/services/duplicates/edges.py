@@ -210,6 +210,9 @@ def check_verifiable(state: State, min_resemblance: float | None, within: int | 
         if not state.channels.has_fingerprints:
             raise missing_channel(state, "simhash")
         check_radius(within, state.scheme.bits)
+    if not state.channels.has_fingerprints and not state.channels.has_word_sketches:
+        # Runs of characters tell noise, and what differs in a word is no duplicate for that.
+        raise missing_channel(state, "minhash")
     if min_resemblance is None:
         return
     if not state.settings.text_kept and not state.channels.has_word_sketches:

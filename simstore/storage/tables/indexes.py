@@ -290,7 +290,7 @@ def _sketch_tables(prefix: str) -> tuple[Table, Table, Table]:
 
 
 # By the channels of sketches.
-SKETCH_TABLES = {"minhash": _sketch_tables("")}
+SKETCH_TABLES = {"minhash": _sketch_tables(""), "characters": _sketch_tables("character_")}
 
 # The index, where there is one: its numbers are never given out again.
 passage_index = Table(

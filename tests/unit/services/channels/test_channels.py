@@ -227,6 +227,15 @@ def test_each_entry_of_the_registry_names_what_is_there() -> None:
             assert one.name in SKETCHES
 
 
+def test_duplicates_and_clusters_need_a_channel_of_words(tmp_path: Path) -> None:
+    with create(tmp_path, channels=("characters",)) as store:
+        store.add_many(list(TEXTS.items()))
+        with pytest.raises(InvalidParameter, match="no channel minhash"):
+            store.clusters.build()
+        with pytest.raises(InvalidParameter, match="no channel minhash"):
+            store.add("again", TEXTS["harbour"], on_duplicate="flag")
+
+
 def test_a_store_with_a_channel_of_a_newer_simstore_is_refused(tmp_path: Path) -> None:
     filled(tmp_path).close()
     with raw(tmp_path) as connection:
