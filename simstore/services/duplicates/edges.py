@@ -203,6 +203,15 @@ class EdgeSearch:
         return found | fresh
 
 
+def check_findable(state: State) -> None:
+    """Raise InvalidParameter where no channel of a store finds candidates for edges.
+
+    Runs of characters do not: what differs in nothing but some letters may be another thing.
+    """
+    if not state.channels.has_fingerprints and not state.channels.has_word_sketches:
+        raise missing_channel(state, "minhash")
+
+
 def check_verifiable(state: State, min_resemblance: float | None, within: int | None) -> None:
     """Raise an error where a store cannot verify edges; as :class:`EdgeSearch` does."""
     check_share("min_resemblance", min_resemblance)
@@ -210,9 +219,7 @@ def check_verifiable(state: State, min_resemblance: float | None, within: int | 
         if not state.channels.has_fingerprints:
             raise missing_channel(state, "simhash")
         check_radius(within, state.scheme.bits)
-    if not state.channels.has_fingerprints and not state.channels.has_word_sketches:
-        # Runs of characters tell noise, and what differs in a word is no duplicate for that.
-        raise missing_channel(state, "minhash")
+    check_findable(state)
     if min_resemblance is None:
         return
     if not state.settings.text_kept and not state.channels.has_word_sketches:
