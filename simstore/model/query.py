@@ -119,8 +119,8 @@ class QueryOptions(DocumentFilter):
             ``segments``, and the methods of :mod:`simstore.search.classic`.
         channels: By which to look: ``simhash``, ``minhash``, ``characters``,
             ``sentences`` (of samples of at most 64 words or characters, in a
-            passage index); none: all that the store has. A store of the scheme ``simtool`` is
-            asked by ``simhash`` then, as the course tool does, unless a
+            passage index); none: all that the store has. A store of the scheme
+            ``simtool`` is asked by ``simhash`` then, as the course tool does, unless a
             threshold is given.
         verify: Tell resemblance and containment of each match.
         min_resemblance: Only matches of this resemblance, 0 to 1.
