@@ -120,8 +120,8 @@ class QueryOptions(DocumentFilter):
         channels: By which to look: ``simhash``, ``minhash``, ``characters``,
             ``sentences`` (of samples of at most 64 words or characters, in a
             passage index); none: all that the store has. A store of the scheme
-            ``simtool`` is asked by ``simhash`` then, as the course tool does, unless a
-            threshold is given.
+            ``simtool`` is asked by ``simhash`` then, as the course tool does,
+            unless a threshold is given.
         verify: Tell resemblance and containment of each match.
         min_resemblance: Only matches of this resemblance, 0 to 1.
         min_containment: Only matches of this containment of the sample in the
