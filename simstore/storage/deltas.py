@@ -14,15 +14,14 @@ from itertools import count, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, delete, select, update
 
 from simstore import compiled
 from simstore.fingerprint import packed_terms
 from simstore.fingerprint.kernels import NUMBER_TERMS
-from simstore.storage import codecs
+from simstore.storage import codecs, sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.damage import corrupt
 from simstore.storage.rows import execute, fetch, insert_rows, integers
-from simstore.storage.tables import feature, vocabulary_delta
 
 # So many changes are looked at together. Long ones are merged into the table of terms; small ones
 # would rewrite the same rows of it again and again: they are made one change, until much of that
@@ -75,7 +74,7 @@ def add_numbered(
 
 def add_packed(connection: Connection, scheme_id: int, packed: bytes) -> None:
     """Append a change that is packed."""
-    insert_rows(connection, vocabulary_delta, ("scheme_id", "delta"), [(scheme_id, packed)])
+    insert_rows(connection, tables.vocabulary_delta, ("scheme_id", "delta"), [(scheme_id, packed)])
 
 
 def unmerged(connection: Connection, scheme_id: int) -> Pending:
@@ -91,8 +90,8 @@ def unmerged(connection: Connection, scheme_id: int) -> Pending:
 
 
 def _unmerged(connection: Connection, scheme_id: int) -> Pending:
-    c = vocabulary_delta.c
-    rows = connection.execute(select(c.delta).where(c.scheme_id == scheme_id)).scalars()
+    c = tables.vocabulary_delta.c
+    rows = connection.execute(sql.select(c.delta).where(c.scheme_id == scheme_id)).scalars()
     numbered = np.empty((3, 0), np.int64)
     pending: list[NDArray[np.int64]] = []
     held = 0
@@ -113,13 +112,13 @@ def merge(connection: Connection, scheme_id: int) -> None:
     pending = unmerged(connection, scheme_id)
     ids, document_counts, total_counts = pending.numbered
     if len(ids):
-        c = feature.c
+        c = tables.feature.c
         connection.execute(
-            update(feature)
-            .where(c.feature_id == bindparam("_id"))
+            sql.update(tables.feature)
+            .where(c.feature_id == sql.bindparam("_id"))
             .values(
-                document_count=c.document_count + bindparam("_documents"),
-                total_count=c.total_count + bindparam("_total"),
+                document_count=c.document_count + sql.bindparam("_documents"),
+                total_count=c.total_count + sql.bindparam("_total"),
             ),
             [
                 {"_id": number, "_documents": documents, "_total": total}
@@ -130,12 +129,14 @@ def merge(connection: Connection, scheme_id: int) -> None:
         )
     insert_rows(
         connection,
-        feature,
+        tables.feature,
         ("scheme_id", "term", "document_count", "total_count"),
         [(scheme_id, term, *pending.named[term]) for term in sorted(pending.named)],
         _ADD,
     )
-    connection.execute(delete(vocabulary_delta).where(vocabulary_delta.c.scheme_id == scheme_id))
+    connection.execute(
+        sql.delete(tables.vocabulary_delta).where(tables.vocabulary_delta.c.scheme_id == scheme_id)
+    )
 
 
 def gather(connection: Connection, scheme_id: int) -> None:

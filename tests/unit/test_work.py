@@ -158,7 +158,7 @@ def statements_of(store: Store, work: Callable[[], object]) -> int:
     """Return how many statements a writer runs for some work, its begin and commit too."""
     seen: list[str] = []
     with store._opened.write() as connection:
-        driver: Any = connection.connection.driver_connection
+        driver: Any = connection.driver
     driver.set_trace_callback(seen.append)
     try:
         work()
