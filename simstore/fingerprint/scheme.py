@@ -25,7 +25,6 @@ from simstore.text.scanning import Scanned
 
 if TYPE_CHECKING:
     from simstore.fingerprint.one_text import PreparedText
-    from simstore.fingerprint.sketching import Sketching
 
 Corpus = Literal["none", "ranks", "frequencies"]
 
@@ -133,14 +132,14 @@ class Scheme(ABC):
         self,
         text: str,  # noqa: ARG002 - for others
         encoded: bytes,  # noqa: ARG002
-        sketching: Sketching,  # noqa: ARG002
+        shingle: int,  # noqa: ARG002
     ) -> PreparedText | None:
         """Return what a store keeps of one text, made at once; None: it is prepared as a batch.
 
         Args:
             text: The text.
             encoded: Its bytes.
-            sketching: How it is sketched.
+            shingle: Words of a shingle of its sketch.
         """
         return None
 

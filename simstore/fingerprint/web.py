@@ -39,7 +39,6 @@ from simstore.text.scanning import Scanned
 
 if TYPE_CHECKING:
     from simstore.fingerprint.one_text import PreparedText
-    from simstore.fingerprint.sketching import Sketching
 
 MAX_WEIGHT = 1_000_000
 CODES = ("enum", "enum-slides")
@@ -327,15 +326,11 @@ class WebScheme(Scheme):
         )
         return made, sizes + np.diff(scanned.key_offsets)
 
-    def prepared_alone(
-        self, text: str, encoded: bytes, sketching: Sketching
-    ) -> PreparedText | None:
+    def prepared_alone(self, text: str, encoded: bytes, shingle: int) -> PreparedText | None:
         """Return what a store keeps of one text, made at once; None: it is prepared as a batch."""
         # What it takes in NumPy; it has to repay the load of the kernels.
         seconds = _SECONDS_A_CALL + _SECONDS_A_CHARACTER * len(text)
-        if not self._is_usual or sketching.normalization != self.normalization:
-            return None
-        if not compiled.pays(seconds):
+        if not self._is_usual or not compiled.pays(seconds):
             return None
         from simstore.fingerprint.one_text import prepared_text
 
@@ -347,7 +342,7 @@ class WebScheme(Scheme):
             is_ascii=is_ascii,
             bits=self.bits,
             tie=1 if self.tie == "one" else 0,
-            shingle=sketching.shingle,
+            shingle=shingle,
         )
 
     @cached_property

@@ -133,9 +133,10 @@ def _prepared_alone(document: Document, encoded: bytes, state: State) -> Prepare
     ):
         return None
     (recipe,) = channels.sketched
-    if type(recipe.sketching) is not Sketching:
+    sketching = recipe.sketching
+    if type(sketching) is not Sketching or sketching.normalization != scheme.normalization:
         return None
-    made = scheme.prepared_alone(document.text, encoded, recipe.sketching)
+    made = scheme.prepared_alone(document.text, encoded, sketching.shingle)
     if made is None:
         return None
     return PreparedBatch(

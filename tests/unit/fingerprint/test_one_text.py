@@ -46,9 +46,7 @@ def _compiled() -> None:
 
 def prepared(text: str, bits: int = 64, tie: str = "zero") -> PreparedText | None:
     scheme = Web2Scheme(bits, tie=tie)
-    return scheme.prepared_alone(
-        text, text.encode("utf-8", "surrogateescape"), Sketching(scheme.normalization)
-    )
+    return scheme.prepared_alone(text, text.encode("utf-8", "surrogateescape"), 3)
 
 
 @pytest.mark.parametrize("text", ALL_OF)
@@ -70,14 +68,13 @@ def test_a_text_that_asks_for_more_is_left_to_a_batch(text: str) -> None:
 
 
 def test_schemes_that_hash_or_weigh_otherwise_leave_texts_to_a_batch() -> None:
-    sketching = Sketching(Web2Scheme().normalization)
     for scheme in (
         Web2Scheme(100),
         Web2Scheme(weights="tf"),
         Web2Scheme(feature_hash="md5"),
         Web2Scheme(stopwords=frozenset({b"the"})),
     ):
-        assert scheme.prepared_alone("one two three", b"one two three", sketching) is None
+        assert scheme.prepared_alone("one two three", b"one two three", 3) is None
 
 
 def test_what_was_made_of_one_text_stays_when_another_is_prepared() -> None:
