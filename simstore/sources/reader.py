@@ -48,10 +48,10 @@ class SourceFields:
     """Names of the fields that say what a document is, as where it is a source of a copy.
 
     >>> read = ReadOptions(source_fields=SourceFields(title="head", author="by"))
-    >>> page = {"id": "soup", "text": "Boil.", "head": "Soup", "by": "Ann"}
+    >>> page = {"id": "a", "text": "Boil.", "head": "Soup", "by": "Ann"}
     >>> store.add_many([page], read=read).added
     1
-    >>> store.get("soup").title, store.get("soup").metadata
+    >>> store.get("a").title, store.get("a").metadata
     ('Soup', {'author': 'Ann'})
 
     The title is the document's; the others become the metadata ``author``,
@@ -164,6 +164,7 @@ class ReadRequest:
         byte_offset: Where it begins in the (decompressed) source, as a record before it told.
         options: How to read.
         head: The first bytes of the source, whatever the position; at most 64 KiB.
+        is_lean: Of records with fields, key and text alone are wanted.
     """
 
     name: str
@@ -171,6 +172,7 @@ class ReadRequest:
     byte_offset: int = 0
     options: ReadOptions = field(default_factory=ReadOptions)
     head: bytes = b""
+    is_lean: bool = False
 
 
 def sees_bytes(scheme: str) -> bool:
