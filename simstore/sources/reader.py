@@ -165,6 +165,7 @@ class ReadRequest:
         byte_offset: Where it begins in the (decompressed) source, as a record before it told.
         options: How to read.
         head: The first bytes of the source, whatever the position; at most 64 KiB.
+        is_lean: Of records with fields, key and text alone are wanted.
     """
 
     name: str
@@ -172,6 +173,7 @@ class ReadRequest:
     byte_offset: int = 0
     options: ReadOptions = field(default_factory=ReadOptions)
     head: bytes = b""
+    is_lean: bool = False
 
 
 def sees_bytes(scheme: str) -> bool:
