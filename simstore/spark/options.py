@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.channels import CHARACTERS, WORD_SKETCHES, Channels
+from simstore.fingerprint.channels import WORD_SKETCHES, Channels
 from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import open_scheme, scheme_json
 from simstore.fingerprint.web import Web2Scheme
-from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS
+from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS, check_duplicate_channels
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.resemblance import EdgeRule, check_share
 from simstore.search.stars import CanonicalOrder
@@ -76,11 +76,7 @@ class DedupOptions:
         if scheme.reads_metadata:
             raise InvalidParameter("fields of metadata take no part here: leave out --field")
         check_share("min_resemblance", self.min_resemblance)
-        if CHARACTERS in self.channels:
-            raise InvalidParameter(
-                "duplicates are told by words here, which finds no more by runs of characters: "
-                f"leave the channel {CHARACTERS} out"
-            )
+        check_duplicate_channels(self.channels)
         if self.cell_rows < 2:
             raise InvalidParameter(f"cell rows {self.cell_rows}: at least 2")
         radius = default_radius(scheme.bits) if self.radius is None else self.radius

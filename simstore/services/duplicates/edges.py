@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from simstore.errors import NotFound
 from simstore.fingerprint.shingle_sets import distinct_numbers
 from simstore.fingerprint.simhash import word_count
+from simstore.model.channels import channel
 from simstore.search.plan import check_radius
 from simstore.search.resemblance import EdgeRule, check_share
 from simstore.services.duplicates.candidate_text import CandidateText
@@ -208,7 +209,7 @@ def check_findable(state: State) -> None:
 
     Runs of characters do not: what differs in nothing but some letters may be another thing.
     """
-    if not state.channels.has_fingerprints and not state.channels.has_word_sketches:
+    if not any(channel(name).finds_duplicates for name in state.channels.names):
         raise missing_channel(state, "minhash")
 
 
