@@ -24,6 +24,7 @@ from simstore.cli.parameters import command, completed, count, flag, option, sec
 from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
 from simstore.errors import InvalidParameter, StoreNotFound, counted, shown_place
+from simstore.model.channels import DEFAULT_CHANNELS
 
 if TYPE_CHECKING:
     from simstore.store import Store
@@ -65,7 +66,7 @@ if TYPE_CHECKING:
         type=click.IntRange(min=0),
         metavar="BITS",
     ),
-    channels_option("both"),
+    channels_option(),
     option("--bands", "Bands of sketches.  [default: 42x3]", metavar="BxR"),
 )
 @reading_options
@@ -128,7 +129,9 @@ def dedup(
         read=read,
     )
     has_store = store_is_named(by_option=True)
-    if has_store and (radius is not None or bands is not None or channels != "both"):
+    others = radius is not None or bands is not None
+    others |= channel_names(channels) != DEFAULT_CHANNELS
+    if has_store and others:
         raise InvalidParameter(
             "--radius, --channels and --bands are those of the store: leave them out with --db"
         )
