@@ -26,6 +26,7 @@ from simstore.model import Decoding as Decoding
 from simstore.model import DocumentOutcome as DocumentOutcome
 from simstore.model import Duplicate as Duplicate
 from simstore.model import DuplicateState as DuplicateState
+from simstore.model import Excluded as Excluded
 from simstore.model import ExcludedAs as ExcludedAs
 from simstore.model import ExclusionReason as ExclusionReason
 from simstore.model import ExpireSummary as ExpireSummary

@@ -30,6 +30,7 @@ from simstore.cli.source_options import (
     take_read_options,
     tell_passed_over,
     warn_of_decodings,
+    with_remedy,
 )
 from simstore.cli.tables import print_table
 from simstore.errors import counted, printable, shown_place
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from simstore.model import CheckedPaper, CheckOptions, Decoding, MutualCheck, Rejection
     from simstore.reports.html_page import Library
     from simstore.reports.html_words import Language
+    from simstore.sources.reader import ReadOptions
     from simstore.store import Store
 
 
@@ -74,6 +76,30 @@ MUTUAL_PAPERS = 100
         "A document that is no source, such as the author's own; *, ? and [...] match keys.",
         multiple=True,
         metavar="KEY|GLOB",
+    ),
+    option(
+        "--exclude-author",
+        "An author whose documents are no sources, as they name themselves.",
+        multiple=True,
+        metavar="NAME",
+    ),
+    option(
+        "--exclude-collection",
+        "A collection whose documents are no sources.",
+        multiple=True,
+        metavar="NAME",
+    ),
+    option(
+        "--template",
+        "A text that the papers are made from, such as the assignment or a form: what they "
+        "have of it does not count.",
+        multiple=True,
+        metavar="FILE",
+        shell_complete=completed("file"),
+    ),
+    count(
+        "--min-source-words",
+        "Sources with fewer words (Chinese: characters) in common with a paper do not count.",
     ),
     flag("--exclude-quotations", "What stands in quotation marks does not count."),
     flag("--exclude-bibliography", "The list of references at the end does not count."),
@@ -173,6 +199,7 @@ def check(
         *(("sentences",) if options.pop("sentences") else ()),
         *(("simhash",) if options.pop("simhash") else ()),
     )
+    options["template"] = tuple(_texts(options["template"], read))
     rule = CheckOptions(**_passages(options), channels=channels)
     chosen = _format(output_format, output)
     if chosen == "html":
@@ -241,6 +268,19 @@ def _passages(options: dict[str, Any]) -> dict[str, Any]:
         for name, value in options.items()
         if value is not None or name not in ("by", "window")
     }
+
+
+def _texts(names: tuple[str, ...], read: ReadOptions) -> Iterator[str]:
+    """Yield the texts of files, of which each has to be readable."""
+    from simstore.model import Document
+    from simstore.sources.files import open_sources
+    from simstore.sources.source import samples_of
+
+    for name in names:
+        for one in samples_of(open_sources([name], read)[0], log_ignored):
+            if not isinstance(one, Document):
+                raise click.UsageError(f"--template {printable(name)}: {with_remedy(one.reason)}")
+            yield one.text
 
 
 def _refuse_papers(output: Path, papers: Iterable[str]) -> None:
@@ -367,10 +407,12 @@ def _print(paper: CheckedPaper, *, all_sources: bool) -> None:
     print_facts(total_facts(paper))
     if paper.sources:
         click.echo(file=sys.stdout)
+        columns = ("share", "adds", "same", "characters", "cases", "source", "about")
+        told = source_rows(paper, all_sources=all_sources)
+        # Sources that tell nothing of themselves need no column for it.
+        shown = len(columns) - (not any(row[-1] for row in told))
         print_table(
-            ("share", "adds", "same", "characters", "cases", "source"),
-            source_rows(paper, all_sources=all_sources),
-            drop=("cases", "characters"),
+            columns[:shown], [row[:shown] for row in told], drop=("cases", "characters", "same")
         )
         others = listed_sources(paper, all_sources=all_sources)[1]
         if others:

@@ -36,7 +36,10 @@ def _mutual(mutual: MutualCheck) -> MutualCheck:
             key=_name(number),
             title=None,
             sources=tuple(
-                replace(one, key=_name(one.document_id), title=None) for one in paper.sources
+                replace(
+                    one, key=_name(one.document_id), title=None, author=None, date=None, url=None
+                )
+                for one in paper.sources
             ),
             cases=tuple(
                 replace(one, source_key=_name(one.source_document_id)) for one in paper.cases

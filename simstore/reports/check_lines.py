@@ -23,6 +23,15 @@ CSV_COLUMNS = (
     "paper", "start", "end", "among", "source", "title", "source_start", "source_end", "characters",
     "identical", "identical_share", "text",
 )  # fmt: skip
+# What is excluded, of which several stretches are told together.
+_EXCLUDED = {
+    "template": "template",
+    "quotation": "quotations",
+    "bibliography": "bibliography",
+    "excluded source": "excluded sources",
+    "small source": "small sources",
+    "small match": "small matches",
+}
 _XML = b'<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
@@ -72,6 +81,15 @@ def render_jsonl(
             "guarantee": paper.guarantee,
             **decoding_fields(paper.decoding),
             "flags": list(paper.flags),
+            "excluded": [
+                {
+                    "start": one.start,
+                    "end": one.end,
+                    "reason": one.reason,
+                    "characters": one.characters,
+                }
+                for one in paper.excluded
+            ],
             **_found(paper, listed),
             "other_sources": others,
             "passages": [
@@ -153,13 +171,14 @@ def render_pan(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
 def total_facts(paper: CheckedPaper) -> list[tuple[str, str]]:
     """Return the totals of a paper by name, for people."""
     totals = paper.totals
-    excluded = totals.share_with_excluded > totals.share
+    more = totals.share_with_excluded > totals.share
     return [
         ("paper", printable(paper.key)),
         ("copied", f"{totals.share:.1%} ({totals.copied:,} of {totals.characters:,} characters)"),
         ("word for word", _identical(totals)),
         ("without quotations", f"{totals.share_without_quotations:.1%}"),
-        *([("with what is excluded", f"{totals.share_with_excluded:.1%}")] if excluded else []),
+        *([("with what is excluded", f"{totals.share_with_excluded:.1%}")] if more else []),
+        *([("excluded", excluded_line(paper))] if paper.excluded else []),
         ("largest source", f"{totals.largest_source_share:.1%}"),
         (
             "passages",
@@ -172,6 +191,20 @@ def total_facts(paper: CheckedPaper) -> list[tuple[str, str]]:
         ),
         *([("warning", f"it hides words: {', '.join(paper.flags)}")] if paper.flags else []),
     ]
+
+
+def excluded_line(paper: CheckedPaper) -> str:
+    """Return how many characters of a paper do not count, and why, in a line.
+
+    Args:
+        paper: What was checked; something in it is excluded.
+    """
+    counts: dict[str, int] = {}
+    for one in paper.excluded:
+        counts[one.reason] = counts.get(one.reason, 0) + one.characters
+    told = ", ".join(f"{_EXCLUDED[reason]} {count:,}" for reason, count in counts.items())
+    total = sum(counts.values())
+    return f"{counted(total, 'character')} {'does' if total == 1 else 'do'} not count: {told}"
 
 
 def _identical(totals: Totals) -> str:
@@ -201,8 +234,8 @@ def listed_sources(
 
 def source_rows(
     paper: CheckedPaper, *, all_sources: bool = False
-) -> list[tuple[str, str, str, int, int, str]]:
-    """Return a row a source: share, what it adds, share that is the same, characters, cases, key.
+) -> list[tuple[str, str, str, int, int, str, str]]:
+    """Return a row a source: share, what it adds, what is the same, characters, cases, key, facts.
 
     Args:
         paper: What was checked.
@@ -216,9 +249,19 @@ def source_rows(
             source.characters,
             source.cases,
             source.key,
+            source_line(source),
         )
         for source in listed_sources(paper, all_sources=all_sources)[0]
     ]
+
+
+def source_line(source: SourceShare) -> str:
+    """Return title, author, date and address of a source, in a line; empty: it tells none.
+
+    What is its key is left out.
+    """
+    facts = (source.title, source.author, source.date, source.url)
+    return ", ".join(printable(fact) for fact in facts if fact and fact != source.key)
 
 
 def passage_rows(paper: CheckedPaper) -> list[tuple[int, int, str, str, str, str]]:
@@ -269,6 +312,9 @@ def _source(source: SourceShare) -> dict[str, Any]:
         "key": key_text(source.key),
         **key_bytes("key", source.key),
         "title": source.title,
+        "author": source.author,
+        "date": source.date,
+        "url": source.url,
         "document_id": source.document_id,
         "characters": source.characters,
         "share": rounded(source.share),

@@ -124,12 +124,19 @@ def keys_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, by
     return {row[0]: row[1] for row in select_in(connection, statement, document_ids)}
 
 
-def titles_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, str | None]:
-    """Return the titles of documents that have one."""
+def descriptions_of(
+    connection: Connection, document_ids: Sequence[int]
+) -> dict[int, tuple[bytes, str | None, str | None, Mapping[str, Any], int | None]]:
+    """Return key, title, collection, metadata and date of publication of documents."""
     statement = (
-        "SELECT document_id, title FROM document WHERE title IS NOT NULL AND document_id IN ({})"
+        "SELECT document_id, key, title, collection, metadata, "
+        "CASE WHEN first_seen_basis = 'published' THEN first_seen END "
+        "FROM document WHERE document_id IN ({})"
     )
-    return {row[0]: row[1] for row in select_in(connection, statement, document_ids)}
+    return {
+        row[0]: (row[1], row[2], row[3], json_of(connection, row[4]) or {}, row[5])
+        for row in select_in(connection, statement, document_ids)
+    }
 
 
 def sizes_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, tuple[bytes, int]]:

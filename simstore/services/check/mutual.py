@@ -16,6 +16,7 @@ from simstore.services.check.check import PaperChecker, check_options
 from simstore.services.check.check_index import AnchorPostings
 from simstore.services.check.copies import Step, no_step
 from simstore.services.check.passage_lookup import NearPassages
+from simstore.services.check.source_facts import SourceFacts, facts_of
 from simstore.services.open_store.open_store import OpenStore
 from simstore.text.decoding import encode
 
@@ -118,9 +119,15 @@ class PaperPassages:
             if number != self._own
         }
 
-    def titles(self, document_ids: Sequence[int]) -> dict[int, str | None]:
-        """Return the titles of papers that have one."""
-        return {number: self._papers[number].title for number in document_ids}
+    def facts(self, document_ids: Sequence[int]) -> dict[int, SourceFacts]:
+        """Return what papers tell of themselves."""
+        papers = {number: self._papers[number] for number in document_ids}
+        return {
+            number: facts_of(
+                paper.key, paper.title, paper.collection, paper.metadata, paper.published_at
+            )
+            for number, paper in papers.items()
+        }
 
 
 def check_mutual(
@@ -154,7 +161,15 @@ def check_mutual(
         else:
             given.append(one)
     channels = tuple(name for name in options.channels if name != "simhash")
-    rule = replace(options, exclude=(), include_self=True, fast=False, channels=channels)
+    rule = replace(
+        options,
+        exclude=(),
+        exclude_author=(),
+        exclude_collection=(),
+        include_self=True,
+        fast=False,
+        channels=channels,
+    )
     index = PaperPassages(given, _recipe(opened, "sentences" in channels), step)
     found = [
         PaperChecker(index.beside(number), rule, step, "another paper").check(paper)
