@@ -54,10 +54,10 @@ class Chapter:
 
 
 def chapters(text: str) -> list[Chapter]:
-    """Return the chapters of a text, in order; none where fewer than two headings are found.
+    r"""Return the chapters of a text, in order; none where fewer than two headings are found.
 
-    >>> [one.title for one in chapters("# Tides\\n" + "Water rises. " * 9 + "\\n# Boats\\n"
-    ...     + "Boats float. " * 9)]
+    >>> said = "The water rises twice a day, and nobody has seen it wait for a boat. " * 2
+    >>> [one.title for one in chapters(f"# Tides\n{said}\n# Boats\n{said}")]
     ['Tides', 'Boats']
 
     A heading is a short line that stands alone and is marked (``#``), numbered (``2 Method``,

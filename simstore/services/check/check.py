@@ -170,6 +170,7 @@ class PaperChecker:
             decoding=paper.decoding,
             flags=flags,
             excluded=judged.excluded,
+            chapters=judged.chapters,
         )
 
     def _near(self, text: str) -> tuple[NearPassages | None, list[Span]]:
