@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from simstore.store import copy_store as copy_store
     from simstore.store import restore_store as restore_store
     from simstore.store import upgrade_store as upgrade_store
+    from simstore.store.dedup_rows import dedup_rows as dedup_rows
     from simstore.store.dedupe import dedupe as dedupe
 
 # What programs begin with; `dir` shows it. All other names are in one of the four rooms, and can be
@@ -96,8 +97,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Client", "Document", "DocumentNotFound", "Files", "InvalidParameter", "KnownFilter", "Match",
     "NotFound", "QueryOptions", "SimstoreError", "SqlRows", "Store", "StoreProtocol",
-    "__version__", "compare_texts", "copy_store", "dedupe", "errors", "options", "protocol",
-    "restore_store", "results", "to_frame", "upgrade_store",
+    "__version__", "compare_texts", "copy_store", "dedup_rows", "dedupe", "errors", "options",
+    "protocol", "restore_store", "results", "to_frame", "upgrade_store",
 ]  # fmt: skip
 _ROOMS = ("errors", "options", "protocol", "results")
 
@@ -137,6 +138,7 @@ _MODULES = {
     "FingerprintsProtocol": "protocol",
     "GroupLabel": "sources.labels",
     "HistoryFields": "sources.reader",
+    "SourceFields": "sources.reader",
     "IngestFilesKeywords": "services.ingest.options",
     "IngestKeywords": "services.ingest.options",
     "IngestOptions": "services.ingest.options",
@@ -156,6 +158,8 @@ _MODULES = {
     "RejectsProtocol": "protocol",
     "RunsProtocol": "protocol",
     "SamplesGiven": "sources.documents",
+    "RowObserver": "services.dedup.options",
+    "RowSummary": "services.dedup.options",
     "SchemeChoice": "services.maintenance.scheme_choice",
     "Store": "store",
     "StoreProtocol": "protocol",
@@ -166,6 +170,7 @@ _MODULES = {
     "Writer": "services.ingest.writer",
     "compare_texts": "services.compare.compare",
     "copy_store": "store",
+    "dedup_rows": "store.dedup_rows",
     "dedupe": "store.dedupe",
     "restore_store": "store",
     "to_frame": "model.frames",
@@ -190,7 +195,19 @@ _OTHER_NAMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for."""
+    """Import what is asked for, without looking for garbage meanwhile: modules are none."""
+    import gc
+
+    if not gc.isenabled():
+        return _imported(name)
+    gc.disable()
+    try:
+        return _imported(name)
+    finally:
+        gc.enable()
+
+
+def _imported(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"simstore.{name}")
     if name in _MODULES:

@@ -87,6 +87,7 @@ from simstore.search.mistakes import MistakeKind as MistakeKind
 from simstore.search.mistakes import MistakenPair as MistakenPair
 from simstore.search.mistakes import Mistakes as Mistakes
 from simstore.services.access.tokens import TokenBook as TokenBook
+from simstore.services.dedup.options import RowSummary as RowSummary
 from simstore.services.evaluate.evaluate import ExactPair as ExactPair
 from simstore.services.export.export import ExportSummary as ExportSummary
 from simstore.services.fingerprints.reader import FingerprintReader as FingerprintReader

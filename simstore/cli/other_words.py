@@ -45,7 +45,7 @@ _WORDS = {
     "revoke": "remove delete rm",
     "retry": "again redo",
     "clear": "remove delete rm forget",
-    "dedup": "deduplicate dedupe clusters",
+    "dedup": "deduplicate dedupe unique uniq clusters",
 }
 
 

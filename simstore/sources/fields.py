@@ -17,7 +17,7 @@ from simstore.model import LABELS, Document, Rejection
 from simstore.model.documents import EXPORT_FIELD, EXPORT_VERSION
 from simstore.model.times import seconds
 from simstore.sources.documents import DEEPEST, KEY_FIELDS, TEXT_FIELDS, metadata_of
-from simstore.sources.reader import HistoryFields, ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions, SourceFields
 from simstore.text.decoding import storable, well_formed
 
 # When it was seen, when it was published, what it links to.
@@ -43,6 +43,7 @@ class RecordFields:
             objects, where no field has the path itself for its name; a record without the field
             that is named for the key has none.
         key_required: A record without a key is none, whatever field would hold it.
+        is_lean: Documents have their key and text alone; what else records hold is not looked at.
     """
 
     def __init__(
@@ -51,8 +52,10 @@ class RecordFields:
         options: ReadOptions,
         *,
         key_required: bool = False,
+        is_lean: bool = False,
     ) -> None:
         self._name = name
+        self._is_lean = is_lean
         self._key_required = key_required or bool(options.key_field)
         self._key_fields: tuple[str, ...] = (
             (options.key_field,) if options.key_field else KEY_FIELDS
@@ -60,6 +63,7 @@ class RecordFields:
         self._text_fields = (options.text_field,) if options.text_field else TEXT_FIELDS
         self._is_text_named = bool(options.text_field)
         self._history_fields = options.history_fields
+        self._source_fields = options.source_fields
         self._max_bytes = options.max_document_bytes
 
     def document(
@@ -112,10 +116,16 @@ class RecordFields:
                 near = _near(self._key_fields, record)
                 return f"no key: the field {' or '.join(self._key_fields)} is missing{near}"
             key = f"{self._name}:{position + 1}"
+        if self._is_lean:
+            return Document(
+                key, well_formed(text), position=position, byte_offset=start, end_offset=end
+            )
         try:
             history = (
                 _take_history(record, self._history_fields) if self._history_fields else _UNKNOWN
             )
+            if self._source_fields:
+                _name_about(record, self._source_fields)
             labels: dict[str, Any] = {name: _take_line(record, name) for name in LABELS}
             metadata = metadata_of(record) if record else record
         except ValueError as error:
@@ -295,6 +305,24 @@ def _take_line(record: dict[str, Any], name: str) -> str | None:
     if not isinstance(record.get(name), str):
         return None
     return storable(record.pop(name))
+
+
+def _name_about(record: dict[str, Any], fields: SourceFields) -> None:
+    """Give the fields that say what a record is the names by which they are read.
+
+    Another field of such a name is kept beside it. A title that is a number is a string.
+    """
+    for name in ("title", "author", "date", "url"):
+        path = getattr(fields, name)
+        if not path or path == name:
+            continue
+        value = _take(record, path)
+        if value is None:
+            continue
+        if record.get(name) is not None:
+            record[f"{name}_given"] = record[name]
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        record[name] = str(value) if name == "title" and is_number else value
 
 
 def _take_history(record: dict[str, Any], fields: HistoryFields) -> _History:

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from simstore.errors import MissingExtra
 from simstore.sources import bounded
 from simstore.sources.isolated import SIZE, IsolatedReader, packed
-from simstore.sources.reader import HistoryFields, ReadOptions, ReadRequest
+from simstore.sources.reader import HistoryFields, ReadOptions, ReadRequest, SourceFields
 from simstore.sources.source import Record
 from simstore.sources.streams import CountingReader
 from simstore.sources.unpacking import buffered
@@ -107,6 +107,7 @@ class _Answer:
         stream.seek(0)
         options = dict(job["options"])
         options["history_fields"] = HistoryFields(**options["history_fields"])
+        options["source_fields"] = SourceFields(**options["source_fields"])
         place = job["name"], job["position"], job["byte_offset"]
         request = ReadRequest(*place, ReadOptions(**options), head)
         self._bound()

@@ -407,6 +407,9 @@ def reader_label(reader: str, options: ReadOptions) -> str:
     if options.history_fields:
         history = options.history_fields
         fields += f" {history.seen} {history.published} {history.links}"
+    if options.source_fields:
+        about = options.source_fields
+        fields += f" about {about.title} {about.author} {about.date} {about.url}"
     if options.extract != "main":
         fields += f" {options.extract}"
     if options.named_encoding is not None:
