@@ -33,7 +33,7 @@ LANGUAGE_TAGS: dict[Language, str] = {"en": "en", "zh": "zh-Hans"}
 _SCRIPT_WORDS = (
     "high", "moderate", "low", "excluded", "span", "in_paper", "in_source", "same", "different",
     "no_text", "runs", "simhash", "anchors", "whole", "part", "also", "position", "previous",
-    "next", "close", "panel_empty", "more", "distance", "resemblance", "containment",
+    "next", "close", "panel_empty", "more", "cut", "distance", "resemblance", "containment",
     "containment_reverse", "found_by", "by_sketch", "of_passage", "identical",
     "count_source", "aside_one", "aside_many", "count_all", "not_recounted", "side_by_side",
     "copied_in", "left_out_cases",

@@ -3,7 +3,7 @@
 // All strings become text nodes, never markup.
 (() => {
   const { words, form, parts, pairs } = JSON.parse(document.getElementById("data").textContent);
-  const AT_ONCE = 100;
+  const AT_ONCE = 100, PRINTED = 300;
   const filled = (said, ...values) => values.reduce((text, value) => text.replace("{}", value), said);
   const percent = (share) => `${(Math.min(share < 1 ? 0.999 : 1, share) * 100).toFixed(1).replace(".0", "")}%`;
 
@@ -301,15 +301,18 @@
       rows.append(made("div.row", head, ...body));
     }
     const left = all.length - Math.min(all.length, held + count);
-    if (left) rows.append(made("div.more", button("", words.more, () => fill(details, AT_ONCE))));
+    if (left) rows.append(made("div.more", button("", words.more, () => fill(details, AT_ONCE)),
+      made("p.remark.left", filled(words.cut, left.toLocaleString("en")))));
     else if (part.left) rows.append(made("p.more.remark", filled(words.left_out_cases, part.left.toLocaleString("en"))));
   }
   for (const details of document.querySelectorAll("details.all"))
     details.addEventListener("toggle", () => details.open && (details.querySelector(".row") || fill(details, AT_ONCE)));
 
-  // On paper every source has its line; what was opened by hand stays as it is.
-  const folded = document.querySelectorAll("details.others");
+  // On paper every source has its line, and every sample its matches; copied stretches are printed
+  // where a reader has opened them.
+  const folded = document.querySelectorAll(form === "run" ? "details" : "details.others");
   addEventListener("beforeprint", () => folded.forEach((details) => {
+    if (details.matches(".all:not(:has(.row))")) fill(details, PRINTED);
     details.dataset.closed = details.open ? "" : "yes";
     details.open = true;
   }));
@@ -384,7 +387,10 @@
     for (let i = 0; i < part.quoted.length; i += 2) quoted.fill(0, part.quoted[i], part.quoted[i + 1]);
     put("without_quotations", percent(inked(part, quoted, 1) / total));
     const all = article.querySelector("[data-of=with_excluded] span");
-    if (all) all.textContent = part.aside.size ? "–" : all.dataset.all ??= all.textContent;
+    if (all) {
+      all.dataset.all ??= all.textContent;
+      all.textContent = part.aside.size ? "–" : all.dataset.all;
+    }
     const classes = { high: 0, moderate: 0, low: 0, excluded: 0 };
     for (const span of spansOf(n)) {
       const [, , kind, alike] = part.passages[numberOf(span)], best = bestOf(part, alike);
