@@ -410,6 +410,7 @@
       told.textContent = count(here);
       same.textContent = percent(inked(part, found, 2, start, end) / (size || 1));
     });
+    article.classList.toggle("recounted", part.aside.size > 0);
     const notice = article.querySelector(".aside");
     notice.hidden = !part.aside.size;
     const many = part.aside.size === 1 ? words.aside_one : words.aside_many;
