@@ -219,7 +219,7 @@ class Document:
 
     @property
     def hidden(self) -> tuple[PaperWarning, ...]:
-        """The warning of text that its file hides from a reader; empty without any."""
+        """The warning of text that its file hides from a reader; or empty."""
         held = self.metadata.get(HIDDEN)
         if not isinstance(held, Mapping) or not isinstance(held.get("places"), list):
             return ()

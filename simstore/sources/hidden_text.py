@@ -20,6 +20,8 @@ LEAST_POINTS = 2.0
 _NEAR = 8
 # Words have five letters or so: where fewer blanks are seen, hidden letters stand for them.
 _LEAST_BLANKS = 1 / 30
+# A shorter line may be one word; the whole text says what its marks are.
+_LONG_LINE = 20
 _IN_COLOUR, _SMALL = "in the background's colour", f"smaller than {LEAST_POINTS:g} points"
 REASONS: Mapping[str, str] = {"colour": _IN_COLOUR, "size": _SMALL, "hidden": "marked as hidden"}
 
@@ -73,8 +75,17 @@ def visible(text: str) -> str:
     """
     if MARK not in text:
         return text
-    blanks = sum(map(str.isspace, text))
-    return _MARKS.sub(" " if blanks < _LEAST_BLANKS * len(text) else "", text)
+    of_text = _for_mark(text)
+    return "".join(
+        _MARKS.sub(_for_mark(line) if len(line) >= _LONG_LINE else of_text, line)
+        for line in text.splitlines(keepends=True)
+    )
+
+
+def _for_mark(text: str) -> str:
+    """Return what a mark stands for: a blank where hardly another one is seen."""
+    blanks = sum(map(str.isspace, text.strip()))
+    return " " if blanks < _LEAST_BLANKS * len(text) else ""
 
 
 def is_near(one: Iterable[float], other: Iterable[float]) -> bool:

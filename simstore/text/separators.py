@@ -10,7 +10,8 @@ from simstore.text.passages import Span
 
 _LETTERS = re.compile(r"[^\W\d_]+")
 _HAN = "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
-_LETTER = f"(?:(?![{_HAN}])[^\\W\\d_])"
+# Kana stand in turn with Chinese characters in honest Japanese.
+_LETTER = "[A-Za-z\u00c0-\u024f\u0370-\u052f]"
 _SIGNS = r"[^\w\n]{0,3}"
 # A letter behind each Chinese character.
 _BETWEEN_HAN = re.compile(f"(?:[{_HAN}]{_SIGNS}{_LETTER}(?!{_LETTER}){_SIGNS}){{6,}}")
