@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,24 +20,14 @@ from simstore.cli.options import (
     store_is_named,
     store_place,
 )
-from simstore.cli.output import progress, refuse_store
-from simstore.cli.parameters import choice, command, completed, count, flag, option, section
-from simstore.cli.results import print_summary
-from simstore.cli.source_options import (
-    log_ignored,
-    reading_options,
-    take_read_options,
-    with_remedy,
-)
-from simstore.errors import InvalidParameter, StoreNotFound, counted, printable, shown_place
+from simstore.cli.parameters import command, completed, count, flag, option, section
+from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
+from simstore.cli.source_options import reading_options, take_read_options
+from simstore.errors import InvalidParameter, StoreNotFound, counted, shown_place
+from simstore.model.channels import DEFAULT_CHANNELS
 
 if TYPE_CHECKING:
-    from simstore.model import Rejection
-    from simstore.services.dedup.options import RowSummary
     from simstore.store import Store
-
-# Of rows that cannot be read so many are told one by one.
-_SHOWN = 10
 
 
 @command()
@@ -46,38 +36,12 @@ _SHOWN = 10
 )
 @section(
     "Output",
-    option(
-        "-o --output",
-        "What is written: a file; a folder, with a file for each input, where it is one, ends in "
-        "/, or inputs are texts or a data set; - is standard output.",
-        required=True,
-        metavar="OUTPUT",
-        shell_complete=completed("file"),
-    ),
+    output_option,
     flag(
         "--mark",
         "Keep all rows, and add the columns duplicate_of, resemblance and cluster.",
     ),
-    option(
-        "--log log_file",
-        "Write each row that is dropped, of which it is a duplicate, and how alike they are; "
-        "JSON Lines.",
-        metavar="FILE",
-        shell_complete=completed("file"),
-    ),
-    option(
-        "--rejects",
-        "Write the rows that cannot be read, and why; JSON Lines.",
-        metavar="FILE",
-        shell_complete=completed("file"),
-    ),
-    choice(
-        "--on-reject",
-        ("drop", "keep"),
-        "What becomes of rows that cannot be read: keep writes them as they are.",
-        default="drop",
-    ),
-    flag("--force", "Take the place of files that are there; begin anew where needed."),
+    *row_outputs,
     format_option(),
 )
 @section(
@@ -102,7 +66,7 @@ _SHOWN = 10
         type=click.IntRange(min=0),
         metavar="BITS",
     ),
-    channels_option("both"),
+    channels_option(),
     option("--bands", "Bands of sketches.  [default: 42x3]", metavar="BxR"),
 )
 @reading_options
@@ -147,7 +111,7 @@ def dedup(
 
     from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
     from simstore.services.dedup.dedup import dedup_files
-    from simstore.services.dedup.options import RowObserver, RowOptions
+    from simstore.services.dedup.options import RowOptions
 
     layout = bands_of(bands)
     options = RowOptions(
@@ -165,70 +129,27 @@ def dedup(
         read=read,
     )
     has_store = store_is_named(by_option=True)
-    if has_store and (radius is not None or bands is not None or channels != "both"):
+    others = radius is not None or bands is not None
+    others |= channel_names(channels) != DEFAULT_CHANNELS
+    if has_store and others:
         raise InvalidParameter(
             "--radius, --channels and --bands are those of the store: leave them out with --db"
         )
-    told = 0
-
-    def tell_rejection(row: Rejection) -> None:
-        nonlocal told
-        told += 1
-        if told <= _SHOWN:
-            log.warning(
-                "rejected: %s, record %d: %s",
-                printable(row.source),
-                row.position,
-                with_remedy(row.reason),
-            )
-
     with ExitStack() as stack:
-        show = stack.enter_context(_stages())
-        observer = RowObserver(
-            on_progress=show.progress,
-            on_stage=show.begin,
-            on_reject=tell_rejection,
-            on_pass_over=log_ignored,
-        )
+        shown = stack.enter_context(shown_rows())
         opened = None
         if has_store:
-            from pathlib import Path
-
-            for path in filter(None, (output, log_file, rejects)):
-                refuse_store(Path(path))
+            refuse_stores(output, log_file, rejects)
             opened = stack.enter_context(_store())._opened
-        summary = dedup_files(list(inputs), output, options, observer, store=opened)
-    _report(summary, output, options.mark, output_format, told, rejects)
-
-
-class _Stages:
-    """Shows how far each stage of a run is."""
-
-    def __init__(self) -> None:
-        self._stack = ExitStack()
-        self._update: Callable[[int, int | None], None] = lambda _done, _total: None
-
-    def begin(self, stage: str) -> None:
-        """Show a bar of its own for a stage."""
-        self.close()
-        self._update = self._stack.enter_context(progress(stage, in_bytes=stage == "read"))
-
-    def progress(self, done: int, total: int | None) -> None:
-        """Show how much is done."""
-        self._update(done, total)
-
-    def close(self) -> None:
-        """Take the bar back."""
-        self._stack.close()
-
-
-@contextmanager
-def _stages() -> Iterator[_Stages]:
-    stages = _Stages()
-    try:
-        yield stages
-    finally:
-        stages.close()
+        summary = dedup_files(list(inputs), output, options, shown.observer, store=opened)
+    dropped = "marked as near-duplicates" if mark else "dropped"
+    shown.report(
+        summary,
+        f"{summary.dropped:,} {dropped} ({counted(summary.clusters, 'group')})",
+        output,
+        output_format,
+        rejects,
+    )
 
 
 @contextmanager
@@ -243,36 +164,3 @@ def _store() -> Iterator[Store]:
             log.info("made %s", shown_place(store_place()))
             store = stack.enter_context(open_store())
         yield store
-
-
-def _report(
-    summary: RowSummary,
-    output: str,
-    mark: bool,
-    output_format: str,
-    told: int,
-    rejects: str | None,
-) -> None:
-    from dataclasses import asdict
-
-    from simstore.outputs import is_standard_output
-
-    dropped = "marked as near-duplicates" if mark else "dropped"
-    line = (
-        f"{counted(summary.read, 'row')}: {summary.kept:,} kept, {summary.dropped:,} {dropped} "
-        f"({counted(summary.clusters, 'group')}), {summary.rejected:,} rejected"
-    )
-    if summary.resumed_at:
-        log.info("went on after %s", counted(summary.resumed_at, "row"))
-    if is_standard_output(output):
-        log.info("%s", line)
-    else:
-        print_summary(asdict(summary), line, output_format)
-    if told > _SHOWN:
-        log.warning("... and %d more were rejected", told - _SHOWN)
-    if summary.rejected:
-        if rejects is None:
-            log.warning(
-                "--rejects FILE keeps what cannot be read, --on-reject keep passes it through"
-            )
-        raise SystemExit(5)

@@ -29,6 +29,7 @@ from simstore.text.normalization import DEFAULT, Normalization
 
 FINGERPRINTS = "simhash"
 WORD_SKETCHES = "minhash"
+CHARACTERS = "characters"
 # Each record says of these whether they are there; others are named where they are.
 _ALWAYS_NAMED = (FINGERPRINTS, WORD_SKETCHES)
 # The recipe of `minhash`, whether the channel is there or not.
@@ -78,8 +79,8 @@ class Channels:
         bands = layouts or {}
 
         def recipe(name: str, sketching: type[Sketching]) -> SketchRecipe:
-            made = SketchRecipe(name, sketching(normalization))
-            return replace(made, layout=bands.get(name, made.layout))
+            made = sketching(normalization)
+            return SketchRecipe(name, made, bands.get(name, made.layouts[0]))
 
         return cls(
             chosen,
@@ -201,14 +202,15 @@ class Signatures:
         words: Fingerprints, shape (texts, ceil(M / 64)); None without the channel simhash.
         feature_counts: Features of each text, with repetitions, int64, shape (texts,).
         shingle_counts: Distinct shingles of words of each, int64, shape (texts,).
-        sketches: By the channels of sketches, uint16, shape (texts, 128).
+        sketches: By the channels of sketches, shape (texts, values): of ``minhash`` uint16, 128
+            values.
         sets: The sets of these shingles, where they were asked for.
     """
 
     words: NDArray[np.uint64] | None
     feature_counts: NDArray[np.int64]
     shingle_counts: NDArray[np.int64]
-    sketches: Mapping[str, NDArray[np.uint16]]
+    sketches: Mapping[str, NDArray[Any]]
     sets: ShingleSets | None = None
 
 

@@ -165,7 +165,7 @@ def _equal_counts(sketches: Any, one: Any, others: Any, equal: Any) -> None:
 _EQUAL = Kernel(_equal_counts, ["void(uint16[:, ::1], int64, int64[::1], int64[::1])"])
 
 
-def band_values(many: NDArray[np.uint16], layout: BandLayout) -> NDArray[np.uint64]:
+def band_values(many: NDArray[Any], layout: BandLayout) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each band of each sketch; equal bands have equal hashes.
 
     Up to four values a band are one to one with their hash; two bands of more values have the

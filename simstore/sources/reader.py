@@ -47,7 +47,8 @@ class HistoryFields:
 class SourceFields:
     """Names of the fields that say what a document is, as where it is a source of a copy.
 
-    >>> read = ReadOptions(source_fields=SourceFields(title="head", author="by"))
+    >>> fields = SourceFields(title="head", author="by")
+    >>> read = ReadOptions(source_fields=fields)
     >>> page = {"id": "a", "text": "Boil.", "head": "Soup", "by": "Ann"}
     >>> store.add_many([page], read=read).added
     1

@@ -23,8 +23,9 @@ from simstore.model import Ignored
 from simstore.outputs import check_output, is_standard_output, written
 from simstore.rows.batch import RowFile
 from simstore.rows.inputs import open_rows
-from simstore.services.dedup import signed_rows, stored_rows
+from simstore.services.dedup import gates, signed_rows, stored_rows
 from simstore.services.dedup.data_sets import write_sidecars
+from simstore.services.dedup.gates import Gate
 from simstore.services.dedup.ledger import Ledger
 from simstore.services.dedup.options import MARKS, RowObserver, RowOptions, RowSummary
 from simstore.services.dedup.outputs import (
@@ -52,6 +53,7 @@ def dedup_files(
     observer: RowObserver,
     *,
     store: OpenStore | None = None,
+    gate: Gate | None = None,
 ) -> RowSummary:
     """Write the rows of files without their near-duplicates.
 
@@ -62,6 +64,7 @@ def dedup_files(
         observer: Hears of what happens.
         store: The store whose documents come before all rows, and to which those that are kept are
             added; None: none.
+        gate: What decides of rows instead, and takes none; None: the rule of clusters.
 
     Raises:
         InvalidParameter: An option is out of its range, or asks for what cannot be done.
@@ -91,18 +94,18 @@ def dedup_files(
             observer.on_pass_over(Ignored(name, 0, 0, 0, "its type is not known", is_source=True))
         if not files:
             raise InvalidParameter("there is no file with rows to read")
-        begun = _begun(files, output, options, store)
+        begun = _begun(files, output, options, store, gate)
         ledger = stack.enter_context(
-            Ledger(folder, begun, _files_of(store), anew=options.force or not is_kept)
+            Ledger(folder, begun, _files_of(store, gate), anew=options.force or not is_kept)
             if is_once or not options.force
-            else _resumed_or_anew(folder, begun, _files_of(store))
+            else _resumed_or_anew(folder, begun, _files_of(store, gate))
         )
         is_publishing = bool(ledger.last.get("publishing"))
         targets = _targets(names, files, output, options, is_publishing=is_publishing)
-        _check_marks(files, options)
+        _check_marks(files, options, MARKS if gate is None else gate.columns)
         resumed_at = Reading.of(ledger.last).row_count
         summary = _run(
-            names, files, targets, ledger, begun, options, observer, store, output, resumed_at
+            names, files, targets, ledger, begun, options, observer, store, gate, output, resumed_at
         )
         ledger.remove()
     return summary
@@ -117,18 +120,22 @@ def _run(
     options: RowOptions,
     observer: RowObserver,
     store: OpenStore | None,
+    gate: Gate | None,
     output: str,
     resumed_at: int,
 ) -> RowSummary:
     rule = options.rule()
     observer.on_stage("read")
     verdicts: Verdicts
-    if store is None:
+    keys: StoredKeys
+    if gate is not None:
+        reading, keys, verdicts = gates.judge_by_gate(gate, files, ledger, observer)
+    elif store is None:
         reading = sign_files(files, ledger, rule, options, observer)
         observer.on_stage("compare")
         signed = SignedRows(ledger)
         verdicts = judge(signed, rule, observer.on_progress)
-        keys: StoredKeys = signed
+        keys = signed
     else:
         reading, keys, verdicts = stored_rows.judge_by_store(
             store, files, ledger, options, observer
@@ -176,7 +183,9 @@ def _folder(stack: ExitStack, output: str, *, is_once: bool) -> tuple[Path, bool
     return _state_of(output), not is_once
 
 
-def _files_of(store: OpenStore | None) -> tuple[str, ...]:
+def _files_of(store: OpenStore | None, gate: Gate | None) -> tuple[str, ...]:
+    if gate is not None:
+        return gates.FILES
     return signed_rows.FILES if store is None else stored_rows.FILES
 
 
@@ -185,6 +194,7 @@ def _begun(
     output: str,
     options: RowOptions,
     store: OpenStore | None,
+    gate: Gate | None,
 ) -> dict[str, Any]:
     """Return what a run has in common with one that goes on with it."""
     chosen = {name: value for name, value in asdict(options).items() if name not in _OF_THE_WRITING}
@@ -195,6 +205,7 @@ def _begun(
         "identities": identities(files),
         "options": chosen,
         "store": None if store is None else str(store.database.url),
+        "gate": None if gate is None else [gate.name, gate.keep, *gate.version],
     }
 
 
@@ -219,11 +230,11 @@ def _targets(
     return targets_of(names, files, output, checked)
 
 
-def _check_marks(files: Sequence[RowFile], options: RowOptions) -> None:
+def _check_marks(files: Sequence[RowFile], options: RowOptions, columns: Sequence[str]) -> None:
     """Refuse columns that are there already, before anything is read."""
     if options.mark:
         for file in files:
-            with file.writer(io.BytesIO(), MARKS):
+            with file.writer(io.BytesIO(), columns):
                 pass
 
 

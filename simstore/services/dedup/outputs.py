@@ -26,7 +26,7 @@ from simstore.rows.batch import DROPPED, KEPT, PASSED, Content, LineContent, Row
 from simstore.rows.inputs import check_one_output, check_unchanged, identity
 from simstore.services.dedup.data_sets import is_data_set
 from simstore.services.dedup.ledger import Ledger
-from simstore.services.dedup.options import MARKS, RowObserver, RowOptions
+from simstore.services.dedup.options import RowObserver, RowOptions
 from simstore.services.dedup.signed_rows import StoredKeys
 from simstore.services.dedup.verdicts import Verdicts
 from simstore.sources.registry import named_reader
@@ -168,7 +168,7 @@ class Writing:
         for number, target in enumerate(targets):
             draft = self._ledger.path(f"output-{number}")
             with self._ledger.written(), self._stream(target, draft) as stream:
-                marks = MARKS if self._options.mark else ()
+                marks = self._verdicts.columns if self._options.mark else ()
                 with self._files[target.files[0]].writer(stream, marks) as writer:
                     for file in target.files:
                         for content, first, end in self._contents(file):
@@ -202,23 +202,7 @@ class Writing:
             begin = end
 
     def _marks(self, first: int, end: int) -> dict[str, list[Any]]:
-        if not self._options.mark:
-            return {}
-        verdicts = self._verdicts
-        dropped = verdicts.dropped[first:end].tolist()
-        shares = verdicts.resemblance[first:end].tolist()
-        clusters = verdicts.clusters[first:end].tolist()
-        return {
-            "duplicate_of": [
-                verdicts.original(first + n).key if is_dropped else None
-                for n, is_dropped in enumerate(dropped)
-            ],
-            "resemblance": [
-                round(share, 6) if is_dropped else None
-                for share, is_dropped in zip(shares, dropped, strict=True)
-            ],
-            "cluster": [cluster or None for cluster in clusters],
-        }
+        return self._verdicts.marks(first, end) if self._options.mark else {}
 
     @contextmanager
     def _stream(self, target: Target, draft: Path) -> Iterator[BinaryIO]:
@@ -252,15 +236,12 @@ def log_lines(files: Sequence[RowFile], keys: StoredKeys, verdicts: Verdicts) ->
         verdicts: What was decided.
     """
     for row in np.flatnonzero(verdicts.dropped).tolist():
-        original = verdicts.original(row)
+        facts, original = verdicts.told(row)
         told = {
             "key": keys.key(row),
             **_place("", files, keys.rows, row),
-            "duplicate_of": original.key,
-            **_place("original_", files, keys.rows, original.row),
-            "resemblance": round(float(verdicts.resemblance[row]), 6),
-            "basis": original.basis,
-            "cluster": int(verdicts.clusters[row]),
+            **facts,
+            **_place("original_", files, keys.rows, original),
         }
         yield json.dumps(told).encode() + b"\n"
 

@@ -28,7 +28,7 @@ from simstore.services.dedup.signed_rows import (
     rejection_lines,
     row_array,
 )
-from simstore.services.dedup.verdicts import Original, Verdicts, numbered
+from simstore.services.dedup.verdicts import ClusterVerdicts, Original, Verdicts, numbered
 from simstore.services.ingest.ingest import ingest_documents
 from simstore.services.ingest.options import IngestOptions, Observer
 from simstore.services.open_store.open_store import OpenStore
@@ -231,7 +231,7 @@ def _kept_digests(ledger: Ledger) -> set[bytes]:
     }
 
 
-def _verdicts(ledger: Ledger, keys: StoredKeys) -> Verdicts:
+def _verdicts(ledger: Ledger, keys: StoredKeys) -> ClusterVerdicts:
     found = _found(ledger)
     count = len(keys.rows)
     dropped = np.zeros(count, np.bool_)
@@ -253,4 +253,4 @@ def _verdicts(ledger: Ledger, keys: StoredKeys) -> Verdicts:
         one = found[row]
         return Original(one["original"], kept.get(one["original"]), one["basis"])
 
-    return Verdicts(dropped, shares, numbered(centres, dropped), original)
+    return ClusterVerdicts(dropped, shares, numbered(centres, dropped), original)

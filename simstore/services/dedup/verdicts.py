@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from simstore.search.star_search import (
     search_stars,
 )
 from simstore.services.clusters.compared_texts import BySets
-from simstore.services.dedup.options import RowRule
+from simstore.services.dedup.options import MARKS, RowRule
 from simstore.services.dedup.signed_rows import SignedRows
 
 
@@ -37,9 +37,34 @@ class Original:
     basis: Literal["same", "text", "sketch", "distance"]
 
 
+class Verdicts(Protocol):
+    """What was decided of each row."""
+
+    @property
+    def dropped(self) -> NDArray[np.bool_]:
+        """Return whether each row is left out, bool, shape (rows,)."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the columns that are added where rows are marked."""
+
+    @property
+    def cluster_count(self) -> int:
+        """Return how many groups of two rows and more there are."""
+
+    def marks(self, first: int, end: int) -> dict[str, list[Any]]:
+        """Return the values of the columns that are added to the rows ``first <= row < end``."""
+
+    def told(self, row: int) -> tuple[dict[str, Any], int | None]:
+        """Return what the log says of a row that is dropped, and the row that it duplicates.
+
+        The row is None where it is not one of these rows.
+        """
+
+
 @dataclass(frozen=True, slots=True)
-class Verdicts:
-    """What was decided of each row.
+class ClusterVerdicts:
+    """What the rule of clusters decided of each row.
 
     Attributes:
         dropped: Whether it duplicates another, bool, shape (rows,).
@@ -58,8 +83,42 @@ class Verdicts:
         """Return how many groups of two and more there are."""
         return int(self.clusters.max(initial=0))
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the columns that are added where rows are marked."""
+        return MARKS
 
-def judge(signed: SignedRows, rule: RowRule, on_progress: Progress | None = None) -> Verdicts:
+    def marks(self, first: int, end: int) -> dict[str, list[Any]]:
+        """Return the values of the columns that are added to rows."""
+        dropped = self.dropped[first:end].tolist()
+        shares = self.resemblance[first:end].tolist()
+        return {
+            "duplicate_of": [
+                self.original(first + n).key if is_dropped else None
+                for n, is_dropped in enumerate(dropped)
+            ],
+            "resemblance": [
+                round(share, 6) if is_dropped else None
+                for share, is_dropped in zip(shares, dropped, strict=True)
+            ],
+            "cluster": [cluster or None for cluster in self.clusters[first:end].tolist()],
+        }
+
+    def told(self, row: int) -> tuple[dict[str, Any], int | None]:
+        """Return what the log says of a row that is dropped, and the row that it duplicates."""
+        original = self.original(row)
+        told = {
+            "duplicate_of": original.key,
+            "resemblance": round(float(self.resemblance[row]), 6),
+            "basis": original.basis,
+            "cluster": int(self.clusters[row]),
+        }
+        return told, original.row
+
+
+def judge(
+    signed: SignedRows, rule: RowRule, on_progress: Progress | None = None
+) -> ClusterVerdicts:
     """Return what becomes of signed rows.
 
     In the policy's order a row is kept where it has no verified edge to one that is kept already;
@@ -103,7 +162,7 @@ def judge(signed: SignedRows, rule: RowRule, on_progress: Progress | None = None
         is_same = bool((digests[row] == digests[centre]).all())
         return Original(signed.key(centre), centre, "same" if is_same else "text")
 
-    return Verdicts(dropped, shares, numbered(centres, dropped), original)
+    return ClusterVerdicts(dropped, shares, numbered(centres, dropped), original)
 
 
 def _policy_order(signed: SignedRows, rule: RowRule, held: NDArray[np.int64]) -> NDArray[np.int64]:
