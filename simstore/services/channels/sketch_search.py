@@ -127,6 +127,22 @@ class SketchSearch:
             numbers = np.array([row.document_id for row in stored], np.int64)
             yield rows, numbers[places]
 
+    def may_agree(self, wanted: NDArray[Any]) -> bool:
+        """Return whether a stored sketch may share a band with one; False: none does.
+
+        Args:
+            wanted: The sketch of a set that is not empty.
+        """
+        queries = band_values(wanted[None], self.layout)
+        if any(len(rows) for rows, _ in self._packed_candidates(queries)):
+            return True
+        return any(
+            table.may_agree(queries[0])
+            if isinstance(table, BandIndex)
+            else bool(table.candidates(queries)[0].size)
+            for table in self._tail()
+        )
+
     def warm(self) -> None:
         """Read the bands of all sketches, before anybody asks for some.
 
