@@ -44,6 +44,7 @@ from simstore.model import Measurement as Measurement
 from simstore.model import MutualCheck as MutualCheck
 from simstore.model import MutualPair as MutualPair
 from simstore.model import Outcome as Outcome
+from simstore.model import PaperWarning as PaperWarning
 from simstore.model import PassageKind as PassageKind
 from simstore.model import PassageStatus as PassageStatus
 from simstore.model import QueryRun as QueryRun
