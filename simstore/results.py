@@ -8,6 +8,7 @@ Each is a name of ``simstore`` too: ``from simstore import Match``.
 """
 
 from simstore.model import Case as Case
+from simstore.model import ChapterShare as ChapterShare
 from simstore.model import CheckedPaper as CheckedPaper
 from simstore.model import CheckedPassage as CheckedPassage
 from simstore.model import Cluster as Cluster
@@ -44,6 +45,7 @@ from simstore.model import Measurement as Measurement
 from simstore.model import MutualCheck as MutualCheck
 from simstore.model import MutualPair as MutualPair
 from simstore.model import Outcome as Outcome
+from simstore.model import PaperWarning as PaperWarning
 from simstore.model import PassageKind as PassageKind
 from simstore.model import PassageStatus as PassageStatus
 from simstore.model import QueryRun as QueryRun

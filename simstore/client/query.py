@@ -119,7 +119,7 @@ class QueryRequests(IngestRequests, of="Client"):
         radius: int | None = None,
         text_field: str | None = None,
     ) -> Any:
-        """Return those of some rows that no stored document resembles, as they are.
+        """Return the rows that no stored document resembles, as they are.
 
         As :meth:`simstore.Store.filter`.
 
@@ -356,7 +356,10 @@ class QueryRequests(IngestRequests, of="Client"):
         given = {"papers": [to_wire_sample(paper)], "options": to_wire(options)}
         papers = self._member(self._post("/v1/check", given), "papers")
         (found,) = self._as(list[CheckedPaper], papers)
-        return replace(found, decoding=paper.decoding)
+        flags = (*found.flags, *(one.kind for one in paper.hidden))
+        warnings = (*found.warnings, *paper.hidden)
+        # What a paper was read from is known here only.
+        return replace(found, decoding=paper.decoding, flags=flags, warnings=warnings)
 
 
 def to_wire_sample(sample: Document) -> dict[str, Any]:

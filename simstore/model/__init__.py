@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from simstore.model.access import SCOPES, Scope, Token
     from simstore.model.check import (
         Case,
+        ChapterShare,
         CheckedPaper,
         CheckedPassage,
         CheckKeywords,
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
         DocumentLabels,
         ExclusionReason,
         ExportedDocument,
+        PaperWarning,
         Relative,
         Seen,
         SeenState,
@@ -131,6 +133,7 @@ __all__ = [
     "NAMED_KEYS",
     "SCOPES",
     "Case",
+    "ChapterShare",
     "CheckKeywords",
     "CheckOptions",
     "CheckedPaper",
@@ -176,6 +179,7 @@ __all__ = [
     "MutualPair",
     "OnDuplicate",
     "Outcome",
+    "PaperWarning",
     "PassageKind",
     "PassageStatus",
     "PlanName",

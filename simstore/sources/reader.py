@@ -45,7 +45,7 @@ class HistoryFields:
 
 @dataclass(frozen=True, slots=True)
 class SourceFields:
-    """Names of the fields that say what a document is, as where it is a source of a copy.
+    """Names of the fields for title, author, date and address of a record.
 
     >>> fields = SourceFields(title="head", author="by")
     >>> read = ReadOptions(source_fields=fields)
@@ -55,17 +55,19 @@ class SourceFields:
     >>> store.get("a").title, store.get("a").metadata
     ('Soup', {'author': 'Ann'})
 
-    The title is the document's; the others become the metadata ``author``,
-    ``date`` and ``url``. A record that has another field of that name keeps it
-    with ``_given`` behind the name.
+    They are shown where the document is a source of a copy. The title is the
+    document's; the others become the metadata ``author``, ``date`` and ``url``.
+    A record that has another field of such a name keeps it with ``_given``
+    behind the name.
 
     Attributes:
         title: Its title; None: ``title``.
         author: Who wrote it; None: ``author``, ``authors``, ``byline`` or
             ``creator``, as they are.
-        date: When it was published; None: ``date``, ``published`` or the like.
-        url: Its address; None: ``url``, ``link`` or ``canonical``, or the key
-            where it is one.
+        date: When it was published; None: ``date``, ``published`` or the
+            like.
+        url: Its address; None: ``url``, ``link`` or ``canonical``, or the
+            key where it is one.
     """
 
     title: str | None = None
