@@ -35,6 +35,7 @@ PARTS = (
     "ingest",
     "shares",
     "document_store",
+    "writes",
     "living",
     "plagiarism",
     "service",

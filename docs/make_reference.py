@@ -165,7 +165,7 @@ def _type(schema: dict[str, Any]) -> str:
 
 def tables() -> str:
     """Return the page of the tables of the file: what they are for, and their columns."""
-    from simstore.storage.tables import metadata
+    from simstore.storage.tables import RECORD_VIEWS, metadata
 
     parts = [
         "# Tables and views\n\nThe schema of a store, for who asks by SQL. "
@@ -174,7 +174,7 @@ def tables() -> str:
         "are bytes. Read as much as you like; write through the program only.\n"
     ]
     told = dict(_told_of_tables())
-    views = [name for name in told if "_segments_" in name]
+    views = {name for name in told if "_segments_" in name} | set(RECORD_VIEWS)
     for table in sorted(metadata.tables.values(), key=lambda table: table.name):
         row, purpose = told[table.name]
         parts.append(f"## {table.name}\n\nOne row is {row}. {purpose[:1].upper()}{purpose[1:]}\n")
@@ -190,7 +190,61 @@ def tables() -> str:
     for name in sorted(views):
         row, purpose = told[name]
         parts.append(f"## {name}\n\nA view. One row is {row}: {purpose}\n")
+        if name in RECORD_VIEWS:
+            parts.append("| column | type | |\n|---|---|---|")
+            for column, kind, what in RECORD_COLUMNS[name]:
+                parts.append(f"| `{column}` | {kind} | {what} |")
+            parts.append("")
     return "\n".join(parts)
+
+
+_TIMES = [
+    ("first_seen", "BIGINT", "when it was first seen"),
+    ("last_seen", "BIGINT", "when it was last seen"),
+]
+# What tests/e2e/test_reference_pages.py compares with the views of a store.
+RECORD_COLUMNS = {
+    "documents": [
+        ("document_id", "BIGINT", "its number, in order of ingest"),
+        ("key", "TEXT", "its key"),
+        ("title", "TEXT", "may be null"),
+        ("collection", "TEXT", "may be null"),
+        ("source", "TEXT", "the file it was read from; may be null"),
+        ("position", "BIGINT", "which record of the source, from 0; may be null"),
+        ("run_id", "BIGINT", "the ingest run"),
+        ("byte_count", "BIGINT", "bytes of the text in UTF-8"),
+        ("token_count", "BIGINT", "features of the text"),
+        ("first_seen", "BIGINT", "when it was first seen"),
+        ("first_seen_basis", "VARCHAR(10)", "who says so: ingest, crawl or published"),
+        ("last_seen", "BIGINT", "when it was last seen"),
+        ("visits", "BIGINT", "how often it was seen with this text"),
+        ("revision", "INTEGER", "grows when the text changes, from 1"),
+        ("digest", "TEXT", "BLAKE2b-128 of the text, hexadecimal: equal texts have equal ones"),
+        ("metadata", "JSON", "its other fields; may be null"),
+    ],
+    "duplicates": [
+        ("duplicate_id", "BIGINT", "its number"),
+        ("key", "TEXT", "its key"),
+        ("original_key", "TEXT", "key of the document it duplicates"),
+        ("state", "VARCHAR(10)", "flagged, skipped or orphaned"),
+        ("resemblance", "FLOAT", "0 to 1"),
+        ("distance", "INTEGER", "differing bits of the fingerprints; may be null"),
+        ("basis", "VARCHAR(10)", "what was compared: same, text or sketch"),
+        ("document_id", "BIGINT", "its document where it was stored too; may be null"),
+        ("original_id", "BIGINT", "the original, while it is stored; may be null"),
+        ("run_id", "BIGINT", "the ingest run"),
+        *_TIMES,
+    ],
+    "clusters": [
+        ("cluster_id", "BIGINT", "number of the cluster, given to no other"),
+        ("document_id", "BIGINT", "a document of the cluster"),
+        ("key", "TEXT", "its key"),
+        ("canonical_key", "TEXT", "key of the canonical document"),
+        ("is_canonical", "INTEGER", "1 where it is the canonical document, else 0"),
+        ("resemblance", "FLOAT", "with the canonical document, 0 to 1"),
+        ("size", "BIGINT", "documents of the cluster"),
+    ],
+}
 
 
 def _told_of_tables() -> Iterator[tuple[str, tuple[str, str]]]:

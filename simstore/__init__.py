@@ -137,6 +137,7 @@ _MODULES = {
     "FingerprintsProtocol": "protocol",
     "GroupLabel": "sources.labels",
     "HistoryFields": "sources.reader",
+    "SourceFields": "sources.reader",
     "IngestFilesKeywords": "services.ingest.options",
     "IngestKeywords": "services.ingest.options",
     "IngestOptions": "services.ingest.options",
@@ -190,7 +191,19 @@ _OTHER_NAMES = {
 
 
 def __getattr__(name: str) -> Any:
-    """Import what is asked for."""
+    """Import what is asked for, without looking for garbage meanwhile: modules are none."""
+    import gc
+
+    if not gc.isenabled():
+        return _imported(name)
+    gc.disable()
+    try:
+        return _imported(name)
+    finally:
+        gc.enable()
+
+
+def _imported(name: str) -> Any:
     if name in _ROOMS:
         return import_module(f"simstore.{name}")
     if name in _MODULES:

@@ -55,5 +55,6 @@ from simstore.sources.labels import LabelledPair as LabelledPair
 from simstore.sources.reader import HistoryFields as HistoryFields
 from simstore.sources.reader import ReadKeywords as ReadKeywords
 from simstore.sources.reader import ReadOptions as ReadOptions
+from simstore.sources.reader import SourceFields as SourceFields
 from simstore.storage.dialects.protocol import Synchronous as Synchronous
 from simstore.text.normalization import Normalization as Normalization

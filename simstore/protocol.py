@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         IngestRun,
         IngestSummary,
         Match,
+        MutualCheck,
         OnDuplicate,
         Outcome,
         PassageStatus,
@@ -431,6 +432,26 @@ class StoreProtocol(Protocol):
         on_ignored: Callable[[Ignored], None] | None = None,
         **keywords: Unpack[CheckKeywords],
     ) -> Stream[CheckedPaper | Rejection]: ...
+    @overload
+    def check_mutual(
+        self,
+        papers: SamplesGiven,
+        options: CheckOptions | None = None,
+        *,
+        on_step: Callable[[], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
+    ) -> MutualCheck: ...
+    @overload
+    def check_mutual(
+        self,
+        papers: Files,
+        options: CheckOptions | None = None,
+        *,
+        on_step: Callable[[], None] | None = None,
+        on_progress: BytesRead | None = None,
+        on_ignored: Callable[[Ignored], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
+    ) -> MutualCheck: ...
     def compare(
         self,
         first: str | Document,

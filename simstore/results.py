@@ -26,6 +26,7 @@ from simstore.model import Decoding as Decoding
 from simstore.model import DocumentOutcome as DocumentOutcome
 from simstore.model import Duplicate as Duplicate
 from simstore.model import DuplicateState as DuplicateState
+from simstore.model import Excluded as Excluded
 from simstore.model import ExcludedAs as ExcludedAs
 from simstore.model import ExclusionReason as ExclusionReason
 from simstore.model import ExpireSummary as ExpireSummary
@@ -40,6 +41,8 @@ from simstore.model import IngestSummary as IngestSummary
 from simstore.model import LeastShares as LeastShares
 from simstore.model import Match as Match
 from simstore.model import Measurement as Measurement
+from simstore.model import MutualCheck as MutualCheck
+from simstore.model import MutualPair as MutualPair
 from simstore.model import Outcome as Outcome
 from simstore.model import PassageKind as PassageKind
 from simstore.model import PassageStatus as PassageStatus

@@ -87,7 +87,7 @@ def paths_are_on(places: Places) -> Iterator[None]:
     opens, makes = Database.__init__, migrate.create_tables
 
     def create_tables(connection: Any) -> None:
-        if connection.dialect.name == "sqlite" or not places.schemas.put_tables(connection):
+        if connection.is_sqlite or not places.schemas.put_tables(connection):
             makes(connection)
 
     def on_server(self: Database, place: Any, **options: Any) -> None:

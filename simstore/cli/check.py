@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,18 +30,25 @@ from simstore.cli.source_options import (
     take_read_options,
     tell_passed_over,
     warn_of_decodings,
+    with_remedy,
 )
 from simstore.cli.tables import print_table
 from simstore.errors import counted, printable, shown_place
 from simstore.outputs import is_same_file, is_standard_output, write_file
+from simstore.reports.anonymous import unnamed
 from simstore.reports.lines import json_array
 from simstore.sources.files import Files
 
 if TYPE_CHECKING:
-    from simstore.model import CheckedPaper, Decoding, Rejection
+    from simstore.model import CheckedPaper, CheckOptions, Decoding, MutualCheck, Rejection
     from simstore.reports.html_page import Library
     from simstore.reports.html_words import Language
+    from simstore.sources.reader import ReadOptions
     from simstore.store import Store
+
+
+# Papers that are compared with one another unless it is said.
+MUTUAL_PAPERS = 100
 
 
 @command()
@@ -68,6 +76,30 @@ if TYPE_CHECKING:
         "A document that is no source, such as the author's own; *, ? and [...] match keys.",
         multiple=True,
         metavar="KEY|GLOB",
+    ),
+    option(
+        "--exclude-author",
+        "An author whose documents are no sources, as they name themselves.",
+        multiple=True,
+        metavar="NAME",
+    ),
+    option(
+        "--exclude-collection",
+        "A collection whose documents are no sources.",
+        multiple=True,
+        metavar="NAME",
+    ),
+    option(
+        "--template",
+        "A text that the papers are made from, such as the assignment or a form: what they "
+        "have of it does not count.",
+        multiple=True,
+        metavar="FILE",
+        shell_complete=completed("file"),
+    ),
+    count(
+        "--min-source-words",
+        "Sources with fewer words (Chinese: characters) in common with a paper do not count.",
     ),
     flag("--exclude-quotations", "What stands in quotation marks does not count."),
     flag("--exclude-bibliography", "The list of references at the end does not count."),
@@ -101,6 +133,20 @@ if TYPE_CHECKING:
     threads_option("processes are started from 64 papers on, or 32 kB of files"),
 )
 @section(
+    "Papers beside each other",
+    option(
+        "--mutual/--no-mutual",
+        f"Compare the papers with one another too.  [default: of 2 to {MUTUAL_PAPERS} papers]",
+        is_flag=True,
+        default=None,
+    ),
+    flag(
+        "--anonymous",
+        "Call the papers 'paper 1', 'paper 2', ... in the order in which they are given; "
+        "names in their texts stay.",
+    ),
+)
+@section(
     "Answer",
     format_option("pan", "html"),
     option(
@@ -109,6 +155,10 @@ if TYPE_CHECKING:
         "too.  "
         "[default: standard output; with --format html: report.html]",
         metavar="FILE",
+    ),
+    flag(
+        "--all-sources",
+        "List every source, the largest first, not only the few that explain what is copied.",
     ),
     flag("--force", "Replace a file that is there."),
     choice("--lang", ("en", "zh"), "With HTML: language of its interface.", default="en"),
@@ -119,9 +169,12 @@ def check(
     papers: tuple[str, ...],
     output_format: str,
     output: str | None,
+    all_sources: bool,
     force: bool,
     lang: Language,
     threads: int | None,
+    mutual: bool | None,
+    anonymous: bool,
     **options: Any,
 ) -> None:
     """Tell which passages of papers are in stored documents, and in which; nothing is inserted.
@@ -130,6 +183,7 @@ def check(
       simstore check paper.txt                    totals, sources, passages
       simstore check paper.docx -o report.html    a report for the browser
       simstore check --format jsonl papers/       for a program, a line a paper
+      simstore check essays/ -o class.html        a class, also among themselves
       simstore check --exclude 'my-own-*' --exclude-quotations paper.txt
 
     The store needs a passage index: `simstore ingest --passages`, or `simstore passages build`. Of
@@ -146,6 +200,7 @@ def check(
         *(("sentences",) if options.pop("sentences") else ()),
         *(("simhash",) if options.pop("simhash") else ()),
     )
+    options["template"] = tuple(_texts(options["template"], read))
     rule = CheckOptions(**_passages(options), channels=channels)
     chosen = _format(output_format, output)
     if chosen == "html":
@@ -168,7 +223,13 @@ def check(
         library = None
         if chosen == "html":
             library = _library(store, counts_references=not rule.exclude_bibliography)
-        blocks = _rendered(_papers(found, rejections, decodings), chosen, lang, library)
+        given = _papers(found, rejections, decodings)
+        beside = None
+        if mutual is not False:
+            given, beside = _beside(store, given, rule, asked=mutual is True)
+        if anonymous:
+            given, beside = unnamed(given, beside)
+        blocks = _rendered(given, beside, chosen, lang, library, all_sources=all_sources)
         if output is not None and to_file:
             data = b"".join(blocks)
             if decodings:
@@ -179,14 +240,16 @@ def check(
                     "%s: not written, as there is no paper to tell of", printable(str(output))
                 )
         elif chosen == "table":
-            checked = list(_papers(found, rejections, decodings))
+            checked = list(given)
         else:
             write_blocks(blocks)
     if chosen == "table" and not to_file:
         for number, paper in enumerate(checked):
             if number:
                 click.echo(file=sys.stdout)
-            _print(paper)
+            _print(paper, all_sources=all_sources)
+        if beside is not None:
+            _print_pairs(beside)
     warn_of_decodings(decodings)
     if passed_over:
         log.warning(
@@ -206,6 +269,19 @@ def _passages(options: dict[str, Any]) -> dict[str, Any]:
         for name, value in options.items()
         if value is not None or name not in ("by", "window")
     }
+
+
+def _texts(names: tuple[str, ...], read: ReadOptions) -> Iterator[str]:
+    """Yield the texts of files, of which each has to be readable."""
+    from simstore.model import Document
+    from simstore.sources.files import open_sources
+    from simstore.sources.source import samples_of
+
+    for name in names:
+        for one in samples_of(open_sources([name], read)[0], log_ignored):
+            if not isinstance(one, Document):
+                raise click.UsageError(f"--template {printable(name)}: {with_remedy(one.reason)}")
+            yield one.text
 
 
 def _refuse_papers(output: Path, papers: Iterable[str]) -> None:
@@ -263,6 +339,25 @@ def _papers(
             rejections.append(one)
 
 
+def _beside(
+    store: Store, papers: Iterator[CheckedPaper], rule: CheckOptions, *, asked: bool
+) -> tuple[Iterator[CheckedPaper], MutualCheck | None]:
+    """Return the papers, and what they have in common where several are to be compared."""
+    from simstore.model import Document
+
+    held = list(papers if asked else islice(papers, MUTUAL_PAPERS + 1))
+    if not asked and len(held) > MUTUAL_PAPERS:
+        log.warning(
+            "more than %s papers are not compared with one another; --mutual does it",
+            f"{MUTUAL_PAPERS:,}",
+        )
+        return chain(held, papers), None
+    if len(held) < 2:
+        return iter(held), None
+    given = [Document(paper.key, paper.text, title=paper.title) for paper in held]
+    return iter(held), store.check_mutual(given, rule)
+
+
 def _library(store: Store, *, counts_references: bool) -> Library:
     """Return what a report says that papers are compared with."""
     from simstore.reports.html_page import Library
@@ -274,16 +369,22 @@ def _library(store: Store, *, counts_references: bool) -> Library:
 
 
 def _rendered(
-    papers: Iterator[CheckedPaper], chosen: str, lang: Language, library: Library | None
+    papers: Iterator[CheckedPaper],
+    beside: MutualCheck | None,
+    chosen: str,
+    lang: Language,
+    library: Library | None,
+    *,
+    all_sources: bool,
 ) -> Iterator[bytes]:
     from simstore.reports import check_lines
 
     if chosen == "json":
-        yield from json_array(check_lines.render_jsonl(papers))
+        yield from json_array(check_lines.render_jsonl(papers, beside, all_sources=all_sources))
     elif chosen == "jsonl":
-        yield from check_lines.render_jsonl(papers)
+        yield from check_lines.render_jsonl(papers, beside, all_sources=all_sources)
     elif chosen == "csv":
-        yield from check_lines.render_csv(papers)
+        yield from check_lines.render_csv(papers, beside)
     elif chosen == "pan":
         yield from check_lines.render_pan(papers)
     elif chosen == "html":
@@ -296,17 +397,31 @@ def _rendered(
             yield page.encode()
 
 
-def _print(paper: CheckedPaper) -> None:
-    from simstore.reports.check_lines import passage_rows, source_rows, total_facts
+def _print(paper: CheckedPaper, *, all_sources: bool) -> None:
+    from simstore.reports.check_lines import (
+        listed_sources,
+        passage_rows,
+        source_rows,
+        total_facts,
+    )
 
     print_facts(total_facts(paper))
     if paper.sources:
         click.echo(file=sys.stdout)
+        columns = ("share", "adds", "same", "characters", "cases", "source", "about")
+        told = source_rows(paper, all_sources=all_sources)
+        # Sources that tell nothing of themselves need no column for it.
+        shown = len(columns) - (not any(row[-1] for row in told))
         print_table(
-            ("share", "same", "characters", "cases", "source"),
-            source_rows(paper),
-            drop=("cases", "characters"),
+            columns[:shown], [row[:shown] for row in told], drop=("cases", "characters", "same")
         )
+        others = listed_sources(paper, all_sources=all_sources)[1]
+        if others:
+            have = "source has" if others == 1 else "sources have"
+            click.echo(
+                f"and {others:,} other {have} parts of the same text; --all-sources lists them",
+                file=sys.stdout,
+            )
     rows = passage_rows(paper)
     if rows:
         click.echo(file=sys.stdout)
@@ -315,3 +430,19 @@ def _print(paper: CheckedPaper) -> None:
             rows,
             drop=("class", "similarity"),
         )
+
+
+def _print_pairs(mutual: MutualCheck) -> None:
+    """Print the pairs of papers that have text in common."""
+    from simstore.reports.check_lines import pair_rows
+
+    click.echo(file=sys.stdout)
+    rows = pair_rows(mutual)
+    if not rows:
+        click.echo("No two of the papers have a copied stretch in common.", file=sys.stdout)
+        return
+    print_table(
+        ("share", "of the other", "characters", "cases", "paper", "other paper"),
+        rows,
+        drop=("cases", "characters"),
+    )

@@ -249,21 +249,24 @@ def take_read_options(given: dict[str, Any]) -> ReadOptions:
         UsageError: Two of them contradict each other.
     """
     from simstore.sources.encodings import checked_encoding
-    from simstore.sources.reader import HistoryFields, ReadOptions
+    from simstore.sources.reader import HistoryFields, ReadOptions, SourceFields
 
-    for name in ("key", "text", "seen", "published", "links"):
+    about_names = ("title", "author", "date", "url")
+    for name in ("key", "text", "seen", "published", "links", *about_names):
         if given.get(f"{name}_field") == "":
             raise click.UsageError(f"--{name}-field: name a field")
     as_format, per_line = given.pop("as_format"), given.pop("per_line")
     if per_line and as_format not in ("auto", "lines"):
         raise click.UsageError(f"--per-line reads plain text: it goes without --as {as_format}")
     history = (given.pop(f"{name}_field", None) for name in ("seen", "published", "links"))
+    about = (given.pop(f"{name}_field", None) for name in about_names)
     return ReadOptions(
         "lines" if per_line else as_format,
         max_document_bytes=given.pop("max_document_bytes"),
         key_field=given.pop("key_field"),
         text_field=given.pop("text_field"),
         history_fields=HistoryFields(*history),
+        source_fields=SourceFields(*about),
         max_expansion=given.pop("max_expansion"),
         extract=given.pop("extract"),
         encoding=checked_encoding(given.pop("encoding")),
@@ -283,9 +286,29 @@ def encoding_for(store: Store | Client, encoding: str) -> str:
     return "keep" if keeps else encoding
 
 
-# The options that name the fields of times and links.
+# The options that name further fields of records.
 history_options = section(
-    "Times and links",
+    "Other fields",
+    option(
+        "--title-field",
+        "The field that holds the title, as check shows it of a source.  [default: title]",
+        metavar="NAME",
+    ),
+    option(
+        "--author-field",
+        "The field of the author.  [default: author, authors, byline or creator]",
+        metavar="NAME",
+    ),
+    option(
+        "--date-field",
+        "The field of the date, as it is written.  [default: date, published, pubdate or created]",
+        metavar="NAME",
+    ),
+    option(
+        "--url-field",
+        "The field of the address.  [default: url, link or canonical, or the key]",
+        metavar="NAME",
+    ),
     option(
         "--seen-field",
         "JSON Lines: the field that says when the document was seen (ISO 8601, or "

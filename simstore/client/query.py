@@ -17,6 +17,7 @@ from simstore.model import (
     Document,
     Ignored,
     Match,
+    MutualCheck,
     QueryKeywords,
     QueryOptions,
     QueryRun,
@@ -186,6 +187,76 @@ class QueryRequests(IngestRequests, of="Client"):
             for record in samples_of(sources, on_ignored)
         )
         return Stream(told_of(found, sources, on_progress), of=CheckedPaper)
+
+    @overload
+    def check_mutual(
+        self,
+        papers: SamplesGiven,
+        options: CheckOptions | None = None,
+        *,
+        on_step: Callable[[], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
+    ) -> MutualCheck: ...
+    @overload
+    def check_mutual(
+        self,
+        papers: Files,
+        options: CheckOptions | None = None,
+        *,
+        on_step: Callable[[], None] | None = None,
+        on_progress: Callable[[int, int | None], None] | None = None,
+        on_ignored: Callable[[Ignored], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
+    ) -> MutualCheck: ...
+
+    def check_mutual(
+        self,
+        papers: SamplesGiven | Files,
+        options: CheckOptions | None = None,
+        *,
+        on_step: Callable[[], None] | None = None,
+        on_progress: Callable[[int, int | None], None] | None = None,
+        on_ignored: Callable[[Ignored], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
+    ) -> MutualCheck:
+        """Compare papers with one another; files are read here.
+
+        As :meth:`simstore.Store.check_mutual`. The papers are sent in one
+        request.
+
+        Args:
+            papers: The papers, or files.
+            options: How to check them, as an object; keywords go before it.
+            on_step: Called before the papers are sent; what it raises ends the
+                check.
+            on_progress: Of files: called with bytes read, and bytes in all
+                where that is known.
+            on_ignored: Of files: called for each part that is no document and
+                shall be none.
+            keywords: The options by name.
+        """
+        chosen = with_keywords("check_mutual", CheckOptions, options, keywords)
+        read: Iterable[Document | Rejection]
+        if isinstance(papers, Files):
+            sources, _ = open_sources(papers.names, self._read_options(papers.read))
+            read = told_of(samples_of(sources, on_ignored), sources, on_progress)
+        else:
+            read = samples_given(papers)
+        given, rejections = list[Document](), list[Rejection]()
+        for one in read:
+            if isinstance(one, Document):
+                given.append(one)
+            else:
+                rejections.append(one)
+        if on_step is not None:
+            on_step()
+        body = {"papers": [to_wire_sample(one) for one in given], "options": to_wire(chosen)}
+        found = self._as(MutualCheck, self._post("/v1/check/mutual", body))
+        decoded = tuple(
+            replace(paper, decoding=one.decoding)
+            for paper, one in zip(found.papers, given, strict=True)
+        )
+        return replace(found, papers=decoded, rejections=tuple(rejections))
 
     def compare(
         self,

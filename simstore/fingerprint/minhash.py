@@ -24,6 +24,8 @@ from simstore.text.scanning import Scanned
 from simstore.text.tokens import GAMMA, MIX_1, MIX_2, mix
 
 VALUES = 128
+# Values that sketches of any kind have at most.
+MOST_VALUES = 256
 
 # Shingles times values that are held at a time: the products stay in the processor's cache.
 _BLOCK = 256
@@ -38,17 +40,17 @@ class BandLayout:
 
     Attributes:
         bands: Number of bands b.
-        rows: Values a band r; b * r is at most 128.
+        rows: Values a band r; b * r is at most as many as sketches have, and at most 256.
     """
 
     bands: int = 42
     rows: int = 3
 
     def __post_init__(self) -> None:
-        if self.bands < 1 or self.rows < 1 or self.bands * self.rows > VALUES:
+        if self.bands < 1 or self.rows < 1 or self.bands * self.rows > MOST_VALUES:
             raise InvalidParameter(
                 f"{self.bands} bands of {self.rows} values: both at least 1, "
-                f"their product at most {VALUES}"
+                f"their product at most {MOST_VALUES}"
             )
 
     def __str__(self) -> str:
@@ -188,7 +190,8 @@ _U0 = np.uint64(0)
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
-def _mix(value: Any) -> Any:
+def mixed(value: Any) -> Any:
+    """Return a number with its bits mixed, as :func:`~.tokens.mix`: a part of kernels."""
     value = (value ^ value >> np.uint64(30)) * MIX_1
     value = (value ^ value >> np.uint64(27)) * MIX_2
     return value ^ value >> np.uint64(31)
@@ -207,7 +210,7 @@ def _distinct_runs(hashes: Any, numbers: Any, size: Any, table: Any, found: Any)
         value = _U0
         for place in range(start, start + size):
             value = value * GAMMA + hashes[numbers[place]]
-        value = _mix(value)
+        value = mixed(value)
         if value == _U0:
             if not zero:
                 found[count] = value
@@ -266,7 +269,7 @@ def _sketch(
             continue
         _least_products(found[:count], factors, shifts, least)
         for number in range(128):
-            result[text, number] = np.uint16(_mix(least[number]) >> np.uint64(48))
+            result[text, number] = np.uint16(mixed(least[number]) >> np.uint64(48))
 
 
 SKETCH = Kernel(
@@ -275,7 +278,7 @@ SKETCH = Kernel(
         "void(int32[::1], int64[::1], uint64[::1], int64, uint64[::1], uint64[::1], int64[::1], "
         "uint16[:, ::1])"
     ],
-    parts=[_mix, _distinct_runs, _least_products],
+    parts=[mixed, _distinct_runs, _least_products],
 )
 
 

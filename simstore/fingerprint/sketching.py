@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import xxhash
@@ -55,6 +55,12 @@ class Sketching:
     normalization: Normalization = DEFAULT
     shingle: int = SHINGLE_TOKENS
 
+    # Of a sketch: how many values it has, their type as they are stored, and the bands that it may
+    # be cut into, from those that find most to those that cost least; the first are the usual ones.
+    values: ClassVar[int] = VALUES
+    dtype: ClassVar[np.dtype[Any]] = np.dtype("<u2")
+    layouts: ClassVar[tuple[BandLayout, ...]] = (DEFAULT_LAYOUT,)
+
     def __post_init__(self) -> None:
         if not 1 <= self.shingle <= 64:
             raise InvalidParameter(f"shingles of {self.shingle} tokens: from 1 to 64")
@@ -68,7 +74,7 @@ class Sketching:
 
     def sketched(
         self, texts: Sequence[str], scanned: Scanned | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
+    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
         """Return the size of each text's shingle set, and its sketch.
 
         Args:
@@ -98,8 +104,8 @@ class Sketching:
         return {
             "version": self.normalization.version,
             "shingle": self.shingle,
-            "values": VALUES,
-            "bits": 16,
+            "values": self.values,
+            "bits": 8 * self.dtype.itemsize,
             "known_answers": self.known_answers(),
         }
 
@@ -116,7 +122,7 @@ class Sketching:
 
     def known_answers(self) -> list[str]:
         """Return a digest of the sketch of each of the known texts, hexadecimal."""
-        made = sketches(self.sets(known_texts(self.normalization))).astype("<u2")
+        made = self.sketched(known_texts(self.normalization))[1].astype(self.dtype)
         return [xxhash.xxh3_64_hexdigest(sketch.tobytes()) for sketch in made]
 
 
@@ -137,11 +143,21 @@ class SketchRecipe:
         name: The channel.
         sketching: How texts become sketches.
         layout: The bands that sketches are packed by; it says how probable a miss is.
+
+    Raises:
+        InvalidParameter: The layout takes more values than a sketch has.
     """
 
     name: str
     sketching: Sketching = DEFAULT_SKETCHING
     layout: BandLayout = DEFAULT_LAYOUT
+
+    def __post_init__(self) -> None:
+        if self.layout.bands * self.layout.rows > self.sketching.values:
+            raise InvalidParameter(
+                f"{self.layout.bands} bands of {self.layout.rows} values: their product must be "
+                f"at most {self.sketching.values}, as sketches of {self.name} have"
+            )
 
     def record(self) -> dict[str, Any]:
         """Return the recipe as a store keeps it, JSON values."""
@@ -154,7 +170,7 @@ class SketchRecipe:
 def sketch_texts(
     sketching: Sketching, texts: Sequence[str], scanned: Scanned | None = None
 ) -> list[tuple[int, bytes]]:
-    """Return the size of each text's shingle set and its packed sketch: 256 bytes, or none.
+    """Return the size of each text's shingle set and its packed sketch; none of an empty set.
 
     Args:
         sketching: How.
@@ -162,21 +178,29 @@ def sketch_texts(
         scanned: Their tokens, where they are known.
     """
     sizes, made = sketching.sketched(texts, scanned)
-    packed = made.astype("<u2", copy=False).tobytes()
-    width = 2 * VALUES
+    packed = made.astype(sketching.dtype, copy=False).tobytes()
+    width = sketch_bytes(sketching)
     return [
         (size, packed[place : place + width] if size else b"")
         for size, place in zip(sizes.tolist(), range(0, len(packed), width), strict=True)
     ]
 
 
-def unpack_sketches(packed: Sequence[bytes]) -> NDArray[np.uint16]:
-    """Return sketches as a matrix, shape (n, 128).
+def sketch_bytes(sketching: Sketching = DEFAULT_SKETCHING) -> int:
+    """Return how many bytes the packed sketch of a set has that is not empty."""
+    return sketching.values * sketching.dtype.itemsize
+
+
+def unpack_sketches(
+    packed: Sequence[bytes], sketching: Sketching = DEFAULT_SKETCHING
+) -> NDArray[Any]:
+    """Return sketches as a matrix, shape (n, values): of words uint16, shape (n, 128).
 
     Raises:
         ValueError: One is damaged.
     """
     joined = b"".join(packed)
-    if len(joined) != 2 * VALUES * len(packed):
+    if len(joined) != sketch_bytes(sketching) * len(packed):
         raise ValueError("damaged sketch")
-    return np.frombuffer(joined, "<u2").astype(np.uint16).reshape(-1, VALUES)
+    made = np.frombuffer(joined, sketching.dtype).astype(sketching.dtype.newbyteorder("="))
+    return made.reshape(-1, sketching.values)

@@ -7,12 +7,14 @@ could give another bit on another machine.
 from __future__ import annotations
 
 import math
-from decimal import Context, Decimal
 from functools import cache, lru_cache
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from decimal import Context, Decimal
 
 Weighting = Literal["log-tf", "tf", "uniform", "idf", "tf-idf", "log-tf-idf"]
 WEIGHTINGS: tuple[str, ...] = get_args(Weighting)
@@ -20,7 +22,6 @@ WEIGHTINGS: tuple[str, ...] = get_args(Weighting)
 COUNT_PART = {"idf": "uniform", "tf-idf": "tf", "log-tf-idf": "log-tf"}
 
 SCALE = 1024
-_CONTEXT = Context(prec=28)
 # round(1024 * (1 + ln 65536)); no document's top feature matters beyond.
 _LARGEST_COUNT = 1 << 16
 # Features of characters weigh their count up to this one, where they are damped.
@@ -91,12 +92,21 @@ def idf_weights(document_counts: NDArray[np.int64], documents: int) -> NDArray[n
     return np.array(made, np.int64)[places]
 
 
+@cache
+def _arithmetic() -> Context:
+    from decimal import Context  # few schemes weigh by frequencies
+
+    return Context(prec=28)
+
+
 @lru_cache(1 << 16)
 def _logarithm(number: int) -> Decimal:
     # Correctly rounded, so the same everywhere, which math.log need not be.
-    return _CONTEXT.ln(Decimal(number))
+    context = _arithmetic()
+    return context.ln(context.create_decimal(number))
 
 
 def _idf(documents: int, document_count: int) -> int:
-    ratio = _CONTEXT.subtract(_logarithm(1 + documents), _logarithm(1 + document_count))
-    return int(_CONTEXT.to_integral_value(_CONTEXT.multiply(SCALE, _CONTEXT.add(1, ratio))))
+    context = _arithmetic()
+    ratio = context.subtract(_logarithm(1 + documents), _logarithm(1 + document_count))
+    return int(context.to_integral_value(context.multiply(SCALE, context.add(1, ratio))))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         CheckOptions,
         Copy,
         CopyEvidence,
+        Excluded,
         ExcludedAs,
         PassageKind,
         SourceShare,
@@ -96,6 +97,7 @@ if TYPE_CHECKING:
         VocabularyStatus,
         VocabularyTerm,
     )
+    from simstore.model.mutual import MutualCheck, MutualPair
     from simstore.model.query import (
         Match,
         PlanName,
@@ -118,7 +120,7 @@ if TYPE_CHECKING:
 # In the order in which they are looked through: what every program needs comes first.
 _MODULES = (
     "documents", "results", "keywords", "ingest", "query", "maintenance", "clusters", "runs",
-    "writer", "check", "compare", "figures", "access",
+    "writer", "check", "mutual", "compare", "figures", "access",
 )  # fmt: skip
 
 __all__ = [
@@ -154,6 +156,7 @@ __all__ = [
     "DocumentOutcome",
     "Duplicate",
     "DuplicateState",
+    "Excluded",
     "ExcludedAs",
     "ExclusionReason",
     "ExpireSummary",
@@ -169,6 +172,8 @@ __all__ = [
     "LeastShares",
     "Match",
     "Measurement",
+    "MutualCheck",
+    "MutualPair",
     "OnDuplicate",
     "Outcome",
     "PassageKind",

@@ -14,7 +14,10 @@ from simstore.model.results import Shown
 
 CopyEvidence = Literal["text", "words", "anchors", "simhash"]
 PassageKind = Literal["high", "moderate", "none"]
-ExcludedAs = Literal["quotation", "bibliography"]
+# Why something does not count; of several reasons the first one is told.
+ExcludedAs = Literal[
+    "template", "quotation", "bibliography", "excluded source", "small source", "small match"
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,12 +33,20 @@ class CheckOptions:
         high: Least similarity of a highly similar passage, 0 to 1.
         moderate: Least similarity of a moderately similar passage, 0 to
             ``high``; what is less similar is not told of.
-        min_words: Shortest copied stretch that is told of, in words of a script
+        min_words: Shortest copied stretch that counts, in words of a script
             with blanks between words; None: the length that the passage index
             guarantees to find.
         min_characters: The same in characters of a script without blanks.
         exclude: Keys of documents, or patterns of keys with ``*`` and ``?``,
             that are no sources: the author's own earlier work.
+        exclude_author: Authors whose documents are no sources, as their
+            documents name them, whatever the case of letters.
+        exclude_collection: Collections whose documents are no sources.
+        template: Texts that papers are made from, such as the assignment or a
+            form: what a paper has of them does not count.
+        min_source_words: Least words (of scripts without blanks: characters)
+            that a source has in common with the paper, in all its copies; what
+            smaller ones have does not count.
         exclude_quotations: Leave what stands in quotation marks out of the
             passages' classes and of the shares.
         exclude_bibliography: Leave the list of references at the end out of
@@ -57,6 +68,10 @@ class CheckOptions:
     min_words: int | None = None
     min_characters: int | None = None
     exclude: tuple[str, ...] = ()
+    exclude_author: tuple[str, ...] = ()
+    exclude_collection: tuple[str, ...] = ()
+    template: tuple[str, ...] = ()
+    min_source_words: int | None = None
     exclude_quotations: bool = False
     exclude_bibliography: bool = False
     include_self: bool = False
@@ -77,6 +92,10 @@ class CheckKeywords(TypedDict, total=False):
     min_words: int | None
     min_characters: int | None
     exclude: tuple[str, ...]
+    exclude_author: tuple[str, ...]
+    exclude_collection: tuple[str, ...]
+    template: tuple[str, ...]
+    min_source_words: int | None
     exclude_quotations: bool
     exclude_bibliography: bool
     include_self: bool
@@ -237,6 +256,9 @@ class SourceShare(Shown):
         added: Characters that it explains beside those before it; 0 without a
             place.
         added_share: The same as a share of the paper's characters, 0 to 1.
+        author: Who wrote it, where its document says so; several with commas.
+        date: When it was published, where its document says so.
+        url: Its address, where its document has one, or its key is one.
     """
 
     key: str
@@ -251,6 +273,34 @@ class SourceShare(Shown):
     order: int | None = None
     added: int = 0
     added_share: float = 0.0
+    author: str | None = None
+    date: str | None = None
+    url: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Excluded(Shown):
+    """A stretch of the paper that does not count, and why.
+
+    >>> status = store.passages.build()
+    >>> paper = store.check("It is well known. " + text, template=[text])
+    >>> [(one.reason, one.start) for one in paper.excluded], paper.totals.share
+    ([('template', 18)], 0.0)
+
+    Attributes:
+        start: Where it begins.
+        end: Where it ends.
+        reason: ``template``, ``quotation``, ``bibliography``; ``excluded
+            source``: only such sources have it; ``small source``: only sources
+            with fewer words than ``min_source_words`` have it; ``small match``:
+            only copies shorter than ``min_words`` have it.
+        characters: Its characters without white space.
+    """
+
+    start: int
+    end: int
+    reason: ExcludedAs
+    characters: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -265,8 +315,8 @@ class Totals(Shown):
     A paper that was copied and edited has a high ``share`` and a lower
     ``identical_share``; a verbatim copy has the same in both.
 
-    What the options exclude (sources, quotations, the bibliography) counts as
-    copied in ``share_with_excluded`` alone.
+    What the options exclude (templates, sources, quotations) counts as copied
+    in ``share_with_excluded`` alone.
 
     Attributes:
         characters: Characters of the paper.
@@ -279,7 +329,8 @@ class Totals(Shown):
         high: Passages of high similarity that are not excluded.
         moderate: Passages of moderate similarity that are not excluded.
         none: The other passages that are not excluded.
-        cases: Copied stretches: neighbouring copies of one source are one case.
+        cases: Copied stretches of the paper: its cases, but what several
+            sources have counts once.
         identical: Those of the copied characters that belong to words (of
             scripts without blanks: to characters) that are the same in a
             source, in one order; what several sources have counts once. An
@@ -332,6 +383,7 @@ class CheckedPaper(Shown):
             whether the index folds it or not.
         cases: The copied stretches, in the order of the paper: neighbouring
             copies of one source are one case.
+        excluded: The stretches that do not count, in the order of the paper.
     """
 
     _HOLDS = ("sources", SourceShare)
@@ -351,3 +403,4 @@ class CheckedPaper(Shown):
     decoding: Decoding | None = None
     flags: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
+    excluded: tuple[Excluded, ...] = ()

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 from simstore.errors import InvalidParameter
-from simstore.model.check import Case, CheckedPaper, CheckedPassage, Copy, SourceShare
+from simstore.model.check import (
+    Case,
+    CheckedPaper,
+    CheckedPassage,
+    Copy,
+    Excluded,
+    SourceShare,
+)
 from simstore.reports.html_charts import Bar, chart, strip
 from simstore.reports.html_page import (
     SHOWN_SOURCES,
@@ -179,9 +188,22 @@ def _notices(paper: CheckedPaper, words: dict[str, str]) -> tuple[str, ...]:
         *((words["detected"].format(name),) if decoding and decoding.is_detected else ()),
         *((words["unreadable_bytes"].format(f"{lost:,}", name),) if lost else ()),
         *(words[flag.replace(" ", "_")] for flag in paper.flags),
+        *((_not_counted(paper, words),) if paper.excluded else ()),
         *((words["exclusions"],) if _excludes(paper) else ()),
         *((words["positions"],) if paper.verified_by == "positions" else ()),
     )
+
+
+def _not_counted(paper: CheckedPaper, words: dict[str, str]) -> str:
+    """Return how many characters do not count, and why."""
+    counts = Counter[str]()
+    for one in paper.excluded:
+        counts[one.reason] += one.characters
+    parts = [
+        words[f"part_{reason.replace(' ', '_')}"].format(f"{count:,}")
+        for reason, count in counts.items()
+    ]
+    return words["not_counted"].format(f"{counts.total():,}", ", ".join(parts))
 
 
 def _primary_first(sources: Sequence[SourceShare]) -> tuple[SourceShare, ...]:
@@ -204,6 +226,7 @@ def _sources(paper: CheckedPaper, address_of: Callable[[str], str] | None) -> tu
                 number=number,
                 title=name,
                 key="" if name == key else key,
+                about=_about(source),
                 share=percent(source.share),
                 width=round(1000 * source.characters / largest),
                 facts=(
@@ -217,6 +240,12 @@ def _sources(paper: CheckedPaper, address_of: Callable[[str], str] | None) -> tu
             )
         )
     return tuple(rows)
+
+
+def _about(source: SourceShare) -> str:
+    """Return author, date and address of a source, in a line."""
+    facts = (source.author, source.date, source.url)
+    return shown(", ".join(fact for fact in facts if fact and fact != source.key))
 
 
 def _in_turn(passages: Sequence[CheckedPassage]) -> list[CheckedPassage]:
@@ -237,19 +266,21 @@ def _blocks(
     """Yield the text by paragraphs, a passage of several lines in one; blank ones are left out."""
     text, block, place, number = shown(paper.text), list[Piece](), 0, 0
     breaks = _PARAGRAPH if _is_wrapped(text) else _LINE
+    parts = _Parts(text, paper.excluded, words)
     for passage in (*passages, None):
         until = len(text) if passage is None else passage.start
-        first, *others = breaks.split(text[place:until])
-        if first:
-            block.append(Piece(first))
-        for line in others:
-            if any(piece.text.strip() for piece in block):
-                yield tuple(block)
-            block = [Piece(line)] if line else []
+        for line, (start, end) in enumerate(_lines(text, breaks, place, until)):
+            if line:
+                if any(piece.text.strip() for piece in block):
+                    yield tuple(block)
+                block = []
+            if start < end:
+                block.append(Piece(text[start:end], parts=parts.of(start, end)))
         if passage is not None:
-            piece = text[passage.start : passage.end]
+            start, end = passage.start, passage.end
+            piece = Piece(text[start:end], parts=parts.of(start, end))
             if passage.copy is None:
-                block.append(Piece(piece))
+                block.append(piece)
             else:
                 copy = paper.copies[passage.copy]
                 source = numbers.get(copy.source_key, 0)
@@ -258,6 +289,47 @@ def _blocks(
             place = passage.end
     if any(piece.text.strip() for piece in block):
         yield tuple(block)
+
+
+def _lines(text: str, breaks: re.Pattern[str], start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield where the lines of a stretch begin and end; at least one, which may be empty."""
+    begin = start
+    for found in breaks.finditer(text[start:end]):
+        yield begin, start + found.start()
+        begin = start + found.end()
+    yield begin, end
+
+
+class _Parts:
+    """The parts of a text that count, and those that do not, with why.
+
+    Args:
+        text: The text.
+        excluded: The stretches that do not count, in order.
+        words: Words of the report.
+    """
+
+    def __init__(self, text: str, excluded: Sequence[Excluded], words: dict[str, str]) -> None:
+        self._text = text
+        self._excluded = excluded
+        self._ends = [one.end for one in excluded]
+        self._words = words
+
+    def of(self, start: int, end: int) -> tuple[tuple[str, str], ...]:
+        """Return the parts of a stretch, each with why it does not count; none: all counts."""
+        found: list[tuple[str, str]] = []
+        place = start
+        for one in self._excluded[bisect_right(self._ends, start) :]:
+            if one.start >= end:
+                break
+            first, last = max(one.start, start), min(one.end, end)
+            if place < first:
+                found.append((self._text[place:first], ""))
+            found.append((self._text[first:last], self._words[one.reason.replace(" ", "_")]))
+            place = last
+        if found and place < end:
+            found.append((self._text[place:end], ""))
+        return tuple(found)
 
 
 def paragraphs_of(text: str) -> tuple[list[str], bool]:
@@ -278,7 +350,7 @@ def _is_wrapped(text: str) -> bool:
 
 
 def _marked(
-    text: str,
+    piece: Piece,
     passage: CheckedPassage,
     number: int,
     copy: Copy,
@@ -286,11 +358,11 @@ def _marked(
     words: dict[str, str],
 ) -> Piece:
     kind = _kind(passage)
-    said = words[passage.excluded or kind]
+    said = words[(passage.excluded or kind).replace(" ", "_")]
     hint = f"{said}: {percent(passage.similarity)} [{source or '–'}] {key_text(copy.source_key)}"
     if passage.flags:
         hint += "\n" + "\n".join(words[flag.replace(" ", "_")] for flag in passage.flags)
-    return Piece(text, number, kind, source, shown(hint))
+    return replace(piece, number=number, kind=kind, source=source, hint=shown(hint))
 
 
 def _kind(passage: CheckedPassage) -> str:

@@ -2,26 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr  # it reads nothing  # nosec B406
 
 from simstore.errors import counted, printable
-from simstore.model import Case, CheckedPaper, CheckedPassage, Copy, Totals
+from simstore.model import (
+    Case,
+    CheckedPaper,
+    CheckedPassage,
+    Copy,
+    MutualCheck,
+    MutualPair,
+    SourceShare,
+    Totals,
+)
 from simstore.reports.lines import csv_line, decoding_fields, key_bytes, key_text, rounded, to_json
 
-CSV_COLUMNS = ("paper", "start", "end", "class", "similarity", "source", "passage")
+CSV_COLUMNS = (
+    "paper", "start", "end", "among", "source", "title", "source_start", "source_end", "characters",
+    "identical", "identical_share", "text",
+)  # fmt: skip
+# What is excluded, of which several stretches are told together.
+_EXCLUDED = {
+    "template": "template",
+    "quotation": "quotations",
+    "bibliography": "bibliography",
+    "excluded source": "excluded sources",
+    "small source": "small sources",
+    "small match": "small matches",
+}
 _XML = b'<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
-def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
+def render_jsonl(
+    papers: Iterable[CheckedPaper],
+    mutual: MutualCheck | None = None,
+    *,
+    all_sources: bool = False,
+) -> Iterator[bytes]:
     """Yield one JSON object a paper; places are [start, end) in characters of the texts.
 
     A case names its copies by their places among the copies, from 0 on. A passage that is told of
-    names its best copy in the same way.
+    names its best copy in the same way. Blocks of a copy are the stretches that are the same in
+    both texts: start and end in the paper, start and end in the source.
+
+    Args:
+        papers: The papers.
+        mutual: The same papers beside each other: sources, cases and copies of each are told.
+        all_sources: List all sources, the largest first; else the primary ones, with how many
+            others there are.
     """
-    for paper in papers:
+    for number, paper in enumerate(papers):
         totals = paper.totals
+        listed, others = listed_sources(paper, all_sources=all_sources)
         record = {
             "paper": key_text(paper.key),
             **key_bytes("paper", paper.key),
@@ -47,26 +81,17 @@ def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
             "guarantee": paper.guarantee,
             **decoding_fields(paper.decoding),
             "flags": list(paper.flags),
-            "sources": [
+            "excluded": [
                 {
-                    "key": key_text(source.key),
-                    **key_bytes("key", source.key),
-                    "title": source.title,
-                    "document_id": source.document_id,
-                    "characters": source.characters,
-                    "share": rounded(source.share),
-                    "copies": source.copies,
-                    "cases": source.cases,
-                    "identical": source.identical,
-                    "identical_share": rounded(source.identical_share),
-                    "order": source.order,
-                    "added": source.added,
-                    "added_share": rounded(source.added_share),
+                    "start": one.start,
+                    "end": one.end,
+                    "reason": one.reason,
+                    "characters": one.characters,
                 }
-                for source in paper.sources
+                for one in paper.excluded
             ],
-            "cases": [_case(case) for case in paper.cases],
-            "copies": [_copy(copy) for copy in paper.copies],
+            **_found(paper, listed),
+            "other_sources": others,
             "passages": [
                 {
                     "start": passage.start,
@@ -79,17 +104,46 @@ def render_jsonl(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
                 }
                 for passage in paper.passages
             ],
+            **({} if mutual is None else _beside(mutual.papers[number])),
         }
         yield to_json(record).encode("utf-8", "backslashreplace") + b"\n"
 
 
-def render_csv(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
-    """Yield a header and a row a passage that is like a source, with the whole passage."""
+def render_csv(
+    papers: Iterable[CheckedPaper], mutual: MutualCheck | None = None
+) -> Iterator[bytes]:
+    """Yield a header and a row a case, with its text on one line.
+
+    Args:
+        papers: The papers.
+        mutual: The same papers beside each other: cases of which another paper is the source
+            follow those of each paper.
+    """
     yield csv_line(CSV_COLUMNS)
-    for paper in papers:
-        for row in passage_rows(paper):
-            shown = (printable(one) if isinstance(one, str) else one for one in row)
-            yield csv_line((printable(paper.key), *shown))
+    for number, paper in enumerate(papers):
+        yield from _case_lines(paper, "library")
+        if mutual is not None:
+            yield from _case_lines(mutual.papers[number], "papers")
+
+
+def _case_lines(paper: CheckedPaper, among: str) -> Iterator[bytes]:
+    titles = {source.document_id: source.title or "" for source in paper.sources}
+    for case in paper.cases:
+        row = (
+            paper.key,
+            case.start,
+            case.end,
+            among,
+            case.source_key,
+            titles.get(case.source_document_id, ""),
+            case.source_start,
+            case.source_end,
+            case.characters,
+            case.identical,
+            f"{case.identical_share:.4f}",
+            " ".join(paper.text[case.start : case.end].split()),
+        )
+        yield csv_line([printable(one) if isinstance(one, str) else one for one in row])
 
 
 def render_pan(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
@@ -117,13 +171,14 @@ def render_pan(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
 def total_facts(paper: CheckedPaper) -> list[tuple[str, str]]:
     """Return the totals of a paper by name, for people."""
     totals = paper.totals
-    excluded = totals.share_with_excluded > totals.share
+    more = totals.share_with_excluded > totals.share
     return [
         ("paper", printable(paper.key)),
         ("copied", f"{totals.share:.1%} ({totals.copied:,} of {totals.characters:,} characters)"),
         ("word for word", _identical(totals)),
         ("without quotations", f"{totals.share_without_quotations:.1%}"),
-        *([("with what is excluded", f"{totals.share_with_excluded:.1%}")] if excluded else []),
+        *([("with what is excluded", f"{totals.share_with_excluded:.1%}")] if more else []),
+        *([("excluded", excluded_line(paper))] if paper.excluded else []),
         ("largest source", f"{totals.largest_source_share:.1%}"),
         (
             "passages",
@@ -138,23 +193,75 @@ def total_facts(paper: CheckedPaper) -> list[tuple[str, str]]:
     ]
 
 
+def excluded_line(paper: CheckedPaper) -> str:
+    """Return how many characters of a paper do not count, and why, in a line.
+
+    Args:
+        paper: What was checked; something in it is excluded.
+    """
+    counts: dict[str, int] = {}
+    for one in paper.excluded:
+        counts[one.reason] = counts.get(one.reason, 0) + one.characters
+    told = ", ".join(f"{_EXCLUDED[reason]} {count:,}" for reason, count in counts.items())
+    total = sum(counts.values())
+    return f"{counted(total, 'character')} {'does' if total == 1 else 'do'} not count: {told}"
+
+
 def _identical(totals: Totals) -> str:
     told = f"{totals.identical_share:.1%} ({totals.identical:,} characters"
     return f"{told}, in {counted(totals.cases, 'case')})" if totals.cases else f"{told})"
 
 
-def source_rows(paper: CheckedPaper) -> list[tuple[str, str, int, int, str]]:
-    """Return a row a source: share, share that is the same, characters, cases, key."""
+def listed_sources(
+    paper: CheckedPaper, *, all_sources: bool = False
+) -> tuple[list[SourceShare], int]:
+    """Return the sources to list, and how many others there are.
+
+    The primary ones in their order; where all are asked for, or none is primary, all, the largest
+    first.
+
+    Args:
+        paper: What was checked.
+        all_sources: List all.
+    """
+    primary = sorted(
+        (source for source in paper.sources if source.order is not None),
+        key=lambda source: source.order or 0,
+    )
+    listed = list(paper.sources) if all_sources or not primary else primary
+    return listed, len(paper.sources) - len(listed)
+
+
+def source_rows(
+    paper: CheckedPaper, *, all_sources: bool = False
+) -> list[tuple[str, str, str, int, int, str, str]]:
+    """Return a row a source: share, what it adds, what is the same, characters, cases, key, facts.
+
+    Args:
+        paper: What was checked.
+        all_sources: As for :func:`listed_sources`.
+    """
     return [
         (
             f"{source.share:.1%}",
+            f"{source.added_share:.1%}" if source.order is not None else "",
             f"{source.identical_share:.1%}",
             source.characters,
             source.cases,
             source.key,
+            source_line(source),
         )
-        for source in paper.sources
+        for source in listed_sources(paper, all_sources=all_sources)[0]
     ]
+
+
+def source_line(source: SourceShare) -> str:
+    """Return title, author, date and address of a source, in a line; empty: it tells none.
+
+    What is its key is left out.
+    """
+    facts = (source.title, source.author, source.date, source.url)
+    return ", ".join(printable(fact) for fact in facts if fact and fact != source.key)
 
 
 def passage_rows(paper: CheckedPaper) -> list[tuple[int, int, str, str, str, str]]:
@@ -169,6 +276,56 @@ def _passage_row(
     source = "" if passage.copy is None else paper.copies[passage.copy].source_key
     kind = passage.kind if passage.excluded is None else f"{passage.kind} ({passage.excluded})"
     return passage.start, passage.end, kind, f"{passage.similarity:.3f}", source, text
+
+
+def pair_rows(mutual: MutualCheck) -> list[tuple[str, str, int, int, str, str]]:
+    """Return a row a pair of papers: both shares, characters, cases, both keys."""
+    return [_pair_row(pair) for pair in mutual.pairs]
+
+
+def _pair_row(pair: MutualPair) -> tuple[str, str, int, int, str, str]:
+    return (
+        f"{pair.share:.1%}",
+        f"{pair.second_share:.1%}",
+        pair.characters,
+        pair.cases,
+        pair.first_key,
+        pair.second_key,
+    )
+
+
+def _beside(paper: CheckedPaper) -> dict[str, Any]:
+    return {"mutual": _found(paper, paper.sources)}
+
+
+def _found(paper: CheckedPaper, sources: Sequence[SourceShare]) -> dict[str, Any]:
+    """Return what was found in a paper: sources, its cases and copies."""
+    return {
+        "sources": [_source(source) for source in sources],
+        "cases": [_case(case) for case in paper.cases],
+        "copies": [_copy(copy) for copy in paper.copies],
+    }
+
+
+def _source(source: SourceShare) -> dict[str, Any]:
+    return {
+        "key": key_text(source.key),
+        **key_bytes("key", source.key),
+        "title": source.title,
+        "author": source.author,
+        "date": source.date,
+        "url": source.url,
+        "document_id": source.document_id,
+        "characters": source.characters,
+        "share": rounded(source.share),
+        "copies": source.copies,
+        "cases": source.cases,
+        "identical": source.identical,
+        "identical_share": rounded(source.identical_share),
+        "order": source.order,
+        "added": source.added,
+        "added_share": rounded(source.added_share),
+    }
 
 
 def _case(case: Case) -> dict[str, Any]:
@@ -198,6 +355,7 @@ def _copy(copy: Copy) -> dict[str, Any]:
         "source_end": copy.source_end,
         "similarity": rounded(copy.similarity),
         "evidence": copy.evidence,
+        "blocks": [list(block) for block in copy.blocks],
         "source_text": copy.source_text,
     }
 

@@ -64,6 +64,7 @@ class SourceRow:
         facts: Other figures, one a column.
         where: Path of the strip of its places.
         address: Where more is told of it; empty: nowhere.
+        about: Its author, date and address.
     """
 
     number: int
@@ -74,6 +75,7 @@ class SourceRow:
     facts: tuple[str, ...]
     where: str
     address: str = ""
+    about: str = ""
 
     @property
     def colour(self) -> int:
@@ -92,6 +94,8 @@ class Piece:
         source: Number of its source.
         hint: What resting on it tells.
         note: A word about it.
+        parts: The same text in parts, each with why it does not count, empty where it does; none:
+            all of it counts.
     """
 
     text: str
@@ -100,6 +104,7 @@ class Piece:
     source: int = 0
     hint: str = ""
     note: str = ""
+    parts: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +162,11 @@ class Section:
     def kinds(self) -> frozenset[str]:
         """Return the classes that its pieces have."""
         return frozenset(piece.kind for block in self.blocks for piece in block if piece.kind)
+
+    @property
+    def excludes(self) -> bool:
+        """Return whether something in its text does not count."""
+        return any(piece.parts for block in self.blocks for piece in block)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,8 +1,9 @@
 """LSH bands in memory: an incremental index of sketches, and a Bloom filter of band hashes.
 
-Sketches come into a buffer, which is compared as a whole. A full buffer becomes a level: its band
-hashes, sorted, each with its sketch. Two levels of about the same size become one, so that there
-are few, and each hash is sorted again only as often as its level doubles. The filter of whole
+Sketches come into a buffer, which is compared as a whole. A full buffer becomes a level, which is
+compared as a whole for its first few queries; then its band hashes are sorted, each with its
+sketch. Two levels of about the same size become one, so that there are few, and each hash is
+sorted again only as often as its level doubles. The filter of whole
 hashes passes one look-up in fifty or fewer by chance; that of packed pages, which has 23 bits of
 a hash (:class:`simstore.search.bands.BandFilter`), one in four to eight.
 
@@ -16,6 +17,7 @@ References:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,18 +55,73 @@ _SECONDS_TO_JOIN = 8e-8
 _WORTH_MARKING = 32
 
 
-class _Level(NamedTuple):
-    """Band hashes of some sketches.
+# Queries that a level is compared with before it is sorted, which takes as long as many of them.
+_COMPARED_QUERIES = 8
+
+
+class _Sorted(NamedTuple):
+    """Band hashes of some sketches, sorted.
 
     Attributes:
         hashes: Ascending, uint64, shape (sketches * bands,).
         rows: Which sketch has each, uint32, same shape.
-        numbers: Number of each sketch, ascending, int64, shape (sketches,).
     """
 
     hashes: NDArray[np.uint64]
     rows: NDArray[np.uint32]
-    numbers: NDArray[np.int64]
+
+
+class _Level:
+    """Band hashes of some sketches, sorted when enough was looked up among them.
+
+    Args:
+        numbers: Number of each sketch, ascending, int64, shape (sketches,).
+        made: Their band hashes as they came, uint64, shape (sketches, bands), or sorted.
+
+    Attributes:
+        numbers: As given.
+    """
+
+    def __init__(self, numbers: NDArray[np.int64], made: NDArray[np.uint64] | _Sorted) -> None:
+        self.numbers = numbers
+        self._made = made
+        self._compared = 0
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether the hashes are sorted."""
+        return isinstance(self._made, _Sorted)
+
+    def rows_agreeing(self, queries: NDArray[np.uint64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Yield the queries that something may agree with in a band, with its rows, ascending."""
+        made = self._made
+        if isinstance(made, _Sorted) or self._compared + len(queries) > _COMPARED_QUERIES:
+            yield from _looked_up(self.in_order(), queries, len(self.numbers))
+            return
+        self._compared += len(queries)
+        for place, query in enumerate(queries):
+            rows = np.flatnonzero((made[:, : len(query)] == query).any(axis=1))
+            if len(rows):
+                yield place, rows
+
+    def in_order(self) -> _Sorted:
+        """Return the hashes sorted; threads that come at once may each sort them."""
+        made = self._made
+        if not isinstance(made, _Sorted):
+            hashes = made.ravel()
+            order = np.argsort(hashes, kind="stable")
+            made = _Sorted(hashes[order], (order // made.shape[1]).astype(np.uint32))
+            self._made = made
+        return made
+
+    def joined(self, other: _Level) -> _Level:
+        """Return this level and another, whose numbers are above, as one."""
+        numbers = np.concatenate((self.numbers, other.numbers))
+        one, two = self._made, other._made
+        if not isinstance(one, _Sorted) and not isinstance(two, _Sorted):
+            return _Level(numbers, np.concatenate((one, two)))
+        merged = _merged(self.in_order(), other.in_order(), len(self.numbers))
+        return _Level(numbers, merged)
 
 
 class BandIndex:
@@ -103,7 +160,7 @@ class BandIndex:
         grown._buffer = np.concatenate((self._buffer, bands))
         grown._buffered = np.concatenate((self._buffered, numbers))
         if len(grown._buffered) >= _BUFFERED:
-            grown._levels = _with(grown._levels, _level(grown._buffer, grown._buffered))
+            grown._levels = _with(grown._levels, _Level(grown._buffered, grown._buffer))
             grown._buffer, grown._buffered = bands[:0], numbers[:0]
         return grown
 
@@ -116,23 +173,9 @@ class BandIndex:
             queries: Hashes of the first bands, or of all; shape (queries, at most bands).
         """
         found: list[list[NDArray[np.int64]]] = [[] for _ in queries]
-        # Neighbours are looked up one after the other: they are in the cache.
-        flat = queries.ravel()
-        order = np.argsort(flat)
-        probes = flat[order]
         for level in self._levels:
-            starts = np.searchsorted(level.hashes, probes)
-            # Most are not there: only of the others is looked where they end.
-            there = np.flatnonzero(
-                level.hashes[np.minimum(starts, len(level.hashes) - 1)] == probes
-            )
-            ends = np.searchsorted(level.hashes, probes[there], "right").tolist()
-            rows: dict[int, list[NDArray[np.uint32]]] = {}
-            places, starts = order[there].tolist(), starts[there]
-            for place, start, end in zip(places, starts.tolist(), ends, strict=True):
-                rows.setdefault(place // queries.shape[1], []).append(level.rows[start:end])
-            for query, parts in rows.items():
-                found[query].append(level.numbers[_distinct_rows(parts, len(level.numbers))])
+            for query, rows in level.rows_agreeing(queries):
+                found[query].append(level.numbers[rows])
         if len(self._buffered):
             for query, numbers in zip(queries, found, strict=True):
                 agree = (self._buffer[:, : len(query)] == query).any(axis=1)
@@ -140,6 +183,26 @@ class BandIndex:
                     numbers.append(self._buffered[agree])
         # Numbers of a level are above those of the levels before it.
         return [np.concatenate(numbers) if numbers else self._buffered[:0] for numbers in found]
+
+
+def _looked_up(
+    level: _Sorted, queries: NDArray[np.uint64], count: int
+) -> Iterator[tuple[int, NDArray[np.int64]]]:
+    """Yield queries with the rows of a level of ``count`` sketches that may agree with them."""
+    # Neighbours are looked up one after the other: they are in the cache.
+    flat = queries.ravel()
+    order = np.argsort(flat)
+    probes = flat[order]
+    starts = np.searchsorted(level.hashes, probes)
+    # Most are not there: only of the others is looked where they end.
+    there = np.flatnonzero(level.hashes[np.minimum(starts, len(level.hashes) - 1)] == probes)
+    ends = np.searchsorted(level.hashes, probes[there], "right").tolist()
+    rows: dict[int, list[NDArray[np.uint32]]] = {}
+    places, starts = order[there].tolist(), starts[there]
+    for place, start, end in zip(places, starts.tolist(), ends, strict=True):
+        rows.setdefault(place // queries.shape[1], []).append(level.rows[start:end])
+    for query, parts in rows.items():
+        yield query, _distinct_rows(parts, count)
 
 
 def _distinct_rows(parts: list[NDArray[np.uint32]], count: int) -> NDArray[np.int64]:
@@ -153,32 +216,25 @@ def _distinct_rows(parts: list[NDArray[np.uint32]], count: int) -> NDArray[np.in
     return np.flatnonzero(is_found)
 
 
-def _level(bands: NDArray[np.uint64], numbers: NDArray[np.int64]) -> _Level:
-    hashes = bands.ravel()
-    order = np.argsort(hashes, kind="stable")
-    return _Level(hashes[order], (order // bands.shape[1]).astype(np.uint32), numbers)
-
-
 def _with(levels: tuple[_Level, ...], last: _Level) -> tuple[_Level, ...]:
     """Return the levels with one more, joined with those before it that are not larger."""
     while levels and len(levels[-1].numbers) <= len(last.numbers):
-        last = _joined(levels[-1], last)
+        last = levels[-1].joined(last)
         levels = levels[:-1]
     return (*levels, last)
 
 
-def _joined(one: _Level, other: _Level) -> _Level:
-    """Return two levels as one, the second one's numbers above the first one's."""
-    numbers = np.concatenate((one.numbers, other.numbers))
-    shifted = other.rows + np.uint32(len(one.numbers))
+def _merged(one: _Sorted, other: _Sorted, count: int) -> _Sorted:
+    """Return the hashes of two levels, the first of ``count`` sketches, as those of one."""
+    shifted = other.rows + np.uint32(count)
     size = len(one.hashes) + len(other.hashes)
     if pays(_SECONDS_TO_JOIN * size):
         hashes, rows = np.empty(size, np.uint64), np.empty(size, np.uint32)
         JOINED(one.hashes, one.rows, other.hashes, shifted, hashes, rows)
-        return _Level(hashes, rows, numbers)
+        return _Sorted(hashes, rows)
     hashes = np.concatenate((one.hashes, other.hashes))
     order = np.argsort(hashes, kind="stable")
-    return _Level(hashes[order], np.concatenate((one.rows, shifted))[order], numbers)
+    return _Sorted(hashes[order], np.concatenate((one.rows, shifted))[order])
 
 
 def _set_bits(bits: Any, columns: Any, mask: Any, set_bits: Any) -> None:

@@ -39,7 +39,7 @@ class ParquetReader(IsolatedReader):
         Raises:
             MissingExtra: PyArrow is not installed.
         """
-        pyarrow = _pyarrow("Parquet", "pyarrow.parquet")
+        pyarrow = pyarrow_for("Parquet", "pyarrow.parquet")
         rows = _Rows(request)
         try:
             file = pyarrow.parquet.ParquetFile(stream)
@@ -76,11 +76,11 @@ class ArrowReader(IsolatedReader):
         Raises:
             MissingExtra: PyArrow is not installed.
         """
-        pyarrow = _pyarrow("Arrow", "pyarrow.ipc")
+        pyarrow = pyarrow_for("Arrow", "pyarrow.ipc")
         rows = _Rows(request)
         try:
             position = 0
-            for number, batch in enumerate(_batches(pyarrow, stream, request.head)):
+            for number, batch in enumerate(arrow_batches(pyarrow, stream, request.head)):
                 # A place outside of a batch would be read, and be a text, or end the process.
                 batch.validate(full=True)
                 if (refused := rows.without_text(batch.schema.names)) is not None:
@@ -100,7 +100,8 @@ read_parquet = ParquetReader().read
 read_arrow = ArrowReader().read
 
 
-def _batches(pyarrow: Any, stream: io.BufferedReader, head: bytes) -> Iterator[Any]:
+def arrow_batches(pyarrow: Any, stream: io.BufferedReader, head: bytes) -> Iterator[Any]:
+    """Yield the batches of an Arrow file, or of a stream of Arrow batches."""
     if head.startswith(_ARROW_STREAM):
         yield from pyarrow.ipc.open_stream(stream)
         return
@@ -170,7 +171,12 @@ class _Rows:
         return Rejection(self._name, self._next, self._offset, self._offset, reason)
 
 
-def _pyarrow(what: str, module: str) -> Any:
+def pyarrow_for(what: str, module: str) -> Any:
+    """Return PyArrow with one of its modules imported.
+
+    Raises:
+        MissingExtra: It is not installed.
+    """
     try:
         import pyarrow
 

@@ -58,7 +58,7 @@ def read(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
     """
     name, options, position = request.name, request.options, request.position
     offset = request.byte_offset
-    header = _header(request)
+    header = table_header(request)
     if isinstance(header, str):
         if header and not position:
             yield Rejection(name, 0, 0, 0, header, request.head[:HEAD_BYTES])
@@ -92,7 +92,7 @@ def read(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
+class Header:
     """The row of names, what separates them, its size in bytes, and the file's encoding."""
 
     names: list[str]
@@ -102,7 +102,7 @@ class _Header:
     is_detected: bool
 
 
-def _header(request: ReadRequest) -> _Header | str:
+def table_header(request: ReadRequest) -> Header | str:
     """Return the row of names; or why there is none, which is nothing for an empty file."""
     head, options = request.head, request.options
     told = wide_encoding(head) or options.named_encoding
@@ -110,7 +110,7 @@ def _header(request: ReadRequest) -> _Header | str:
         return f"it is to be {told}; save it as UTF-8"
     encoding = told or _encoding(head)
     is_detected = told is None and encoding != UTF8
-    best: _Header | None = None
+    best: Header | None = None
     reason = ""
     for delimiter in "\t" if base_name(request.name).lower().endswith(_TABBED) else _DELIMITERS:
         row = Rows(io.BytesIO(head), delimiter, len(head), encoding, at_start=True).next()
@@ -119,7 +119,7 @@ def _header(request: ReadRequest) -> _Header | str:
         if row.reason is not None or not row.cells:
             reason = f"the first row does not name the fields: {row.reason or 'it is blank'}"
         elif best is None or len(row.cells) > len(best.names):
-            best = _Header(_distinct(row.cells), delimiter, row.size, encoding, is_detected)
+            best = Header(_distinct(row.cells), delimiter, row.size, encoding, is_detected)
     if best is None:
         return reason
     wanted = (options.text_field,) if options.text_field else TEXT_FIELDS

@@ -17,7 +17,7 @@ from simstore.model import LABELS, Document, Rejection
 from simstore.model.documents import EXPORT_FIELD, EXPORT_VERSION
 from simstore.model.times import seconds
 from simstore.sources.documents import DEEPEST, KEY_FIELDS, TEXT_FIELDS, metadata_of
-from simstore.sources.reader import HistoryFields, ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions, SourceFields
 from simstore.text.decoding import storable, well_formed
 
 # When it was seen, when it was published, what it links to.
@@ -60,6 +60,7 @@ class RecordFields:
         self._text_fields = (options.text_field,) if options.text_field else TEXT_FIELDS
         self._is_text_named = bool(options.text_field)
         self._history_fields = options.history_fields
+        self._source_fields = options.source_fields
         self._max_bytes = options.max_document_bytes
 
     def document(
@@ -116,6 +117,8 @@ class RecordFields:
             history = (
                 _take_history(record, self._history_fields) if self._history_fields else _UNKNOWN
             )
+            if self._source_fields:
+                _name_about(record, self._source_fields)
             labels: dict[str, Any] = {name: _take_line(record, name) for name in LABELS}
             metadata = metadata_of(record) if record else record
         except ValueError as error:
@@ -295,6 +298,24 @@ def _take_line(record: dict[str, Any], name: str) -> str | None:
     if not isinstance(record.get(name), str):
         return None
     return storable(record.pop(name))
+
+
+def _name_about(record: dict[str, Any], fields: SourceFields) -> None:
+    """Give the fields that say what a record is the names by which they are read.
+
+    Another field of such a name is kept beside it. A title that is a number is a string.
+    """
+    for name in ("title", "author", "date", "url"):
+        path = getattr(fields, name)
+        if not path or path == name:
+            continue
+        value = _take(record, path)
+        if value is None:
+            continue
+        if record.get(name) is not None:
+            record[f"{name}_given"] = record[name]
+        is_number = isinstance(value, int | float) and not isinstance(value, bool)
+        record[name] = str(value) if name == "title" and is_number else value
 
 
 def _take_history(record: dict[str, Any], fields: HistoryFields) -> _History:

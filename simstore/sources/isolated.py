@@ -5,8 +5,9 @@ reads one file after the other; it ends at a file that it cannot stand, and only
 from the record on where it happened.
 
 It sends frames: a header (two sizes), a JSON object, and the texts of its records, one after the
-other in UTF-8. The object has a ``kind``: ``records`` (perhaps none: reading goes on), ``end``,
-``missing`` (an optional package) or ``failed`` (why reading ended).
+other in UTF-8; or, of readers of whole tables, bytes. The object has a ``kind``: ``records``
+(perhaps none: reading goes on), ``end``, ``missing`` (an optional package) or ``failed`` (why
+reading ended).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _PIPE_BYTES = 1 << 20
 SIZE = struct.Struct(">I")
 
 
-def packed(kind: str, records: Sequence[Record] = (), **facts: Any) -> bytes:
+def packed(kind: str, records: Sequence[Record | bytes] = (), **facts: Any) -> bytes:
     """Pack records into a frame.
 
     Args:
@@ -76,7 +77,7 @@ def packed(kind: str, records: Sequence[Record] = (), **facts: Any) -> bytes:
 
 def unpacked(
     told: bytes | bytearray, texts: bytes | bytearray
-) -> tuple[dict[str, Any], list[Record]]:
+) -> tuple[dict[str, Any], list[Record | bytes]]:
     """Unpack a frame into its JSON facts and its records.
 
     Args:
@@ -84,7 +85,7 @@ def unpacked(
         texts: The texts after it.
     """
     facts: dict[str, Any] = json.loads(str(told, errors=_ERRORS))
-    records: list[Record] = []
+    records: list[Record | bytes] = []
     view = memoryview(texts)
     place = 0
     for row in facts.pop("records"):
@@ -93,6 +94,9 @@ def unpacked(
             records.append(Rejection(*(*row[1:-1], b64decode(row[-1]))))
         elif kind == "passed over":
             records.append(Ignored(*row[1:]))
+        elif kind == "bytes":
+            records.append(bytes(view[place : place + row[1]]))
+            place += row[1]
         else:
             _, key, size, *values = row
             text = str(view[place : place + size], errors=_ERRORS)
@@ -103,8 +107,11 @@ def unpacked(
     return facts, records
 
 
-def _row(record: Record, texts: list[bytes]) -> tuple[Any, ...]:
+def _row(record: Record | bytes, texts: list[bytes]) -> tuple[Any, ...]:
     """Return a record as a JSON array; a text is put to the others, and its size stays."""
+    if isinstance(record, bytes):
+        texts.append(record)
+        return ("bytes", len(record))
     if isinstance(record, Document):
         texts.append(record.text.encode(errors=_ERRORS))
         rest = (getattr(record, name) for name in _FIELDS)
@@ -136,14 +143,28 @@ class IsolatedReader(ABC):
     most_seconds = MOST_SECONDS
 
     @abstractmethod
-    def read_here(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record | None]:
+    def read_here(
+        self, stream: io.BufferedReader, request: ReadRequest
+    ) -> Iterator[Record | bytes | None]:
         """Yield the records, in this process; None where reading goes on without one.
+
+        A reader of whole tables yields bytes in their stead, which only :meth:`pieces` takes.
 
         What came before a None is kept if the process ends after it.
         """
 
     def read(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
         """Yield the records; where the process ends before the file does, a rejection is the last.
+
+        Raises:
+            MissingExtra: A package is not installed.
+        """
+        for piece in self.pieces(stream, request):
+            if not isinstance(piece, bytes):
+                yield piece
+
+    def pieces(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record | bytes]:
+        """Yield the records, or the pieces of a table, as :meth:`read` does.
 
         Raises:
             MissingExtra: A package is not installed.
@@ -159,7 +180,8 @@ class IsolatedReader(ABC):
         try:
             for record in _records(self, stream, request):
                 yield record
-                position, byte_offset = (record.position or 0) + 1, record.end_offset or 0
+                if not isinstance(record, bytes):
+                    position, byte_offset = (record.position or 0) + 1, record.end_offset or 0
         except _Ended as error:
             yield self.broken_off(stream, request, (position, byte_offset), str(error))
 
@@ -188,7 +210,7 @@ class _Ended(Exception):
 
 def _records(
     reader: IsolatedReader, stream: io.BufferedReader, request: ReadRequest
-) -> Iterator[Record]:
+) -> Iterator[Record | bytes]:
     """Yield what a process reads of a file.
 
     Raises:
@@ -286,7 +308,7 @@ class _Process:
             self._socket.sendall(data)
         self.answer(job["seconds"])
 
-    def answer(self, seconds: int) -> tuple[dict[str, Any], list[Record]]:
+    def answer(self, seconds: int) -> tuple[dict[str, Any], list[Record | bytes]]:
         """Return its next answer.
 
         Args:

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 from simstore.errors import MissingExtra
 from simstore.sources import bounded
 from simstore.sources.isolated import SIZE, IsolatedReader, packed
-from simstore.sources.reader import HistoryFields, ReadOptions, ReadRequest
+from simstore.sources.reader import HistoryFields, ReadOptions, ReadRequest, SourceFields
 from simstore.sources.source import Record
 from simstore.sources.streams import CountingReader
 from simstore.sources.unpacking import buffered
@@ -94,7 +94,7 @@ class _Answer:
         self._job = job
         self._raw = CountingReader(file)
         self._target = target
-        self._records: list[Record] = []
+        self._records: list[Record | bytes] = []
         self._characters = 0
         self._written_at = time.monotonic()
 
@@ -107,6 +107,7 @@ class _Answer:
         stream.seek(0)
         options = dict(job["options"])
         options["history_fields"] = HistoryFields(**options["history_fields"])
+        options["source_fields"] = SourceFields(**options["source_fields"])
         place = job["name"], job["position"], job["byte_offset"]
         request = ReadRequest(*place, ReadOptions(**options), head)
         self._bound()
@@ -116,7 +117,8 @@ class _Answer:
                     self._flush()
                 continue
             self._records.append(record)
-            self._characters += len(getattr(record, "text", ""))
+            piece = record if isinstance(record, bytes) else getattr(record, "text", "")
+            self._characters += len(piece)
             if len(self._records) >= _RECORDS or self._characters >= _CHARACTERS:
                 self._flush()
         self._flush("end")

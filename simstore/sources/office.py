@@ -54,7 +54,11 @@ _Note = tuple[str, str]
 _MARKUP, _LEAST_ROOM = 16, 1 << 20
 _ENCRYPTED = 1
 _CORE = "docProps/core.xml"
-_TITLE = "{http://purl.org/dc/elements/1.1/}title"
+_LONGEST_LINE = 2_000
+# What programs write where nobody said who the author is.
+_NOBODY = frozenset(("", "anonymous", "(anonymous)", "unknown", "(unspecified)", "python-docx"))
+_TITLE, _CREATOR = (f"{{http://purl.org/dc/elements/1.1/}}{name}" for name in ("title", "creator"))
+_CREATED = "{http://purl.org/dc/terms/}created"
 
 
 @dataclass(slots=True)
@@ -270,8 +274,11 @@ class DocxReader(OfficeReader):
                     yield refused(request, size, f"it is a damaged Word document: {name} is broken")
                     return
         core = roots.pop(_CORE, None)
-        title = None if core is None else core.findtext(_TITLE)
-        yield document_of(request, size, docx_text(roots), title)
+        title, author, created = (
+            None if core is None else core.findtext(name) for name in (_TITLE, _CREATOR, _CREATED)
+        )
+        about = about_document(author, (created or "")[:10])
+        yield document_of(request, size, docx_text(roots), title, about)
 
 
 read = DocxReader().read
@@ -300,15 +307,33 @@ def _part(package: zipfile.ZipFile, name: str, request: ReadRequest) -> bytes:
     return data
 
 
-def document_of(request: ReadRequest, size: int, text: str, title: Any) -> Record:
+def about_document(author: Any, date: Any) -> dict[str, Any]:
+    """Return author and date of a file as metadata, as far as it tells them."""
+    told = {"author": _line(author), "date": _line(date)}
+    return {name: said for name, said in told.items() if said.casefold() not in _NOBODY}
+
+
+def _line(said: Any) -> str:
+    """Return what a file says of itself as a line."""
+    return " ".join(well_formed(str(said or "")).replace("\x00", "\ufffd").split())[:_LONGEST_LINE]
+
+
+def document_of(
+    request: ReadRequest, size: int, text: str, title: Any, metadata: Mapping[str, Any]
+) -> Record:
     """Return the document of a file of so many bytes; or why its text is not taken."""
     text = well_formed(text)
     limit = request.options.max_document_bytes
     if limit is not None and len(text.encode()) > limit:
         return refused(request, size, f"the text has more bytes than the limit of {limit:,}")
-    line = " ".join(well_formed(str(title or "")).replace("\x00", "\ufffd").split())
     return Document(
-        request.name, text, title=line or None, position=0, byte_offset=0, end_offset=size
+        request.name,
+        text,
+        title=_line(title) or None,
+        metadata=metadata,
+        position=0,
+        byte_offset=0,
+        end_offset=size,
     )
 
 

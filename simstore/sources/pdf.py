@@ -9,7 +9,7 @@ from typing import Any
 
 from simstore.errors import MissingExtra
 from simstore.sources.isolated import MOST_SECONDS
-from simstore.sources.office import OfficeReader, document_of, refused
+from simstore.sources.office import OfficeReader, about_document, document_of, refused
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import Record
 
@@ -55,7 +55,7 @@ class PdfReader(OfficeReader):
                 yield refused(request, size, "it is encrypted, and asks for a password")
                 return
             text = _pages_text(document, request.options.max_document_bytes)
-            title = document.metadata.title if document.metadata else None
+            title, about = _about(document.metadata)
         except MemoryError:
             raise
         except Exception as error:
@@ -64,12 +64,23 @@ class PdfReader(OfficeReader):
             yield refused(request, size, f"the file is damaged: {line}")
             return
         if text.strip():
-            yield document_of(request, size, text, title)
+            yield document_of(request, size, text, title, about)
         else:
             yield refused(request, size, "no text layer: its pages are pictures")
 
 
 read = PdfReader().read
+
+
+def _about(told: Any) -> tuple[Any, dict[str, Any]]:
+    """Return the title of a file, and its author and date as metadata."""
+    if not told:
+        return None, {}
+    try:
+        created = told.creation_date
+    except ValueError:
+        created = None
+    return told.title, about_document(told.author, created.date().isoformat() if created else "")
 
 
 def _pages_text(document: Any, limit: int | None) -> str:

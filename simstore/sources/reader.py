@@ -44,6 +44,39 @@ class HistoryFields:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceFields:
+    """Names of the fields that say what a document is, as where it is a source of a copy.
+
+    >>> read = ReadOptions(source_fields=SourceFields(title="head", author="by"))
+    >>> page = {"id": "a", "text": "Boil.", "head": "Soup", "by": "Ann"}
+    >>> store.add_many([page], read=read).added
+    1
+    >>> store.get("a").title, store.get("a").metadata
+    ('Soup', {'author': 'Ann'})
+
+    The title is the document's; the others become the metadata ``author``,
+    ``date`` and ``url``. A record that has another field of that name keeps it
+    with ``_given`` behind the name.
+
+    Attributes:
+        title: Its title; None: ``title``.
+        author: Who wrote it; None: ``author``, ``authors``, ``byline`` or
+            ``creator``, as they are.
+        date: When it was published; None: ``date``, ``published`` or the like.
+        url: Its address; None: ``url``, ``link`` or ``canonical``, or the key
+            where it is one.
+    """
+
+    title: str | None = None
+    author: str | None = None
+    date: str | None = None
+    url: str | None = None
+
+    def __bool__(self) -> bool:
+        return bool(self.title or self.author or self.date or self.url)
+
+
+@dataclass(frozen=True, slots=True)
 class ReadOptions:
     """Options for reading sources.
 
@@ -64,6 +97,7 @@ class ReadOptions:
             path leads into objects. None: the usual ones.
         text_field: Field that holds the text; None: the usual ones.
         history_fields: Fields that hold times and links.
+        source_fields: Fields that hold title, author, date and address.
         max_expansion: Most bytes that a compressed one may become, on the
             whole; what expands to less than 100 MB is never refused. None: no
             limit.
@@ -86,6 +120,7 @@ class ReadOptions:
     max_expansion: int | None = MAX_EXPANSION
     extract: Literal["main", "all"] = "main"
     encoding: str = "auto"
+    source_fields: SourceFields = field(default_factory=SourceFields)
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -116,6 +151,7 @@ class ReadKeywords(TypedDict, total=False):
     max_expansion: int | None
     extract: Literal["main", "all"]
     encoding: str
+    source_fields: SourceFields
 
 
 @dataclass(frozen=True, slots=True)

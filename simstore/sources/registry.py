@@ -30,8 +30,11 @@ PAGE_BEGINNING = re.compile(
     rb"(?:\xef\xbb\xbf)?(?:\s|<\?xml[^>]*>|<!--.*?-->)*<(?:!doctype\s+html|html)[\s>]",
     re.IGNORECASE | re.DOTALL,
 )
-# An array of objects, and an object that is written over several lines.
-_RECORDS_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*\{\s*["}]|\{[ \t]*\r?\n\s*")')
+# An array of objects, and an object that is written over several lines: its first ends with a brace
+# or a comma, and the next begins with a name.
+_RECORDS_BEGINNING = re.compile(
+    rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*\{\s*["}]|\{(?:[ \t]*"[^\r\n]*[,{])?[ \t]*\r?\n\s*")'
+)
 _OBJECT_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]')
 _LINE_ENDS = (b"\n", b"\n\0")
 _TEXT_SUFFIXES = (".txt",)
@@ -404,6 +407,9 @@ def reader_label(reader: str, options: ReadOptions) -> str:
     if options.history_fields:
         history = options.history_fields
         fields += f" {history.seen} {history.published} {history.links}"
+    if options.source_fields:
+        about = options.source_fields
+        fields += f" about {about.title} {about.author} {about.date} {about.url}"
     if options.extract != "main":
         fields += f" {options.extract}"
     if options.named_encoding is not None:

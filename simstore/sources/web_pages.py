@@ -60,6 +60,7 @@ _COUNTERS = [
     ".views-count", ".post-views", ".share-count", ".like-count", "#counter", "#hitcounter",
 ]  # fmt: skip
 _YEAR_TWO = seconds("0002-01-01")
+_AUTHOR_NAMES = ("author", "article:author", "citation_author", "dc.creator", "parsely-author")
 _DATE_PROPERTIES = ("article:published_time", "og:article:published_time", "og:published_time")
 _DATE_NAMES = (
     "date", "pubdate", "publishdate", "publication_date", "publish_date", "parsely-pub-date",
@@ -147,8 +148,8 @@ class Page:
     Attributes:
         text: Its main text, or all of it.
         title: Of its ``title`` element.
-        metadata: ``canonical``, its address by its own word; ``language``, its language code; and
-            ``extractor``, what took its text, with its version.
+        metadata: ``canonical``, its address by its own word; ``language``, its language code;
+            ``author``; and ``extractor``, what took its text, with its version.
         published_at: When it was published, in seconds since 1970-01-01 UTC.
         links: Addresses that it links to, each once, without fragments, the first 1,000.
     """
@@ -234,7 +235,7 @@ class _About:
     """The metadata of a page.
 
     Attributes:
-        metadata: Its canonical address and its language.
+        metadata: Its canonical address, its language and its author.
     """
 
     def __init__(self, tree: HTMLTree, address: str | None) -> None:
@@ -252,6 +253,10 @@ class _About:
         language = told.get("html", "").split("-")[0].strip().lower()
         if language.isalpha() and 2 <= len(language) <= 3:
             self.metadata["language"] = language
+        names = (self._named.get(name) or "" for name in _AUTHOR_NAMES)
+        author = next((one for name in names if (one := " ".join(name.split()))), "")
+        if author and "://" not in author:
+            self.metadata["author"] = author[:_MOST_CHARACTERS]
 
     def _sayings(self) -> dict[str, str]:
         """Keep what the page tells; return the first address or language of each such element."""

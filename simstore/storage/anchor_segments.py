@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete
 
 from simstore.search.anchor_pages import (
     PAGE_BITS,
@@ -27,9 +26,10 @@ from simstore.search.anchor_pages import (
     pack,
     unpack,
 )
+from simstore.storage import sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.damage import corrupt
 from simstore.storage.rows import execute, fetch, insert_one, insert_rows, select_in
-from simstore.storage.tables import anchor_page, anchor_segment
 
 FAN_OUT = 8
 # The numbers of its pages, and of the first page behind them, are to be 64-bit integers.
@@ -112,7 +112,9 @@ def merge(connection: Connection, merged: Sequence[Segment], level: int) -> None
         _write(connection, level, _merged(connection, merged, total), layout, None)
     for one in merged:
         connection.execute(
-            delete(anchor_segment).where(anchor_segment.c.segment_id == one.segment_id)
+            sql.delete(tables.anchor_segment).where(
+                tables.anchor_segment.c.segment_id == one.segment_id
+            )
         )
 
 
@@ -169,7 +171,7 @@ def _write(
     """Write a segment of parts in order; ``count``: how many postings, where it is known."""
     segment_id = insert_one(
         connection,
-        anchor_segment,
+        tables.anchor_segment,
         {
             "level": level,
             "key_bits": layout.key_bits,
@@ -183,7 +185,7 @@ def _write(
     written = 0
     for part in parts:
         rows = [(first + number, blob) for number, blob in pack(part, layout)]
-        insert_rows(connection, anchor_page, ("page", "postings"), rows)
+        insert_rows(connection, tables.anchor_page, ("page", "postings"), rows)
         written += len(part)
     if not written:
         execute(connection, "DELETE FROM anchor_segment WHERE segment_id = ?", segment_id)

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sqlalchemy import JSON, Column, Connection, Float, Integer, LargeBinary
+from sqlalchemy import JSON, Column, Float, Integer, LargeBinary
 
 from simstore.storage.anchor_segments import LARGEST_SEGMENT
+from simstore.storage.connection import Connection
 from simstore.storage.dialects.sqlite import LISTS
 from simstore.storage.generations import LARGEST_GENERATION
 from simstore.storage.rows import dialect_of, fetch, select_in

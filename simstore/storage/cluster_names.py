@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, update
-
 from simstore.search.stars import JOINS_EARLIEST
+from simstore.storage import sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.rows import execute, fetch, insert_rows, next_numbers, select_in
-from simstore.storage.tables import cluster
 
 # Names that ended and are remembered at least, and how many clusters there are to one of them.
 LEAST_ENDED = 1_000
@@ -53,7 +52,9 @@ def all_names(connection: Connection) -> list[StarRow]:
 def free_names(connection: Connection) -> None:
     """Take the canonical texts from all names, before they get others."""
     connection.execute(
-        update(cluster).where(cluster.c.centre_id.is_not(None)).values(centre_id=None)
+        sql.update(tables.cluster)
+        .where(tables.cluster.c.centre_id.is_not(None))
+        .values(centre_id=None)
     )
 
 
@@ -61,7 +62,7 @@ def give_names(connection: Connection, centres: Sequence[int], created_at: int) 
     """Make new clusters around canonical texts; return their names, in their order."""
     made = next_numbers(connection, "cluster", "cluster_id", len(centres))
     rows = [(name, centre, created_at) for name, centre in zip(made, centres, strict=True)]
-    insert_rows(connection, cluster, ("cluster_id", "centre_id", "created_at"), rows)
+    insert_rows(connection, tables.cluster, ("cluster_id", "centre_id", "created_at"), rows)
     return made
 
 

@@ -6,18 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, update
-
 from simstore.search.stars import joined_centre
+from simstore.storage import sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.damage import corrupt
 from simstore.storage.rows import delete_in, execute, fetch, insert_rows, select_in
-from simstore.storage.tables import (
-    cluster,
-    cluster_change,
-    cluster_spoke,
-    cluster_text,
-    clustering,
-)
 
 # Major, time of first sight, document: the smaller comes first.
 Place = tuple[int, int, int]
@@ -88,7 +81,7 @@ class HolderRow:
 
 def row(connection: Connection) -> ClusteringRow | None:
     """Return the rule; None where the store has no clusters."""
-    found = connection.execute(select(clustering)).mappings().one_or_none()
+    found = connection.execute(sql.select(tables.clustering)).mappings().one_or_none()
     if found is None:
         return None
     values = {name: value for name, value in found.items() if name != "clustering_id"}
@@ -98,14 +91,16 @@ def row(connection: Connection) -> ClusteringRow | None:
 
 def put_row(connection: Connection, made: ClusteringRow) -> None:
     """Write the rule in the place of any other."""
-    connection.execute(delete(clustering))
+    connection.execute(sql.delete(tables.clustering))
     values = asdict(made)
-    connection.execute(insert(clustering), {"clustering_id": 1, **values.pop("basis"), **values})
+    connection.execute(
+        sql.insert(tables.clustering), {"clustering_id": 1, **values.pop("basis"), **values}
+    )
 
 
 def set_updated(connection: Connection, updated_at: int) -> None:
     """Record the time at which clusters were brought up to date."""
-    connection.execute(update(clustering).values(updated_at=updated_at))
+    connection.execute(sql.update(tables.clustering).values(updated_at=updated_at))
 
 
 def are_kept(connection: Connection) -> bool:
@@ -122,7 +117,7 @@ def state(connection: Connection) -> str | None:
 def add_changes(connection: Connection, digests: Iterable[bytes]) -> None:
     """Note texts whose documents are others than before; one that is noted already stays so."""
     rows = [(digest,) for digest in sorted(set(digests))]
-    insert_rows(connection, cluster_change, ("digest",), rows, "ON CONFLICT DO NOTHING")
+    insert_rows(connection, tables.cluster_change, ("digest",), rows, "ON CONFLICT DO NOTHING")
 
 
 def changes(connection: Connection, limit: int) -> list[bytes]:
@@ -143,27 +138,27 @@ def count_changes(connection: Connection) -> int:
 
 def drop_changes(connection: Connection, digests: Sequence[bytes]) -> None:
     """Forget noted texts: they are dealt with."""
-    delete_in(connection, cluster_change.c.digest, digests)
+    delete_in(connection, tables.cluster_change.c.digest, digests)
 
 
 def drop_all(connection: Connection) -> None:
     """Delete the rule, all clusters and their numbers, and the pending changes."""
-    connection.execute(update(cluster).values(merged_into=None))
-    for table in (cluster, clustering):
-        connection.execute(delete(table))
+    connection.execute(sql.update(tables.cluster).values(merged_into=None))
+    for table in (tables.cluster, tables.clustering):
+        connection.execute(sql.delete(table))
     drop_all_changes(connection)
     drop_texts_and_spokes(connection)
 
 
 def drop_all_changes(connection: Connection) -> None:
     """Forget all noted texts."""
-    connection.execute(delete(cluster_change))
+    connection.execute(sql.delete(tables.cluster_change))
 
 
 def drop_texts_and_spokes(connection: Connection) -> None:
     """Delete all texts and their edges."""
-    connection.execute(delete(cluster_spoke))
-    connection.execute(delete(cluster_text))
+    connection.execute(sql.delete(tables.cluster_spoke))
+    connection.execute(sql.delete(tables.cluster_text))
 
 
 def holders(connection: Connection, digests: Sequence[bytes]) -> dict[bytes, list[HolderRow]]:
@@ -260,7 +255,7 @@ def add_texts(connection: Connection, made: Iterable[TextRow]) -> None:
     """Write new texts."""
     columns = ("text_id", "digest", "major", "first_seen", "document_id")
     rows = [(one.text_id, one.digest, *one.place) for one in made]
-    insert_rows(connection, cluster_text, columns, rows)
+    insert_rows(connection, tables.cluster_text, columns, rows)
 
 
 def move_texts(connection: Connection, places: Mapping[int, Place]) -> None:
@@ -275,9 +270,9 @@ def move_texts(connection: Connection, places: Mapping[int, Place]) -> None:
 def put_digests(connection: Connection, digests: Mapping[int, bytes]) -> None:
     """Give texts, by their numbers, other digests."""
     statement = (
-        update(cluster_text)
-        .where(cluster_text.c.text_id == bindparam("_text_id"))
-        .values(digest=bindparam("_digest"))
+        sql.update(tables.cluster_text)
+        .where(tables.cluster_text.c.text_id == sql.bindparam("_text_id"))
+        .values(digest=sql.bindparam("_digest"))
     )
     if digests:
         rows = [{"_text_id": number, "_digest": one} for number, one in digests.items()]
@@ -286,13 +281,15 @@ def put_digests(connection: Connection, digests: Mapping[int, bytes]) -> None:
 
 def drop_texts(connection: Connection, numbers: Sequence[int]) -> None:
     """Delete texts with their edges."""
-    delete_in(connection, cluster_text.c.text_id, numbers)
+    delete_in(connection, tables.cluster_text.c.text_id, numbers)
 
 
 def put_spokes(connection: Connection, rows: Sequence[tuple[int, int, float]]) -> None:
     """Write spokes: text, canonical text, resemblance; one that is there gets the new one."""
     conflict = "ON CONFLICT (text_id, centre_id) DO UPDATE SET resemblance = excluded.resemblance"
-    insert_rows(connection, cluster_spoke, ("text_id", "centre_id", "resemblance"), rows, conflict)
+    insert_rows(
+        connection, tables.cluster_spoke, ("text_id", "centre_id", "resemblance"), rows, conflict
+    )
 
 
 def drop_spokes(connection: Connection, rows: Iterable[tuple[int, int]]) -> None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import threading
 
-from sqlalchemy import Connection
-
+from simstore.storage.connection import Connection
 from simstore.storage.rows import dialect_of
 
 # Observations that are kept: more are of transactions that take very long.

@@ -30,7 +30,7 @@ def copy(
             on_progress(total - remaining, total)
 
     with database.read() as connection, translated(str(target)):
-        driver = connection.connection.driver_connection
+        driver = connection.driver
         if not isinstance(driver, sqlite3.Connection):
             raise TypeError("only SQLite stores can be copied so")
         make_private(target)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sqlalchemy import Connection
-
+from simstore.storage.connection import Connection
 from simstore.storage.rows import dialect_of, execute, fetch
 
 _APPEND = "INSERT INTO addition (generation_id, fingerprints) VALUES (?, ?)"

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from sqlalchemy import Connection
-
 from simstore.errors import CorruptStore
+from simstore.storage.connection import Connection
 
 
 def json_of(connection: Connection, given: Any) -> Any:
@@ -46,5 +45,4 @@ def corrupt(connection: Connection, reason: object) -> CorruptStore:
         connection: A snapshot or a writer.
         reason: What is wrong, in words, or an error that says it.
     """
-    url = connection.engine.url
-    return CorruptStore(url.database or url.render_as_string(), str(reason))
+    return CorruptStore(connection.label, str(reason))

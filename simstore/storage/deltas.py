@@ -14,20 +14,19 @@ from itertools import count, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, delete, select, update
 
 from simstore import compiled
 from simstore.fingerprint import packed_terms
 from simstore.fingerprint.kernels import NUMBER_TERMS
-from simstore.storage import codecs
+from simstore.storage import codecs, sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.damage import corrupt
 from simstore.storage.rows import execute, fetch, insert_rows, integers
-from simstore.storage.tables import feature, vocabulary_delta
 
 # So many changes are looked at together. Long ones are merged into the table of terms; small ones
 # would rewrite the same rows of it again and again: they are made one change, until much of that
 # has gathered.
-_TOGETHER = 64
+TOGETHER = 64
 _LONG_BYTES = 2 << 20
 _VERY_MANY = 8_192
 # Entries that are held before they are summed.
@@ -75,7 +74,7 @@ def add_numbered(
 
 def add_packed(connection: Connection, scheme_id: int, packed: bytes) -> None:
     """Append a change that is packed."""
-    insert_rows(connection, vocabulary_delta, ("scheme_id", "delta"), [(scheme_id, packed)])
+    insert_rows(connection, tables.vocabulary_delta, ("scheme_id", "delta"), [(scheme_id, packed)])
 
 
 def unmerged(connection: Connection, scheme_id: int) -> Pending:
@@ -91,8 +90,8 @@ def unmerged(connection: Connection, scheme_id: int) -> Pending:
 
 
 def _unmerged(connection: Connection, scheme_id: int) -> Pending:
-    c = vocabulary_delta.c
-    rows = connection.execute(select(c.delta).where(c.scheme_id == scheme_id)).scalars()
+    c = tables.vocabulary_delta.c
+    rows = connection.execute(sql.select(c.delta).where(c.scheme_id == scheme_id)).scalars()
     numbered = np.empty((3, 0), np.int64)
     pending: list[NDArray[np.int64]] = []
     held = 0
@@ -113,13 +112,13 @@ def merge(connection: Connection, scheme_id: int) -> None:
     pending = unmerged(connection, scheme_id)
     ids, document_counts, total_counts = pending.numbered
     if len(ids):
-        c = feature.c
+        c = tables.feature.c
         connection.execute(
-            update(feature)
-            .where(c.feature_id == bindparam("_id"))
+            sql.update(tables.feature)
+            .where(c.feature_id == sql.bindparam("_id"))
             .values(
-                document_count=c.document_count + bindparam("_documents"),
-                total_count=c.total_count + bindparam("_total"),
+                document_count=c.document_count + sql.bindparam("_documents"),
+                total_count=c.total_count + sql.bindparam("_total"),
             ),
             [
                 {"_id": number, "_documents": documents, "_total": total}
@@ -130,12 +129,14 @@ def merge(connection: Connection, scheme_id: int) -> None:
         )
     insert_rows(
         connection,
-        feature,
+        tables.feature,
         ("scheme_id", "term", "document_count", "total_count"),
         [(scheme_id, term, *pending.named[term]) for term in sorted(pending.named)],
         _ADD,
     )
-    connection.execute(delete(vocabulary_delta).where(vocabulary_delta.c.scheme_id == scheme_id))
+    connection.execute(
+        sql.delete(tables.vocabulary_delta).where(tables.vocabulary_delta.c.scheme_id == scheme_id)
+    )
 
 
 def gather(connection: Connection, scheme_id: int) -> None:
@@ -183,7 +184,7 @@ def merge_many(connection: Connection, scheme_id: int, appended: int) -> None:
         "(SELECT max(delta_id) FROM vocabulary_delta)",
     )
     gathered = 0 if first is None else last - first + 1
-    if gathered // _TOGETHER == max(gathered - appended, 0) // _TOGETHER:
+    if gathered // TOGETHER == max(gathered - appended, 0) // TOGETHER:
         return
     ((size,),) = fetch(
         connection,
@@ -194,7 +195,7 @@ def merge_many(connection: Connection, scheme_id: int, appended: int) -> None:
         merge(connection, scheme_id)
     else:
         # The first of all changes stays: its number tells how many have gathered.
-        _make_one(connection, scheme_id, max(first, last - _TOGETHER - appended))
+        _make_one(connection, scheme_id, max(first, last - TOGETHER - appended))
 
 
 def _make_one(connection: Connection, scheme_id: int, after: int) -> None:
@@ -205,7 +206,7 @@ def _make_one(connection: Connection, scheme_id: int, after: int) -> None:
         "AND length(delta) < ? ORDER BY delta_id",
         scheme_id,
         after,
-        _LONG_BYTES // _TOGETHER,
+        _LONG_BYTES // TOGETHER,
     )
     named = [(number, packed) for number, packed in rows if codecs.names_terms(packed)]
     if len(named) < 2:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, select, update
+from typing import TYPE_CHECKING, Any
 
 from simstore.model import LABELS, DocumentFilter, DocumentLabels
+from simstore.storage import sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.damage import json_of
 from simstore.storage.rows import (
     chunks,
@@ -23,8 +23,10 @@ from simstore.storage.rows import (
     numbers_after,
     select_in,
 )
-from simstore.storage.tables import document, document_text, reindexed_count, source
 from simstore.text.decoding import encode, line_as_stored
+
+if TYPE_CHECKING:
+    from sqlalchemy import ColumnElement
 
 # Integers that are written out in a statement: faster for many than parameters.
 _INTEGERS = 5_000
@@ -37,6 +39,10 @@ COLUMNS = (
     "first_seen_basis", "visits", "version_seen",
 )  # fmt: skip
 _METADATA = COLUMNS.index("metadata")
+_INSERT_ONE = (
+    f"INSERT INTO document ({', '.join(COLUMNS)}) "  # noqa: S608 - ours
+    f"VALUES ({', '.join('?' * len(COLUMNS))}) RETURNING document_id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +130,19 @@ def keys_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, by
     return {row[0]: row[1] for row in select_in(connection, statement, document_ids)}
 
 
-def titles_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, str | None]:
-    """Return the titles of documents that have one."""
+def descriptions_of(
+    connection: Connection, document_ids: Sequence[int]
+) -> dict[int, tuple[bytes, str | None, str | None, Mapping[str, Any], int | None]]:
+    """Return key, title, collection, metadata and date of publication of documents."""
     statement = (
-        "SELECT document_id, title FROM document WHERE title IS NOT NULL AND document_id IN ({})"
+        "SELECT document_id, key, title, collection, metadata, "
+        "CASE WHEN first_seen_basis = 'published' THEN first_seen END "
+        "FROM document WHERE document_id IN ({})"
     )
-    return {row[0]: row[1] for row in select_in(connection, statement, document_ids)}
+    return {
+        row[0]: (row[1], row[2], row[3], json_of(connection, row[4]) or {}, row[5])
+        for row in select_in(connection, statement, document_ids)
+    }
 
 
 def sizes_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, tuple[bytes, int]]:
@@ -157,6 +170,15 @@ def digests_of(connection: Connection, document_ids: Sequence[int]) -> list[byte
     return list(found)
 
 
+def is_known(connection: Connection, key: bytes, digest: bytes) -> bool:
+    """Return whether a document has this key or this digest, or the key is one of a duplicate."""
+    statement = (
+        "SELECT 1 FROM document WHERE key = ? UNION ALL SELECT 1 FROM document WHERE digest = ? "
+        "UNION ALL SELECT 1 FROM duplicate WHERE key = ? LIMIT 1"
+    )
+    return bool(fetch(connection, statement, key, digest, key))
+
+
 def by_digests(
     connection: Connection, digests: Sequence[bytes]
 ) -> dict[bytes, list[tuple[int, bytes]]]:
@@ -172,14 +194,17 @@ def by_digests(
 
 def insert_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[int]:
     """Insert documents in order, each with all of :data:`COLUMNS`; return their numbers."""
-    numbers = next_numbers(connection, "document", "document_id", len(rows))
-    made = []
-    for number, row in zip(numbers, rows, strict=True):
+    made: list[tuple[Any, ...]] = []
+    for row in rows:
         values = [row[name] for name in COLUMNS]
         if values[_METADATA] is not None:
             values[_METADATA] = json.dumps(values[_METADATA])
-        made.append((number, *values))
-    insert_rows(connection, document, ("document_id", *COLUMNS), made)
+        made.append(tuple(values))
+    if len(made) == 1:
+        return [fetch(connection, _INSERT_ONE, *made[0])[0][0]]
+    numbers = next_numbers(connection, "document", "document_id", len(rows))
+    made = [(number, *values) for number, values in zip(numbers, made, strict=True)]
+    insert_rows(connection, tables.document, ("document_id", *COLUMNS), made)
     return numbers
 
 
@@ -189,9 +214,9 @@ def update_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> No
         return
     columns = [name for name in rows[0] if name != "document_id"]
     statement = (
-        update(document)
-        .where(document.c.document_id == bindparam("_id"))
-        .values({name: bindparam(f"_{name}") for name in columns})
+        sql.update(tables.document)
+        .where(tables.document.c.document_id == sql.bindparam("_id"))
+        .values({name: sql.bindparam(f"_{name}") for name in columns})
     )
     connection.execute(
         statement,
@@ -201,24 +226,26 @@ def update_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> No
 
 def put_reindexed_counts(connection: Connection, counts: Mapping[int, int]) -> None:
     """Note how many features documents have by the scheme under construction."""
-    delete_in(connection, reindexed_count.c.document_id, list(counts))
+    delete_in(connection, tables.reindexed_count.c.document_id, list(counts))
     columns = ("document_id", "token_count")
-    insert_rows(connection, reindexed_count, columns, list(counts.items()))
+    insert_rows(connection, tables.reindexed_count, columns, list(counts.items()))
 
 
 def take_reindexed_counts(connection: Connection) -> None:
     """Give documents the numbers of features that a reindex noted, and forget those."""
-    c = reindexed_count.c
-    noted = select(c.token_count).where(c.document_id == document.c.document_id)
+    c = tables.reindexed_count.c
+    noted = sql.select(c.token_count).where(c.document_id == tables.document.c.document_id)
     connection.execute(
-        update(document).where(noted.exists()).values(token_count=noted.scalar_subquery())
+        sql.update(tables.document)
+        .where(noted.exists())
+        .values(token_count=noted.scalar_subquery())
     )
     drop_reindexed_counts(connection)
 
 
 def drop_reindexed_counts(connection: Connection) -> None:
     """Forget the numbers of features that a reindex noted."""
-    connection.execute(delete(reindexed_count))
+    connection.execute(sql.delete(tables.reindexed_count))
 
 
 def delete_many(connection: Connection, document_ids: Sequence[int]) -> None:
@@ -237,8 +264,8 @@ def put_texts(
         texts: Documents and their texts.
         replacing: Those of the documents that have one already.
     """
-    delete_in(connection, document_text.c.document_id, replacing)
-    insert_rows(connection, document_text, ("document_id", "text"), texts)
+    delete_in(connection, tables.document_text.c.document_id, replacing)
+    insert_rows(connection, tables.document_text, ("document_id", "text"), texts)
 
 
 def texts_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, bytes]:
@@ -251,35 +278,37 @@ def metadata_of(
     connection: Connection, document_ids: Sequence[int]
 ) -> dict[int, Mapping[str, Any]]:
     """Return the metadata of documents that have some."""
-    c = document.c
+    c = tables.document.c
     found: dict[int, Mapping[str, Any]] = {}
     for part in chunks(document_ids):
-        rows = connection.execute(select(c.document_id, c.metadata).where(c.document_id.in_(part)))
+        rows = connection.execute(
+            sql.select(c.document_id, c.metadata).where(c.document_id.in_(part))
+        )
         found.update((number, fields) for number, fields in rows if fields)
     return found
 
 
 def count(connection: Connection) -> int:
     """Return the number of documents."""
-    return count_rows(connection, document)
+    return count_rows(connection, tables.document)
 
 
 def count_up_to(connection: Connection, document_id: int) -> int:
     """Return the number of documents with a number up to this one."""
-    return count_rows(connection, document, document.c.document_id <= document_id)
+    return count_rows(connection, tables.document, tables.document.c.document_id <= document_id)
 
 
 def ids_after(connection: Connection, after: int, limit: int) -> list[int]:
     """Return document numbers above ``after``, ascending."""
-    return numbers_after(connection, document.c.document_id, after, limit)
+    return numbers_after(connection, tables.document.c.document_id, after, limit)
 
 
 def every_nth(connection: Connection, step: int, limit: int) -> list[int]:
     """Return every ``step``-th document number, counted in the order of ingest."""
-    number = func.row_number().over(order_by=document.c.document_id).label("number")
-    ordered = select(document.c.document_id, number).subquery()
+    number = sql.func.row_number().over(order_by=tables.document.c.document_id).label("number")
+    ordered = sql.select(tables.document.c.document_id, number).subquery()
     statement = (
-        select(ordered.c.document_id)
+        sql.select(ordered.c.document_id)
         .where((ordered.c.number - 1) % step == 0)
         .order_by(ordered.c.document_id)
         .limit(limit)
@@ -309,19 +338,19 @@ def full_rows(
         run_id: Only those that this run added or updated last; None: all.
     """
     statement = (
-        select(document, source.c.name.label("source_name"))
-        .outerjoin(source, source.c.source_id == document.c.source_id)
-        .where(document.c.document_id > after)
-        .order_by(document.c.document_id)
+        sql.select(tables.document, tables.source.c.name.label("source_name"))
+        .outerjoin(tables.source, tables.source.c.source_id == tables.document.c.source_id)
+        .where(tables.document.c.document_id > after)
+        .order_by(tables.document.c.document_id)
     )
     if up_to is not None:
-        statement = statement.where(document.c.document_id <= up_to)
+        statement = statement.where(tables.document.c.document_id <= up_to)
     if keys is not None:
-        statement = statement.where(document.c.key.in_(keys))
+        statement = statement.where(tables.document.c.key.in_(keys))
     if wanted is not None:
         statement = statement.where(*conditions(wanted))
     if run_id is not None:
-        statement = statement.where(document.c.run_id == run_id)
+        statement = statement.where(tables.document.c.run_id == run_id)
     if limit is not None:
         statement = statement.limit(limit)
     return connection.execute(statement).all()
@@ -329,41 +358,45 @@ def full_rows(
 
 def last_number(connection: Connection) -> int:
     """Return the number of the document that came last, or 0."""
-    found = connection.execute(select(func.max(document.c.document_id))).scalar()
+    found = connection.execute(sql.select(sql.func.max(tables.document.c.document_id))).scalar()
     return int(found or 0)
 
 
 def totals(connection: Connection) -> tuple[int, int, int, int | None, int | None]:
     """Return documents, distinct contents, bytes of text, first and last time seen."""
-    c = document.c
+    c = tables.document.c
     row = connection.execute(
-        select(
-            func.count(),
-            func.coalesce(func.sum(c.byte_count), 0),
-            func.min(c.first_seen),
-            func.max(c.last_seen),
+        sql.select(
+            sql.func.count(),
+            sql.func.coalesce(sql.func.sum(c.byte_count), 0),
+            sql.func.min(c.first_seen),
+            sql.func.max(c.last_seen),
         )
     ).one()
     # By itself, so that it is read from the index of digests, in their order.
-    distinct = select(c.digest).distinct().subquery()
-    contents = connection.execute(select(func.count()).select_from(distinct)).scalar_one()
+    distinct = sql.select(c.digest).distinct().subquery()
+    contents = connection.execute(sql.select(sql.func.count()).select_from(distinct)).scalar_one()
     return row[0], contents, int(row[1]), row[2], row[3]
 
 
 def stored_text_bytes(connection: Connection) -> int:
     """Return the bytes that the compressed texts take; all of them are read."""
-    statement = select(func.coalesce(func.sum(func.length(document_text.c.text)), 0))
+    statement = sql.select(
+        sql.func.coalesce(sql.func.sum(sql.func.length(tables.document_text.c.text)), 0)
+    )
     return int(connection.execute(statement).scalar_one())
 
 
 def conditions(wanted: DocumentFilter) -> list[ColumnElement[bool]]:
     """Return the conditions on the table ``document`` that a filter stands for."""
-    return [document.c[name] == line_as_stored(value) for name, value in wanted.chosen.items()]
+    return [
+        tables.document.c[name] == line_as_stored(value) for name, value in wanted.chosen.items()
+    ]
 
 
 def count_unseen(connection: Connection, since: int, wanted: DocumentFilter) -> int:
     """Return how many documents were last seen before a time."""
-    return count_rows(connection, document, *_unseen(since, wanted))
+    return count_rows(connection, tables.document, *_unseen(since, wanted))
 
 
 def unseen(
@@ -371,7 +404,7 @@ def unseen(
 ) -> list[int]:
     """Return numbers above ``after`` of documents that were last seen before a time, ascending."""
     conditions = _unseen(since, wanted)
-    return numbers_after(connection, document.c.document_id, after, limit, *conditions)
+    return numbers_after(connection, tables.document.c.document_id, after, limit, *conditions)
 
 
 def unseen_among(connection: Connection, document_ids: Sequence[int], since: int) -> list[int]:
@@ -381,7 +414,7 @@ def unseen_among(connection: Connection, document_ids: Sequence[int], since: int
 
 
 def _unseen(since: int, wanted: DocumentFilter) -> list[ColumnElement[bool]]:
-    return [document.c.last_seen < since, *conditions(wanted)]
+    return [tables.document.c.last_seen < since, *conditions(wanted)]
 
 
 def filtered(
@@ -393,12 +426,14 @@ def filtered(
     where: Sequence[tuple[str, str]],
 ) -> set[int]:
     """Return those of the documents that pass the filters of a query."""
-    c = document.c
+    c = tables.document.c
     passing: set[int] = set()
     for part in chunks(document_ids):
         statement = (
-            select(c.document_id, c.metadata, source.c.name, *(c[name] for name in LABELS))
-            .outerjoin(source, source.c.source_id == c.source_id)
+            sql.select(
+                c.document_id, c.metadata, tables.source.c.name, *(c[name] for name in LABELS)
+            )
+            .outerjoin(tables.source, tables.source.c.source_id == c.source_id)
             .where(c.document_id.in_(part), *conditions(wanted))
         )
         if since is not None:
@@ -438,16 +473,16 @@ def content_rows(
 def keys_beginning(connection: Connection, beginning: str, limit: int) -> list[str]:
     """Return keys with a prefix, in the order of their bytes."""
     first = encode(beginning)
-    statement = select(document.c.key).where(document.c.key >= first)
+    statement = sql.select(tables.document.c.key).where(tables.document.c.key >= first)
     # No UTF-8 has this byte.
-    statement = statement.where(document.c.key < first + b"\xff")
-    found = connection.execute(statement.order_by(document.c.key).limit(limit)).scalars()
+    statement = statement.where(tables.document.c.key < first + b"\xff")
+    found = connection.execute(statement.order_by(tables.document.c.key).limit(limit)).scalars()
     return [bytes(key).decode("utf-8", "surrogateescape") for key in found]
 
 
 def values_beginning(connection: Connection, name: str, beginning: str, limit: int) -> list[str]:
     """Return values of a text column with a prefix, sorted, of the first documents."""
-    some = select(document.c[name]).limit(_SOME_DOCUMENTS).subquery()
-    found = connection.execute(select(some.c[name]).distinct()).scalars()
+    some = sql.select(tables.document.c[name]).limit(_SOME_DOCUMENTS).subquery()
+    found = connection.execute(sql.select(some.c[name]).distinct()).scalars()
     names = sorted(name for name in found if name is not None and name.startswith(beginning))
     return names[:limit]

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from sqlalchemy import Connection, delete, func, select, update
-
+from simstore.storage import sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.rows import (
     change_in,
     chunks,
@@ -19,7 +19,6 @@ from simstore.storage.rows import (
     numbers_after,
     select_in,
 )
-from simstore.storage.tables import duplicate
 
 _COLUMNS = (
     "key", "digest", "state", "document_id", "original_id", "original_key", "distance",
@@ -128,7 +127,7 @@ def pass_on_skipped(connection: Connection, document_id: int, known: DuplicateRo
 def put_many(connection: Connection, rows: Sequence[DuplicateRow]) -> None:
     """Write duplicates of keys that are in no other row."""
     values = [tuple(getattr(row, name) for name in _COLUMNS) for row in rows]
-    insert_rows(connection, duplicate, _COLUMNS, values)
+    insert_rows(connection, tables.duplicate, _COLUMNS, values)
 
 
 def drop_many(connection: Connection, keys: Sequence[bytes]) -> None:
@@ -154,19 +153,21 @@ def orphan(connection: Connection, document_ids: Sequence[int]) -> ReleasedDupli
     """
     let_go = ReleasedDuplicates([], {})
     leaving = set(document_ids)
-    c = duplicate.c
+    c = tables.duplicate.c
     for part in chunks(document_ids):
         of_part = c.original_id.in_(part)
-        rows = connection.execute(select(c.key, c.state, c.document_id).where(of_part)).all()
+        rows = connection.execute(sql.select(c.key, c.state, c.document_id).where(of_part)).all()
         if rows:
             for key, state, document_id in rows:
                 if state == "skipped":
                     let_go.orphans.append(key)
                 elif document_id not in leaving:
                     let_go.unflagged[document_id] = key
-            connection.execute(delete(duplicate).where(of_part, c.state == "flagged"))
+            connection.execute(sql.delete(tables.duplicate).where(of_part, c.state == "flagged"))
             connection.execute(
-                update(duplicate).where(of_part).values(state="orphaned", original_id=None)
+                sql.update(tables.duplicate)
+                .where(of_part)
+                .values(state="orphaned", original_id=None)
             )
     return let_go
 
@@ -188,8 +189,8 @@ def some(
         after: Only keys above it.
         limit: At most so many.
     """
-    c = duplicate.c
-    statement = select(*(c[name] for name in _COLUMNS)).order_by(c.key).limit(limit)
+    c = tables.duplicate.c
+    statement = sql.select(*(c[name] for name in _COLUMNS)).order_by(c.key).limit(limit)
     if state is not None:
         statement = statement.where(c.state == state)
     if original is not None:
@@ -201,7 +202,9 @@ def some(
 
 def counts(connection: Connection) -> dict[str, int]:
     """Return how many there are in each state."""
-    statement = select(duplicate.c.state, func.count()).group_by(duplicate.c.state)
+    statement = sql.select(tables.duplicate.c.state, sql.func.count()).group_by(
+        tables.duplicate.c.state
+    )
     return {row[0]: row[1] for row in connection.execute(statement)}
 
 
@@ -209,8 +212,8 @@ def of_originals(
     connection: Connection, document_ids: Sequence[int], limit: int
 ) -> list[DuplicateRow]:
     """Return duplicates of documents that stand, at most so many, in the order found."""
-    c = duplicate.c
-    statement = select(*(c[name] for name in _COLUMNS)).where(c.original_id.in_(document_ids))
+    c = tables.duplicate.c
+    statement = sql.select(*(c[name] for name in _COLUMNS)).where(c.original_id.in_(document_ids))
     statement = statement.order_by(c.duplicate_id).limit(limit)
     return [DuplicateRow(*row) for row in connection.execute(statement)]
 
@@ -223,13 +226,13 @@ def by_digest(connection: Connection, digest: bytes) -> list[DuplicateRow]:
 
 def count_older(connection: Connection, before: int) -> int:
     """Return how many skipped and orphaned keys were not seen since a time."""
-    c = duplicate.c
-    return count_rows(connection, duplicate, c.state != "flagged", c.last_seen < before)
+    c = tables.duplicate.c
+    return count_rows(connection, tables.duplicate, c.state != "flagged", c.last_seen < before)
 
 
 def delete_older(connection: Connection, before: int, limit: int) -> int:
     """Forget skipped and orphaned keys not seen since a time, at most so many; return how many."""
-    c = duplicate.c
+    c = tables.duplicate.c
     older = (c.state != "flagged", c.last_seen < before)
     chosen = numbers_after(connection, c.duplicate_id, 0, limit, *older)
     delete_in(connection, c.duplicate_id, chosen)

@@ -9,10 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-
-from sqlalchemy import Connection
-from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError, MultipleResultsFound, NoResultFound
+from typing import TYPE_CHECKING
 
 from simstore.errors import (
     ClosedStore,
@@ -26,6 +23,7 @@ from simstore.errors import (
     printable,
     shown_place,
 )
+from simstore.storage.connection import Connection
 from simstore.storage.dialects.protocol import (
     APPLICATION_ID,
     BUSY_SECONDS,
@@ -35,6 +33,9 @@ from simstore.storage.dialects.protocol import (
 )
 from simstore.storage.dialects.sqlite import from_sqlite, gone
 from simstore.storage.dialects.sqlite_file import SqliteFile, has_open
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
 
 __all__ = [
     "APPLICATION_ID",
@@ -73,22 +74,18 @@ class Database:
         text = os.fspath(place)
         if "\0" in text:
             raise InvalidParameter("the path of the store holds a NUL; name another with --db")
+        # A path needs nothing of SQLAlchemy.
+        self.url = _url(text) if "://" in text else None
         self.given: Path | None = None
-        if "://" in text:
-            try:
-                self.url = make_url(text)
-            except (ArgumentError, ValueError) as error:
-                raise InvalidParameter(f"{printable(text)} is no database URL ({error})") from None
-            if self.url.get_backend_name() == "sqlite":
-                self.given = Path(self.url.database or "")
-        else:
+        if self.url is None:
             self.given = Path(text)
-            self.url = URL.create("sqlite", database=printable(text))
+        elif self.url.get_backend_name() == "sqlite":
+            self.given = Path(self.url.database or "")
         self.read_only = read_only
         self._process = os.getpid()
         self._has_ended = False
         self._backend: Backend
-        if self.given is None:
+        if self.given is None and self.url is not None:
             self.path = None
             self.label = shown_place(text)
             from simstore.storage.dialects.postgres_server import PostgresServer
@@ -96,13 +93,12 @@ class Database:
             self._backend = PostgresServer(
                 self.url, self.label, synchronous=synchronous, busy_seconds=busy_seconds
             )
-        else:
+        elif self.given is not None:
             if not text:
                 raise InvalidParameter("the path of the store is empty; name one with --db")
             self.label = printable(str(self.given))
             file = SqliteFile(
                 self.given,
-                self.url,
                 self.label,
                 synchronous=synchronous,
                 busy_seconds=busy_seconds,
@@ -144,7 +140,7 @@ class Database:
         """The path or the URL, by which another process opens it."""
         if self.path is not None:
             return os.fsdecode(self.path)
-        return self.url.render_as_string(hide_password=False)
+        return "" if self.url is None else self.url.render_as_string(hide_password=False)
 
     @contextmanager
     def write(self, claims: Sequence[int] | None = None) -> Iterator[Connection]:
@@ -247,11 +243,12 @@ def translated(path: str) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise from_sqlite(error, path) from error
-    except DBAPIError as error:
-        if isinstance(error.orig, sqlite3.Error):
-            raise from_sqlite(error.orig, path) from error
-        raise _from_postgres(error.orig or error, path) from error
-    except (MultipleResultsFound, NoResultFound) as error:
+    except _sqlalchemy_errors("DBAPIError") as error:
+        cause = getattr(error, "orig", None) or error
+        if isinstance(cause, sqlite3.Error):
+            raise from_sqlite(cause, path) from error
+        raise _from_postgres(cause, path) from error
+    except _sqlalchemy_errors("MultipleResultsFound", "NoResultFound") as error:
         # What the tables allow once only, damage may have doubled or taken away.
         raise CorruptStore(path, f"a table has not the one row that it should ({error})") from error
     except _postgres_errors() as error:
@@ -272,6 +269,22 @@ def translated_files(path: str) -> Iterator[None]:
             raise DiskFull(path) from error
         reason = error.strerror or str(error)
         raise StorageError(f"{path} cannot be written: {reason}; name another place") from error
+
+
+def _url(text: str) -> URL:
+    from sqlalchemy.engine import make_url
+    from sqlalchemy.exc import ArgumentError
+
+    try:
+        return make_url(text)
+    except (ArgumentError, ValueError) as error:
+        raise InvalidParameter(f"{printable(text)} is no database URL ({error})") from None
+
+
+def _sqlalchemy_errors(*names: str) -> tuple[type[Exception], ...]:
+    """Return errors of SQLAlchemy; none where nothing has imported it."""
+    errors = sys.modules.get("sqlalchemy.exc")
+    return () if errors is None else tuple(getattr(errors, name) for name in names)
 
 
 def _postgres_errors() -> tuple[type[Exception], ...]:

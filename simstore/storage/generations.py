@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple, cast
 
-from sqlalchemy import Connection, delete, insert, select, update
-
 from simstore.errors import CorruptStore, ReindexInProgress
 from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import OnDuplicate, Policy
-from simstore.storage import counter_deltas
-from simstore.storage.damage import corrupt
+from simstore.storage import counter_deltas, sql, tables
+from simstore.storage.connection import Connection
+from simstore.storage.damage import corrupt, json_of
 from simstore.storage.rows import dialect_of, execute, fetch, insert_one
-from simstore.storage.tables import fingerprint_tables, generation, scheme, store
+from simstore.storage.tables.names import links_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,12 +123,12 @@ def create_settings(
 ) -> None:
     """Write the one row of settings of a new store."""
     connection.execute(
-        insert(store),
+        sql.insert(tables.store),
         {
             "store_id": 1,
             "created_at": created_at,
             "created_by": created_by,
-            **{name: value for name, value in asdict(settings).items() if name in store.c},
+            **{name: value for name, value in asdict(settings).items() if name in tables.store.c},
         },
     )
 
@@ -191,7 +190,7 @@ def _settings(row: tuple[Any, ...]) -> StoreSettings:
 
 def set_policy(connection: Connection, policy: Policy) -> None:
     """Change how the store follows its vocabulary."""
-    connection.execute(update(store).values(policy=policy))
+    connection.execute(sql.update(tables.store).values(policy=policy))
 
 
 def note_change(connection: Connection) -> None:
@@ -212,7 +211,7 @@ def add_scheme(
     """Write a scheme and its channels; return its number."""
     return insert_one(
         connection,
-        scheme,
+        tables.scheme,
         {
             "status": status,
             "name": record.name,
@@ -230,32 +229,39 @@ def add_scheme(
 
 def scheme_with_status(connection: Connection, status: str) -> tuple[int, SchemeRecord] | None:
     """Return number and record of the scheme with this status; None where there is none."""
-    c = scheme.c
-    row = connection.execute(
-        select(
-            c.scheme_id, c.name, c.version, c.bits, c.parameters, c.stopwords, c.hash_table,
-            c.known_answers,
-        )
-        .where(c.status == status)
-        .order_by(c.scheme_id.desc())
-        .limit(1)
-    ).one_or_none()  # fmt: skip
-    if row is None:
+    rows = fetch(
+        connection,
+        "SELECT scheme_id, name, version, bits, parameters, stopwords, hash_table, known_answers "
+        "FROM scheme WHERE status = ? ORDER BY scheme_id DESC LIMIT 1",
+        status,
+    )
+    if not rows:
         return None
-    return row[0], SchemeRecord(*row[1:7], known_answers=tuple(row[7]))
+    number, name, version, bits, parameters, stopwords, hash_table, known_answers = rows[0]
+    return number, SchemeRecord(
+        name,
+        version,
+        bits,
+        json_of(connection, parameters),
+        stopwords,
+        hash_table,
+        known_answers=tuple(json_of(connection, known_answers)),
+    )
 
 
 def channels_of(connection: Connection, scheme_id: int) -> dict[str, Any] | None:
     """Return the record of a scheme's channels; None in stores of before there were two."""
-    statement = select(scheme.c.channels).where(scheme.c.scheme_id == scheme_id)
-    found: dict[str, Any] | None = connection.execute(statement).scalar_one()
+    ((record,),) = fetch(connection, "SELECT channels FROM scheme WHERE scheme_id = ?", scheme_id)
+    found: dict[str, Any] | None = json_of(connection, record)
     return found
 
 
 def set_channels(connection: Connection, scheme_id: int, channels: Mapping[str, Any]) -> None:
     """Change the record of a scheme's channels."""
     connection.execute(
-        update(scheme).where(scheme.c.scheme_id == scheme_id).values(channels=dict(channels))
+        sql.update(tables.scheme)
+        .where(tables.scheme.c.scheme_id == scheme_id)
+        .values(channels=dict(channels))
     )
 
 
@@ -268,17 +274,21 @@ def refuse_during_reindex(connection: Connection) -> None:
 
 def set_scheme_status(connection: Connection, scheme_id: int, status: str) -> None:
     """Change the status of a scheme."""
-    connection.execute(update(scheme).where(scheme.c.scheme_id == scheme_id).values(status=status))
+    connection.execute(
+        sql.update(tables.scheme)
+        .where(tables.scheme.c.scheme_id == scheme_id)
+        .values(status=status)
+    )
 
 
 def delete_scheme(connection: Connection, scheme_id: int) -> None:
     """Delete a scheme that has no generation any more."""
-    connection.execute(delete(scheme).where(scheme.c.scheme_id == scheme_id))
+    connection.execute(sql.delete(tables.scheme).where(tables.scheme.c.scheme_id == scheme_id))
 
 
 def scheme_ids(connection: Connection, status: str) -> list[int]:
     """Return the numbers of the schemes with this status."""
-    statement = select(scheme.c.scheme_id).where(scheme.c.status == status)
+    statement = sql.select(tables.scheme.c.scheme_id).where(tables.scheme.c.status == status)
     return list(connection.execute(statement).scalars())
 
 
@@ -289,7 +299,7 @@ def stood_once(connection: Connection, bits: int) -> bool:
         connection: A snapshot.
         bits: Fingerprint length M.
     """
-    links = fingerprint_tables(bits).links.name
+    links = links_name(bits)
     switched = "SELECT 1 FROM generation WHERE switched_at IS NOT NULL LIMIT 1"
     left = (
         f"SELECT 1 FROM {links} l WHERE NOT EXISTS "  # noqa: S608 - our own name
@@ -304,7 +314,7 @@ def add_generation(
     """Write a generation; return its number."""
     return insert_one(
         connection,
-        generation,
+        tables.generation,
         {"scheme_id": scheme_id, "status": status, "basis": basis, "created_at": created_at},
     )
 
@@ -330,7 +340,9 @@ def set_generation_status(
     if switched_at is not None:
         values["switched_at"] = switched_at
     connection.execute(
-        update(generation).where(generation.c.generation_id == generation_id).values(values)
+        sql.update(tables.generation)
+        .where(tables.generation.c.generation_id == generation_id)
+        .values(values)
     )
 
 
@@ -372,4 +384,6 @@ def delete_generation(connection: Connection, generation_id: int) -> None:
     """Delete a generation whose fingerprints are gone, and what is left of one that is lost."""
     for name in ("generation_rank", "generation_frequency"):
         execute(connection, f"DELETE FROM {name} WHERE generation_id = ?", generation_id)  # noqa: S608
-    connection.execute(delete(generation).where(generation.c.generation_id == generation_id))
+    connection.execute(
+        sql.delete(tables.generation).where(tables.generation.c.generation_id == generation_id)
+    )

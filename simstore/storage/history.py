@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, text
-
+from simstore.storage import sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.documents import Times
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
-from simstore.storage.tables import document_link, snapshot
 
 # Earlier versions that are kept of a document; beyond, the oldest go.
 MOST_SNAPSHOTS = 20
@@ -37,7 +36,7 @@ class SnapshotRow:
 
 
 _SIGHT = "key, digest, first_seen, last_seen"
-_PUT_TIMES = text(
+_PUT_TIMES = sql.text(
     "UPDATE document SET first_seen = :first_seen, first_seen_basis = :first_seen_basis, "
     "last_seen = :last_seen, visits = :visits, version_seen = :version_seen "
     "WHERE document_id = :number"
@@ -63,7 +62,7 @@ def put_snapshots(connection: Connection, versions: Mapping[int, Sequence[Snapsh
         for one in some[-MOST_SNAPSHOTS:]
     ]
     columns = ("document_id", "revision", "digest", "first_seen", "last_seen", "visits")
-    insert_rows(connection, snapshot, columns, rows)
+    insert_rows(connection, tables.snapshot, columns, rows)
     for number, some in versions.items():
         # A revision is a number from 1: only a later one can be the 21st version.
         if some and some[-1].revision > MOST_SNAPSHOTS:
@@ -112,7 +111,7 @@ def add_links(connection: Connection, links: Mapping[int, Collection[bytes]]) ->
     """Note keys that documents link to, besides those that are noted."""
     rows = [(number, target) for number, some in sorted(links.items()) for target in sorted(some)]
     insert_rows(
-        connection, document_link, ("document_id", "target"), rows, "ON CONFLICT DO NOTHING"
+        connection, tables.document_link, ("document_id", "target"), rows, "ON CONFLICT DO NOTHING"
     )
 
 

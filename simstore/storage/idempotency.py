@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
+from simstore.storage import tables
+from simstore.storage.connection import Connection
 from simstore.storage.rows import execute, fetch, insert_rows
-from simstore.storage.tables import idempotency
 
 # How long a reply is given again.
 KEPT_SECONDS = 86_400
@@ -60,7 +59,7 @@ def record_many(connection: Connection, rows: Sequence[tuple[str, str, bytes, by
         "ON CONFLICT (owner, key) DO UPDATE SET digest = excluded.digest, "
         "reply = excluded.reply, created_at = excluded.created_at"
     )
-    insert_rows(connection, idempotency, _COLUMNS, rows, conflict)
+    insert_rows(connection, tables.idempotency, _COLUMNS, rows, conflict)
 
 
 def drop_older(connection: Connection, time: int) -> int:

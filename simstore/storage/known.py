@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlalchemy import Connection
-
 from simstore.storage import counter_deltas
+from simstore.storage.connection import Connection
 from simstore.storage.damage import corrupt
 from simstore.storage.rows import fetch, select_in
 

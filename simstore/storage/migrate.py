@@ -8,10 +8,8 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-import sqlalchemy
-from sqlalchemy import Connection
-
 from simstore.errors import (
+    Conflict,
     DiskFull,
     NotAStore,
     OutputExists,
@@ -19,8 +17,10 @@ from simstore.errors import (
     SchemaTooNew,
     StoreExists,
 )
+from simstore.storage import sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.engine import APPLICATION_ID, Database
-from simstore.storage.tables import metadata
+from simstore.storage.rows import dialect_of, fetch
 
 HISTORY = (
     "0001",
@@ -38,6 +38,7 @@ HISTORY = (
     "0013",
     "0014",
     "0015",
+    "0016",
 )
 HEAD = HISTORY[-1]
 
@@ -57,10 +58,10 @@ def script_location() -> Path:
 
 def revision(connection: Connection) -> str | None:
     """Return the revision of the schema; None where there is no store."""
-    if not sqlalchemy.inspect(connection).has_table("alembic_version"):
+    if not dialect_of(connection).has_table(connection, "alembic_version"):
         return None
-    found = connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar()
-    return None if found is None else str(found)
+    rows = fetch(connection, "SELECT version_num FROM alembic_version")
+    return str(rows[0][0]) if rows and rows[0][0] is not None else None
 
 
 def known_revision(connection: Connection, label: str) -> str:
@@ -86,13 +87,27 @@ def check_revision(database: Database) -> None:
         raise SchemaOutOfDate(database.label, found, HEAD)
 
 
+def check_views_free(connection: Connection, label: str, found: str) -> None:
+    """Raise Conflict where a store of revision ``found`` has tables called as views to be made."""
+    if found >= "0016":
+        return
+    inspected = sql.inspect(connection.sqlalchemy)
+    existing = {*inspected.get_table_names(), *inspected.get_view_names()}
+    for name in tables.RECORD_VIEWS:
+        if name in existing:
+            raise Conflict(
+                f"{label} has a table or view {name} that simstore did not make, and the upgrade "
+                "makes a view of that name; rename yours first"
+            )
+
+
 def create_tables(connection: Connection) -> None:
     """Make all tables at the latest revision."""
-    if connection.dialect.name == "sqlite":
+    if connection.is_sqlite:
         for statement in sqlite_statements():
             connection.exec_driver_sql(statement)
     else:
-        metadata.create_all(connection)
+        tables.metadata.create_all(connection.sqlalchemy)
     put_revision(connection)
 
 
@@ -103,10 +118,12 @@ def sqlite_statements() -> tuple[str, ...]:
     SQLAlchemy takes three times as long to write them as SQLite takes to run them, which is
     saved from the second store of a process on.
     """
+    import sqlalchemy
+
     engine = sqlalchemy.create_engine("sqlite://")
     try:
         with engine.begin() as connection:
-            metadata.create_all(connection)
+            tables.metadata.create_all(connection)
             rows = connection.exec_driver_sql(
                 "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL "
                 "AND name NOT LIKE 'sqlite~_%' ESCAPE '~' ORDER BY rowid"
@@ -178,5 +195,5 @@ def upgrade(database: Database, target: str = "head") -> None:
     config = Config()
     config.set_main_option("script_location", str(script_location()).replace("%", "%%"))
     with database.write() as connection:
-        config.attributes["connection"] = connection
+        config.attributes["connection"] = connection.sqlalchemy
         command.upgrade(config, target)

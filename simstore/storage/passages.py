@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, insert
 
 from simstore.errors import counted
 from simstore.fingerprint.passage_recipe import IndexedText
@@ -21,7 +20,8 @@ from simstore.search.anchor_pages import (
     unpack_spans,
     unpack_words,
 )
-from simstore.storage import anchor_segments
+from simstore.storage import anchor_segments, sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.damage import corrupt, json_of
 from simstore.storage.rows import (
     change_in,
@@ -30,13 +30,6 @@ from simstore.storage.rows import (
     insert_rows,
     next_numbers,
     select_in,
-)
-from simstore.storage.tables import (
-    anchor_page,
-    anchor_segment,
-    anchor_tail,
-    passage_entry,
-    passage_index,
 )
 
 # Postings from which on the tail becomes a segment. It is read whole by each look-up.
@@ -71,7 +64,7 @@ def put_many(connection: Connection, texts: Sequence[tuple[int, IndexedText]]) -
     numbers = next_numbers(connection, "passage_entry", "entry_id", len(texts))
     insert_rows(
         connection,
-        passage_entry,
+        tables.passage_entry,
         ("entry_id", "document_id", "passage_count", "posting_count", "term_count", "spans"),
         [
             (
@@ -99,7 +92,7 @@ def put_many(connection: Connection, texts: Sequence[tuple[int, IndexedText]]) -
         return
     insert_rows(
         connection,
-        anchor_tail,
+        tables.anchor_tail,
         ("entry_id", "postings"),
         [(int(one["entry"][0]), pack_document(one)) for one in made],
     )
@@ -110,7 +103,7 @@ def pack_tail(connection: Connection, more: Sequence[Postings] = ()) -> None:
     """Put the postings of the tail, and more, into a segment."""
     gathered = np.concatenate([*tail(connection), *more, _NONE])
     # Before the pages are written, which take its room.
-    connection.execute(delete(anchor_tail))
+    connection.execute(sql.delete(tables.anchor_tail))
     anchor_segments.add(connection, gathered)
     execute(connection, "UPDATE passage_index SET tail_count = 0")
 
@@ -337,7 +330,7 @@ def index(connection: Connection) -> IndexRow | None:
 def begin(connection: Connection, recipe: Mapping[str, Any], created_at: int) -> None:
     """Write the row of an index that is to be built."""
     connection.execute(
-        insert(passage_index),
+        sql.insert(tables.passage_index),
         {
             "status": "building",
             "recipe": dict(recipe),
@@ -354,14 +347,20 @@ def complete(connection: Connection) -> None:
 
 def drop(connection: Connection) -> None:
     """Delete the index with all that is in it."""
-    for table in (anchor_page, anchor_segment, anchor_tail, passage_entry, passage_index):
-        connection.execute(delete(table))
+    for table in (
+        tables.anchor_page,
+        tables.anchor_segment,
+        tables.anchor_tail,
+        tables.passage_entry,
+        tables.passage_index,
+    ):
+        connection.execute(sql.delete(table))
 
 
 def leftovers(connection: Connection) -> list[str]:
     """Return which tables of the index hold something, to be asked where there is no index."""
-    tables = (passage_entry, anchor_tail, anchor_segment, anchor_page)
-    return [one.name for one in tables if count_of(connection, "count(*)", one.name)]
+    of_index = (tables.passage_entry, tables.anchor_tail, tables.anchor_segment, tables.anchor_page)
+    return [one.name for one in of_index if count_of(connection, "count(*)", one.name)]
 
 
 def size(connection: Connection, *, sizes: bool = True) -> IndexSize:

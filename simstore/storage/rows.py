@@ -11,13 +11,15 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
-from typing import Any, TypeVar
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from sqlalchemy import Column, ColumnElement, Connection, Table, delete, func, insert, select
-
+from simstore.storage import sql
+from simstore.storage.connection import Connection
 from simstore.storage.dialects.protocol import Dialect
 from simstore.storage.dialects.sqlite import SqliteDialect
+
+if TYPE_CHECKING:
+    from sqlalchemy import Column, ColumnElement, Table
 
 # Parameters a statement: SQLite takes 32,766, PostgreSQL 65,535; more than this gains nothing.
 _PARAMETERS = 4_096
@@ -25,8 +27,6 @@ _PARAMETERS = 4_096
 CHUNK = 500
 # Values of a look-up in one statement; few sizes, so that statements are prepared once.
 _LOOKED_UP = (512, 64, 8, 1)
-# SQLAlchemy takes longer to tell the driver's connection than a small statement takes.
-_drivers: WeakKeyDictionary[Connection, Any] = WeakKeyDictionary()
 _SQLITE = SqliteDialect()
 
 Item = TypeVar("Item")
@@ -34,7 +34,7 @@ Item = TypeVar("Item")
 
 def dialect_of(connection: Connection) -> Dialect:
     """Return the dialect of a connection's database."""
-    return _SQLITE if connection.dialect.name == "sqlite" else _postgresql()
+    return _SQLITE if connection.is_sqlite else _postgresql()
 
 
 @cache
@@ -46,8 +46,7 @@ def _postgresql() -> Dialect:
 
 def sqlite_driver(connection: Connection) -> sqlite3.Connection | None:
     """Return SQLite's own connection; None: it is another database."""
-    driver = connection.connection.driver_connection
-    return driver if isinstance(driver, sqlite3.Connection) else None
+    return connection.driver if connection.is_sqlite else None
 
 
 def fetch(connection: Connection, statement: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -66,18 +65,14 @@ def execute(connection: Connection, statement: str, *parameters: Any) -> int:
 
 
 def _run(connection: Connection, statement: str, parameters: tuple[Any, ...]) -> Any:
-    driver: Any = _drivers.get(connection)
-    if driver is None:
-        driver = sqlite_driver(connection)
-        if driver is None:
-            return dialect_of(connection).run(connection, statement, parameters)
-        _drivers[connection] = driver
-    return driver.execute(statement, parameters)
+    if connection.is_sqlite:
+        return connection.driver.execute(statement, parameters)
+    return dialect_of(connection).run(connection, statement, parameters)
 
 
 def insert_rows(
     connection: Connection,
-    table: Table,
+    table: Table | str,
     columns: tuple[str, ...],
     rows: Sequence[tuple[Any, ...]],
     conflict: str = "",
@@ -86,7 +81,7 @@ def insert_rows(
 
     Args:
         connection: A writer.
-        table: The table.
+        table: The table, or its name.
         columns: Its columns that the rows give values for.
         rows: A value a column each, as the driver takes them (JSON as text).
         conflict: What to do with a row whose key is there: an SQL clause ``ON CONFLICT ...``.
@@ -94,14 +89,15 @@ def insert_rows(
     Returns:
         How many rows were inserted or changed.
     """
+    name = table if isinstance(table, str) else table.name
     if len(rows) == 1:
-        return execute(connection, _insert(table.name, columns, conflict, 1), *rows[0])
-    if not conflict and dialect_of(connection).copy_rows(connection, table.name, columns, rows):
+        return execute(connection, _insert(name, columns, conflict, 1), *rows[0])
+    if not conflict and dialect_of(connection).copy_rows(connection, name, columns, rows):
         return len(rows)
     most = _PARAMETERS // len(columns)
     changed = start = 0
     for size in (most, most // 16, 8, 1):
-        statement = _insert(table.name, columns, conflict, size)
+        statement = _insert(name, columns, conflict, size)
         while len(rows) - start >= size:
             values = chain.from_iterable(rows[start : start + size])
             changed += execute(connection, statement, *values)
@@ -162,19 +158,19 @@ def integers(values: Sequence[int]) -> str:
 
 def insert_one(connection: Connection, table: Table, values: Mapping[str, Any]) -> int:
     """Insert a row whose key the database gives; return the key."""
-    key = connection.execute(insert(table), values).inserted_primary_key
+    key = connection.execute(sql.insert(table), values).inserted_primary_key
     return int(key[0]) if key else 0
 
 
 def count_rows(connection: Connection, table: Table, *conditions: ColumnElement[bool]) -> int:
     """Return the number of rows of a table that meet all conditions."""
-    statement = select(func.count()).select_from(table).where(*conditions)
+    statement = sql.select(sql.func.count()).select_from(table).where(*conditions)
     return connection.execute(statement).scalar_one()
 
 
 def largest(connection: Connection, column: Column[int], *conditions: ColumnElement[bool]) -> int:
     """Return the largest number in a column of the rows that meet all conditions, or 0."""
-    statement = select(func.max(column)).where(*conditions)
+    statement = sql.select(sql.func.max(column)).where(*conditions)
     return connection.execute(statement).scalar_one() or 0
 
 
@@ -186,7 +182,7 @@ def numbers_after(
     *conditions: ColumnElement[bool],
 ) -> list[int]:
     """Return the first numbers of a column above one, ascending, of rows that meet conditions."""
-    statement = select(column).where(column > after, *conditions).order_by(column).limit(limit)
+    statement = sql.select(column).where(column > after, *conditions).order_by(column).limit(limit)
     return list(connection.execute(statement).scalars())
 
 
@@ -198,7 +194,7 @@ def delete_in(
 ) -> int:
     """Delete the rows with some values, however many, that meet conditions; return how many."""
     return sum(
-        connection.execute(delete(column.table).where(column.in_(part), *conditions)).rowcount
+        connection.execute(sql.delete(column.table).where(column.in_(part), *conditions)).rowcount
         for part in chunks(values)
     )
 

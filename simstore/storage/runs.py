@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, Literal
 
-from sqlalchemy import Connection, delete, select, update
-
 from simstore.model import DocumentFilter, Rejection, SourceState, StoredRejection
+from simstore.storage import sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.rows import count_rows, delete_in, execute, fetch, insert_rows, select_in
-from simstore.storage.tables import ingest_run, reject, seen_record, source
 from simstore.text.decoding import exact_text, line_as_stored
 
 # A source and the number of a record in it; None: from no source.
 Origin = tuple[int | None, int | None]
 RunKind = Literal["ingest", "remove", "expire"]
 _COUNTS = ("added", "updated", "unchanged", "duplicates", "rejected", "byte_count")
+_NOTHING_COUNTED = dict.fromkeys(_COUNTS, 0)
 
 
 def begin_run(
@@ -45,17 +46,48 @@ def begin_run(
         "state": "running",
         "sources": json.dumps(list(sources)),
         "version": version,
-        **dict.fromkeys(_COUNTS, 0),
+        **_NOTHING_COUNTED,
         "kind": kind,
         "not_seen_since": not_seen_since,
     }
     if wanted is not None:
         row |= {name: line_as_stored(value) for name, value in wanted.chosen.items()}
-    statement = (
-        f"INSERT INTO ingest_run ({', '.join(row)}) "  # noqa: S608 - names of columns
-        f"VALUES ({', '.join('?' * len(row))}) RETURNING run_id"
-    )
-    return int(fetch(connection, statement, *row.values())[0][0])
+    return int(fetch(connection, _insert_run(tuple(row)), *row.values())[0][0])
+
+
+def add_run(
+    connection: Connection,
+    counts: Mapping[str, int],
+    started_at: int,
+    finished_at: int,
+    version: str,
+) -> int:
+    """Record an ingest run that ends with this transaction, with its counts; return its number.
+
+    Args:
+        connection: A writer.
+        counts: Those that are not 0.
+        started_at: The time when it began; and ``finished_at`` when it ends.
+        finished_at: See there.
+        version: Of simstore.
+    """
+    row = {
+        "started_at": started_at,
+        "finished_at": finished_at,
+        "state": "finished",
+        "sources": "[]",
+        "version": version,
+        **_NOTHING_COUNTED,
+        **counts,
+        "kind": "ingest",
+    }
+    return int(fetch(connection, _insert_run(tuple(row)), *row.values())[0][0])
+
+
+@cache
+def _insert_run(names: tuple[str, ...]) -> str:
+    marks = ", ".join("?" * len(names))
+    return f"INSERT INTO ingest_run ({', '.join(names)}) VALUES ({marks}) RETURNING run_id"  # noqa: S608 - names of columns
 
 
 def count_in_run(
@@ -84,8 +116,8 @@ def count_in_run(
 def end_run(connection: Connection, run_id: int, state: str, finished_at: int) -> None:
     """Record the end of a run and its state."""
     connection.execute(
-        update(ingest_run)
-        .where(ingest_run.c.run_id == run_id)
+        sql.update(tables.ingest_run)
+        .where(tables.ingest_run.c.run_id == run_id)
         .values(state=state, finished_at=finished_at)
     )
 
@@ -104,9 +136,9 @@ def interrupt_runs(connection: Connection, run_ids: Sequence[int]) -> int:
         connection: A writer.
         run_ids: The runs; those that have ended by now are left as they are.
     """
-    c = ingest_run.c
+    c = tables.ingest_run.c
     ended = (
-        update(ingest_run)
+        sql.update(tables.ingest_run)
         .where(c.run_id.in_(run_ids), c.state == "running")
         .values(state="interrupted")
     )
@@ -125,20 +157,22 @@ def run_counts(connection: Connection) -> tuple[int, int, int]:
 
 def count(connection: Connection) -> int:
     """Return how many runs ingested or removed documents."""
-    return count_rows(connection, ingest_run)
+    return count_rows(connection, tables.ingest_run)
 
 
 def recent_runs(connection: Connection, limit: int | None) -> list[dict[str, Any]]:
     """Return the latest runs, the newest first; all where the limit is None."""
-    rows = connection.execute(select(ingest_run).order_by(ingest_run.c.run_id.desc()).limit(limit))
+    rows = connection.execute(
+        sql.select(tables.ingest_run).order_by(tables.ingest_run.c.run_id.desc()).limit(limit)
+    )
     return [dict(row) for row in rows.mappings()]
 
 
 def source_state(connection: Connection, name: bytes) -> tuple[int, SourceState] | None:
     """Return number and state of a source; None where it was never ingested."""
-    c = source.c
+    c = tables.source.c
     row = connection.execute(
-        select(
+        sql.select(
             c.source_id, c.size, c.modified_ns, c.head_digest, c.reader, c.position,
             c.byte_offset, c.complete,
         ).where(c.name == name)
@@ -194,7 +228,7 @@ def put_seen(connection: Connection, records: Mapping[Origin, tuple[int, bytes]]
     drop_seen(connection, list(records))
     columns = ("source_id", "position", "document_id", "digest")
     rows = [(*origin, *seen) for origin, seen in records.items()]
-    insert_rows(connection, seen_record, columns, rows)
+    insert_rows(connection, tables.seen_record, columns, rows)
 
 
 def drop_seen(connection: Connection, origins: Sequence[Origin]) -> None:
@@ -203,7 +237,7 @@ def drop_seen(connection: Connection, origins: Sequence[Origin]) -> None:
     for source_id, position in origins:
         if source_id is not None and position is not None:
             positions.setdefault(source_id, []).append(position)
-    c = seen_record.c
+    c = tables.seen_record.c
     for source_id, places in positions.items():
         delete_in(connection, c.position, places, c.source_id == source_id)
 
@@ -247,7 +281,7 @@ def put_rejections(
         )
         for one in last.values()
     ]
-    insert_rows(connection, reject, columns, rows)
+    insert_rows(connection, tables.reject, columns, rows)
 
 
 def drop_old_rejections(
@@ -261,17 +295,19 @@ def drop_old_rejections(
         run_id: The run.
         of_members: Those of the members of this archive too.
     """
-    c = reject.c
+    c = tables.reject.c
     of_source = c.source == name
     if of_members:
         # "0" comes after "/".
         of_source |= (c.source >= name + b"!/") & (c.source < name + b"!0")
-    connection.execute(delete(reject).where(of_source, c.run_id != run_id))
+    connection.execute(sql.delete(tables.reject).where(of_source, c.run_id != run_id))
 
 
 def is_rejected(connection: Connection, name: bytes, position: int) -> bool:
     """Return whether a record of a source is kept as rejected."""
-    found = select(reject.c.reject_id).where(reject.c.source == name, reject.c.position == position)
+    found = sql.select(tables.reject.c.reject_id).where(
+        tables.reject.c.source == name, tables.reject.c.position == position
+    )
     return connection.execute(found.limit(1)).first() is not None
 
 
@@ -279,7 +315,9 @@ def drop_rejections_at(connection: Connection, places: Sequence[tuple[str, int]]
     """Delete the rejects of some positions, each a source and a position in it."""
     for name, position in places:
         connection.execute(
-            delete(reject).where(reject.c.source == _bytes(name), reject.c.position == position)
+            sql.delete(tables.reject).where(
+                tables.reject.c.source == _bytes(name), tables.reject.c.position == position
+            )
         )
 
 
@@ -298,8 +336,8 @@ def rejections(
         limit: Most of them; None: all.
         after: Only those with larger numbers.
     """
-    c = reject.c
-    statement = select(
+    c = tables.reject.c
+    statement = sql.select(
         c.reject_id, c.run_id, c.rejected_at, c.source, c.position, c.byte_offset, c.reason, c.head
     ).order_by(c.reject_id)
     if reject_id is not None:
@@ -316,12 +354,12 @@ def rejections(
 
 def clear_rejections(connection: Connection) -> int:
     """Delete all stored rejects; return how many there were."""
-    return connection.execute(delete(reject)).rowcount
+    return connection.execute(sql.delete(tables.reject)).rowcount
 
 
 def reject_count(connection: Connection) -> int:
     """Return the number of stored rejects."""
-    return count_rows(connection, reject)
+    return count_rows(connection, tables.reject)
 
 
 def _bytes(name: str) -> bytes:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Table, delete, func, select, update
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.minhash import BandLayout
+from simstore.storage import sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.damage import check_deleted, corrupt
 from simstore.storage.rows import (
     count_rows,
@@ -23,7 +24,10 @@ from simstore.storage.rows import (
     numbers_after,
     select_in,
 )
-from simstore.storage.tables import SKETCH_TABLES
+from simstore.storage.tables.names import SKETCH_PREFIXES, sketch_names
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
 
 # Sketches that are read from the database at a time.
 _READ_ROWS = 8_192
@@ -70,28 +74,39 @@ class SketchTables:
     """The sketches of one channel: their table, that of their layouts, and that of the pages.
 
     Args:
-        sketches: The table of sketches.
-        layouts: That of the layouts that they are packed by.
-        band_pages: That of the pages of the layouts.
+        prefix: What the names of its tables begin with.
     """
 
-    def __init__(self, sketches: Table, layouts: Table, band_pages: Table) -> None:
-        self.sketches = sketches
-        self.layouts = layouts
-        self.band_pages = band_pages
+    def __init__(self, prefix: str) -> None:
+        self.name, self._layouts_name, self._pages_name = sketch_names(prefix)
         self._read = (
-            f"SELECT sketch_id, sketch FROM {sketches.name} WHERE scheme_id = ? "  # noqa: S608 - ours
+            f"SELECT sketch_id, sketch FROM {self.name} WHERE scheme_id = ? "  # noqa: S608 - ours
             "AND sketch_id > ? AND sketch_id <= ? AND size > 0 ORDER BY sketch_id LIMIT ?"
         )
         self._read_pages = (
-            f"SELECT page, postings FROM {band_pages.name} WHERE layout_id = ? "  # noqa: S608 - ours
+            f"SELECT page, postings FROM {self._pages_name} WHERE layout_id = ? "  # noqa: S608 - ours
             "AND page >= ? AND page < ? ORDER BY page LIMIT ?"
         )
         columns = "layout_id, bands, band_rows, key_bits, packed_to, packed_count"
         self._layout = (
-            f"SELECT {columns} FROM {layouts.name} WHERE scheme_id = ? "  # noqa: S608 - ours
+            f"SELECT {columns} FROM {self._layouts_name} WHERE scheme_id = ? "  # noqa: S608 - ours
             "AND status = ? ORDER BY layout_id DESC LIMIT 1"
         )
+
+    @property
+    def sketches(self) -> Table:
+        """The table of sketches."""
+        return tables.metadata.tables[self.name]
+
+    @property
+    def layouts(self) -> Table:
+        """The table of the layouts that they are packed by."""
+        return tables.metadata.tables[self._layouts_name]
+
+    @property
+    def band_pages(self) -> Table:
+        """The table of the pages of the layouts."""
+        return tables.metadata.tables[self._pages_name]
 
     def put_many(
         self, connection: Connection, scheme_id: int, made: Sequence[tuple[int, int, bytes]]
@@ -127,7 +142,7 @@ class SketchTables:
         name: Literal["sketch_id", "document_id"],
         numbers: Sequence[int],
     ) -> dict[int, StoredSketch]:
-        chosen = f"sketch_id, document_id, size, sketch FROM {self.sketches.name}"
+        chosen = f"sketch_id, document_id, size, sketch FROM {self.name}"
         statement = f"SELECT {chosen} WHERE scheme_id = ? AND {name} IN ({{}})"
         rows = select_in(connection, statement, numbers, scheme_id)
         return {row[1]: StoredSketch(*row) for row in rows}
@@ -208,7 +223,9 @@ class SketchTables:
         """Change the status of a scheme's layouts that have an old one."""
         c = self.layouts.c
         connection.execute(
-            update(self.layouts).where(c.scheme_id == scheme_id, c.status == old).values(status=new)
+            sql.update(self.layouts)
+            .where(c.scheme_id == scheme_id, c.status == old)
+            .values(status=new)
         )
 
     def put_pages(
@@ -222,7 +239,7 @@ class SketchTables:
         self, connection: Connection, layout_id: int, numbers: Sequence[int]
     ) -> dict[int, bytes]:
         """Return the pages of a layout that are there."""
-        table = self.band_pages.name
+        table = self._pages_name
         statement = f"SELECT page, postings FROM {table} WHERE layout_id = ? AND page IN ({{}})"  # noqa: S608 - ours
         return {row[0]: row[1] for row in select_in(connection, statement, numbers, layout_id)}
 
@@ -237,13 +254,15 @@ class SketchTables:
     def drop_retired_pages(self, connection: Connection, limit: int) -> bool:
         """Delete up to ``limit`` pages of retired layouts; return whether some may remain."""
         c = self.layouts.c
-        retired = select(c.layout_id).where(c.status == "retired").order_by(c.layout_id).limit(1)
+        retired = (
+            sql.select(c.layout_id).where(c.status == "retired").order_by(c.layout_id).limit(1)
+        )
         number = connection.execute(retired).scalar_one_or_none()
         if number is None:
             return False
         page = self.band_pages.c
         last = connection.execute(
-            select(page.page)
+            sql.select(page.page)
             .where(page.layout_id == number)
             .order_by(page.page)
             .limit(1)
@@ -251,13 +270,17 @@ class SketchTables:
         ).scalar_one_or_none()
         of_layout = page.layout_id == number
         if last is None:
-            connection.execute(delete(self.band_pages).where(of_layout))
-            deleted = connection.execute(delete(self.layouts).where(c.layout_id == number)).rowcount
-            check_deleted(connection, self.layouts.name, deleted)
+            connection.execute(sql.delete(self.band_pages).where(of_layout))
+            deleted = connection.execute(
+                sql.delete(self.layouts).where(c.layout_id == number)
+            ).rowcount
+            check_deleted(connection, self._layouts_name, deleted)
         else:
             of_part = page.page < last
-            deleted = connection.execute(delete(self.band_pages).where(of_layout, of_part)).rowcount
-            check_deleted(connection, self.band_pages.name, deleted)
+            deleted = connection.execute(
+                sql.delete(self.band_pages).where(of_layout, of_part)
+            ).rowcount
+            check_deleted(connection, self._pages_name, deleted)
         return True
 
     def drop_scheme_rows(self, connection: Connection, scheme_id: int, limit: int) -> bool:
@@ -268,7 +291,7 @@ class SketchTables:
         """
         c = self.layouts.c
         connection.execute(
-            update(self.layouts)
+            sql.update(self.layouts)
             .where(c.scheme_id == scheme_id, c.status != "retired")
             .values(status="retired")
         )
@@ -276,16 +299,16 @@ class SketchTables:
         numbers = numbers_after(connection, s.sketch_id, 0, limit, s.scheme_id == scheme_id)
         deleted = delete_in(connection, s.sketch_id, numbers)
         if numbers:
-            check_deleted(connection, self.sketches.name, deleted)
+            check_deleted(connection, self.name, deleted)
         return bool(numbers)
 
     def stored_bytes(self, connection: Connection, scheme_id: int) -> tuple[int, int]:
         """Return the bytes of a scheme's sketches and of its pages, without the tables' own."""
         s, p = self.sketches.c, self.band_pages.c
-        sketched = select(func.coalesce(func.sum(func.length(s.sketch)), 0)).where(
+        sketched = sql.select(sql.func.coalesce(sql.func.sum(sql.func.length(s.sketch)), 0)).where(
             s.scheme_id == scheme_id
         )
-        paged = select(func.coalesce(func.sum(func.length(p.postings)), 0)).join(
+        paged = sql.select(sql.func.coalesce(sql.func.sum(sql.func.length(p.postings)), 0)).join(
             self.layouts, self.layouts.c.layout_id == p.layout_id
         )
         paged = paged.where(self.layouts.c.scheme_id == scheme_id)
@@ -296,6 +319,6 @@ class SketchTables:
 
 
 # The tables of each channel of sketches.
-SKETCHES = {name: SketchTables(*tables) for name, tables in SKETCH_TABLES.items()}
+SKETCHES = {name: SketchTables(prefix) for name, prefix in SKETCH_PREFIXES.items()}
 # Those of runs of words, by which resemblance is estimated.
 WORDS = SKETCHES["minhash"]

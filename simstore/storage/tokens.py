@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
-
+from simstore.storage import tables
+from simstore.storage.connection import Connection
 from simstore.storage.rows import count_rows, execute, fetch, insert_rows
-from simstore.storage.tables import token
 
 _COLUMNS = ("name", "standing_name", "digest", "scope", "created_at", "expires_at")
 _SELECT = "SELECT token_id, name, digest, scope, created_at, expires_at, revoked_at FROM token"
@@ -36,7 +35,7 @@ def rows(connection: Connection) -> list[TokenRow]:
 
 def count(connection: Connection) -> int:
     """Return the number of all tokens."""
-    return count_rows(connection, token)
+    return count_rows(connection, tables.token)
 
 
 def standing(connection: Connection, name: str) -> TokenRow | None:
@@ -55,7 +54,9 @@ def add(
     expires_at: int | None,
 ) -> None:
     """Store a token, whose name no unrevoked token has."""
-    insert_rows(connection, token, _COLUMNS, [(name, name, digest, scope, created_at, expires_at)])
+    insert_rows(
+        connection, tables.token, _COLUMNS, [(name, name, digest, scope, created_at, expires_at)]
+    )
 
 
 def revoke(connection: Connection, name: str, revoked_at: int) -> bool:

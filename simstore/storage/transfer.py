@@ -12,14 +12,15 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy import Column, Connection, LargeBinary
+from sqlalchemy import Column, LargeBinary
 from sqlalchemy import Table as Table
 
 from simstore.errors import Conflict
 from simstore.storage import counter_deltas, generations
+from simstore.storage.connection import Connection
 from simstore.storage.migrate import HEAD
 from simstore.storage.rows import dialect_of, execute, fetch, insert_rows
-from simstore.storage.tables import metadata
+from simstore.storage.tables import RECORD_VIEWS, VIEW_NAMES, metadata
 
 Row = tuple[Any, ...]
 
@@ -152,7 +153,7 @@ def state(connection: Connection) -> str:
 
 def under_way(connection: Connection) -> str | None:
     """Return the source :func:`state` of an unfinished copy; None: there is none."""
-    if not sqlalchemy.inspect(connection).has_table(_UNDER_WAY):
+    if not sqlalchemy.inspect(connection.sqlalchemy).has_table(_UNDER_WAY):
         return None
     found = fetch(connection, f"SELECT state FROM {_UNDER_WAY}")  # noqa: S608 - ours
     return found[0][0] if found else ""
@@ -160,18 +161,20 @@ def under_way(connection: Connection) -> str | None:
 
 def check_names_free(connection: Connection, label: str) -> None:
     """Raise Conflict where another program has tables that are called as ours."""
-    existing = set(sqlalchemy.inspect(connection).get_table_names())
-    taken = sorted(existing.intersection(table.name for table in tables()))
+    inspected = sqlalchemy.inspect(connection.sqlalchemy)
+    existing = {*inspected.get_table_names(), *inspected.get_view_names()}
+    ours = {*(table.name for table in tables()), *RECORD_VIEWS, *VIEW_NAMES}
+    taken = sorted(existing & ours)
     if taken:
         raise Conflict(
-            f"{label} has a table {taken[0]} that is no store's; name another database, or "
+            f"{label} has a table or view {taken[0]} that is no store's; name another database, or "
             "another schema by ?options=-csearch_path=NAME"
         )
 
 
 def begin(connection: Connection, of_state: str) -> None:
     """Make the tables of a store that is going to be filled."""
-    metadata.create_all(connection)
+    metadata.create_all(connection.sqlalchemy)
     connection.exec_driver_sql(f"CREATE TABLE {_UNDER_WAY} (state TEXT NOT NULL)")
     execute(connection, f"INSERT INTO {_UNDER_WAY} (state) VALUES (?)", of_state)  # noqa: S608 - ours
 
@@ -179,7 +182,7 @@ def begin(connection: Connection, of_state: str) -> None:
 def give_up(connection: Connection) -> None:
     """Drop the tables that :func:`begin` made, and their rows."""
     connection.exec_driver_sql(f"DROP TABLE {_UNDER_WAY}")
-    metadata.drop_all(connection)
+    metadata.drop_all(connection.sqlalchemy)
 
 
 def finish(source: Connection, target: Connection) -> None:

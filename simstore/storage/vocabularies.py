@@ -7,19 +7,12 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, func, literal, select
 
-from simstore.storage import codecs
+from simstore.storage import codecs, sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.deltas import unmerged
 from simstore.storage.documents import count as count_documents
 from simstore.storage.rows import count_rows, delete_in, insert_rows, largest, select_in
-from simstore.storage.tables import (
-    document_features,
-    feature,
-    generation_frequency,
-    generation_rank,
-    vocabulary_delta,
-)
 
 FeatureRow = tuple[NDArray[np.int64], NDArray[np.int64]]
 
@@ -34,16 +27,16 @@ def add_terms(connection: Connection, scheme_id: int, terms: Sequence[bytes]) ->
     """Add terms that the vocabulary does not know; return their numbers."""
     if not terms:
         return {}
-    c = feature.c
+    c = tables.feature.c
     last = largest(connection, c.feature_id)
     insert_rows(
         connection,
-        feature,
+        tables.feature,
         ("scheme_id", "term", "document_count", "total_count"),
         [(scheme_id, term, 0, 0) for term in terms],
     )
     # Writers take turns: what is above the largest number of before is ours.
-    rows = connection.execute(select(c.term, c.feature_id).where(c.feature_id > last))
+    rows = connection.execute(sql.select(c.term, c.feature_id).where(c.feature_id > last))
     return {row[0]: row[1] for row in rows}
 
 
@@ -66,24 +59,24 @@ def most_frequent(
         (term, number, document count, total count), counts above zero; the number is 0 where the
         term has none yet.
     """
-    c = feature.c
+    c = tables.feature.c
     pending = unmerged(connection, scheme_id)
     ids, document_changes, total_changes = pending.numbered
-    statement = select(c.term, c.feature_id, c.document_count, c.total_count).where(
+    statement = sql.select(c.term, c.feature_id, c.document_count, c.total_count).where(
         c.scheme_id == scheme_id, c.total_count > 0
     )
     if size is not None:
         # A term that no delta names and that is below the first size + n of the merged counts
         # stays below size of them, whatever becomes of the n terms that deltas name.
         least = (
-            select(c.total_count)
+            sql.select(c.total_count)
             .where(c.scheme_id == scheme_id)
             .order_by(c.total_count.desc())
             .limit(1)
             .offset(min(size, _MOST_TERMS) + len(pending) - 1)
             .scalar_subquery()
         )
-        statement = statement.where(c.total_count >= func.coalesce(least, literal(1)))
+        statement = statement.where(c.total_count >= sql.func.coalesce(least, sql.literal(1)))
     found: dict[int, tuple[Any, ...]] = {
         row[1]: tuple(row) for row in connection.execute(statement)
     }
@@ -154,23 +147,23 @@ def terms_of(connection: Connection, feature_ids: Sequence[int]) -> dict[int, by
 
 def known_term_count(connection: Connection, scheme_id: int) -> int:
     """Return the number of terms that the vocabulary has ever held."""
-    merged = count_rows(connection, feature, feature.c.scheme_id == scheme_id)
+    merged = count_rows(connection, tables.feature, tables.feature.c.scheme_id == scheme_id)
     named = list(unmerged(connection, scheme_id).named)
     return merged + len(named) - len(feature_ids(connection, scheme_id, named))
 
 
 def largest_feature_id(connection: Connection, scheme_id: int) -> int:
     """Return the largest feature number, 0 where there is none."""
-    return largest(connection, feature.c.feature_id, feature.c.scheme_id == scheme_id)
+    return largest(connection, tables.feature.c.feature_id, tables.feature.c.scheme_id == scheme_id)
 
 
 def counts_of_terms(
     connection: Connection, scheme_id: int
 ) -> Iterator[tuple[int, bytes, int, int]]:
     """Yield (number, term, document count, total count) of all terms, merged counts only."""
-    c = feature.c
+    c = tables.feature.c
     for row in connection.execute(
-        select(c.feature_id, c.term, c.document_count, c.total_count)
+        sql.select(c.feature_id, c.term, c.document_count, c.total_count)
         .where(c.scheme_id == scheme_id)
         .order_by(c.feature_id)
     ):
@@ -183,24 +176,26 @@ def put_ranks(
     """Store the ranks of a generation: (feature number, total count) in rank order."""
     rows = [(generation_id, rank, *row) for rank, row in enumerate(ranked)]
     columns = ("generation_id", "rank", "feature_id", "total_count")
-    insert_rows(connection, generation_rank, columns, rows)
+    insert_rows(connection, tables.generation_rank, columns, rows)
 
 
 def ranks(connection: Connection, generation_id: int) -> list[tuple[int, int]]:
     """Return the ranks of a generation: (feature number, total count) in rank order."""
-    r = generation_rank.c
+    r = tables.generation_rank.c
     rows = connection.execute(
-        select(r.feature_id, r.total_count).where(r.generation_id == generation_id).order_by(r.rank)
+        sql.select(r.feature_id, r.total_count)
+        .where(r.generation_id == generation_id)
+        .order_by(r.rank)
     )
     return [(row[0], row[1]) for row in rows]
 
 
 def ranked_terms(connection: Connection, generation_id: int) -> list[bytes]:
     """Return the terms of a generation in rank order."""
-    r, c = generation_rank.c, feature.c
+    r, c = tables.generation_rank.c, tables.feature.c
     statement = (
-        select(c.term)
-        .join(generation_rank, r.feature_id == c.feature_id)
+        sql.select(c.term)
+        .join(tables.generation_rank, r.feature_id == c.feature_id)
         .where(r.generation_id == generation_id)
         .order_by(r.rank)
     )
@@ -209,8 +204,8 @@ def ranked_terms(connection: Connection, generation_id: int) -> list[bytes]:
 
 def drop_scheme(connection: Connection, scheme_id: int) -> None:
     """Delete the vocabulary of a scheme: terms, deltas and the documents' feature counts."""
-    for table in (vocabulary_delta, document_features, feature):
-        connection.execute(delete(table).where(table.c.scheme_id == scheme_id))
+    for table in (tables.vocabulary_delta, tables.document_features, tables.feature):
+        connection.execute(sql.delete(table).where(table.c.scheme_id == scheme_id))
 
 
 def drop_unused(connection: Connection, scheme_id: int) -> int:
@@ -219,9 +214,9 @@ def drop_unused(connection: Connection, scheme_id: int) -> int:
     For stores that name terms by themselves: where documents keep their counts by numbers, other
     processes remember the numbers of terms.
     """
-    c = feature.c
+    c = tables.feature.c
     unused = (c.scheme_id == scheme_id, c.document_count == 0, c.total_count == 0)
-    return connection.execute(delete(feature).where(*unused)).rowcount
+    return connection.execute(sql.delete(tables.feature).where(*unused)).rowcount
 
 
 def put_features(
@@ -242,7 +237,7 @@ def put_features(
     drop_features(connection, scheme_id, replacing)
     insert_rows(
         connection,
-        document_features,
+        tables.document_features,
         ("scheme_id", "document_id", "features"),
         [(scheme_id, *row) for row in packed],
     )
@@ -273,13 +268,13 @@ def features_of(
 
 def last_counted_document(connection: Connection, scheme_id: int) -> int:
     """Return the largest document number with feature counts of a scheme, or 0."""
-    c = document_features.c
+    c = tables.document_features.c
     return largest(connection, c.document_id, c.scheme_id == scheme_id)
 
 
 def drop_features(connection: Connection, scheme_id: int, document_ids: Sequence[int]) -> None:
     """Delete the stored feature counts of documents."""
-    c = document_features.c
+    c = tables.document_features.c
     delete_in(connection, c.document_id, document_ids, c.scheme_id == scheme_id)
 
 
@@ -298,9 +293,9 @@ def present_frequencies(connection: Connection, scheme_id: int) -> Frequencies:
         Ascending feature numbers and document counts above zero, each int64 of one shape; the
         first number is :data:`DOCUMENTS`, with the number of all documents.
     """
-    c = feature.c
+    c = tables.feature.c
     rows = connection.execute(
-        select(c.feature_id, c.document_count).where(c.scheme_id == scheme_id)
+        sql.select(c.feature_id, c.document_count).where(c.scheme_id == scheme_id)
     ).all()
     merged = np.array([tuple(row) for row in rows], np.int64).reshape(-1, 2)
     ids, changes, _ = unmerged(connection, scheme_id).numbered
@@ -323,7 +318,7 @@ def put_frequencies(connection: Connection, generation_id: int, frequencies: Fre
         packed = codecs.pack_features(numbers[of_part], counts[of_part])
         rows.append((generation_id, part, packed))
     columns = ("generation_id", "part", "frequencies")
-    insert_rows(connection, generation_frequency, columns, rows)
+    insert_rows(connection, tables.generation_frequency, columns, rows)
 
 
 def frequencies_of(connection: Connection, generation_id: int) -> Frequencies:
@@ -332,9 +327,9 @@ def frequencies_of(connection: Connection, generation_id: int) -> Frequencies:
     Raises:
         ValueError: They are missing or damaged.
     """
-    c = generation_frequency.c
+    c = tables.generation_frequency.c
     rows = connection.execute(
-        select(c.frequencies).where(c.generation_id == generation_id).order_by(c.part)
+        sql.select(c.frequencies).where(c.generation_id == generation_id).order_by(c.part)
     ).scalars()
     parts = [codecs.unpack_features(packed) for packed in rows]
     if not parts or not len(parts[0][0]) or parts[0][0][0] != DOCUMENTS:

@@ -19,7 +19,7 @@ from simstore.model import (
     TimeOrAge,
     with_keywords,
 )
-from simstore.sources.documents import DocumentsGiven, document_with, keys_of
+from simstore.sources.documents import DocumentsGiven, accept, document_with, keys_of
 from simstore.sources.files import names_of, open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import Source
@@ -76,14 +76,23 @@ class Changes(Opened, of="Store"):
         Returns:
             ``added``, ``updated``, ``unchanged``, ``flagged`` or ``skipped``.
         """
-        summary = self.add_many(
-            [document_with("Store.add", key, text, said)],
+        given = document_with("Store.add", key, text, said)
+        self._check_takes_documents()
+        from simstore.services.ingest.ingest import Observer, ingest_documents
+        from simstore.services.ingest.options import IngestOptions
+
+        options = IngestOptions(
             refresh=refresh,
             on_duplicate=on_duplicate,
             min_resemblance=min_resemblance,
             radius=radius,
         )
-        return outcome_of(summary)
+        if self._opened.database.allows_concurrent_writers:
+            documents = map(accept, [given])
+            return outcome_of(ingest_documents(self._opened, documents, options, Observer()))
+        from simstore.services.ingest.one_document import store_one
+
+        return store_one(self._opened, given, options)
 
     def add_many(
         self,

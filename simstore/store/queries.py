@@ -26,7 +26,14 @@ from simstore.storage import queries
 from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
-    from simstore.model import CheckedPaper, CheckKeywords, CheckOptions, Comparison, Progress
+    from simstore.model import (
+        CheckedPaper,
+        CheckKeywords,
+        CheckOptions,
+        Comparison,
+        MutualCheck,
+        Progress,
+    )
     from simstore.services.compare.compared import CompareKeywords, CompareOptions
     from simstore.sources.documents import SamplesGiven
 
@@ -306,6 +313,82 @@ class Queries(Opened, of="Store"):
             expected_characters=known_bytes(sources) if threads != 1 else 0,
         )
         return Stream(told_of(papers_found, sources, on_progress), of=CheckedPaper)
+
+    @overload
+    def check_mutual(
+        self,
+        papers: SamplesGiven,
+        options: CheckOptions | None = None,
+        *,
+        on_step: Callable[[], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
+    ) -> MutualCheck: ...
+    @overload
+    def check_mutual(
+        self,
+        papers: Files,
+        options: CheckOptions | None = None,
+        *,
+        on_step: Callable[[], None] | None = None,
+        on_progress: Callable[[int, int | None], None] | None = None,
+        on_ignored: Callable[[Ignored], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
+    ) -> MutualCheck: ...
+
+    def check_mutual(
+        self,
+        papers: SamplesGiven | Files,
+        options: CheckOptions | None = None,
+        *,
+        on_step: Callable[[], None] | None = None,
+        on_progress: Callable[[int, int | None], None] | None = None,
+        on_ignored: Callable[[Ignored], None] | None = None,
+        **keywords: Unpack[CheckKeywords],
+    ) -> MutualCheck:
+        """Compare papers with one another, as :meth:`check` does with documents.
+
+        >>> papers = [("anna", "It is well known. " + text), ("ben", text)]
+        >>> for pair in store.check_mutual(papers).pairs:
+        ...     print(pair.first_key, pair.second_key, pair.share)
+        ben anna 1.0
+
+        Nothing is stored, and no stored document is looked at; the store needs
+        no passage index. All papers are held in memory.
+
+        Args:
+            papers: Texts, or whatever :meth:`check_many` takes.
+            options: How to check them, as an object; keywords go before it.
+                What they exclude of the library does not matter here, nor does
+                ``fast``.
+            on_step: Called between pieces of work; what it raises ends the
+                check.
+            on_progress: Of files: called with bytes read, and bytes in all
+                where that is known.
+            on_ignored: Of files: called for each part that is no document and
+                shall be none.
+
+        Keyword Args:
+            high: As for :meth:`check`, and so all its other keywords.
+
+        Returns:
+            The pairs that have text in common, the largest share first, and the
+            result for each paper.
+
+        Raises:
+            InvalidParameter: The options contradict each other.
+            MissingExtra: rapidfuzz is not installed.
+        """
+        from simstore.model import CheckOptions
+        from simstore.services.check.mutual import check_mutual
+
+        chosen = with_keywords("check_mutual", CheckOptions, options, keywords)
+        if not isinstance(papers, Files):
+            from simstore.sources.frames import samples_given
+
+            return check_mutual(self._opened, samples_given(papers), chosen, on_step)
+        sources, _ = open_sources(papers.names, self._read_options(papers.read))
+        read = told_of(samples_of(sources, on_ignored), sources, on_progress)
+        return check_mutual(self._opened, read, chosen, on_step)
 
     def compare(
         self,

@@ -18,6 +18,8 @@ _QUOTED = re.compile(
         rf"{opening}(?:(?!\n\s*\n)[^{opening}{closing}]){{1,{_LONGEST}}}[{closing}]"
         for opening, closing in _PAIRS
     )
+    # A single mark within a word, or behind one that owns something, closes nothing.
+    + rf"|‘(?:(?!\n\s*\n)(?:[^‘’]|’(?=\w))){{1,{_LONGEST}}}’(?!\w)"
     # Straight marks are the same on both sides: they stand next to what they enclose.
     # Han characters stand beside them without a blank.
     + rf'|(?<!{_LETTER})"(?=\S)(?:(?!\n\s*\n)[^"]){{1,{_LONGEST}}}(?<=\S)"(?!{_LETTER})'

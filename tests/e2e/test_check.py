@@ -61,6 +61,44 @@ def test_jsonl_has_a_line_a_paper(shell: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_several_papers_are_compared_with_one_another_and_nothing_is_stored(shell: Shell) -> None:
+    essay = "A paragraph that two students handed in, and that no library has seen before today.\n"
+    (shell.folder / "anna.txt").write_text(essay + OWN)
+    (shell.folder / "ben.txt").write_text(essay)
+    (shell.folder / "carla.txt").write_text(BREAD)
+    papers = ("anna.txt", "ben.txt", "carla.txt")
+    pairs = shell("check", *papers).text.split("\n\n")[-1].splitlines()
+    assert pairs[0].split()[-3:] == ["paper", "other", "paper"]
+    (row,) = [line.split() for line in pairs[1:]]
+    assert row[0] == "100.0%"
+    assert row[-2:] == ["ben.txt", "anna.txt"]
+    records = [*map(json.loads, shell("check", *papers, "--format", "jsonl").text.splitlines())]
+    assert [len(one["mutual"]["cases"]) for one in records] == [1, 1, 0]
+    assert [one["sources"] == [] for one in records] == [True, True, False]
+    assert len(shell("list", "--format", "jsonl").text.splitlines()) == 2
+    alone = shell("check", *papers, "--no-mutual", "--format", "jsonl").text
+    assert all("mutual" not in json.loads(line) for line in alone.splitlines())
+    hidden = shell("check", *papers, "--anonymous", "--format", "csv").text
+    assert not re.search("anna|ben|carla", hidden)
+    assert "paper 1,0," in hidden
+
+
+@pytest.mark.slow
+def test_many_papers_are_compared_with_one_another_where_it_is_asked(shell: Shell) -> None:
+    folder = shell.folder / "class"
+    folder.mkdir()
+    for number in range(101):
+        (folder / f"{number:03}.txt").write_text(RIVER if number in (3, 99) else f"Mine {number}.")
+    done = shell("check", "class", "--format", "jsonl")
+    assert "more than 100 papers are not compared with one another" in done.errors
+    assert len(done.text.splitlines()) == 101
+    assert "mutual" not in done.text
+    lines = shell("check", "class", "--mutual", "--format", "jsonl").text.splitlines()
+    found = [number for number, one in enumerate(lines) if json.loads(one)["mutual"]["cases"]]
+    assert found == [3, 99]
+
+
+@pytest.mark.slow
 def test_pan_offsets(shell: Shell) -> None:
     done = shell("check", "--format", "pan", "paper.txt")
     (feature,) = ElementTree.fromstring(done.text)  # noqa: S314 - our own output

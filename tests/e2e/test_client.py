@@ -175,6 +175,10 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
             CheckOptions(high=0.9, exclude=("near*", KEYS[6]), by="window", window=40),
         )
     ),
+    "mutual check": lambda held: held.check_mutual(
+        [("a\udcff", LAMP), ("b", f"Mine. {LAMP}"), {"key": "c", "text": LIBRARY, "title": "T"}],
+        CheckOptions(high=0.9, by="window", window=40),
+    ),
     "filter": lambda held: held.filters.known(of=["keys"], capacity=500).to_bytes(),
 }
 

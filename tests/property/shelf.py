@@ -4,6 +4,7 @@ import numpy as np
 
 from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, anchors
 from simstore.services.check.check_index import AnchorPostings
+from simstore.services.check.source_facts import SourceFacts
 from simstore.text.located import located_units
 from simstore.text.normalization import DEFAULT
 
@@ -49,5 +50,5 @@ class Shelf:
     def keys(self, document_ids):
         return {number: f"d{number}".encode() for number in document_ids}
 
-    def titles(self, document_ids):
-        return {number: f"Document {number}" for number in document_ids}
+    def facts(self, document_ids):
+        return {number: SourceFacts(title=f"Document {number}") for number in document_ids}

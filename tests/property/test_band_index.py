@@ -20,13 +20,19 @@ BANDS = 3
     st.lists(st.lists(st.tuples(*[st.integers(0, 6)] * BANDS), max_size=9), max_size=12),
     st.lists(st.tuples(*[st.integers(0, 6)] * BANDS), max_size=5),
     st.integers(1, 9),
+    st.integers(0, 9),
     st.booleans(),
 )
 def test_all_that_agree_in_a_band_are_found_and_nothing_without_an_equal_hash(
-    grown: list[list[tuple[int, ...]]], queries: list[tuple[int, ...]], buffered: int, on: bool
+    grown: list[list[tuple[int, ...]]],
+    queries: list[tuple[int, ...]],
+    buffered: int,
+    compared: int,
+    on: bool,
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, kernels(on):
         patch.setattr(band_index, "_BUFFERED", buffered)
+        patch.setattr(band_index, "_COMPARED_QUERIES", compared)
         index, held = BandIndex(BANDS), []
         states = []
         for rows in grown:
@@ -46,6 +52,18 @@ def test_all_that_agree_in_a_band_are_found_and_nothing_without_an_equal_hash(
                 agree = {n for n, row in held[:size] if any(map(int.__eq__, row, query))}
                 alike = {n for n, row in held[:size] if set(row) & set(query)}
                 assert agree <= set(numbers.tolist()) <= alike
+
+
+def test_a_level_is_sorted_when_many_have_asked_and_not_for_one() -> None:
+    random = np.random.default_rng(6)
+    bands = random.integers(0, 2**63, (3_000, BANDS)).astype(np.uint64)
+    index = BandIndex(BANDS).extended(bands, np.arange(3_000))
+    (level,) = index._levels
+    for number in range(40):
+        assert [found.tolist() for found in index.candidates(bands[number : number + 1])] == [
+            [number]
+        ]
+        assert level.is_sorted == (number >= band_index._COMPARED_QUERIES)
 
 
 def test_levels_are_few_however_many_sketches_come_one_by_one() -> None:

@@ -226,7 +226,8 @@ class Plain:
 def _one_moment() -> Iterator[None]:
     """Let no second pass: what has no date has the same one."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simstore.services.ingest.run.now", lambda: NOW)
+        for module in ("run", "one_document"):
+            patch.setattr(f"simstore.services.ingest.{module}.now", lambda: NOW)
         yield
 
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from simstore import compiled
 from simstore.fingerprint import simhash
+from simstore.fingerprint.characters import CharacterSketching
 from simstore.fingerprint.packed_terms import PackedTerms, first_code_points, packed, term_hashes
 from simstore.fingerprint.simhash import fingerprints, fingerprints_of_hashes, to_integers
 from simstore.fingerprint.simtool import SimtoolScheme
@@ -249,11 +250,12 @@ def test_keys_are_the_features_of_characters_at_each_place(text: str) -> None:
 
 @pytest.mark.slow
 @needs_numba
-@given(kernel_texts, normalizations, st.integers(1, 5))
+@pytest.mark.parametrize("kind", [Sketching, CharacterSketching])
+@given(kernel_texts, normalizations, st.integers(1, 6))
 def test_shingle_sets_and_sketches_are_the_same_compiled_or_not(
-    texts: list[str], normalization: Normalization, shingle: int
+    kind: type[Sketching], texts: list[str], normalization: Normalization, shingle: int
 ) -> None:
-    sketching = Sketching(normalization, shingle)
+    sketching = kind(normalization, shingle)
 
     def make() -> Any:
         sets = sketching.sets(texts)

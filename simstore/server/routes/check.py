@@ -11,7 +11,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.datastructures import FormData, UploadFile
 
 from simstore.errors import MalformedRequest, NotFound, TooLarge, UnsupportedMedia
-from simstore.model import CheckedPaper, CheckOptions, Comparison, Document
+from simstore.model import CheckedPaper, CheckOptions, Comparison, Document, MutualCheck
 from simstore.reports.check_html import html_report
 from simstore.reports.html_page import content_policy
 from simstore.reports.html_words import Language
@@ -76,6 +76,14 @@ class CheckReply:
 
 
 @dataclass(frozen=True, slots=True)
+class MutualBody:
+    """Papers that are compared with one another, and how."""
+
+    papers: tuple[Paper, ...]
+    options: CheckOptions = field(default_factory=CheckOptions)
+
+
+@dataclass(frozen=True, slots=True)
 class Compared:
     """One of two texts: a stored document by its key, or a document that is given."""
 
@@ -137,6 +145,25 @@ async def check(request: Request, lang: Language = "en") -> Response:
 
 
 @router.post(
+    "/v1/check/mutual",
+    dependencies=[requires("read")],
+    summary="Which papers have text in common",
+    responses=answers(MutualCheck, 413, 415, 501),
+    openapi_extra=json_body(MutualBody),
+)
+async def check_mutual(request: Request) -> Response:
+    """Compare papers with one another; nothing is stored, no stored document is looked at."""
+    service = service_of(request)
+    wanted = await read_body(request, MutualBody, service.readers)
+    papers = _papers(service, wanted.papers)
+    with while_wanted() as step:
+        found = await service.heavy.run(
+            lambda: service.store.check_mutual(papers, wanted.options, on_step=step)
+        )
+    return await service.heavy.go_on(lambda: reply(to_wire(found)))
+
+
+@router.post(
     "/v1/compare",
     dependencies=[requires("read")],
     summary="Two texts side by side",
@@ -169,10 +196,13 @@ async def _of_json(request: Request, service: Service) -> tuple[list[Document], 
         return [Document("", wanted.text)], wanted.options
     if wanted.stored is not None:
         return [await service.readers.run(_stored, service, wanted.stored)], wanted.options
-    papers = wanted.papers or ()
+    return _papers(service, wanted.papers or ()), wanted.options
+
+
+def _papers(service: Service, papers: tuple[Paper, ...]) -> list[Document]:
     if len(papers) > service.settings.batch_documents:
         raise TooLarge("papers of a request", service.settings.batch_documents)
-    return [Document(one.key, one.text, title=one.title) for one in papers], wanted.options
+    return [Document(one.key, one.text, title=one.title) for one in papers]
 
 
 async def _of_form(request: Request, service: Service) -> tuple[list[Document], CheckOptions]:

@@ -108,6 +108,7 @@ def pack(
         scheme_id = state.scheme_id
         standing = sketches.layout(connection, scheme_id)
         chosen = layout or (standing.layout if standing else state.channels.recipe(name).layout)
+        changed = state.channels.with_layout(name, chosen)
         sketches.set_layout_status(connection, scheme_id, "building", "retired")
         count = sketches.count(connection, scheme_id)
         building = sketches.add_layout(
@@ -144,8 +145,7 @@ def pack(
         sketches.set_layout_status(connection, scheme_id, "building", "standing")
         if chosen != state.channels.recipe(name).layout:
             # Those of the scheme that was packed: it still stands.
-            record = state.channels.with_layout(name, chosen).record()
-            generations.set_channels(connection, scheme_id, record)
+            generations.set_channels(connection, scheme_id, changed.record())
             opened.forget_schemes()
     drop_retired_pages(opened, name)
     return True

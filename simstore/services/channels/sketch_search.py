@@ -180,6 +180,8 @@ class SketchSearch:
         for start in range(0, len(queries), _BLOCK_SKETCHES):
             part = slice(start, start + _BLOCK_SKETCHES)
             rows, numbers = self._candidates(queries[part], [table[part] for table in tails])
+            if not len(numbers):
+                continue
             held = distinct(numbers)
             known = self._tables.by_numbers(
                 self._snapshot.connection, self._snapshot.scheme_id, held.tolist()

@@ -14,8 +14,9 @@ from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
 from simstore.search.alignment import CoveredUnits
 from simstore.services.check.check_index import PassageIndex, StoredPassages
-from simstore.services.check.checked_paper import UnitCopy, flagged, judge
+from simstore.services.check.checked_paper import flagged, judge
 from simstore.services.check.copies import CopyFinder, FindOptions, FoundCopy, Step, no_step
+from simstore.services.check.counted_copies import PaperMeasure, UnitCopy
 from simstore.services.check.edited_sentences import (
     LEAST_CHARACTERS,
     LEAST_LIKENESS_OF_CHARACTERS,
@@ -26,6 +27,7 @@ from simstore.services.check.edited_sentences import (
     RARE_POSTINGS,
     edited_sentences,
 )
+from simstore.services.check.exclusions import Templates
 from simstore.services.check.near_copies import aligned_passages, named_passages
 from simstore.services.check.paper_units import PaperUnits, paper_units
 from simstore.services.check.passage_lookup import NearPassages
@@ -37,6 +39,7 @@ from simstore.services.check.sentence_lookup import (
     sentence_pairs,
     unit_weights,
 )
+from simstore.services.check.source_facts import folded_name
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.workers.worker_pool import (
     EarlyStart,
@@ -81,7 +84,7 @@ def check_options(options: CheckOptions) -> None:
             f"moderate {options.moderate} and high {options.high}: both above 0, at most 1, "
             "and moderate at most high"
         )
-    for name in ("min_words", "min_characters"):
+    for name in ("min_words", "min_characters", "min_source_words"):
         least = getattr(options, name)
         if least is not None and least < 1:
             raise InvalidParameter(f"{name.replace('_', ' ')} {least}: it must be at least 1")
@@ -101,13 +104,22 @@ def check_options(options: CheckOptions) -> None:
 class PaperChecker:
     """Checks papers against a passage index, in one snapshot of a store."""
 
-    def __init__(self, index: PassageIndex, options: CheckOptions, on_step: Step = no_step) -> None:
+    def __init__(
+        self,
+        index: PassageIndex,
+        options: CheckOptions,
+        on_step: Step = no_step,
+        among: str = "a stored document",
+    ) -> None:
         check_options(options)
+        self._among = among
         self._on_step = on_step
         self._index = index
         self._options = options
         self._excluded = Globs(options.exclude)
+        self._authors = frozenset(map(folded_name, options.exclude_author))
         self._roles: dict[int, tuple[bytes, bool]] = {}
+        self._templates = Templates(options.template, index.normalization, index.winnowing)
 
     def check(self, paper: Document) -> CheckedPaper:
         """Return the result of checking a paper."""
@@ -138,8 +150,9 @@ class PaperChecker:
             if near is not None:
                 placed += named_passages(made, index, near, spans, find_options)
             found = [self._named(each) for each in placed]
-        titles = index.titles(sorted({each.copy.source_document_id for each in found}))
-        judged = judge(paper.text, made.units, found, titles, options)
+        facts = index.facts(sorted({each.copy.source_document_id for each in found}))
+        measure = PaperMeasure(made.units, self._least(smallest=False), self._least(smallest=True))
+        judged = judge(paper.text, measure, found, facts, options, self._templates.spans(made))
         flags, passages = flagged(paper.text, judged.passages)
         return CheckedPaper(
             key=paper.key,
@@ -157,6 +170,7 @@ class PaperChecker:
             moderate=options.moderate,
             decoding=paper.decoding,
             flags=flags,
+            excluded=judged.excluded,
         )
 
     def _near(self, text: str) -> tuple[NearPassages | None, list[Span]]:
@@ -209,10 +223,21 @@ class PaperChecker:
         return not options.fast and "sentences" in options.channels and self._index.has_sentences
 
     def _weights(self, made: PaperUnits) -> NDArray[np.float64]:
+        # A fast check would take a match that is too small for the source of a stretch.
+        return unit_weights(made.units, *self._least(smallest=not self._options.fast))
+
+    def _least(self, *, smallest: bool) -> tuple[int, int]:
+        """Return the least words, or characters, of a copy.
+
+        Args:
+            smallest: Of a copy that is found, if only to say that it does not count.
+        """
         winnowing, options = self._index.winnowing, self._options
         words = options.min_words or winnowing.run_words
         characters = options.min_characters or winnowing.run_characters
-        return unit_weights(made.units, words, characters)
+        if not smallest:
+            return words, characters
+        return min(words, winnowing.run_words), min(characters, winnowing.run_characters)
 
     def _chosen(
         self, numbers: NDArray[np.int64], own_key: str, *, excluded: bool
@@ -220,10 +245,11 @@ class PaperChecker:
         """Return which documents may be sources; excluded ones too where asked."""
         distinct, inverse = np.unique(numbers, return_inverse=True)
         unknown = [n for n in distinct.tolist() if n not in self._roles]
+        others = self._excluded_by_facts(unknown)
         for number, key in self._index.keys(unknown).items():
             key = bytes(key)
             self._on_step()
-            self._roles[number] = key, self._excluded.fit(key)
+            self._roles[number] = key, number in others or self._excluded.fit(key)
         own = None if self._options.include_self or not own_key else encode(own_key)
         chosen = np.zeros(len(distinct), bool)
         for place, number in enumerate(distinct.tolist()):
@@ -231,6 +257,17 @@ class PaperChecker:
                 key, is_excluded = self._roles[number]
                 chosen[place] = key != own and (excluded or not is_excluded)
         return chosen[inverse.reshape(-1)]
+
+    def _excluded_by_facts(self, numbers: Sequence[int]) -> set[int]:
+        """Return the documents of excluded authors and collections."""
+        collections = self._options.exclude_collection
+        if not self._authors and not collections:
+            return set()
+        return {
+            number
+            for number, facts in self._index.facts(numbers).items()
+            if facts.is_by(self._authors) or facts.collection in collections
+        }
 
     def _told(
         self, made: PaperUnits, found: tuple[FoundCopy, float], runs: NDArray[np.float64]
@@ -310,10 +347,15 @@ class PaperChecker:
         both = f", or {mixed} of both" if winnowing.mixed else ""
         guarantee = (
             f"Of every run of at least {words} words, or {characters} characters of scripts "
-            f"without blanks{both}, that is the same in a stored document, at least one source is "
+            f"without blanks{both}, that is the same in {self._among}, at least one source is "
             "named."
         )
-        if options.exclude or not options.include_self:
+        if (
+            options.exclude
+            or options.exclude_author
+            or options.exclude_collection
+            or not options.include_self
+        ):
             guarantee += (
                 " Documents that are excluded, or have the paper's own key, are no sources."
             )

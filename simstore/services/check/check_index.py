@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from simstore.errors import NotFound
 from simstore.fingerprint.winnowing import Winnowing
 from simstore.services.check.passage_lookup import NearPassages, near_passages
+from simstore.services.check.source_facts import SourceFacts, facts_of
 from simstore.services.features.feature_counts import stored_texts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, passages
+from simstore.text.decoding import exact_text
 from simstore.text.normalization import Normalization
 
 
@@ -91,8 +93,8 @@ class PassageIndex(Protocol):
     def keys(self, document_ids: Sequence[int]) -> dict[int, bytes]:
         """Return the keys of documents."""
 
-    def titles(self, document_ids: Sequence[int]) -> dict[int, str | None]:
-        """Return the titles of documents that have one."""
+    def facts(self, document_ids: Sequence[int]) -> dict[int, SourceFacts]:
+        """Return what documents tell of themselves."""
 
 
 class StoredPassages:
@@ -171,6 +173,10 @@ class StoredPassages:
         """Return the keys of documents."""
         return documents.keys_of(self._snapshot.connection, document_ids)
 
-    def titles(self, document_ids: Sequence[int]) -> dict[int, str | None]:
-        """Return the titles of documents that have one."""
-        return documents.titles_of(self._snapshot.connection, document_ids)
+    def facts(self, document_ids: Sequence[int]) -> dict[int, SourceFacts]:
+        """Return what documents tell of themselves."""
+        found = documents.descriptions_of(self._snapshot.connection, document_ids)
+        return {
+            number: facts_of(exact_text(bytes(key)), title, collection, metadata, published_at)
+            for number, (key, title, collection, metadata, published_at) in found.items()
+        }

@@ -17,11 +17,15 @@ from simstore.model import (
     CheckedPassage,
     CheckOptions,
     Copy,
+    Excluded,
     SourceShare,
     Totals,
 )
 from simstore.model.check import ExcludedAs, PassageKind
-from simstore.search.cases import CopySpan, is_told, joined
+from simstore.search.cases import is_told, joined
+from simstore.services.check.counted_copies import PaperMeasure, UnitCopy, counted_cases
+from simstore.services.check.exclusions import Exclusions, mask_of
+from simstore.services.check.source_facts import SourceFacts
 from simstore.text import quotations
 from simstore.text.disguises import fold_disguises
 from simstore.text.located import LocatedUnits
@@ -30,25 +34,9 @@ from simstore.text.passages import Span, sentences, windows
 _MOST_ALIKE = 101
 # Characters: less than the shortest run that is certain to be found, of either kind of script.
 _LEAST_ADDED = 13
+_UNKNOWN = SourceFacts()
 # How like a copy a passage is, the copy's length, and its number, negated: the largest is best.
 _Alike = tuple[float, int, int]
-
-
-@dataclass(frozen=True, slots=True)
-class UnitCopy:
-    """A copy with its blocks in units of the paper and the source, for the passages.
-
-    Attributes:
-        copy: The copy.
-        blocks: First unit in the paper, first unit in the source, units; in order.
-        span: Where it lies, and how much of it is the same, to join it with others.
-        excluded: Whether its source is excluded.
-    """
-
-    copy: Copy
-    blocks: tuple[tuple[int, int, int], ...]
-    span: CopySpan
-    excluded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,72 +48,76 @@ class JudgedCopy:
     copies: tuple[Copy, ...]
     sources: tuple[SourceShare, ...]
     totals: Totals
+    excluded: tuple[Excluded, ...]
 
 
 def judge(
     text: str,
-    units: LocatedUnits,
+    measure: PaperMeasure,
     found: Sequence[UnitCopy],
-    titles: Mapping[int, str | None],
+    facts: Mapping[int, SourceFacts],
     options: CheckOptions,
+    templates: Sequence[Span] = (),
 ) -> JudgedCopy:
     """Return the passages, cases, copies, sources and totals that a report gives for a paper.
 
     Args:
         text: The paper.
-        units: Its units.
+        measure: Its units, and how many are a copy.
         found: The copies.
-        titles: Titles of sources.
+        facts: What is known of the sources.
         options: What is excluded, the limits, and what a passage is.
+        templates: What the paper has of its templates.
     """
-    of_cases = told_cases(found)
-    ordered = sorted(
-        (each for case in of_cases for each in case),
-        key=lambda each: (
-            each.copy.start,
-            -each.copy.similarity,
-            -each.copy.end,
-            each.copy.source_document_id,
-            each.copy.source_start,
-        ),
-    )
-    counted = [each for each in ordered if not each.excluded]
     quoted = quotations.quotations(text)
     bibliography = quotations.bibliography(text)
-    cut = sentences(text) if options.by == "sentences" else windows(text, options.window)
-    passages = _passages(cut, units, counted, options)
+    omitted: dict[ExcludedAs, Sequence[Span]] = {"template": templates}
     if options.exclude_quotations:
-        passages = _excluded(passages, _mask(len(text), quoted), "quotation")
+        omitted["quotation"] = quoted
     if options.exclude_bibliography and bibliography is not None:
-        passages = _excluded(passages, _mask(len(text), [bibliography]), "bibliography")
+        omitted["bibliography"] = [bibliography]
+    exclusions = Exclusions(text)
+    for reason, spans in omitted.items():
+        exclusions.add(reason, spans)
+    of_cases = told_cases(found)
+    of_counted = counted_cases(of_cases, measure, exclusions, options)
+    counted = sorted((each for case in of_counted for each in case), key=_order)
+    cut = sentences(text) if options.by == "sentences" else windows(text, options.window)
+    passages = _passages(cut, measure.units, counted, options)
+    for reason, spans in omitted.items():
+        passages = _excluded(passages, mask_of(len(text), spans), reason)
     copies = tuple(each.copy for each in counted)
-    omitted = [
-        *(quoted if options.exclude_quotations else ()),
-        *([bibliography] if options.exclude_bibliography and bibliography else ()),
-    ]
-    ink = _Ink(text, omitted)
+    without = [span for spans in omitted.values() for span in spans]
+    ink = _Ink(text, without)
     numbers = {id(each): number for number, each in enumerate(counted)}
-    cases = _cases(ink, of_cases, numbers)
-    sources = _sources(ink, copies, cases, titles)
-    spans = [_span(copy) for copy in copies]
+    cases = _cases(ink, of_counted, numbers)
+    sources = _sources(ink, copies, cases, facts)
     kinds = [passage.kind for passage in passages if passage.excluded is None]
+    spans = [_span(copy) for copy in copies]
     copied = ink.count(spans)
     identical = ink.count(_same(copies))
+    every = [each.place for case in of_cases for each in case]
     totals = Totals(
         characters=ink.total,
         copied=copied,
         share=ink.share(copied),
-        share_without_quotations=ink.share(_Ink(text, [*omitted, *quoted]).count(spans)),
-        share_with_excluded=ink.share(_Ink(text).count([_span(each.copy) for each in ordered])),
+        share_without_quotations=ink.share(_Ink(text, [*without, *quoted]).count(spans)),
+        share_with_excluded=ink.share(_Ink(text).count(every)),
         largest_source_share=max((source.share for source in sources), default=0.0),
         high=kinds.count("high"),
         moderate=kinds.count("moderate"),
         none=kinds.count("none"),
-        cases=len(cases),
+        cases=_stretch_count(cases, len(text)),
         identical=identical,
         identical_share=ink.share(identical),
     )
-    return JudgedCopy(tuple(passages), cases, copies, sources, totals)
+    return JudgedCopy(tuple(passages), cases, copies, sources, totals, exclusions.stretches())
+
+
+def _order(each: UnitCopy) -> tuple[int, float, int, int, int]:
+    """Return the place of a copy among others: by the paper, then the likest first."""
+    copy = each.copy
+    return copy.start, -copy.similarity, -copy.end, copy.source_document_id, copy.source_start
 
 
 def told_cases(found: Sequence[UnitCopy]) -> list[list[UnitCopy]]:
@@ -178,11 +170,11 @@ class _Ink:
         for found in re.finditer(r"\S+", text):
             is_ink[found.start() : found.end()] = True
         self.total = int(is_ink.sum())
-        self._counted = is_ink & ~_mask(len(text), without)
+        self._counted = is_ink & ~mask_of(len(text), without)
 
     def count(self, spans: Sequence[Span]) -> int:
         """Count those in spans, each once."""
-        return int((_mask(len(self._counted), spans) & self._counted).sum())
+        return int((mask_of(len(self._counted), spans) & self._counted).sum())
 
     def primary(self, spans: Mapping[int, Sequence[Span]]) -> dict[int, tuple[int, int]]:
         """Return what few sources explain: place from 1 on and characters added, by source.
@@ -200,7 +192,7 @@ class _Ink:
         while waiting:
             # What a source adds only becomes less, so what leads after a new count is taken.
             _, number = heapq.heappop(waiting)
-            mask = _mask(len(left), spans[number]) & left
+            mask = mask_of(len(left), spans[number]) & left
             added = int(mask.sum())
             if added < (_LEAST_ADDED if taken else 1):
                 continue
@@ -216,15 +208,6 @@ class _Ink:
         return count / self.total if self.total else 0.0
 
 
-def _mask(size: int, spans: Sequence[Span]) -> NDArray[np.bool_]:
-    steps = np.zeros(size + 1, np.int64)
-    if spans:
-        bounds = np.array(spans, np.int64)
-        np.add.at(steps, bounds[:, 0], 1)
-        np.add.at(steps, bounds[:, 1], -1)
-    return np.cumsum(steps[:-1]) > 0
-
-
 def _span(copy: Copy) -> Span:
     return copy.start, copy.end
 
@@ -237,7 +220,7 @@ def _same(copies: Sequence[Copy]) -> list[Span]:
 def _cases(
     ink: _Ink, found: Sequence[Sequence[UnitCopy]], numbers: Mapping[int, int]
 ) -> tuple[Case, ...]:
-    """Return the cases whose sources are not excluded, in the order of the paper.
+    """Return the cases in the order of the paper.
 
     Args:
         ink: The paper.
@@ -246,8 +229,6 @@ def _cases(
     """
     cases = []
     for theirs in found:
-        if theirs[0].excluded:
-            continue
         copies = [each.copy for each in theirs]
         start, end = min(copy.start for copy in copies), max(copy.end for copy in copies)
         characters, identical = ink.count([(start, end)]), ink.count(_same(copies))
@@ -271,11 +252,30 @@ def _cases(
     return tuple(cases)
 
 
+def _stretch_count(cases: Sequence[Case], size: int) -> int:
+    """Return how many stretches of the paper the cases are: what several sources have is one.
+
+    A case of which at least half lies in longer ones is the same stretch.
+
+    Args:
+        cases: The cases of all sources.
+        size: Characters of the paper.
+    """
+    count = 0
+    is_told = np.zeros(size, bool)
+    for case in sorted(cases, key=lambda one: (one.start - one.end, one.start)):
+        inside = is_told[case.start : case.end]
+        if 2 * int(np.count_nonzero(inside)) < len(inside):
+            count += 1
+        inside[:] = True
+    return count
+
+
 def _sources(
     ink: _Ink,
     copies: Sequence[Copy],
     cases: Sequence[Case],
-    titles: Mapping[int, str | None],
+    facts: Mapping[int, SourceFacts],
 ) -> tuple[SourceShare, ...]:
     by_source: dict[int, list[Copy]] = {}
     for copy in copies:
@@ -287,12 +287,16 @@ def _sources(
     shares = []
     for document_id, theirs in by_source.items():
         order, added = primary.get(document_id, (None, 0))
+        about = facts.get(document_id, _UNKNOWN)
         characters = ink.count([_span(copy) for copy in theirs])
         identical = ink.count(_same(theirs))
         shares.append(
             SourceShare(
                 key=theirs[0].source_key,
-                title=titles.get(document_id),
+                title=about.title,
+                author=about.author,
+                date=about.date,
+                url=about.url,
                 document_id=document_id,
                 characters=characters,
                 share=ink.share(characters),

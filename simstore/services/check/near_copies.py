@@ -10,8 +10,8 @@ import numpy as np
 from simstore.model import Copy
 from simstore.search.alignment import Stretch, aligned
 from simstore.services.check.check_index import PassageIndex
-from simstore.services.check.checked_paper import UnitCopy
 from simstore.services.check.copies import FindOptions, FoundCopy
+from simstore.services.check.counted_copies import UnitCopy
 from simstore.services.check.paper_units import PaperUnits, source_units
 from simstore.services.check.passage_lookup import NearPassages
 from simstore.services.check.position_only import span_by_place

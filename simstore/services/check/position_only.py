@@ -10,8 +10,8 @@ from simstore.search.cases import CopySpan
 from simstore.search.chains import Hits, regions
 from simstore.services.check.anchor_hits import hits_of
 from simstore.services.check.check_index import PassageIndex
-from simstore.services.check.checked_paper import UnitCopy
 from simstore.services.check.copies import DRIFT, GAP, FindOptions
+from simstore.services.check.counted_copies import UnitCopy
 from simstore.services.check.paper_units import PaperUnits
 
 # Characters by which white space may differ between two anchors of one run.

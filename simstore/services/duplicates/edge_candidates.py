@@ -101,6 +101,22 @@ class EdgeCandidates:
                     found[sketched[row][0]].append(agreeing[some])
         return [distinct_numbers(np.concatenate(parts)) for parts in found]
 
+    def has_none(self, text: CandidateText) -> bool:
+        """Return whether no stored document is a candidate of a text that none of them has.
+
+        Args:
+            text: The text.
+        """
+        if text.shingle_count == 0:
+            return True
+        if text.words is not None and self._row is not None:
+            turns, _ = self.fingerprints_near(text.words[None])
+            if turns:
+                return False
+        if text.sketch is None or self._sketches is None:
+            return True
+        return not any(len(rows) for rows, _ in self._sketches.agreeing(text.sketch[None], None))
+
     def _near(
         self, places: Sequence[int], words: Sequence[NDArray[np.uint64]]
     ) -> list[tuple[int, int]]:

@@ -187,6 +187,16 @@ def see_again(connection: Connection, sights: Iterable[tuple[bytes, int]]) -> No
     history.put_times(connection, times)
 
 
+def first_times(document: Document, now: int) -> Times:
+    """Return when a document was seen of which nothing is known.
+
+    Args:
+        document: Its record.
+        now: The time, for a record without a date.
+    """
+    return _first(document, b"", Times(now, "ingest", now, 1, now)).times
+
+
 def _first(
     document: Document, digest: bytes, fresh: Times, earlier: int | None = None
 ) -> KeyHistory:

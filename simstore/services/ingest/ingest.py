@@ -161,7 +161,7 @@ def _run(
     finished = False
     check: DuplicateRule | None = None
     try:
-        known = _known(opened)
+        known = known_state(opened)
         check = options.check_in(known.settings)
         if check is not None:
             check_verifiable(known, check.least, check.radius)
@@ -210,17 +210,37 @@ def _run(
     )
     if interrupted:
         return summary
-    if (
-        options.refresh
-        and (run.state is None or run.state.scheme.depends_on_corpus)
-        and not _refresh_after(opened, observer)
-    ):
-        return replace(summary, interrupted=True)
-    often = min(_LOOKED_AT, pack_fingerprints.LONG_TAIL)
     written = summary.added + summary.updated + summary.flagged
-    if run.state is None or written >= often or run.state.settings.changes % often == 0:
+    finished = finish(opened, run.state, written, options, observer)
+    return summary if finished else replace(summary, interrupted=True)
+
+
+def finish(
+    opened: OpenStore,
+    state: State | None,
+    written: int,
+    options: IngestOptions,
+    observer: Observer | None = None,
+) -> bool:
+    """Refresh a live store and pack a long tail, after the last commit of a run.
+
+    Args:
+        opened: The store.
+        state: What stood at that commit; None: there was none.
+        written: Documents that the run has written.
+        options: Say whether to refresh.
+        observer: Is told of the refresh, and may stop it; None: nobody.
+
+    Returns:
+        False where the refresh was stopped.
+    """
+    depends = state is None or state.scheme.depends_on_corpus
+    if options.refresh and depends and not _refresh_after(opened, observer or Observer()):
+        return False
+    often = min(_LOOKED_AT, pack_fingerprints.LONG_TAIL)
+    if state is None or written >= often or state.settings.changes % often == 0:
         pack_long_tails(opened)
-    return summary
+    return True
 
 
 def _read_in(observer: Observer, items: Iterator[Item]) -> Iterator[Item]:
@@ -264,7 +284,7 @@ def _refresh_after(opened: OpenStore, observer: Observer) -> bool:
     return True
 
 
-def _known(opened: OpenStore) -> State:
+def known_state(opened: OpenStore) -> State:
     """Return the last known state of the store."""
     if opened.last_state is not None:
         return opened.last_state

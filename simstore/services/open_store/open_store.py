@@ -229,7 +229,7 @@ class OpenStore:
         if kept is None:
             from simstore.services.open_store.band_cache import SketchCache
 
-            made = SketchCache(SettledNumbers(SKETCHES[name].sketches.name, "sketch_id"))
+            made = SketchCache(SettledNumbers(SKETCHES[name].name, "sketch_id"))
             kept = self._sketch_caches.setdefault(name, made)
         return kept
 

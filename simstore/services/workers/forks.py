@@ -8,10 +8,8 @@ databases do not. Only the program itself knows that: in others' programs, nothi
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -77,6 +75,8 @@ class ForkedProcess:
         self._process.join(timeout)
         status = self.returncode
         if status is None:
+            import subprocess
+
             raise subprocess.TimeoutExpired("a forked process", timeout or 0)
         return status
 
@@ -95,6 +95,8 @@ def fork(run: Callable[[], None]) -> ForkedProcess | None:
     with _without_threads():
         if threading.active_count() > 1:
             return None
+        import multiprocessing  # most commands fork nothing
+
         context: Any = multiprocessing.get_context("fork")
         process = context.Process(target=_work, args=(run,), name="simstore-worker", daemon=True)
         process.start()

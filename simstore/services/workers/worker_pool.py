@@ -10,22 +10,18 @@ second to start, so a caller begins alone, and has workers started once there is
 from __future__ import annotations
 
 import logging
-import socket
-import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from simstore import compiled
 from simstore.errors import InvalidParameter
 from simstore.services.workers import forks
 from simstore.services.workers.forks import ForkedProcess
 from simstore.services.workers.processors import processor_count
-from simstore.sources import bounded
 from simstore.storage.engine import Database, SharedSnapshot
 
 PROGRAM = "simstore.services.workers.worker_process"
@@ -38,6 +34,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 # Opens what is needed, and yields what is done with an item; a function of a module.
 Task = Callable[..., AbstractContextManager[Callable[[Any], Any]]]
+
+if TYPE_CHECKING:
+    import socket
+    import subprocess
+    from multiprocessing.connection import Connection
 
 _log = logging.getLogger(__name__)
 
@@ -270,6 +271,10 @@ class Worker:
     """
 
     def __init__(self, modules: Sequence[str] = ()) -> None:
+        # Most commands start no worker.
+        import socket
+        from multiprocessing.connection import Connection
+
         near, far = socket.socketpair()
         with far:
             try:
@@ -285,6 +290,8 @@ class Worker:
         far: socket.socket,
         modules: Sequence[str],
     ) -> subprocess.Popen[bytes] | ForkedProcess:
+        from simstore.sources import bounded
+
         return bounded.start(PROGRAM, *modules, standard_input=far.fileno())
 
     def begin(self, task: Task, arguments: tuple[Any, ...]) -> None:
@@ -328,6 +335,8 @@ class Worker:
 
     def ended(self) -> str:
         """Return how the process has ended."""
+        import subprocess
+
         try:
             status = self._process.wait(_END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -366,6 +375,8 @@ class _ForkedWorker(Worker):
         far: socket.socket,
         modules: Sequence[str],  # noqa: ARG002 - it has them already
     ) -> subprocess.Popen[bytes] | ForkedProcess:
+        from multiprocessing.connection import Connection
+
         from simstore.services.workers import worker_process
 
         def run() -> None:

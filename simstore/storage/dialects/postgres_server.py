@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+import sqlalchemy
+from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, OperationalError
 
@@ -24,6 +25,7 @@ from simstore.errors import (
     StorageError,
     StoreNotFound,
 )
+from simstore.storage.connection import Connection
 from simstore.storage.dialects.protocol import (
     APPLICATION_ID,
     BUSY_SECONDS,
@@ -108,7 +110,7 @@ class PostgresServer:
                 if not _SNAPSHOT.fullmatch(snapshot):
                     raise InvalidParameter(f"{snapshot!r} is no name of a snapshot")
                 connection.exec_driver_sql(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
-            yield connection
+            yield self._wrapped(connection)
 
     @contextmanager
     def sharing(self) -> Iterator[SharedSnapshot]:
@@ -130,7 +132,7 @@ class PostgresServer:
             if claims is None or not self._claim(connection, claims):
                 connection.exec_driver_sql(_ALONE)
             try:
-                yield connection
+                yield self._wrapped(connection)
                 connection.commit()
             except BaseException:
                 # It may be the connection that failed.
@@ -138,7 +140,7 @@ class PostgresServer:
                     connection.rollback()
                 raise
 
-    def _claim(self, connection: Connection, claims: Sequence[int]) -> bool:
+    def _claim(self, connection: sqlalchemy.Connection, claims: Sequence[int]) -> bool:
         """Wait for whoever has claimed the same; return whether all is claimed."""
         if len(claims) > self._claims_at_once(connection):
             return False
@@ -153,9 +155,16 @@ class PostgresServer:
                 return False
         return True
 
-    def outside(self) -> AbstractContextManager[Connection]:
-        """Return the context of a connection that commits each statement."""
-        return self._write_engine().execution_options(isolation_level="AUTOCOMMIT").connect()
+    @contextmanager
+    def outside(self) -> Iterator[Connection]:
+        """Yield a connection that commits each statement."""
+        engine = self._write_engine().execution_options(isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            yield self._wrapped(connection)
+
+    def _wrapped(self, connection: sqlalchemy.Connection) -> Connection:
+        driver = connection.connection.driver_connection
+        return Connection(driver, self._url.database or self._label, lambda _driver: connection)
 
     @property
     def can_write(self) -> bool:
@@ -194,7 +203,7 @@ class PostgresServer:
         """Forget all connections: they belong to another process."""
         self._reader = self._writer = None
 
-    def _claims_at_once(self, connection: Connection) -> int:
+    def _claims_at_once(self, connection: sqlalchemy.Connection) -> int:
         """Return how many claims a transaction may hold as locks."""
         if self._most_claims is None:
             settings = connection.exec_driver_sql(

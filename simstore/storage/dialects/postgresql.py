@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import JSON, Boolean, Column, Connection, String
+import sqlalchemy
+from sqlalchemy import JSON, Boolean, Column, String
 
 from simstore.errors import (
     DatabaseBusy,
@@ -21,6 +22,7 @@ from simstore.errors import (
     StorageError,
     printable,
 )
+from simstore.storage.connection import Connection
 from simstore.storage.dialects.protocol import COPIED_ROWS, LargestNumber
 
 # SQLSTATE to what it means; see "PostgreSQL Error Codes" in the server's manual.
@@ -74,7 +76,7 @@ class PostgresDialect:
 
     def run(self, connection: Connection, statement: str, parameters: Sequence[Any]) -> Any:
         """Run a statement by the driver, which prepares it where it comes again."""
-        driver: Any = connection.connection.driver_connection
+        driver: Any = connection.driver
         return driver.execute(_marked(statement), parameters)
 
     def copy_rows(
@@ -89,7 +91,7 @@ class PostgresDialect:
         """Write rows by COPY, where they are many."""
         if len(rows) < least:
             return False
-        driver: Any = connection.connection.driver_connection
+        driver: Any = connection.driver
         names = ", ".join(f'"{name}"' for name in columns)
         with driver.cursor() as cursor, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
             for row in rows:
@@ -111,7 +113,7 @@ class PostgresDialect:
             f"INSERT INTO {table} ({names}) VALUES ({marks}) "  # noqa: S608
             f"ON CONFLICT ({columns[0]}) DO UPDATE SET {set_to}"
         )
-        driver: Any = connection.connection.driver_connection
+        driver: Any = connection.driver
         with driver.cursor() as cursor:
             cursor.executemany(_marked(statement), rows)
 
@@ -173,6 +175,10 @@ class PostgresDialect:
     def json_type(self, column: Column[Any]) -> str:
         """Return the SQL for the type of a column's JSON."""
         return f'json_typeof("{column.name}")'
+
+    def has_table(self, connection: Connection, name: str) -> bool:
+        """Return whether the schema of the search path has a table of this name."""
+        return bool(sqlalchemy.inspect(connection.sqlalchemy).has_table(name))
 
     def problems(self, connection: Connection) -> Iterator[str]:
         """Yield indexes and constraints that the server has not made valid.

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from sqlalchemy import Column, Connection
-
+from simstore.storage.connection import Connection
 from simstore.version import APPLICATION_ID as APPLICATION_ID
+
+if TYPE_CHECKING:
+    from sqlalchemy import Column
 
 BUSY_SECONDS = 60.0
 
@@ -182,6 +184,9 @@ class Dialect(Protocol):
 
     def json_type(self, column: Column[Any]) -> str:
         """Return the type of a column's JSON, in SQL: ``object``, ``array``, ...; null: none."""
+
+    def has_table(self, connection: Connection, name: str) -> bool:
+        """Return whether the database has a table of this name."""
 
     def problems(self, connection: Connection) -> Iterator[str]:
         """Yield the damage that the database's own check finds."""

@@ -11,9 +11,7 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any
-
-from sqlalchemy import JSON, Boolean, Column, Connection, Float, Integer, LargeBinary
+from typing import TYPE_CHECKING, Any
 
 from simstore.errors import (
     CorruptStore,
@@ -24,20 +22,16 @@ from simstore.errors import (
     StorageError,
     printable,
 )
+from simstore.storage import sql
+from simstore.storage.connection import Connection
+from simstore.storage.dialects.column_types import COLUMN_TYPES, JSON_COLUMNS
 from simstore.storage.dialects.protocol import COPIED_ROWS, LargestNumber
-from simstore.storage.tables import metadata
+
+if TYPE_CHECKING:
+    from sqlalchemy import Column
 
 Row = tuple[Any, ...]
 _WORDS = {int: "a number", float: "a number", str: "a text", bytes: "bytes"}
-# SQLite's own tables of what there is use the name, too.
-_SHARED = {"name": frozenset((str, bytes))}
-# Names that statements give to columns.
-_GIVEN: dict[str, frozenset[type]] = {"source_name": frozenset((bytes, type(None)))}
-# Columns that a statement gives no value where an outer join finds no row.
-_JOINED = frozenset((
-    "generation_id", "scheme_id", "basis", "fingerprint_count", "packed_count", "edition", "name",
-    "text_id", "cluster_id", "value",
-))  # fmt: skip
 # Columns that are of another type than those of their name, and the names that they are read under.
 OTHER_NAMES = {"idempotency.key": "named"}
 # JSON that is a list; all other is an object.
@@ -59,8 +53,7 @@ class SqliteDialect:
 
     def run(self, connection: Connection, statement: str, parameters: Sequence[Any]) -> Any:
         """Run a statement by the driver."""
-        driver: Any = connection.connection.driver_connection
-        return driver.execute(statement, parameters)
+        return connection.driver.execute(statement, parameters)
 
     def copy_rows(
         self,
@@ -82,9 +75,8 @@ class SqliteDialect:
         rows: Sequence[Sequence[Any]],
     ) -> None:
         """Replace rows."""
-        driver: Any = connection.connection.driver_connection
         marks = ", ".join("?" * len(columns))
-        driver.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608
+        connection.driver.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608
 
     def next_numbers(
         self,
@@ -132,7 +124,7 @@ class SqliteDialect:
     def wrong_type(self, column: Column[Any]) -> str | None:
         """Return the SQL condition that a value is of another type than its column."""
         name = f'"{column.name}"'
-        if isinstance(column.type, Boolean):
+        if isinstance(column.type, sql.Boolean):
             return f"{name} NOT IN (0, 1)"
         types = ", ".join(f"'{_STORED_AS[kind]}'" for kind in kinds_of(column.type))
         return f"typeof({name}) NOT IN ({types})"
@@ -140,6 +132,10 @@ class SqliteDialect:
     def json_type(self, column: Column[Any]) -> str:
         """Return the SQL for the type of a column's JSON; null where it is none."""
         return f'CASE WHEN json_valid("{column.name}") THEN json_type("{column.name}") END'
+
+    def has_table(self, connection: Connection, name: str) -> bool:
+        """Return whether the file has a table of this name."""
+        return bool(self.run(connection, f"PRAGMA table_info({name})", ()).fetchall())
 
     def problems(self, connection: Connection) -> Iterator[str]:
         """Yield damaged pages, indexes that disagree with their tables, references to nothing."""
@@ -190,7 +186,7 @@ class TypedRows:
 
     def _look_at(self, kinds: tuple[type, ...]) -> None:
         for name, kind in zip(self._names, kinds, strict=True):
-            wanted = kinds_of_columns().get(name)
+            wanted = COLUMN_TYPES.get(name)
             if wanted is not None and kind not in wanted:
                 words = " or ".join(sorted({_WORDS[one] for one in wanted & _WORDS.keys()}))
                 raise CorruptStore(
@@ -199,38 +195,13 @@ class TypedRows:
         self._good.add(kinds)
 
 
-@cache
-def kinds_of_columns() -> dict[str, frozenset[type]]:
-    """Return the types of values in Python of all columns, by their names."""
-    found: dict[str, set[type]] = {}
-    for table in metadata.tables.values():
-        columns = [one for one in table.c if str(one) not in OTHER_NAMES]
-        for column in columns:
-            kinds = found.setdefault(column.name, set())
-            kinds.update(kinds_of(column.type))
-            if column.nullable or column.name in _JOINED:
-                kinds.add(type(None))
-    known = {
-        name: frozenset(kinds | _SHARED.get(name, frozenset())) for name, kinds in found.items()
-    }
-    return known | _GIVEN
-
-
-@cache
-def _json_names() -> frozenset[str]:
-    """Return the names that only columns of JSON have."""
-    every = [one for table in metadata.tables.values() for one in table.c]
-    others = {one.name for one in every if not isinstance(one.type, JSON)}
-    return frozenset(one.name for one in every) - others
-
-
 def kinds_of(column_type: object) -> frozenset[type]:
     """Return the types in Python of the values that SQLite keeps of a column's type."""
-    if isinstance(column_type, Float):
+    if isinstance(column_type, sql.Float):
         return frozenset((float, int))
-    if isinstance(column_type, Boolean | Integer):
+    if isinstance(column_type, sql.Boolean | sql.Integer):
         return frozenset((int,))
-    if isinstance(column_type, LargeBinary):
+    if isinstance(column_type, sql.LargeBinary):
         return frozenset((bytes,))
     return frozenset((str,))
 
@@ -244,7 +215,7 @@ def _known(names: tuple[str, ...]) -> tuple[set[Row], tuple[tuple[int, str], ...
     found = tuple(
         (place, "[" if name in LISTS else "{")
         for place, name in enumerate(names)
-        if name in _json_names()
+        if name in JSON_COLUMNS
     )
     return set(), found
 

@@ -8,15 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from sqlalchemy import Connection, Engine, create_engine
-from sqlalchemy.engine import URL
-from sqlalchemy.event import listen
-from sqlalchemy.pool import ConnectionPoolEntry
-
 from simstore.errors import NotAStore, StorageError, StoreNotFound
+from simstore.storage.connection import Connection
 from simstore.storage.dialects.protocol import (
     APPLICATION_ID,
     BUSY_SECONDS,
@@ -24,6 +21,9 @@ from simstore.storage.dialects.protocol import (
     Synchronous,
 )
 from simstore.storage.dialects.sqlite import TypedRows, gone, json_reader
+
+if TYPE_CHECKING:
+    import sqlalchemy
 
 # Rows from which on a transaction is a large one.
 _LARGE_ROWS = 2_000
@@ -48,10 +48,9 @@ class LogPages:
 
 @dataclass(slots=True)
 class _PooledConnection:
-    """A connection, the driver's own, and its pages of a log; 0: not set yet."""
+    """A connection, and its pages of a log; 0: not set yet."""
 
     connection: Connection
-    driver: Any
     log_pages: int = 0
 
 
@@ -66,11 +65,10 @@ class ConnectionPool:
     """Gives out a connection a transaction, and takes it back.
 
     Transactions begin and end by the driver: SQLAlchemy's own take as long as a small one's
-    statements. To SQLAlchemy such a connection is in one transaction for ever, of which it says
-    nothing to the driver.
+    statements.
 
     Args:
-        engine: Opens connections, on which the driver begins nothing by itself.
+        connect: Opens a connection, on which the driver begins nothing by itself.
         begin: The statement that begins a transaction.
         log: For writers, how long the log gets.
         before_commit: Raises where nothing may be committed any more.
@@ -78,12 +76,12 @@ class ConnectionPool:
 
     def __init__(
         self,
-        engine: Engine,
+        connect: Callable[[], Connection],
         begin: str,
         log: LogPages | None = None,
         before_commit: Callable[[], None] | None = None,
     ) -> None:
-        self._engine = engine
+        self._connect = connect
         self._begin = begin
         self._log = log
         self._before_commit = before_commit
@@ -93,11 +91,8 @@ class ConnectionPool:
     @contextmanager
     def transaction(self) -> Iterator[Connection]:
         """Yield a connection in a transaction; commit at the end, roll back on error."""
-        try:
-            pooled = self._idle.pop()
-        except IndexError:
-            pooled = self._open()
-        driver = pooled.driver
+        pooled = self._take()
+        driver = pooled.connection.driver
         try:
             rows = driver.total_changes
             driver.execute(self._begin)
@@ -111,9 +106,28 @@ class ConnectionPool:
             # It may be the connection that failed.
             with suppress(sqlite3.Error):
                 driver.rollback()
-            pooled.connection.close()
+            self._put_back(pooled)
             raise
-        if self._is_closed or isinstance(driver, UnloggedConnection):
+        self._put_back(pooled)
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Yield a connection without a transaction."""
+        pooled = self._take()
+        try:
+            yield pooled.connection
+        finally:
+            self._put_back(pooled)
+
+    def _take(self) -> _PooledConnection:
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return _PooledConnection(self._connect())
+
+    def _put_back(self, pooled: _PooledConnection) -> None:
+        driver = pooled.connection.driver
+        if self._is_closed or isinstance(driver, UnloggedConnection) or driver.in_transaction:
             pooled.connection.close()
         else:
             self._idle.append(pooled)
@@ -127,7 +141,7 @@ class ConnectionPool:
             pooled = self._idle.pop()
         except IndexError:
             return False
-        driver = pooled.driver
+        driver = pooled.connection.driver
         try:
             (patience,) = driver.execute("PRAGMA busy_timeout").fetchone()
             driver.execute(f"PRAGMA busy_timeout = {_EMPTYING_MILLISECONDS}")
@@ -142,20 +156,15 @@ class ConnectionPool:
         return not is_busy
 
     def close(self) -> None:
-        """Give those back to the engine that are not in use, and those in use when they end."""
+        """Close those that are not in use, and those in use when they end."""
         self._is_closed = True
         while self._idle:
             self._idle.pop().connection.close()
 
-    def _open(self) -> _PooledConnection:
-        connection = self._engine.connect()
-        connection.begin()
-        return _PooledConnection(connection, connection.connection.driver_connection)
-
     def _set_log(self, pooled: _PooledConnection, log: LogPages, rows: int) -> None:
         pages = log.large if rows >= _LARGE_ROWS else log.small
         if pages != pooled.log_pages:
-            pooled.driver.execute(f"PRAGMA wal_autocheckpoint = {pages}")
+            pooled.connection.driver.execute(f"PRAGMA wal_autocheckpoint = {pages}")
             pooled.log_pages = pages
 
 
@@ -181,7 +190,6 @@ class SqliteFile:
 
     Args:
         given: The path as it was given.
-        url: The URL of SQLAlchemy that names it.
         label: What messages call it.
         synchronous: ``full``: a commit survives a loss of power; ``normal``: it may not.
         busy_seconds: How long to wait for another writer.
@@ -198,7 +206,6 @@ class SqliteFile:
     def __init__(
         self,
         given: Path,
-        url: URL,
         label: str,
         *,
         synchronous: Synchronous = "full",
@@ -212,13 +219,12 @@ class SqliteFile:
             )
         # The file itself, wherever the process goes and whatever links lead to it.
         self.path = Path(os.path.realpath(given))
-        self._url = url
         self._label = label
         self._synchronous = synchronous
         self._busy_seconds = busy_seconds
         self._log = LogPages(_LOG.small, _LOG.small) if short_log else _LOG
-        self._writer: Engine | None = None
-        self._reader: Engine | None = None
+        # SQLAlchemy's, where a statement needs it.
+        self._engine: AdoptingEngine | None = None
         self._writer_pool: ConnectionPool | None = None
         self._reader_pool: ConnectionPool | None = None
         # Device and number of the file that is open; None: none is.
@@ -245,28 +251,26 @@ class SqliteFile:
         if size == 0:
             raise NotAStore(self._label, "the file is empty")
         with self.reading() as connection:
-            found = connection.exec_driver_sql("PRAGMA application_id").scalar_one()
+            (found,) = connection.driver.execute("PRAGMA application_id").fetchone()
         if found != APPLICATION_ID:
             raise NotAStore(self._label)
 
     def reading(self, _snapshot: str | None = None, /) -> AbstractContextManager[Connection]:
         """Return the context of the latest snapshot: SQLite has no names for others."""
-        if self._reader_pool is None:
-            self._reader_pool = ConnectionPool(self._reading_engine(), "BEGIN")
-        return self._reader_pool.transaction()
+        return self._readers().transaction()
 
     @contextmanager
     def sharing(self) -> Iterator[SharedSnapshot]:
         """Yield a snapshot, and look beside it whether anything was committed since before it."""
         # A transaction has no snapshot before it reads.
-        with self.reading() as connection, self._reading_engine().connect() as watcher:
+        with self.reading() as connection, self._readers().connection() as watcher:
 
             def version() -> tuple[int, ...]:
-                if isinstance(watcher.connection.driver_connection, UnloggedConnection):
+                if isinstance(watcher.driver, UnloggedConnection):
                     file = self.path.stat()
                     return file.st_mtime_ns, file.st_size, _has_journal(self.path)
                 # It tells one connection whether others have committed.
-                return (int(watcher.exec_driver_sql("PRAGMA data_version").scalar_one()),)
+                return (int(watcher.driver.execute("PRAGMA data_version").fetchone()[0]),)
 
             first = version()
             yield SharedSnapshot(connection, lambda: None, lambda: version() == first)
@@ -274,12 +278,8 @@ class SqliteFile:
     @contextmanager
     def writing(self, _claims: Sequence[int] | None = None, /) -> Iterator[Connection]:
         """Yield the connection of the one writer's transaction."""
-        if self._writer_pool is None:
-            self._writer_pool = ConnectionPool(
-                self._write_engine(), "BEGIN IMMEDIATE", self._log, self._refuse_other_file
-            )
         try:
-            with self._writer_pool.transaction() as connection:
+            with self._writers().transaction() as connection:
                 yield connection
         except StorageError:
             self.check_name()
@@ -287,7 +287,7 @@ class SqliteFile:
 
     def outside(self) -> AbstractContextManager[Connection]:
         """Return the context of a connection without a transaction."""
-        return self._write_engine().connect()
+        return self._writers().connection()
 
     @property
     def can_write(self) -> bool:
@@ -332,40 +332,38 @@ class SqliteFile:
         for pool in (self._reader_pool, self._writer_pool):
             if pool is not None:
                 pool.close()
-        for engine in (self._reader, self._writer):
-            if engine is not None:
-                engine.dispose()
         self.forget()
 
     def forget(self) -> None:
         """Forget all connections: they belong to another process."""
-        self._reader = self._writer = None
+        self._engine = None
         self._reader_pool = self._writer_pool = None
         self._opened = None
         self._has_emptied = False
 
-    def _reading_engine(self) -> Engine:
-        if self._reader is None:
-            self._reader = self._engine("ro")
-        return self._reader
+    def _readers(self) -> ConnectionPool:
+        if self._reader_pool is None:
+            self._reader_pool = ConnectionPool(self._connector("ro"), "BEGIN")
+        return self._reader_pool
 
-    def _write_engine(self) -> Engine:
-        if self._writer is None:
-            self._writer = self._engine("rw")
-        return self._writer
+    def _writers(self) -> ConnectionPool:
+        if self._writer_pool is None:
+            self._writer_pool = ConnectionPool(
+                self._connector("rw"), "BEGIN IMMEDIATE", self._log, self._refuse_other_file
+            )
+        return self._writer_pool
 
-    def _engine(self, mode: str) -> Engine:
-        # As many connections as there are threads that ask.
-        engine = create_engine(
-            self._url,
-            creator=self._connector(mode),
-            max_overflow=-1,
-            json_deserializer=json_reader(self._label),
-        )
-        listen(engine, "checkin", _drop_unlogged)
-        return engine
+    def _adopt(self, driver: sqlite3.Connection) -> sqlalchemy.Connection:
+        if self._engine is None:
+            self._engine = AdoptingEngine(self._label)
+        return self._engine.adopt(driver)
 
-    def _connector(self, mode: str) -> Callable[[], sqlite3.Connection]:
+    def _connector(self, mode: str) -> Callable[[], Connection]:
+        """Return the function that opens a connection.
+
+        Args:
+            mode: ``ro``: it is only read; ``rw``: it is written, too.
+        """
         path = self.path.absolute()
 
         def connect() -> sqlite3.Connection:
@@ -395,7 +393,7 @@ class SqliteFile:
             connection.execute("PRAGMA query_only = ON")
             return connection
 
-        return connect
+        return lambda: Connection(connect(), self._label, self._adopt)
 
     def _connect(
         self, uri: str, factory: type[sqlite3.Connection] = sqlite3.Connection
@@ -432,10 +430,38 @@ class SqliteFile:
         return connection
 
 
-def _drop_unlogged(driver: Any, record: ConnectionPoolEntry) -> None:
-    """Close a connection without a log instead of keeping it: it would see no later commit."""
-    if isinstance(driver, UnloggedConnection):
-        record.invalidate()
+class AdoptingEngine:
+    """An engine of SQLAlchemy that works through connections which the driver has opened.
+
+    To SQLAlchemy such a connection is in one transaction for ever, of which it says nothing to the
+    driver.
+
+    Args:
+        label: The store, for messages.
+    """
+
+    def __init__(self, label: str) -> None:
+        from sqlalchemy import create_engine
+        from sqlalchemy.pool import NullPool
+
+        self._lock = Lock()
+        # SQLAlchemy asks the first connection what the database can do, and rolls it back.
+        self._given = sqlite3.connect(":memory:", isolation_level=None)
+        self._engine = create_engine(
+            "sqlite://",
+            creator=lambda: self._given,
+            poolclass=NullPool,
+            json_deserializer=json_reader(label),
+        )
+        self._engine.connect().close()
+
+    def adopt(self, driver: sqlite3.Connection) -> sqlalchemy.Connection:
+        """Return a connection of SQLAlchemy that works through one of the driver."""
+        with self._lock:
+            self._given = driver
+            connection = self._engine.connect()
+        connection.begin()
+        return connection
 
 
 def _identity(path: Path) -> tuple[int, int] | None:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, LargeBinary, Table, delete, select
 
 from simstore.fingerprint.simhash import to_words
 from simstore.search.pages import among, distinct
-from simstore.storage import generations
+from simstore.storage import generations, sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.damage import check_deleted
 from simstore.storage.fingerprints import packed_columns, segment_pages, tail
 from simstore.storage.fingerprints.tail import (
@@ -33,13 +33,12 @@ from simstore.storage.rows import (
     numbers_after,
     select_in,
 )
-from simstore.storage.tables import (
-    FAMILIES,
-    FingerprintTables,
-    document,
-    fingerprint_page,
-    fingerprint_tables,
-)
+from simstore.storage.tables.names import links_name
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
+
+    from simstore.storage.tables import FingerprintTables
 
 # Integers that are written out in a statement: faster for many than parameters.
 _INTEGERS = 5_000
@@ -87,7 +86,7 @@ def link_rows(
     add(connection, bits, generation_id, distinct, packed_count=packed_count)
     insert_rows(
         connection,
-        fingerprint_tables(bits).links,
+        tables.fingerprint_tables(bits).links,
         ("generation_id", "document_id", "value"),
         [
             (generation_id, document_id, value)
@@ -220,21 +219,21 @@ def unlink_many(connection: Connection, document_ids: Sequence[int]) -> None:
     Fingerprints that no document has any more are deleted.
     """
     for row in generations.generations(connection, ("building", "standing", "retired")):
-        for tables in FAMILIES:
-            values = _unlink(connection, tables, row.generation_id, document_ids)
+        for family in tables.FAMILIES:
+            values = _unlink(connection, family, row.generation_id, document_ids)
             if values:
-                bits = 64 if tables is FAMILIES[0] else 128
+                bits = 64 if family is tables.FAMILIES[0] else 128
                 remove(connection, bits, row.generation_id, words_of(values, bits))
 
 
 def _unlink(
     connection: Connection,
-    tables: FingerprintTables,
+    family: FingerprintTables,
     generation_id: int,
     document_ids: Sequence[int],
 ) -> list[Any]:
     """Delete the links of documents; return the stored fingerprints that have none any more."""
-    name = tables.links.name
+    name = family.links.name
     of_generation = f"FROM {name} WHERE generation_id = {int(generation_id)}"
     if not fetch(connection, f"SELECT 1 {of_generation} LIMIT 1"):
         return []
@@ -253,22 +252,24 @@ def drop_generation_rows(connection: Connection, generation_id: int, limit: int)
     Returns:
         Whether some remain.
     """
-    for tables in FAMILIES:
-        of_values = ((tables.tail, "value"), (tables.kept, "value"))
-        for table, column in ((tables.links, "document_id"), *of_values):
+    for family in tables.FAMILIES:
+        of_values = ((family.tail, "value"), (family.kept, "value"))
+        for table, column in ((family.links, "document_id"), *of_values):
             of_generation = table.c.generation_id == generation_id
             last = connection.execute(
-                select(table.c[column])
+                sql.select(table.c[column])
                 .where(of_generation)
                 .order_by(table.c[column])
                 .limit(1)
                 .offset(limit)
             ).scalar_one_or_none()
             if last is None:
-                connection.execute(delete(table).where(of_generation))
+                connection.execute(sql.delete(table).where(of_generation))
             else:
                 of_part = table.c[column] < last
-                deleted = connection.execute(delete(table).where(of_generation, of_part)).rowcount
+                deleted = connection.execute(
+                    sql.delete(table).where(of_generation, of_part)
+                ).rowcount
                 check_deleted(connection, table.name, deleted)
                 return True
     return segment_pages.drop(connection, generation_id, limit)
@@ -276,7 +277,7 @@ def drop_generation_rows(connection: Connection, generation_id: int, limit: int)
 
 def link_count(connection: Connection, bits: int, generation_id: int) -> int:
     """Return the number of documents that have a fingerprint in a generation."""
-    links = fingerprint_tables(bits).links
+    links = tables.fingerprint_tables(bits).links
     return count_rows(connection, links, links.c.generation_id == generation_id)
 
 
@@ -284,18 +285,20 @@ def unlinked_documents(
     connection: Connection, bits: int, generation_id: int, limit: int, after: int = 0
 ) -> list[int]:
     """Return documents above ``after`` without a fingerprint in a generation, ascending."""
-    links = fingerprint_tables(bits).links.c
+    links = tables.fingerprint_tables(bits).links.c
     linked = (
-        select(links.document_id)
-        .where(links.generation_id == generation_id, links.document_id == document.c.document_id)
+        sql.select(links.document_id)
+        .where(
+            links.generation_id == generation_id, links.document_id == tables.document.c.document_id
+        )
         .exists()
     )
-    return numbers_after(connection, document.c.document_id, after, limit, ~linked)
+    return numbers_after(connection, tables.document.c.document_id, after, limit, ~linked)
 
 
 def last_linked_document(connection: Connection, bits: int, generation_id: int) -> int:
     """Return the largest document number with a fingerprint in a generation, or 0."""
-    links = fingerprint_tables(bits).links.c
+    links = tables.fingerprint_tables(bits).links.c
     return largest(connection, links.document_id, links.generation_id == generation_id)
 
 
@@ -304,7 +307,7 @@ def of_documents(
 ) -> dict[int, int]:
     """Return the fingerprints of documents that have one in a generation."""
     statement = (
-        f"SELECT document_id, value FROM {fingerprint_tables(bits).links.name} "  # noqa: S608 - ours
+        f"SELECT document_id, value FROM {links_name(bits)} "  # noqa: S608 - ours
         "WHERE generation_id = ? AND document_id IN ({})"
     )
     rows = select_in(connection, statement, document_ids, generation_id)
@@ -327,7 +330,7 @@ def linked_after(
         uint64, shape (n, ceil(M / 64)), in the order of the sketches; and the largest number of
         one that was looked at.
     """
-    links = fingerprint_tables(bits).links.name
+    links = links_name(bits)
     statement = (
         f"SELECT s.sketch_id, l.value FROM sketch s LEFT JOIN {links} l "  # noqa: S608 - ours
         "ON l.document_id = s.document_id AND l.generation_id = ? "
@@ -350,7 +353,7 @@ def documents_with(
 ) -> list[tuple[int, int, bytes]]:
     """Return (fingerprint, document number, key) of the documents with these fingerprints."""
     statement = (
-        f"SELECT value, document_id, key FROM {fingerprint_tables(bits).links.name} "  # noqa: S608 - ours
+        f"SELECT value, document_id, key FROM {links_name(bits)} "  # noqa: S608 - ours
         "JOIN document USING (document_id) WHERE generation_id = ? AND value IN ({})"
     )
     wanted = [to_stored(value, bits) for value in values]
@@ -363,7 +366,7 @@ def holders_of(
 ) -> list[tuple[int, int]]:
     """Return (fingerprint, document number) of the documents with these fingerprints."""
     statement = (
-        f"SELECT value, document_id FROM {fingerprint_tables(bits).links.name} "  # noqa: S608 - ours
+        f"SELECT value, document_id FROM {links_name(bits)} "  # noqa: S608 - ours
         "WHERE generation_id = ? AND value IN ({})"
     )
     wanted = [to_stored(value, bits) for value in values]
@@ -375,7 +378,9 @@ def lost_generations(connection: Connection) -> list[int]:
     """Return the numbers of generations that have fingerprints and no row of their own."""
     known = {number for (number,) in fetch(connection, "SELECT generation_id FROM generation")}
     found: set[int] = set()
-    every = (table for family in FAMILIES for table in (family.tail, family.kept, family.links))
+    every = (
+        table for family in tables.FAMILIES for table in (family.tail, family.kept, family.links)
+    )
     for table in every:
         after = 0
         # A generation a step: its rows are passed over.
@@ -388,8 +393,10 @@ def lost_generations(connection: Connection) -> list[int]:
 
 def stray_links(connection: Connection, bits: int) -> int:
     """Return how many links name a document that is gone, in any generation."""
-    links = fingerprint_tables(bits).links
-    owner = select(document.c.document_id).where(document.c.document_id == links.c.document_id)
+    links = tables.fingerprint_tables(bits).links
+    owner = sql.select(tables.document.c.document_id).where(
+        tables.document.c.document_id == links.c.document_id
+    )
     return count_rows(connection, links, ~owner.exists())
 
 
@@ -397,9 +404,9 @@ def tail_rows(
     connection: Connection, bits: int, generation_id: int
 ) -> Iterator[tuple[int, tuple[int | None, ...]]]:
     """Yield (fingerprint, segment columns) of a generation, for ``fsck`` to compare."""
-    table = fingerprint_tables(bits).tail
-    result = connection.execute(
-        select(table).where(table.c.generation_id == generation_id),
+    table = tables.fingerprint_tables(bits).tail
+    result = connection.sqlalchemy.execute(
+        sql.select(table).where(table.c.generation_id == generation_id),
         execution_options={"yield_per": 10_000},
     )
     for row in result:
@@ -414,9 +421,11 @@ def unheld_values(connection: Connection, bits: int, row: GenerationRow) -> tupl
     """
     unheld = unnamed = 0
     for first, last in _ranges(bits):
-        links = _stored_between(connection, fingerprint_tables(bits).links, row, first, last)
+        links = _stored_between(connection, tables.fingerprint_tables(bits).links, row, first, last)
         linked = held_words(connection, links, bits)
-        waiting = _stored_between(connection, fingerprint_tables(bits).tail, row, first, last)
+        waiting = _stored_between(
+            connection, tables.fingerprint_tables(bits).tail, row, first, last
+        )
         held = held_words(connection, waiting, bits)
         if row.packed_count:
             paged = segment_pages.read_range(connection, bits, row.generation_id, first, last)
@@ -439,9 +448,9 @@ def _stored_between(
     connection: Connection, table: Table, row: GenerationRow, first: int, last: int
 ) -> list[Any]:
     """Return the stored fingerprints of a range, which does not lie across the sign."""
-    bits = 128 if isinstance(table.c.value.type, LargeBinary) else 64
+    bits = 128 if isinstance(table.c.value.type, sql.LargeBinary) else 64
     value = table.c.value
-    statement = select(value).where(
+    statement = sql.select(value).where(
         table.c.generation_id == row.generation_id,
         value >= to_stored(first, bits),
         value <= to_stored(last, bits),
@@ -455,4 +464,4 @@ def stray_pages(connection: Connection) -> int:
         segment_pages.row_count(connection, row.generation_id)
         for row in generations.generations(connection, ("building", "standing", "retired"))
     )
-    return count_rows(connection, fingerprint_page) - known
+    return count_rows(connection, tables.fingerprint_page) - known

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, update
 
 from simstore.search.pages import restored
+from simstore.storage import sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.fingerprints import segment_pages, tail
 from simstore.storage.rows import count_rows, fetch
-from simstore.storage.tables import FAMILIES, fingerprint_tables, store
 
 Rows = list[tuple[object, ...]]
 
@@ -35,7 +35,7 @@ def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np
         words: Fingerprints, shape (n, M / 64); what is there stays.
     """
     if are_kept(connection):
-        tail.insert(connection, fingerprint_tables(bits).kept, bits, generation_id, words)
+        tail.insert(connection, tables.fingerprint_tables(bits).kept, bits, generation_id, words)
 
 
 def remove(
@@ -43,19 +43,19 @@ def remove(
 ) -> None:
     """Delete the columns of fingerprints that have left the pages."""
     if are_kept(connection):
-        tail.delete_values(connection, fingerprint_tables(bits).kept, generation_id, words)
+        tail.delete_values(connection, tables.fingerprint_tables(bits).kept, generation_id, words)
 
 
 def clear(connection: Connection, bits: int, generation_id: int) -> None:
     """Delete the columns of all packed fingerprints of a generation."""
-    kept = fingerprint_tables(bits).kept
-    connection.execute(delete(kept).where(kept.c.generation_id == generation_id))
+    kept = tables.fingerprint_tables(bits).kept
+    connection.execute(sql.delete(kept).where(kept.c.generation_id == generation_id))
 
 
 def keep(connection: Connection) -> int:
     """Write the columns of all packed fingerprints anew and keep them; return how many."""
     drop(connection)
-    connection.execute(update(store).values(keep_columns=True))
+    connection.execute(sql.update(tables.store).values(keep_columns=True))
     written = 0
     for generation_id, bits in fetch(
         connection,
@@ -63,22 +63,22 @@ def keep(connection: Connection) -> int:
         "ON scheme.scheme_id = generation.scheme_id WHERE packed_count > 0",
     ):
         for words in segment_pages.scan(connection, bits, generation_id):
-            kept = fingerprint_tables(bits).kept
+            kept = tables.fingerprint_tables(bits).kept
             written += tail.insert(connection, kept, bits, generation_id, restored(words, 0))
     return written
 
 
 def drop(connection: Connection) -> None:
     """Delete the columns of all packed fingerprints and keep them no longer."""
-    connection.execute(update(store).values(keep_columns=False))
-    for tables in FAMILIES:
+    connection.execute(sql.update(tables.store).values(keep_columns=False))
+    for family in tables.FAMILIES:
         # Without a condition SQLite frees whole tables and indexes.
-        connection.execute(delete(tables.kept))
+        connection.execute(sql.delete(family.kept))
 
 
 def count(connection: Connection, bits: int, generation_id: int) -> int:
     """Count the fingerprints of a generation whose columns are kept beside pages."""
-    kept = fingerprint_tables(bits).kept
+    kept = tables.fingerprint_tables(bits).kept
     return count_rows(connection, kept, kept.c.generation_id == generation_id)
 
 
@@ -90,7 +90,7 @@ def scan(
     Raises:
         CorruptStore: A fingerprint is none.
     """
-    kept = fingerprint_tables(bits).kept
+    kept = tables.fingerprint_tables(bits).kept
     names = ", ".join(column.name for column in kept.c if column.name != "generation_id")
     after: tuple[object, ...] = ()
     while rows := fetch(

@@ -12,14 +12,14 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection
 
 from simstore.search import pages
 from simstore.search.segments import SEGMENT_BITS
+from simstore.storage.connection import Connection
 from simstore.storage.fingerprints import segment_pages, tail
 from simstore.storage.generations import GenerationRow
 from simstore.storage.rows import chunks
-from simstore.storage.tables import fingerprint_tables
+from simstore.storage.tables.names import tail_name
 
 # Look-ups that a compound statement does faster than a list of keys.
 _FEW = 8
@@ -57,10 +57,10 @@ class Postings:
             segment_pages.page_key(row.generation_id, segment, 0)
             for segment in range(bits // SEGMENT_BITS)
         ]
-        self._tail_name = fingerprint_tables(bits).tail.name
+        self._tail_name = tail_name(bits)
         self.has_pages = row.packed_count > 0
         self.has_tail = row.fingerprint_count > row.packed_count
-        driver = connection.connection.driver_connection
+        driver = connection.driver
         self._cursor = driver.cursor() if isinstance(driver, sqlite3.Connection) else None
         self._page_cursor = driver.cursor() if isinstance(driver, sqlite3.Connection) else None
         if self._page_cursor is not None and self.has_pages:

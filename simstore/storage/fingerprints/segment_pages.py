@@ -14,11 +14,11 @@ from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, delete, select
 
 from simstore.search import pages
 from simstore.search.segments import SEGMENT_BITS
-from simstore.storage import generations
+from simstore.storage import generations, sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.damage import corrupt
 from simstore.storage.rows import (
     chunks,
@@ -29,7 +29,6 @@ from simstore.storage.rows import (
     insert_rows,
     sqlite_driver,
 )
-from simstore.storage.tables import fingerprint_page
 
 # A row's number: 32 bits of generation, 3 of segment, 16 of value, 12 of the row within its page.
 _GENERATION_SHIFT = SEGMENT_BITS + 3
@@ -255,17 +254,17 @@ def posting_count(
 
 def drop(connection: Connection, generation_id: int, limit: int | None = None) -> bool:
     """Delete up to ``limit`` rows of a generation's pages, or all; return whether some remain."""
-    c = fingerprint_page.c.page
+    c = tables.fingerprint_page.c.page
     first, end = _keys_of(generation_id)
     of_generation = (c >= first, c < end)
     last = None
     if limit is not None:
         last = connection.execute(
-            select(c).where(*of_generation).order_by(c).limit(1).offset(limit)
+            sql.select(c).where(*of_generation).order_by(c).limit(1).offset(limit)
         ).scalar_one_or_none()
     if last is not None:
         of_generation = (c >= first, c < last)
-    connection.execute(delete(fingerprint_page).where(*of_generation))
+    connection.execute(sql.delete(tables.fingerprint_page).where(*of_generation))
     return last is not None
 
 
@@ -280,9 +279,9 @@ def _keys_of(generation_id: int) -> tuple[int, int]:
 
 def row_count(connection: Connection, generation_id: int) -> int:
     """Return the number of rows that the pages of a generation have, all segments together."""
-    c = fingerprint_page.c.page
+    c = tables.fingerprint_page.c.page
     first, end = _keys_of(generation_id)
-    return count_rows(connection, fingerprint_page, c >= first, c < end)
+    return count_rows(connection, tables.fingerprint_page, c >= first, c < end)
 
 
 def _change(
@@ -431,9 +430,9 @@ def _rows(connection: Connection, statement: str) -> list[tuple[int, bytes]]:
 
 def _rewrite(connection: Connection, first: int, end: int, rows: list[tuple[int, bytes]]) -> None:
     """Write all rows of a range of numbers anew, in order."""
-    c = fingerprint_page.c.page
-    connection.execute(delete(fingerprint_page).where(c >= first, c < end))
-    insert_rows(connection, fingerprint_page, ("page", "records"), rows)
+    c = tables.fingerprint_page.c.page
+    connection.execute(sql.delete(tables.fingerprint_page).where(c >= first, c < end))
+    insert_rows(connection, tables.fingerprint_page, ("page", "records"), rows)
 
 
 def _replace(connection: Connection, held: dict[int, bytes], rows: list[tuple[int, bytes]]) -> None:
@@ -443,4 +442,4 @@ def _replace(connection: Connection, held: dict[int, bytes], rows: list[tuple[in
         connection, "fingerprint_page", ("page", "records"), different
     )
     gone = held.keys() - {row[0] for row in rows}
-    delete_in(connection, fingerprint_page.c.page, sorted(gone))
+    delete_in(connection, tables.fingerprint_page.c.page, sorted(gone))

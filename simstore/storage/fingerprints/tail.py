@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Table, delete, func, select
 
 from simstore.search.segments import probe_values, segment_columns, segment_widths
+from simstore.storage import sql, tables
+from simstore.storage.connection import Connection
 from simstore.storage.damage import corrupt
 from simstore.storage.rows import (
     change_in,
@@ -20,7 +21,10 @@ from simstore.storage.rows import (
     insert_rows,
     integers,
 )
-from simstore.storage.tables import fingerprint_tables
+from simstore.storage.tables.names import tail_name
+
+if TYPE_CHECKING:
+    from sqlalchemy import Table
 
 # Rows that are held in memory at a time.
 _READ_ROWS = 262_144
@@ -78,7 +82,7 @@ def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np
         generation_id: The generation.
         words: Fingerprints, in no page; shape (n, ceil(M / 64)).
     """
-    return insert(connection, fingerprint_tables(bits).tail, bits, generation_id, words)
+    return insert(connection, tables.fingerprint_tables(bits).tail, bits, generation_id, words)
 
 
 def insert(
@@ -118,7 +122,7 @@ def insert(
 
 def remove(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
     """Take fingerprints out of the tail; return how many were there. The caller counts them."""
-    return delete_values(connection, fingerprint_tables(bits).tail, generation_id, words)
+    return delete_values(connection, tables.fingerprint_tables(bits).tail, generation_id, words)
 
 
 def delete_values(
@@ -146,9 +150,9 @@ def remove_up_to(
         generation_id: The generation.
         last: A fingerprint that :func:`scan` yielded, shape (1, ceil(M / 64)).
     """
-    tail = fingerprint_tables(bits).tail
+    tail = tables.fingerprint_tables(bits).tail
     connection.execute(
-        delete(tail).where(
+        sql.delete(tail).where(
             tail.c.generation_id == generation_id, tail.c.value <= stored_values(last)[0]
         )
     )
@@ -156,10 +160,10 @@ def remove_up_to(
 
 def clear(connection: Connection, bits: int, generation_id: int) -> None:
     """Take all fingerprints of a generation out of the tail."""
-    tail = fingerprint_tables(bits).tail
+    tail = tables.fingerprint_tables(bits).tail
     others = connection.execute(
-        select(func.count()).select_from(
-            select(tail.c.generation_id)
+        sql.select(sql.func.count()).select_from(
+            sql.select(tail.c.generation_id)
             .where(tail.c.generation_id != generation_id)
             .limit(1)
             .subquery()
@@ -174,7 +178,7 @@ def scan(
     connection: Connection, bits: int, generation_id: int, limit: int | None = None
 ) -> Iterator[NDArray[np.uint64]]:
     """Yield the fingerprints of the tail, in the order of their keys, in arrays of bounded size."""
-    name = fingerprint_tables(bits).tail.name
+    name = tail_name(bits)
     after: tuple[Any, ...] = ()
     left = limit
     while left is None or left > 0:
@@ -197,7 +201,7 @@ def scan(
 
 def count(connection: Connection, bits: int, generation_id: int) -> int:
     """Count the fingerprints of the tail."""
-    tail = fingerprint_tables(bits).tail
+    tail = tables.fingerprint_tables(bits).tail
     return count_rows(connection, tail, tail.c.generation_id == generation_id)
 
 
@@ -205,7 +209,7 @@ def posting_count(
     connection: Connection, bits: int, generation_id: int, segment: int, values: Sequence[int]
 ) -> int:
     """Return how many fingerprints of the tail have one of these values in a segment."""
-    name = fingerprint_tables(bits).tail.name
+    name = tail_name(bits)
     total = 0
     for part in chunks(values):
         total += connection.exec_driver_sql(
@@ -232,7 +236,7 @@ def candidates(
     Returns:
         uint64, shape (candidates, ceil(M / 64)), in no order.
     """
-    name = fingerprint_tables(bits).tail.name
+    name = tail_name(bits)
     statements = [
         f"SELECT value FROM {name} WHERE generation_id = {int(generation_id)} "  # noqa: S608 - integers
         f"AND s{int(segment)} IN ({integers(part)})"
@@ -282,7 +286,7 @@ def near(
     Returns:
         Rows of queries, int64, and fingerprints, uint64, shape (found, 1); some twice.
     """
-    name = fingerprint_tables(bits).tail.name
+    name = tail_name(bits)
     columns = segment_columns(queries, bits)
     signed = queries[:, 0].view(np.int64)
     found: list[tuple[int, int]] = []

@@ -31,6 +31,13 @@ from sqlalchemy.event import listens_for
 from sqlalchemy.types import TypeEngine
 
 from simstore.storage.tables.documents import BIG, STATUS, metadata, owner_column
+from simstore.storage.tables.names import (
+    SKETCH_PREFIXES,
+    kept_name,
+    links_name,
+    sketch_names,
+    tail_name,
+)
 
 store = Table(
     "store",
@@ -161,18 +168,18 @@ class FingerprintTables:
 
 
 def _fingerprint_tables(
-    suffix: str, value: TypeEngine[int] | TypeEngine[bytes], segments: int
+    bits: int, value: TypeEngine[int] | TypeEngine[bytes], segments: int
 ) -> FingerprintTables:
-    tail = _rows_table(f"fingerprint_{suffix}", value, segments)
+    tail = _rows_table(tail_name(bits), value, segments)
     # By segment first: found without a word about the generation, too.
-    kept = _rows_table(f"packed_fingerprint_{suffix}", value, segments, by_segment=True)
+    kept = _rows_table(kept_name(bits), value, segments, by_segment=True)
     links = Table(
-        f"document_fingerprint_{suffix}",
+        links_name(bits),
         metadata,
         Column("generation_id", Integer, primary_key=True, autoincrement=False),
         Column("document_id", BIG, primary_key=True, autoincrement=False),
         Column("value", value, nullable=False),
-        Index(f"ix_document_fingerprint_{suffix}_value", "generation_id", "value"),
+        Index(f"ix_{links_name(bits)}_value", "generation_id", "value"),
         sqlite_with_rowid=False,
     )
     return FingerprintTables(tail, kept, links, segments)
@@ -204,8 +211,8 @@ def _rows_table(
     return table
 
 
-_NARROW = _fingerprint_tables("64", BIG, 4)
-_WIDE = _fingerprint_tables("128", LargeBinary(16), 8)
+_NARROW = _fingerprint_tables(64, BIG, 4)
+_WIDE = _fingerprint_tables(128, LargeBinary(16), 8)
 FAMILIES = (_NARROW, _WIDE)
 
 
@@ -237,10 +244,11 @@ fingerprint_page = Table(
 
 def _sketch_tables(prefix: str) -> tuple[Table, Table, Table]:
     """Return the tables of a channel of sketches: sketches, their layouts, the pages of those."""
+    sketches_name, layouts_name, pages_name = sketch_names(prefix)
     # A document's sketch. A changed text gets a new number, so numbers only grow, and what is
     # packed or in memory up to one of them stays true.
     sketches = Table(
-        f"{prefix}sketch",
+        sketches_name,
         metadata,
         Column("sketch_id", BIG, primary_key=True),
         Column(
@@ -258,7 +266,7 @@ def _sketch_tables(prefix: str) -> tuple[Table, Table, Table]:
     )
     # Sketches up to a number, packed into pages by their bands; those above are the tail.
     layouts = Table(
-        f"{prefix}band_layout",
+        layouts_name,
         metadata,
         Column("layout_id", Integer, primary_key=True),
         Column("scheme_id", Integer, ForeignKey("scheme.scheme_id"), nullable=False),
@@ -273,12 +281,12 @@ def _sketch_tables(prefix: str) -> tuple[Table, Table, Table]:
         sqlite_autoincrement=True,
     )
     pages = Table(
-        f"{prefix}band_page",
+        pages_name,
         metadata,
         Column(
             "layout_id",
             Integer,
-            ForeignKey(f"{prefix}band_layout.layout_id"),
+            ForeignKey(f"{layouts_name}.layout_id"),
             primary_key=True,
             autoincrement=False,
         ),
@@ -290,7 +298,7 @@ def _sketch_tables(prefix: str) -> tuple[Table, Table, Table]:
 
 
 # By the channels of sketches.
-SKETCH_TABLES = {"minhash": _sketch_tables("")}
+SKETCH_TABLES = {name: _sketch_tables(prefix) for name, prefix in SKETCH_PREFIXES.items()}
 
 # The index, where there is one: its numbers are never given out again.
 passage_index = Table(

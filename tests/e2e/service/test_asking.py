@@ -118,6 +118,17 @@ def test_papers_are_checked(ask: httpx.Client) -> None:
     assert ask.post("/v1/check", json=body).json()["papers"][0]["totals"]["high"] == 0
 
 
+def test_papers_are_compared_with_one_another(ask: httpx.Client) -> None:
+    add(ask, ("a", TEXT))
+    papers = [{"text": TEXT, "key": "p"}, {"text": OTHER}, {"text": f"Mine. {TEXT}", "key": "q"}]
+    found = ask.post("/v1/check/mutual", json={"papers": papers}).json()
+    (pair,) = found["pairs"]
+    assert (pair["first_key"], pair["second_key"], pair["share"]) == ("p", "q", 1.0)
+    assert [paper["key"] for paper in found["papers"]] == ["p", "", "q"]
+    assert [source["key"] for source in found["papers"][0]["sources"]] == ["q"]
+    refused(ask.post("/v1/check/mutual", json={"text": TEXT}), 422, "MalformedRequest")
+
+
 def test_a_file_is_checked(ask: httpx.Client) -> None:
     add(ask, ("a", TEXT))
     page = f"<html><title>Mine</title><body><p>{TEXT}</p></body></html>"

@@ -15,6 +15,7 @@ from simstore.fingerprint.minhash import (
     sketches,
 )
 from simstore.fingerprint.shingle_sets import from_rows
+from simstore.fingerprint.sketching import SketchRecipe
 
 MASK = (1 << 64) - 1
 
@@ -112,10 +113,18 @@ def test_fewest_of_the_first_bands_that_miss_one_in_a_million(least: float) -> N
         assert 1 - fewer.probability(share)[0] > 1e-6
 
 
-@pytest.mark.parametrize(("bands", "size"), [(0, 4), (4, 0), (33, 4), (129, 1), (-1, -1)])
+@pytest.mark.parametrize(("bands", "size"), [(0, 4), (4, 0), (65, 4), (257, 1), (-1, -1)])
 def test_layout_that_does_not_fit_the_sketch_is_refused(bands: int, size: int) -> None:
-    with pytest.raises(InvalidParameter, match="at most 128"):
+    with pytest.raises(InvalidParameter, match="at most 256"):
         BandLayout(bands, size)
+
+
+@pytest.mark.parametrize(("bands", "size"), [(33, 4), (129, 1)])
+def test_layout_that_does_not_fit_the_sketches_of_its_channel_is_refused(
+    bands: int, size: int
+) -> None:
+    with pytest.raises(InvalidParameter, match="at most 128"):
+        SketchRecipe("minhash", layout=BandLayout(bands, size))
 
 
 @pytest.mark.parametrize("least", [1e-300, 1e-100, 1e-6, 1e-3])

@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from typing import get_args
 
 import hypothesis
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter, MissingExtra
 from simstore.model import CheckedPaper
-from simstore.model.check import CheckedPassage, Copy
+from simstore.model.check import CheckedPassage, Copy, ExcludedAs
 from simstore.reports import html_page
 from simstore.reports.html_page import Library, in_script, percent, shown
 from simstore.reports.html_words import Language, all_words, sentence_in
@@ -127,6 +128,8 @@ def test_every_word_of_the_interface_is_used() -> None:
     kinds = {"high", "moderate", "low", "none", "excluded", "quotation", "bibliography", "anchors",
              "simhash", "text", "hidden_characters", "mixed_scripts", "stacked_marks",
              "spaced_letters"}  # fmt: skip
+    reasons = {reason.replace(" ", "_") for reason in get_args(ExcludedAs)}
+    kinds |= reasons | {f"part_{reason}" for reason in reasons}
     unused = [
         name
         for name in ENGLISH

@@ -1,11 +1,23 @@
+import csv
+import io
 import json
 from dataclasses import replace
 from xml.etree import ElementTree
 
 from checked_papers import english_paper
 
-from simstore.model import Copy
-from simstore.reports.check_lines import passage_rows, render_jsonl, render_pan, total_facts
+from simstore.model import Copy, MutualCheck, MutualPair
+from simstore.reports.anonymous import unnamed
+from simstore.reports.check_lines import (
+    listed_sources,
+    pair_rows,
+    passage_rows,
+    render_csv,
+    render_jsonl,
+    render_pan,
+    source_rows,
+    total_facts,
+)
 
 
 def test_jsonl_has_a_line_a_paper_with_totals_sources_cases_copies_and_passages():
@@ -14,6 +26,7 @@ def test_jsonl_has_a_line_a_paper_with_totals_sources_cases_copies_and_passages(
     record = json.loads(line)
     assert record["totals"]["copied"] == paper.totals.copied
     assert [source["key"] for source in record["sources"]] == [s.key for s in paper.sources]
+    assert record["other_sources"] == 0
     assert [(c["start"], c["end"]) for c in record["copies"]] == [
         (copy.start, copy.end) for copy in paper.copies
     ]
@@ -23,6 +36,80 @@ def test_jsonl_has_a_line_a_paper_with_totals_sources_cases_copies_and_passages(
     assert record["totals"]["identical"] == paper.totals.identical
     assert [p["kind"] for p in record["passages"]] == [p.kind for p in paper.passages]
     assert all(p["copy"] is None or p["copy"] < len(paper.copies) for p in record["passages"])
+
+
+def test_jsonl_has_the_blocks_that_are_the_same_in_both_texts():
+    paper = english_paper()
+    record = json.loads(b"".join(render_jsonl([paper])))
+    for told, copy in zip(record["copies"], paper.copies, strict=True):
+        assert told["blocks"] == [list(block) for block in copy.blocks]
+        for start, end, first, last in told["blocks"]:
+            there = told["source_text"][first - told["source_start"] : last - told["source_start"]]
+            assert "".join(there.split()) == "".join(paper.text[start:end].split())
+
+
+def test_csv_has_a_row_a_case_with_its_text():
+    paper = english_paper()
+    rows = list(csv.DictReader(io.StringIO(b"".join(render_csv([paper, paper])).decode())))
+    assert len(rows) == 2 * len(paper.cases) > 2
+    for row, case in zip(rows, paper.cases * 2, strict=True):
+        assert (int(row["start"]), int(row["end"])) == (case.start, case.end)
+        assert (int(row["source_start"]), row["source"]) == (case.source_start, case.source_key)
+        assert row["text"] == " ".join(paper.text[case.start : case.end].split())
+        assert row["among"] == "library"
+        assert int(row["identical"]) == case.identical
+    titles = {source.key: source.title for source in paper.sources}
+    assert rows[0]["title"] == titles[rows[0]["source"]]
+
+
+def mutual_of(paper):
+    """The paper, and a copy of it as the other one, each with the other as its only source."""
+    held = []
+    for number, key in enumerate(("a.txt", "b.txt")):
+        other = ("b.txt", "a.txt")[number]
+        held.append(
+            replace(
+                paper,
+                key=key,
+                sources=(replace(paper.sources[0], key=other, document_id=1 - number),),
+                cases=(replace(paper.cases[0], source_key=other, source_document_id=1 - number),),
+                copies=(replace(paper.copies[0], source_key=other, source_document_id=1 - number),),
+            )
+        )
+    pair = MutualPair(
+        first=0, second=1, first_key="a.txt", second_key="b.txt", share=0.5, second_share=0.25,
+        characters=10, identical=8, identical_share=0.4, cases=1,
+    )  # fmt: skip
+    return MutualCheck(papers=tuple(held), pairs=(pair,))
+
+
+def test_papers_beside_each_other_are_told_in_every_form():
+    paper = english_paper()
+    mutual = mutual_of(paper)
+    papers = [replace(paper, key="a.txt"), replace(paper, key="b.txt")]
+    first, second = map(json.loads, b"".join(render_jsonl(papers, mutual)).splitlines())
+    assert [source["key"] for source in first["mutual"]["sources"]] == ["b.txt"]
+    assert [case["source"] for case in second["mutual"]["cases"]] == ["a.txt"]
+    assert first["mutual"]["copies"][0]["blocks"]
+    lines = list(csv.DictReader(io.StringIO(b"".join(render_csv(papers, mutual)).decode())))
+    among = [(row["paper"], row["source"]) for row in lines if row["among"] == "papers"]
+    assert among == [("a.txt", "b.txt"), ("b.txt", "a.txt")]
+    assert pair_rows(mutual) == [("50.0%", "25.0%", 10, 1, "a.txt", "b.txt")]
+    assert "mutual" not in json.loads(b"".join(render_jsonl(papers[:1])))
+
+
+def test_names_of_papers_are_in_no_form_where_they_are_left_out():
+    paper = english_paper()
+    named = [replace(paper, key="a.txt"), replace(paper, key="b.txt")]
+    papers, mutual = unnamed(named, mutual_of(paper))
+    held = list(papers)
+    said = b"".join([*render_jsonl(held, mutual), *render_csv(held, mutual), *render_pan(held)])
+    assert b"a.txt" not in said
+    assert b"b.txt" not in said
+    assert paper.title.encode() not in said
+    assert b"paper 2" in said
+    assert pair_rows(mutual)[0][-2:] == ("paper 1", "paper 2")
+    assert paper.sources[0].key.encode() in said
 
 
 def test_pan_has_a_feature_a_case():
@@ -91,3 +178,20 @@ def test_the_table_tells_totals_and_passages_that_are_like_a_source():
     told = [passage for passage in paper.passages if passage.kind != "none"]
     texts = (" ".join(paper.text[one.start : one.end].split()) for one in told)
     assert [row[-1] for row in rows] == list(texts)
+
+
+def test_primary_sources_are_listed_and_the_others_counted():
+    paper = english_paper()
+    first, *rest = paper.sources
+    others = tuple(replace(one, order=None, added=0, added_share=0.0) for one in rest)
+    paper = replace(paper, sources=(replace(first, order=1, added_share=0.5), *others))
+    assert listed_sources(paper) == ([paper.sources[0]], len(rest))
+    assert listed_sources(paper, all_sources=True) == (list(paper.sources), 0)
+    record = json.loads(b"".join(render_jsonl([paper])))
+    assert [source["key"] for source in record["sources"]] == [first.key]
+    assert record["other_sources"] == len(rest)
+    whole = json.loads(b"".join(render_jsonl([paper], all_sources=True)))
+    assert len(whole["sources"]) == len(paper.sources)
+    assert [row[1] for row in source_rows(paper, all_sources=True)] == ["50.0%", *[""] * len(rest)]
+    # Without primary ones (a result of an older version) all are listed.
+    assert listed_sources(replace(paper, sources=others)) == (list(others), 0)

@@ -8,7 +8,7 @@ import pytest
 
 from simstore.model import Document
 from simstore.sources.fields import RecordFields
-from simstore.sources.reader import HistoryFields, ReadOptions
+from simstore.sources.reader import HistoryFields, ReadOptions, SourceFields
 
 
 def made(record: dict[str, Any], **options: Any) -> Document | str:
@@ -114,3 +114,19 @@ def test_first_field_that_is_not_null_is_the_key() -> None:
     found = made({"text": "t", "key": None, "id": 0, "url": "u"})
     assert isinstance(found, Document)
     assert (found.key, found.metadata) == ("0", {"key": None, "url": "u"})
+
+
+def test_fields_that_say_what_a_document_is_have_names_of_their_own():
+    read = ReadOptions(
+        source_fields=SourceFields(title="head", author="meta.by", date="day", url="link")
+    )
+    record = {
+        "id": "a", "text": "t", "head": 7, "title": "old", "meta": {"by": ["Ann"]},
+        "day": "May 2020", "link": "http://a.b/c", "author": None,
+    }  # fmt: skip
+    found = RecordFields("s", read).document(record, 0, 0, 0)
+    assert isinstance(found, Document)
+    assert found.title == "7"
+    assert {name: value for name, value in found.metadata.items() if value} == {
+        "author": ["Ann"], "date": "May 2020", "url": "http://a.b/c", "title_given": "old",
+    }  # fmt: skip

@@ -29,6 +29,7 @@ FORMS = {
     "pandas": json.dumps(RECORDS, separators=(",", ":")),
     "indented": json.dumps(RECORDS, indent=2, ensure_ascii=False),
     "jq": "\n".join(json.dumps(one, indent=2, ensure_ascii=False) for one in RECORDS) + "\n",
+    "by hand": "\n".join(json.dumps(one).replace(', "text"', ',\n "text"') for one in RECORDS),
     "lines": "".join(json.dumps(one) + "\n" for one in RECORDS),
     "marked": "\ufeff" + json.dumps(RECORDS),
     "arrays": f"[{json.dumps(RECORDS[0])}]\n{json.dumps(RECORDS[1:])}",
@@ -57,7 +58,7 @@ def test_records_are_the_same_however_the_bytes_come(
 
 @pytest.mark.parametrize("name", ["records.json", "records", "records.json.bak"])
 def test_array_of_records_is_known_by_its_beginning(tmp_path: Path, name: str) -> None:
-    for form in ("pandas", "indented", "jq", "marked"):
+    for form in ("pandas", "indented", "jq", "by hand", "marked"):
         path = tmp_path / name
         path.write_text(FORMS[form], encoding="utf-8")
         assert [text for _, text in documents(read_file(path))] == [text for _, text in EXPECTED]

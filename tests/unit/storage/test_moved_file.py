@@ -135,7 +135,7 @@ def test_a_connection_that_fails_does_not_hide_that_the_file_was_moved(
     for pool in (file._reader_pool, file._writer_pool):
         assert pool is not None
         for pooled in pool._idle:
-            monkeypatch.setattr(pooled, "driver", FailingDriver())
+            monkeypatch.setattr(pooled.connection, "driver", FailingDriver())
     move(place)
     with pytest.raises(StorageError, match="moved, replaced or deleted"):
         store.maintenance.check_file()

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from sqlalchemy import (
     Column,
-    Connection,
     Integer,
     LargeBinary,
     MetaData,
     Table,
-    create_engine,
 )
 
+from simstore.storage.connection import Connection
+from simstore.storage.dialects.sqlite_file import AdoptingEngine
 from simstore.storage.rows import insert_rows, select_in
 
 THINGS = Table(
@@ -30,11 +31,11 @@ COUNTS = [0, 1, 2, 31, 32, 33, 84, 85, 86, 1_364, 1_365, 1_366, 1_451, 3_000]
 
 @pytest.fixture
 def connection() -> Iterator[Connection]:
-    engine = create_engine("sqlite://")
-    with engine.begin() as connection:
-        THINGS.metadata.create_all(connection)
-        yield connection
-    engine.dispose()
+    driver = sqlite3.connect(":memory:", isolation_level=None)
+    connection = Connection(driver, "things", AdoptingEngine("things").adopt)
+    THINGS.metadata.create_all(connection.sqlalchemy)
+    yield connection
+    connection.close()
 
 
 @pytest.mark.parametrize("count", COUNTS)
@@ -72,7 +73,7 @@ def test_look_up_finds_each_value_of_a_list(connection: Connection, count: int) 
 
 def test_bulk_takes_few_statements(connection: Connection) -> None:
     said: list[str] = []
-    driver: Any = connection.connection.driver_connection
+    driver: Any = connection.driver
     driver.set_trace_callback(said.append)
     rows = [(b"%d" % n, n) for n in range(20_000)]
     insert_rows(connection, THINGS, ("name", "amount"), rows)

@@ -44,14 +44,14 @@ def alembic_config() -> Config:
 def downgrade(database: Database, target: str) -> None:
     config = alembic_config()
     with database.write() as connection:
-        config.attributes["connection"] = connection
+        config.attributes["connection"] = connection.sqlalchemy
         command.downgrade(config, target)
 
 
 def differences(database: Database) -> list[object]:
     """Return what Alembic would change to make the database what the tables say."""
     with database.read() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        context = MigrationContext.configure(connection.sqlalchemy, opts={"compare_type": True})
         return list(compare_metadata(context, metadata))
 
 
@@ -241,7 +241,7 @@ def test_postgres_keeps_pages_of_postings_in_their_table(postgres: MakeDatabase)
     migrated, made = postgres(), postgres()
     migrate.upgrade(migrated)
     with made.write() as connection:
-        metadata.create_all(connection)
+        metadata.create_all(connection.sqlalchemy)
     for database in (migrated, made):
         with database.read() as connection:
             assert rows(connection, asked) == [(["toast_tuple_target=4080"],)]

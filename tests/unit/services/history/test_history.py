@@ -11,7 +11,7 @@ from stores import create, raw, rows
 
 from simstore.errors import InvalidParameter
 from simstore.model import Document
-from simstore.services.ingest import run
+from simstore.services.ingest import one_document, run
 from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.storage.history import MOST_SNAPSHOTS
 from simstore.store import Store
@@ -25,7 +25,8 @@ SNAPSHOTS = "SELECT revision, first_seen, last_seen, visits FROM snapshot ORDER 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     def set_to(time: int) -> None:
-        monkeypatch.setattr(run, "now", lambda: time)
+        for module in (run, one_document):
+            monkeypatch.setattr(module, "now", lambda: time)
 
     return set_to
 

@@ -1,0 +1,156 @@
+"""Open files, folders, patterns and standard input as files of rows."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from simstore.errors import InvalidParameter, UnreadableSource, printable
+from simstore.rows import lines, tables, texts
+from simstore.rows.batch import RowFile
+from simstore.rows.lines import LineRows
+from simstore.rows.tables import TableRows
+from simstore.rows.texts import TextFile
+from simstore.sources.files import open_sources
+from simstore.sources.reader import ReadOptions
+from simstore.sources.registry import archive_kind, look_ahead
+from simstore.sources.streams import (
+    STANDARD_INPUT,
+    ByteStream,
+    is_read_once,
+    is_standard_input,
+    open_bytes,
+    reading,
+)
+
+# Files that are one document each, however it is taken out of them.
+_ONE_DOCUMENT = (*texts.FORMATS, "html", "docx", "pdf")
+_PIECE = 1 << 20
+
+
+def open_rows(
+    names: Sequence[str], options: ReadOptions, spool: Path | None = None
+) -> tuple[list[RowFile], list[str]]:
+    r"""Return the files of rows that are meant, and the names of files that are passed over.
+
+    >>> from simstore.rows.inputs import open_rows
+    >>> size = Path("day.jsonl").write_text('{"id": 1, "text": "Rye."}\n')
+    >>> (file,), _ = open_rows(["day.jsonl"], ReadOptions())
+    >>> file.format, [len(batch.rows) for batch in file.batches()]
+    ('jsonl', [1])
+
+    Args:
+        names: Files, folders, patterns; ``-`` or a pipe: what is read once.
+        options: How to read them.
+        spool: Where what is read once is written to first; rows are read more than once.
+
+    Raises:
+        SourceNotFound: A name means nothing.
+        InvalidParameter: A format has no rows that can be given back, or standard input is named
+            and there is no spool.
+        UnreadableSource: A file cannot be read.
+    """
+    if sum(map(is_standard_input, names)) > 1:
+        raise InvalidParameter("standard input (-) can be read only once")
+    files: dict[str, RowFile] = {}
+    passed_over: list[str] = []
+    stream_count = 0
+    for name in names:
+        if is_read_once(name):
+            if spool is None:
+                raise InvalidParameter("standard input and pipes cannot be read here: name files")
+            stream_count += 1
+            called = STANDARD_INPUT if stream_count == 1 else f"{STANDARD_INPUT}{stream_count}"
+            path = spool / f"input-{stream_count}"
+            _spool(name, path)
+            files[called] = row_file(str(path), called, options)
+            continue
+        sources, others = open_sources([name], options)
+        passed_over += others
+        for source in sources:
+            if source.name not in files:
+                files[source.name] = row_file(source.name, source.name, options)
+    return list(files.values()), passed_over
+
+
+def row_file(path: str, name: str, options: ReadOptions) -> RowFile:
+    """Return a file as one of rows, by its content and its name.
+
+    Args:
+        path: Where it is.
+        name: What it is called.
+        options: How to read it.
+
+    Raises:
+        InvalidParameter: Its format has no rows that can be given back.
+        SourceNotFound: It is not there.
+        UnreadableSource: It cannot be read.
+    """
+    with ByteStream(name, options.max_expansion, path).open() as stream:
+        reader, head, _ = look_ahead(stream, name, options)
+    if (kind := archive_kind(name, head, options)) is not None:
+        raise InvalidParameter(
+            f"{printable(name)} is a {kind} archive, whose members cannot be given back as they "
+            "are; unpack it and name the files"
+        )
+    chosen = replace(options, format=reader.name)
+    if reader.name in lines.FORMATS:
+        return LineRows(path, name, chosen)
+    if reader.name in tables.FORMATS:
+        return TableRows(path, name, chosen)
+    if reader.name in _ONE_DOCUMENT:
+        return TextFile(path, name, options)
+    remedy = (
+        "write its records as JSON Lines (`jq -c '.[]'`)" if reader.name == "json"
+        else "`simstore ingest` reads it"
+    )  # fmt: skip
+    raise InvalidParameter(
+        f"{printable(name)} is of the format {reader.name}, whose rows cannot be given back as "
+        f"they are; {remedy}"
+    )
+
+
+def check_one_output(files: Sequence[RowFile]) -> None:
+    """Raise where the rows of files cannot stand in one file.
+
+    Raises:
+        InvalidParameter: They are of several formats, encodings or columns, or texts.
+    """
+    first = files[0]
+    for other in files[1:]:
+        if other.kind != first.kind:
+            raise InvalidParameter(
+                f"the rows of {printable(first.name)} and {printable(other.name)} cannot stand in "
+                "one file: they differ in format, columns or encoding; name a folder for the "
+                "output, and there is a file for each input"
+            )
+
+
+def identity(path: str) -> tuple[int, int, int]:
+    """Return what changes when a file does: size, time of the last change (ns), inode.
+
+    Raises:
+        SourceNotFound: It has gone.
+        UnreadableSource: It cannot be looked at.
+    """
+    with reading(path):
+        status = os.stat(path)
+    return status.st_size, status.st_mtime_ns, status.st_ino
+
+
+def check_unchanged(file: RowFile, known: Sequence[int]) -> None:
+    """Raise where a file is not the one any more that was read.
+
+    Raises:
+        UnreadableSource: It is another.
+    """
+    if identity(file.path) != tuple(known):
+        raise UnreadableSource(file.name, "it has changed since it was read; begin again (--force)")
+
+
+def _spool(name: str, path: Path) -> None:
+    with open_bytes(name) as source, path.open("wb") as target:
+        shutil.copyfileobj(source, target, _PIECE)

@@ -1,0 +1,330 @@
+"""Rows of columnar tables: Parquet, Arrow and Feather files, and streams of Arrow batches.
+
+A child process reads the file (:mod:`simstore.sources.isolated`) and hands over whole batches in
+Arrow's own form; this process makes documents of the columns for key and text, and writes batches
+with the rows that are kept, of the same types.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+
+from simstore.errors import UnreadableSource
+from simstore.model import Rejection
+from simstore.rows.batch import (
+    BATCH_BYTES,
+    BATCH_ROWS,
+    DROPPED,
+    KEPT,
+    Content,
+    Marks,
+    Place,
+    Row,
+    RowBatch,
+    TableContent,
+    already_there,
+)
+from simstore.sources.columnar import arrow_batches, pyarrow_for
+from simstore.sources.documents import KEY_FIELDS, TEXT_FIELDS
+from simstore.sources.fields import RecordFields, no_text, written_otherwise
+from simstore.sources.isolated import IsolatedReader
+from simstore.sources.reader import ReadOptions, ReadRequest
+from simstore.sources.registry import look_ahead
+from simstore.sources.source import Record
+from simstore.sources.streams import ByteStream, sought
+
+FORMATS = ("parquet", "arrow")
+_ARROW_STREAM = b"\xff\xff\xff\xff"
+# Types of columns that are added, as PyArrow names them; of others: strings.
+_TYPES = {"resemblance": "float64", "cluster": "int64"}
+
+
+class TableBatches(IsolatedReader):
+    """Reads the batches of a Parquet or Arrow file, each as a stream of Arrow's of its own."""
+
+    package, feature, extra = "pyarrow", "Parquet and Arrow", "parquet"
+
+    def read_here(
+        self, stream: io.BufferedReader, request: ReadRequest
+    ) -> Iterator[Record | bytes | None]:
+        """Yield how the file was written, as JSON; its schema; then its batches.
+
+        Raises:
+            MissingExtra: PyArrow is not installed.
+        """
+        pyarrow = pyarrow_for("Parquet", "pyarrow.parquet")
+        pyarrow_for("Arrow", "pyarrow.ipc")
+        is_parquet = request.options.format == "parquet"
+        read = _parquet_batches if is_parquet else _checked_batches
+        try:
+            for batch in read(pyarrow, stream, request):
+                if isinstance(batch, dict):
+                    yield json.dumps(batch).encode()
+                    continue
+                written = io.BytesIO()
+                schema = batch if isinstance(batch, pyarrow.Schema) else batch.schema
+                with pyarrow.ipc.new_stream(written, schema) as target:
+                    if batch is not schema:
+                        target.write_batch(batch)
+                yield written.getvalue()
+                yield None
+        except (pyarrow.ArrowException, OSError, ValueError) as error:
+            reason = f"the table is damaged: {' '.join(str(error).split())[:200]}"
+            yield Rejection(request.name, 0, 0, 0, reason)
+
+
+def _parquet_batches(
+    pyarrow: Any, stream: io.BufferedReader, request: ReadRequest
+) -> Iterator[Any]:
+    file = pyarrow.parquet.ParquetFile(stream)
+    metadata = file.metadata
+    yield _written_by(metadata)
+    yield file.schema_arrow
+    size = sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
+    most = max(1, min(BATCH_ROWS, BATCH_BYTES * metadata.num_rows // max(size, 1)))
+    position = 0
+    for group in range(metadata.num_row_groups):
+        count = metadata.row_group(group).num_rows
+        if position + count > request.position:
+            yield from _from(
+                file.iter_batches(most, row_groups=[group]), request.position - position
+            )
+        position += count
+
+
+def _checked_batches(
+    pyarrow: Any, stream: io.BufferedReader, request: ReadRequest
+) -> Iterator[Any]:
+    yield {}
+    if request.head.startswith(_ARROW_STREAM):
+        yield pyarrow.ipc.open_stream(stream).schema
+    else:
+        yield pyarrow.ipc.open_file(stream).schema
+    stream.seek(0)
+    passed = request.position
+    for batch in arrow_batches(pyarrow, stream, request.head):
+        # A place outside of a batch would be read, and be a text, or end the process.
+        batch.validate(full=True)
+        most = max(1, min(BATCH_ROWS, BATCH_BYTES * batch.num_rows // max(batch.nbytes, 1)))
+        parts = [batch.slice(first, most) for first in range(0, batch.num_rows, most)]
+        yield from _from(iter(parts), passed)
+        passed = max(0, passed - batch.num_rows)
+
+
+def _written_by(metadata: Any) -> dict[str, Any]:
+    """Return the options of a writer by which a Parquet file was written."""
+    if not metadata.num_row_groups or not metadata.num_columns:
+        return {}
+    codec = metadata.row_group(0).column(0).compression.lower()
+    physical = {metadata.schema.column(n).physical_type for n in range(metadata.num_columns)}
+    return {
+        "compression": "none" if codec == "uncompressed" else codec,
+        "use_deprecated_int96_timestamps": "INT96" in physical,
+    }
+
+
+def _from(batches: Iterator[Any], passed: int) -> Iterator[Any]:
+    """Yield batches without their first rows."""
+    for batch in batches:
+        if passed < batch.num_rows:
+            yield batch.slice(max(passed, 0))
+        passed -= batch.num_rows
+
+
+class TableRows:
+    """A Parquet or Arrow file, whose rows keep their columns, types and order.
+
+    Args:
+        path: Where it is.
+        name: What it is called in keys and messages.
+        options: How to read it; ``format`` is one of ``FORMATS``.
+    """
+
+    def __init__(self, path: str, name: str, options: ReadOptions) -> None:
+        self.path = path
+        self.name = name
+        self.format = options.format
+        self._options = options
+
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """Return what files have in common whose rows can stand in one: their columns."""
+        _, schema = self._beginning()
+        return self.format, tuple((field.name, str(field.type)) for field in schema)
+
+    def batches(self, start: Place = Place()) -> Iterator[RowBatch]:  # noqa: B008
+        """Yield the rows from a place on, in batches."""
+        position = start.position
+        fields = RecordFields(self.name, self._options)
+        names: list[str] | None = None
+        for batch in self._pieces(position):
+            if isinstance(batch, Rejection):
+                yield RowBatch((), Place(position, position), None, batch)
+                return
+            if names is None:
+                names, refused = self._columns(batch.schema.names)
+                if refused is not None:
+                    yield RowBatch((), start, None, refused)
+                    return
+            columns = [batch.column(name).to_pylist() for name in names]
+            rows: list[Row] = [
+                fields.row(zip(names, values, strict=True), number, number)
+                for number, values in enumerate(zip(*columns, strict=True), position)
+            ]
+            position += batch.num_rows
+            yield RowBatch(tuple(rows), Place(position, position), TableContent(batch))
+
+    def again(
+        self,
+        spans: Iterable[tuple[int, int]],
+        *,
+        whole: bool = True,
+    ) -> Iterator[TableContent]:
+        """Yield the rows once more, without looking into them, in batches.
+
+        Args:
+            spans: A pair a row that was read.
+            whole: The file was read to its end; else the rows behind are damaged.
+
+        Raises:
+            UnreadableSource: It is another file since.
+        """
+        left = sum(1 for _ in spans)
+        for batch in self._pieces(0):
+            if isinstance(batch, Rejection):
+                if whole or left:
+                    raise UnreadableSource(self.name, batch.reason)
+                return
+            if batch.num_rows > left:
+                if whole:
+                    raise UnreadableSource(self.name, "it has more rows since it was read")
+                batch = batch.slice(0, left)
+            left -= batch.num_rows
+            yield TableContent(batch)
+        if left:
+            raise UnreadableSource(self.name, "it has fewer rows since it was read")
+
+    @contextmanager
+    def writer(self, stream: BinaryIO, marks: Sequence[str] = ()) -> Iterator[TableWriter]:
+        """Yield a writer of such a table.
+
+        Raises:
+            InvalidParameter: The table has such columns already.
+        """
+        pyarrow = pyarrow_for("Parquet", "pyarrow.parquet")
+        pyarrow_for("Arrow", "pyarrow.ipc")
+        written_by, schema = self._beginning()
+        if held := [name for name in marks if name in schema.names]:
+            raise already_there(self.name, held)
+        for name in marks:
+            schema = schema.append(
+                pyarrow.field(name, getattr(pyarrow, _TYPES.get(name, "string"))())
+            )
+        if self.format == "parquet":
+            opened = pyarrow.parquet.ParquetWriter(stream, schema, **written_by)
+        elif self._head().startswith(_ARROW_STREAM):
+            opened = pyarrow.ipc.new_stream(stream, schema)
+        else:
+            opened = pyarrow.ipc.new_file(stream, schema)
+        with opened as target:
+            yield TableWriter(pyarrow, target, schema, tuple(marks))
+
+    def _pieces(self, position: int) -> Iterator[Any]:
+        """Yield the batches from a row on; a rejection where the file is damaged."""
+        pyarrow = pyarrow_for("Arrow", "pyarrow.ipc")
+        with self._opened() as stream:
+            request = ReadRequest(self.name, position, 0, self._options, self._head())
+            for number, piece in enumerate(TableBatches().pieces(stream, request)):
+                if isinstance(piece, Rejection):
+                    yield piece
+                    return
+                if number > 1 and isinstance(piece, bytes):
+                    yield from pyarrow.ipc.open_stream(piece)
+
+    def _beginning(self) -> tuple[dict[str, Any], Any]:
+        """Return how the file was written, and its columns.
+
+        Raises:
+            UnreadableSource: The file is damaged.
+        """
+        pyarrow = pyarrow_for("Arrow", "pyarrow.ipc")
+        with self._opened() as stream:
+            # At a row that is not there: the schema comes alone.
+            request = ReadRequest(self.name, 1 << 62, 0, self._options, self._head())
+            found: list[bytes] = []
+            for piece in TableBatches().pieces(stream, request):
+                if isinstance(piece, Rejection):
+                    raise UnreadableSource(self.name, piece.reason)
+                if isinstance(piece, bytes):
+                    found.append(piece)
+            if len(found) > 1:
+                return json.loads(found[0]), pyarrow.ipc.open_stream(found[1]).schema
+        raise UnreadableSource(self.name, "the table has no columns")
+
+    @contextmanager
+    def _opened(self) -> Iterator[io.BufferedReader]:
+        with (
+            ByteStream(self.name, self._options.max_expansion, self.path).open() as opened,
+            sought(opened, self.name) as stream,
+        ):
+            yield stream
+
+    def _head(self) -> bytes:
+        with ByteStream(self.name, self._options.max_expansion, self.path).open() as opened:
+            return look_ahead(opened, self.name, self._options)[1]
+
+    def _columns(self, names: Sequence[str]) -> tuple[list[str], Rejection | None]:
+        """Return the columns that a document is made of; or why there are none."""
+        options = self._options
+        texts = (options.text_field,) if options.text_field else TEXT_FIELDS
+        keys = (options.key_field,) if options.key_field else KEY_FIELDS
+        first = {name.partition(".")[0] for name in (*texts, *keys)} | {*texts, *keys}
+        if not options.text_field:
+            first.add(written_otherwise(TEXT_FIELDS, names))
+        if not options.key_field:
+            first.add(written_otherwise(KEY_FIELDS, names))
+        found = [name for name in names if name in first]
+        if any(name in found or name.partition(".")[0] in found for name in texts) or (
+            not options.text_field and written_otherwise(TEXT_FIELDS, names)
+        ):
+            return found, None
+        return found, Rejection(self.name, 0, 0, 0, no_text(texts, names))
+
+
+class TableWriter:
+    """Writes batches of rows with their columns.
+
+    Args:
+        pyarrow: The package.
+        target: A writer of PyArrow.
+        schema: Columns, those that are added the last.
+        marks: Names of these.
+    """
+
+    def __init__(self, pyarrow: Any, target: Any, schema: Any, marks: tuple[str, ...]) -> None:
+        self._pyarrow = pyarrow
+        self._target = target
+        self._schema = schema
+        self._marks = marks
+
+    def write(self, content: Content, fates: Sequence[int], marks: Marks) -> None:
+        """Write those rows that are kept; what could not be read has nulls in added columns."""
+        if not isinstance(content, TableContent):
+            raise TypeError(f"{type(content).__name__}: no table")
+        pyarrow, batch = self._pyarrow, content.batch
+        columns = list(batch.columns)
+        for name in self._marks:
+            values = [
+                value if fate == KEPT else None
+                for value, fate in zip(marks[name], fates, strict=True)
+            ]
+            columns.append(pyarrow.array(values, self._schema.field(name).type))
+        made = pyarrow.RecordBatch.from_arrays(columns, schema=self._schema)
+        if DROPPED in fates:
+            made = made.filter(pyarrow.array([fate != DROPPED for fate in fates]))
+        if made.num_rows:
+            self._target.write_batch(made)

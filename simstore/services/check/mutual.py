@@ -1,0 +1,218 @@
+"""Compare submitted papers with one another: the same check, over an index of them in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.passage_recipe import PassageRecipe
+from simstore.fingerprint.winnowing import MIXED_WINNOWING
+from simstore.model import CheckedPaper, CheckOptions, Document, MutualCheck, MutualPair, Rejection
+from simstore.services.check.check import PaperChecker, check_options
+from simstore.services.check.check_index import AnchorPostings
+from simstore.services.check.copies import Step, no_step
+from simstore.services.check.passage_lookup import NearPassages
+from simstore.services.check.source_facts import SourceFacts, facts_of
+from simstore.services.open_store.open_store import OpenStore
+from simstore.text.decoding import encode
+
+
+class PaperPassages:
+    """A passage index of papers in memory: what the index of a store is to its documents.
+
+    Each anchor is found however many papers have it, so every pair that has one is found.
+
+    Args:
+        papers: The papers; the number of each is its place, from 0.
+        recipe: How an index is made of a text.
+        on_step: Called before each paper is indexed; what it raises ends the work.
+    """
+
+    text_kept = True
+
+    def __init__(
+        self, papers: Sequence[Document], recipe: PassageRecipe, on_step: Step = no_step
+    ) -> None:
+        self._papers = papers
+        self._recipe = recipe
+        self.normalization = recipe.normalization
+        self.winnowing = recipe.winnowing
+        self.has_sentences = recipe.sentences
+        made = []
+        for paper in papers:
+            on_step()
+            made.append(recipe.index(paper.text))
+        counts = [len(each.hashes) for each in made]
+        hashes = np.concatenate([np.zeros(0, np.uint64), *(each.hashes for each in made)])
+        # Of no paper: an array of its type.
+        none = np.zeros(0, np.int64)
+        starts = np.concatenate([none, *(each.starts for each in made)])
+        lengths = np.concatenate([none, *(each.lengths for each in made)])
+        order = np.argsort(hashes, kind="stable")
+        self._postings = AnchorPostings(
+            hashes[order],
+            np.repeat(np.arange(len(made), dtype=np.int64), counts)[order],
+            starts[order],
+            lengths[order],
+        )
+        self._spans = [each.spans for each in made]
+        self._own = -1
+
+    def beside(self, number: int) -> PaperPassages:
+        """Return the same index without the paper of a number, which is checked against it."""
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._own = number
+        return other
+
+    def postings(
+        self,
+        hashes: NDArray[np.uint64],
+        most: int | None = None,  # noqa: ARG002 - papers are few
+    ) -> AnchorPostings:
+        """Return the anchors with these hashes, but for the paper's own."""
+        held, wanted = self._postings, np.unique(hashes)
+        firsts = np.searchsorted(held.hashes, wanted)
+        counts = np.searchsorted(held.hashes, wanted, side="right") - firsts
+        offsets = np.cumsum(counts) - counts
+        rows = np.arange(int(counts.sum())) + np.repeat(firsts - offsets, counts)
+        rows = rows[held.documents[rows] != self._own]
+        return AnchorPostings(
+            held.hashes[rows], held.documents[rows], held.starts[rows], held.lengths[rows]
+        )
+
+    def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
+        """Return the texts of papers."""
+        return {number: self._papers[number].text for number in document_ids}
+
+    def spans(self, text: str) -> NDArray[np.int32]:
+        """Return the passages of a text as the index cuts them, shape (n, 2)."""
+        return self._recipe.spans(text)
+
+    def sentences_of(self, text: str) -> NDArray[np.int32]:
+        """Return the sentences of a text, shape (n, 2)."""
+        return self._recipe.sentence_spans(text)
+
+    def sentence_spans(self, texts: Mapping[int, str]) -> dict[int, NDArray[np.int32]]:
+        """Return the sentences of papers, each of shape (n, 2)."""
+        if self._recipe.cut == "sentences":
+            return {number: self._spans[number] for number in texts}
+        return {number: self._recipe.sentence_spans(text) for number, text in texts.items()}
+
+    def near(
+        self,
+        text: str,  # noqa: ARG002
+        spans: NDArray[np.int32],  # noqa: ARG002
+    ) -> NearPassages:
+        """Refuse: passages of papers have no fingerprints."""
+        raise InvalidParameter("papers are not compared by fingerprints of passages")
+
+    def keys(self, document_ids: Sequence[int]) -> dict[int, bytes]:
+        """Return the keys of the papers but for the own one, which is no source of itself."""
+        return {
+            number: encode(self._papers[number].key)
+            for number in document_ids
+            if number != self._own
+        }
+
+    def facts(self, document_ids: Sequence[int]) -> dict[int, SourceFacts]:
+        """Return what papers tell of themselves."""
+        papers = {number: self._papers[number] for number in document_ids}
+        return {
+            number: facts_of(
+                paper.key, paper.title, paper.collection, paper.metadata, paper.published_at
+            )
+            for number, paper in papers.items()
+        }
+
+
+def check_mutual(
+    opened: OpenStore,
+    papers: Iterable[Document | Rejection],
+    options: CheckOptions,
+    on_step: Step | None = None,
+) -> MutualCheck:
+    """Compare papers with one another, as they would be with stored documents.
+
+    Nothing is stored. The store says how units are compared, and how long runs are that are surely
+    found; its documents are not looked at.
+
+    Args:
+        opened: The store; it needs no passage index.
+        papers: The papers. They are held in memory.
+        options: How to check them. What is excluded of the library, and ``fast``, do not matter;
+            passages are not compared by fingerprints.
+        on_step: Called between pieces of work; what it raises ends the check.
+
+    Raises:
+        InvalidParameter: The options contradict each other.
+        MissingExtra: rapidfuzz is not installed.
+    """
+    check_options(options)
+    step = on_step or no_step
+    given, rejections = list[Document](), list[Rejection]()
+    for one in papers:
+        if isinstance(one, Rejection):
+            rejections.append(one)
+        else:
+            given.append(one)
+    channels = tuple(name for name in options.channels if name != "simhash")
+    rule = replace(
+        options,
+        exclude=(),
+        exclude_author=(),
+        exclude_collection=(),
+        include_self=True,
+        fast=False,
+        channels=channels,
+    )
+    index = PaperPassages(given, _recipe(opened, "sentences" in channels), step)
+    found = [
+        PaperChecker(index.beside(number), rule, step, "another paper").check(paper)
+        for number, paper in enumerate(given)
+    ]
+    return MutualCheck(papers=tuple(found), pairs=_pairs(found), rejections=tuple(rejections))
+
+
+def _recipe(opened: OpenStore, sentences: bool) -> PassageRecipe:
+    """Return the recipe of the store's index; without one, that which a new index would have."""
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+    held = state.passages or PassageRecipe(
+        winnowing=MIXED_WINNOWING, normalization=state.scheme.normalization
+    )
+    return replace(held, fingerprints=False, sentences=sentences)
+
+
+def _pairs(papers: Sequence[CheckedPaper]) -> tuple[MutualPair, ...]:
+    """Return the pairs that have copies in common, the largest share first."""
+    shares = {
+        (number, source.document_id): source
+        for number, paper in enumerate(papers)
+        for source in paper.sources
+    }
+    pairs = []
+    for (first, second), source in shares.items():
+        other = shares.get((second, first))
+        reverse = 0.0 if other is None else other.share
+        # Each pair once: by the side with the larger share, the earlier one of equal sides.
+        if (-source.share, first) < (-reverse, second):
+            pairs.append(
+                MutualPair(
+                    first=first,
+                    second=second,
+                    first_key=papers[first].key,
+                    second_key=papers[second].key,
+                    share=source.share,
+                    second_share=reverse,
+                    characters=source.characters,
+                    identical=source.identical,
+                    identical_share=source.identical_share,
+                    cases=source.cases,
+                )
+            )
+    return tuple(sorted(pairs, key=lambda pair: (-pair.share, -pair.second_share, pair.first)))

@@ -1,0 +1,67 @@
+"""The types of the values that each column of an SQLite file may hold, by the column's name.
+
+What ``tables/`` says, written out: a query reads rows, and tables take SQLAlchemy to import. A
+test holds it to the tables, and says what to write here when they change.
+"""
+
+from __future__ import annotations
+
+_NULL = type(None)
+_NAMES: dict[tuple[type, ...], str] = {
+    (int,): """
+        added addition_id attempt bits byte_count changes clustering_id complete created_at
+        delta_id document_count duplicate_id duplicates entry_bytes entry_id feature_id
+        fingerprints first_seen flagged index_id join_rule keep_columns key_bits last_seen
+        layout_id length_bytes level major match_count packed_to page part passage_count
+        passed_over posting_count rank reject_id rejected rejected_at removed revision
+        run_id sample_count sample_position segment_id sketch_id skipped start_bytes
+        started_at store_id tail_count term_count text_kept token_count token_id total_count
+        unchanged updated updated_at visits vocabulary_recorded
+    """,
+    (int, float): """
+        seconds
+    """,
+    (int, float, _NULL): """
+        containment containment_reverse cosine likeness min_resemblance passage_similarity
+        resemblance
+    """,
+    (int, str): """
+        version
+    """,
+    (int, str, _NULL): """
+        basis
+    """,
+    (int, bytes, _NULL): """
+        value
+    """,
+    (int, _NULL): """
+        band_rows bands byte_offset centre_id cluster_id distance document_id edition
+        ended_at expires_at fingerprint_count finished_at generation_id merged_into
+        modified_ns not_seen_since original_id packed_count passage_end passage_start
+        position radius revoked_at s0 s1 s2 s3 s4 s5 s6 s7 scheme_id size source_id
+        switched_at text_id too_short version_seen
+    """,
+    (str,): """
+        created_by fingerprint first_seen_basis kind known_answers on_duplicate options
+        owner parameters policy reader reason recipe scheme scope sources state status
+    """,
+    (str, bytes, _NULL): """
+        name
+    """,
+    (str, _NULL): """
+        channels collection metadata preferred stale standing_name title
+    """,
+    (bytes,): """
+        delta digest features frequencies head head_digest key original_key postings records
+        reply sketch source spans stopwords target term text
+    """,
+    (bytes, _NULL): """
+        hash_table source_name
+    """,
+}
+# A name is of the same types in all tables.
+COLUMN_TYPES = {name: frozenset(types) for types, names in _NAMES.items() for name in names.split()}
+# Names that only columns of JSON have.
+JSON_COLUMNS = frozenset((
+    "known_answers", "metadata", "options", "parameters", "recipe", "sources",
+))  # fmt: skip

@@ -1,0 +1,141 @@
+"""Rows of Parquet and Arrow files keep columns, types and order."""
+
+from __future__ import annotations
+
+import datetime
+import io
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from simstore.errors import InvalidParameter
+from simstore.model import Document, Rejection
+from simstore.rows.batch import DROPPED, KEPT, PASSED, Place, RowFile
+from simstore.rows.inputs import row_file
+from simstore.sources.reader import ReadOptions
+
+COUNT = 5_000
+
+
+def _table() -> pa.Table:
+    return pa.table(
+        {
+            "when": pa.array(
+                [datetime.datetime(2025, 1, 1, tzinfo=datetime.UTC)] * COUNT,
+                pa.timestamp("us", "UTC"),
+            ),
+            "text": pa.array([f"row {n}" if n % 1_000 else None for n in range(COUNT)]),
+            "price": pa.array([Decimal("2.50")] * COUNT, pa.decimal128(7, 2)),
+            "id": pa.array(range(COUNT), pa.int32()),
+            "kind": pa.array(["a", "b"] * (COUNT // 2)).dictionary_encode(),
+            "parts": pa.array([[1, None]] * COUNT, pa.list_(pa.int16())),
+            "raw": pa.array([b"\x00\xff"] * COUNT),
+        }
+    ).replace_schema_metadata({"made": "by hand"})
+
+
+def _written(path: Path) -> Path:
+    table = _table()
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, compression="gzip", row_group_size=1_500)
+    else:
+        make = pa.ipc.new_stream if path.suffix == ".arrows" else pa.ipc.new_file
+        with make(path, table.schema) as target:
+            target.write_table(table, max_chunksize=1_700)
+    return path
+
+
+def _read(path: Path) -> RowFile:
+    return row_file(str(path), path.name, ReadOptions())
+
+
+def _table_of(name: str, data: bytes) -> pa.Table:
+    if name.endswith(".parquet"):
+        return pq.read_table(io.BytesIO(data))
+    if name.endswith(".arrows"):
+        return pa.ipc.open_stream(data).read_all()
+    return pa.ipc.open_file(data).read_all()
+
+
+def _copied(file: RowFile, fates: list[int], marks: dict[str, list[object]] | None = None) -> bytes:
+    marks = marks or {}
+    target = io.BytesIO()
+    begin = 0
+    with file.writer(target, tuple(marks)) as writer:
+        for content in file.again([(0, 0)] * len(fates)):
+            end = begin + content.batch.num_rows  # type: ignore[union-attr]
+            held = {name: values[begin:end] for name, values in marks.items()}
+            writer.write(content, fates[begin:end], held)
+            begin = end
+    return target.getvalue()
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
+def test_rows_keep_columns_types_and_order(tmp_path: Path, name: str) -> None:
+    file = _read(_written(tmp_path / name))
+    rows = [row for batch in file.batches() for row in batch.rows]
+    assert [row.key for row in rows[1:4] if isinstance(row, Document)] == ["1", "2", "3"]
+    assert [n for n, row in enumerate(rows) if isinstance(row, Rejection)] == [
+        *range(0, COUNT, 1_000)
+    ]
+    fates = [DROPPED if n % 3 else KEPT for n in range(COUNT)]
+    made = _table_of(name, _copied(file, fates))
+    whole = _table_of(name, (tmp_path / name).read_bytes())
+    expected = whole.filter(pa.array([not n % 3 for n in range(COUNT)]))
+    assert made.schema.equals(expected.schema, check_metadata=True)
+    assert made.equals(expected)
+
+
+def test_parquet_is_compressed_as_it_was(tmp_path: Path) -> None:
+    file = _read(_written(tmp_path / "t.parquet"))
+    made = _copied(file, [KEPT] * COUNT)
+    assert pq.ParquetFile(io.BytesIO(made)).metadata.row_group(0).column(0).compression == "GZIP"
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow", "t.arrows"])
+def test_reading_goes_on_at_any_row(tmp_path: Path, name: str) -> None:
+    file = _read(_written(tmp_path / name))
+    rows = [row for batch in file.batches() for row in batch.rows]
+    for start in (1, 1_499, 1_500, 1_701, COUNT - 1, COUNT):
+        again = [row for batch in file.batches(Place(start, start)) for row in batch.rows]
+        assert again == rows[start:]
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.arrow"])
+def test_added_columns_have_types(tmp_path: Path, name: str) -> None:
+    file = _read(_written(tmp_path / name))
+    fates = [PASSED, *[KEPT] * (COUNT - 1)]
+    marks: dict[str, list[object]] = {
+        "duplicate_of": ["x"] * COUNT,
+        "resemblance": [0.5] * COUNT,
+        "cluster": [1] * COUNT,
+    }
+    made = _table_of(name, _copied(file, fates, marks))
+    assert made.num_rows == COUNT
+    assert [str(made.schema.field(one).type) for one in marks] == ["string", "double", "int64"]
+    assert made["duplicate_of"][:2].to_pylist() == [None, "x"]
+
+
+def test_columns_that_are_there_already_are_refused(tmp_path: Path) -> None:
+    file = _read(_written(tmp_path / "t.parquet"))
+    with pytest.raises(InvalidParameter, match="kind already"), file.writer(io.BytesIO(), ["kind"]):
+        pass
+
+
+def test_a_table_without_a_text_tells_its_columns(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": [1], "story": ["Rye"]}), tmp_path / "t.parquet")
+    (batch,) = _read(tmp_path / "t.parquet").batches()
+    assert batch.damage is not None
+    assert "there are id, story" in batch.damage.reason
+
+
+def test_a_damaged_table_gives_no_rows(tmp_path: Path) -> None:
+    path = _written(tmp_path / "t.parquet")
+    data = bytearray(path.read_bytes())
+    data[10:200] = b"\xff" * 190
+    path.write_bytes(data)
+    (batch,) = _read(path).batches()
+    assert batch.damage is not None

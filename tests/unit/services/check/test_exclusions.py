@@ -1,0 +1,158 @@
+"""What does not count in a check: templates, quotations, own work, small sources and matches."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
+
+from simstore import Store
+from simstore.errors import InvalidParameter
+from simstore.reports.check_html import html_report
+from simstore.reports.check_lines import render_jsonl, total_facts
+from simstore.services.check.source_facts import SourceFacts, facts_of, folded_name
+
+RIVER = (
+    "The river rises in the hills behind the old quarry and falls slowly to the sea. "
+    "Every spring the ferrymen paint their boats before the first of the travellers arrive."
+)
+FORM = (
+    "Assignment 3\n\nDescribe in your own words how the town council decided about the new "
+    "bridge, and who was against it.\n\nName:\n"
+)
+OWN = "These words are mine and were written by nobody else before this very morning. "
+CHINESE_FORM = "请用自己的话说明镇议会怎样决定修建新桥，以及谁反对这个决定。"
+
+
+@pytest.fixture
+def store(tmp_path):
+    with Store.create(tmp_path / "s.db") as made:
+        made.passages.build()
+        yield made
+
+
+def reasons(paper):
+    return [(one.reason, paper.text[one.start : one.end].strip()) for one in paper.excluded]
+
+
+def test_what_a_paper_has_of_its_template_counts_nowhere(store):
+    store.add("other paper", FORM + "Name: Ann\n\n" + OWN)
+    store.add("river", RIVER)
+    paper = store.check(f"{FORM}Bob\n\n{RIVER}", template=FORM)
+    assert reasons(paper) == [("template", FORM.strip())]
+    assert [source.key for source in paper.sources] == ["river"]
+    assert {copy.source_key for copy in paper.copies} == {"river"}
+    assert paper.totals.copied == sum(not c.isspace() for c in RIVER)
+    assert paper.totals.share_with_excluded > paper.totals.share
+    assert {passage.excluded for passage in paper.passages} == {None, "template"}
+    assert sum(one.characters for one in paper.excluded) == sum(not c.isspace() for c in FORM)
+
+
+def test_a_chinese_template_counts_nowhere(store):
+    store.add("other", CHINESE_FORM)
+    paper = store.check(f"我的答案如下。{CHINESE_FORM}这是我自己写的话。", template=[CHINESE_FORM])
+    assert reasons(paper) == [("template", CHINESE_FORM)]
+    assert (paper.copies, paper.sources, paper.totals.share) == ((), (), 0.0)
+
+
+def test_a_few_words_between_lines_of_a_form_are_no_copy(store):
+    lines = [f"Question {n} asks for the name of river number {n} in the east." for n in range(5)]
+    filled = "\n".join(f"{line}\nthe blue one" for line in lines)
+    store.add("other", filled)
+    assert store.check(filled).totals.share == 1.0
+    paper = store.check(filled, template=["\n".join(lines)])
+    assert (paper.totals.share, paper.sources) == (0.0, ())
+
+
+def test_own_work_is_excluded_by_author_and_collection(store):
+    store.add("thesis", RIVER, metadata={"author": ["Ann Lee", "Bo Ek"]}, collection="theses")
+    for rule in ({"exclude_author": "ann  LEE"}, {"exclude_collection": ["theses"]}):
+        paper = store.check(OWN + RIVER, **rule)
+        assert reasons(paper) == [("excluded source", RIVER)]
+        assert (paper.totals.share, paper.sources) == (0.0, ())
+        assert paper.totals.share_with_excluded > 0.5
+    assert store.check(OWN + RIVER, exclude_author="Lee").totals.share > 0.5
+    # What another source has counts all the same.
+    store.add("press", RIVER)
+    paper = store.check(OWN + RIVER, exclude_author="Bo Ek")
+    assert [source.key for source in paper.sources] == ["press"]
+    assert paper.excluded == ()
+
+
+def test_small_sources_and_matches_are_excluded_and_told(store):
+    store.add("river", RIVER)
+    first = RIVER.split(". ", maxsplit=1)[0]
+    store.add("small", first)
+    paper = store.check(f"{OWN}{RIVER} {OWN}", min_source_words=20)
+    assert [source.key for source in paper.sources] == ["river"]
+    assert paper.excluded == ()
+    paper = store.check(f"{OWN}{RIVER} {OWN}", min_source_words=40)
+    assert reasons(paper) == [("small source", RIVER)]
+    assert paper.totals.copied == 0
+    paper = store.check(f"{OWN}{first}. {OWN}", min_words=30)
+    assert [reason for reason, _ in reasons(paper)] == ["small match"]
+    assert (paper.copies, paper.totals.copied) == ((), 0)
+    with pytest.raises(InvalidParameter, match="min source words"):
+        store.check(OWN, min_source_words=0)
+
+
+def test_a_quotation_is_excluded_with_its_marks(store):
+    store.add("river", RIVER)
+    for quoted in (f"“{RIVER}”", f"「{RIVER}」", f'"{RIVER}"', f"‘{RIVER}’"):
+        paper = store.check(f"{OWN}As it says, {quoted} and so on.", exclude_quotations=True)
+        assert reasons(paper) == [("quotation", quoted)]
+        assert paper.totals.share == 0.0
+        # Its source is still told of, without a share.
+        assert [(one.key, one.characters, one.order) for one in paper.sources] == [
+            ("river", 0, None)
+        ]
+    paper = store.check(f"{OWN}《{RIVER}》", exclude_quotations=True)
+    assert paper.excluded == ()
+
+
+def test_what_is_excluded_is_in_table_json_and_report(store):
+    store.add("other paper", FORM + OWN)
+    store.add("river", RIVER)
+    paper = store.check(
+        f"{FORM}Bob says “{RIVER}” in his paper.", template=[FORM], exclude_quotations=True
+    )
+    count = sum(one.characters for one in paper.excluded)
+    told = {one.reason: one.characters for one in paper.excluded}
+    line = f"{count} characters do not count: template {told['template']}, quotations "
+    assert dict(total_facts(paper))["excluded"] == line + str(told["quotation"])
+    record = json.loads(b"".join(render_jsonl([paper])))
+    assert [(one["reason"], one["start"]) for one in record["excluded"]] == [
+        (one.reason, one.start) for one in paper.excluded
+    ]
+    page = html_report([paper], generated_at=0)
+    assert '<span class="out" title="template, not counted">Assignment 3</span>' in page
+    assert '<span class="out" title="quotation, not counted">“The river' in page
+    assert f"{count} characters do not count: template {told['template']}" in page
+    assert "个字符不计入：模板" in html_report([paper], lang="zh", generated_at=0)
+
+
+def test_a_source_tells_title_author_date_and_address(store):
+    store.add(
+        "https://example.org/river",
+        RIVER,
+        title="The river",
+        metadata={"author": {"name": "Ann Lee"}},
+        published_at="2020-03-04",
+    )
+    (source,) = store.check(OWN + RIVER).sources
+    assert (source.title, source.author, source.date) == ("The river", "Ann Lee", "2020-03-04")
+    assert source.url == "https://example.org/river"
+    page = html_report([store.check(OWN + RIVER)], generated_at=0)
+    assert "<bdi>Ann Lee, 2020-03-04</bdi>" in page
+
+
+def test_facts_are_the_first_usual_field_that_says_something():
+    metadata = {"author": " ", "byline": "By  Ann", "date": 1999, "link": "http://a.b/c"}
+    facts = facts_of("k", None, None, metadata, None)
+    assert facts == SourceFacts(author="By Ann", date="1999", url="http://a.b/c")
+    assert facts_of("k", None, None, {"author": True, "date": {}}, None) == SourceFacts()
+    for name in ("ann lee", "Bo Ek", "Ann Lee and Bo Ek"):
+        assert SourceFacts(author="Ann Lee and Bo Ek").is_by(frozenset({folded_name(name)}))
+    assert not SourceFacts(author="Ann Leeds").is_by(frozenset({"ann lee"}))

@@ -1,0 +1,142 @@
+import random
+
+import pytest
+
+pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
+
+from simstore import Files, Store
+from simstore.errors import InvalidParameter
+from simstore.services.check import mutual
+
+from .test_check import CHINESE, HARBOUR, OWN, RIVER, words
+
+
+@pytest.fixture
+def shelf(tmp_path):
+    with Store.create(tmp_path / "s.db") as store:
+        yield store
+
+
+def covered(paper, source_id):
+    """The characters of copies from a source that are no white space, by hand."""
+    places = {
+        place
+        for copy in paper.copies
+        if copy.source_document_id == source_id
+        for place in range(copy.start, copy.end)
+        if not paper.text[place].isspace()
+    }
+    return len(places)
+
+
+def test_pairs_with_text_in_common_are_ranked_with_both_shares(shelf):
+    papers = [
+        ("anna", f"{RIVER} {words(200, 1)}"),
+        ("ben", RIVER),
+        ("carla", words(120, 2)),
+        ("dora", f"{words(30, 3)} {HARBOUR} {words(30, 4)}"),
+        ("emil", f"{HARBOUR} {words(400, 5)}"),
+    ]
+    found = shelf.check_mutual(papers)
+    assert [(pair.first_key, pair.second_key) for pair in found.pairs] == [
+        ("ben", "anna"),
+        ("dora", "emil"),
+    ]
+    pair = found.pairs[0]
+    assert (pair.first, pair.second, pair.share, pair.identical_share) == (1, 0, 1.0, 1.0)
+    assert pair.characters == covered(found.papers[1], 0) == len("".join(RIVER.split()))
+    assert pair.second_share == covered(found.papers[0], 1) / found.papers[0].totals.characters
+    assert pair.cases == 1
+    assert [paper.key for paper in found.papers] == [key for key, _ in papers]
+    assert found.papers[2].copies == ()
+    (source,) = found.papers[0].sources
+    assert (source.key, source.document_id) == ("ben", 1)
+    assert "another paper" in found.papers[0].guarantee
+    assert len(shelf) == 0
+
+
+def test_each_pair_that_has_a_run_is_found_by_a_plain_search(shelf):
+    """Of 12 papers any two share a run of 8 words or none; an oracle compares all runs."""
+    rng = random.Random(5)
+    shared = [words(rng.randint(8, 14), 100 + number) for number in range(6)]
+    texts = []
+    for number in range(12):
+        parts = [words(20, number), *rng.sample(shared, 2), words(20, 50 + number)]
+        rng.shuffle(parts)
+        texts.append(" ".join(parts))
+    runs = []
+    for text in texts:
+        units = text.split()
+        runs.append({tuple(units[at : at + 8]) for at in range(len(units) - 7)})
+    wanted = {(a, b) for a in range(12) for b in range(a) if runs[a] & runs[b]}
+    assert 10 < len(wanted) < 66
+    found = shelf.check_mutual(texts).pairs
+    assert {(max(p.first, p.second), min(p.first, p.second)) for p in found} == wanted
+    assert len(found) == len(wanted)
+    assert [p.share for p in found] == sorted((p.share for p in found), reverse=True)
+
+
+def test_papers_of_one_key_and_of_none_are_papers_of_their_own(shelf):
+    found = shelf.check_mutual([("same", RIVER), ("same", f"{OWN} {RIVER}")])
+    (pair,) = found.pairs
+    assert (pair.first, pair.second, pair.share) == (0, 1, 1.0)
+
+
+def test_equal_papers_are_told_once_the_earlier_one_first(shelf):
+    found = shelf.check_mutual([("b", CHINESE), ("a", CHINESE), ("c", CHINESE)])
+    assert [(p.first, p.second) for p in found.pairs] == [(0, 1), (0, 2), (1, 2)]
+    assert all(p.share == p.second_share == 1 for p in found.pairs)
+
+
+def test_what_is_excluded_of_the_library_and_fast_do_not_matter(shelf):
+    papers = [("a", RIVER), ("b", RIVER), ("c", RIVER)]
+    found = shelf.check_mutual(papers, exclude=("*",), fast=True, channels=("anchors", "simhash"))
+    assert len(found.pairs) == 3
+    with pytest.raises(InvalidParameter, match="moderate"):
+        shelf.check_mutual(papers, moderate=0.9, high=0.1)
+
+
+def test_the_index_of_the_store_says_how_papers_are_compared(tmp_path):
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build(window=20)
+        store.add_many([("river", RIVER)])
+        found = store.check_mutual([("a", RIVER), ("b", HARBOUR)])
+    # A stored document is no source.
+    assert found.pairs == ()
+    assert all(paper.totals.copied == 0 for paper in found.papers)
+
+
+def test_edited_sentences_are_found_where_asked(shelf):
+    edited = RIVER.replace("old", "new").replace("paint", "wash").replace("stone", "iron")
+    edited = edited.replace("falls", "runs").replace("first", "last").replace("crosses", "spans")
+    papers = [("a", RIVER), ("b", edited)]
+    plain = shelf.check_mutual(papers)
+    asked = shelf.check_mutual(papers, channels=("anchors", "sentences"))
+    assert asked.pairs[0].share >= (plain.pairs[0].share if plain.pairs else 0)
+    assert asked.pairs[0].share > 0.9
+
+
+def test_files_are_read_and_rejections_are_told(shelf, tmp_path):
+    (tmp_path / "a.txt").write_text(RIVER)
+    (tmp_path / "b.txt").write_text(RIVER)
+    (tmp_path / "c.txt").write_bytes(b"\0" * 40)
+    found = shelf.check_mutual(Files(*(str(tmp_path / f"{name}.txt") for name in "abc")))
+    assert len(found.papers) == 2
+    assert len(found.pairs) == 1
+    assert len(found.rejections) == 1
+
+
+def test_papers_without_anything_in_common_are_not_aligned(shelf, monkeypatch):
+    """Work grows with what is found: no text of a paper without an anchor in common is read."""
+    read = []
+    texts = mutual.PaperPassages.texts
+
+    def counted(self, numbers):
+        read.extend(numbers)
+        return texts(self, numbers)
+
+    monkeypatch.setattr(mutual.PaperPassages, "texts", counted)
+    papers = [(str(number), words(60, number)) for number in range(40)]
+    papers += [("x", f"{words(60, 98)} {RIVER}"), ("y", f"{words(60, 99)} {RIVER}")]
+    assert len(shelf.check_mutual(papers).pairs) == 1
+    assert set(read) == {40, 41}
