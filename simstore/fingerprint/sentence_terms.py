@@ -1,4 +1,4 @@
-"""Choose pairs of the rarest tokens of each sentence (sentence terms), to find it again after edits.
+"""Choose pairs of the rarest tokens of a sentence (sentence terms), to find it after edits.
 
 A sentence in which one character in five was changed, or whose words stand in another order, has no
 long run left in common with the original, but most of its tokens. They are ordered, the least
@@ -236,9 +236,7 @@ def _kept_pairs(found: SentenceUnits, counts: NDArray[np.int64]) -> SentenceTerm
     return _pairs(found, first, first + 1)
 
 
-def _pairs(
-    found: SentenceUnits, first: NDArray[np.intp], other: NDArray[np.intp]
-) -> SentenceTerms:
+def _pairs(found: SentenceUnits, first: NDArray[np.intp], other: NDArray[np.intp]) -> SentenceTerms:
     order = np.lexsort((other, first))
     first, other = first[order], other[order]
     sentences = found.sentences[first]

@@ -32,7 +32,8 @@ _SCRIPT_WORDS = (
     "high", "moderate", "low", "excluded", "span", "in_paper", "in_source", "same", "different",
     "no_text", "runs", "simhash", "anchors", "whole", "part", "also", "position", "previous",
     "next", "close", "panel_empty", "more", "cut", "distance", "resemblance", "containment",
-    "containment_reverse", "found_by", "by_sketch", "by_words", "of_passage", "of_stretch", "identical",
+    "containment_reverse", "found_by", "by_sketch", "of_passage", "of_stretch", "identical",
+    "by_words",
 )  # fmt: skip
 COLOURS = 12
 _VISIBLE = {code: chr(0x2400 + code) for code in range(32)}

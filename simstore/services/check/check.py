@@ -66,7 +66,11 @@ _OF_FINGERPRINTS = (
 _OF_SENTENCES = (
     f"sentences of which {100 * LEAST_SIMILARITY:.0f} % of the words or characters are the same "
     f"were looked up too, but for those that stand in more than {MOST_SURROUNDINGS} different "
-    "places; and so were stretches that have most of their words in common, in any order"
+    "places"
+)
+_OF_WORDS = (
+    "stretches that have most of their rare words or characters in common, in any order, were "
+    "looked up too"
 )
 # A stretch whose words are the same is told where so much of it at most is told already.
 MOST_KNOWN = 0.8
@@ -326,7 +330,7 @@ class PaperChecker:
             else "the store keeps no texts: only the places of common anchors were compared"
         )
         if self._looks_by_sentences:
-            by += f"; {_OF_SENTENCES}"
+            by += f"; {_OF_SENTENCES}; {_OF_WORDS}"
         if "simhash" in self._options.channels:
             by += f"; {_OF_FINGERPRINTS}"
         return (

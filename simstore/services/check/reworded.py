@@ -31,6 +31,8 @@ LEAST_COSINE, LEAST_DICE = 0.3, 0.33
 # words, and characters of scripts without blanks, of which texts of one subject share more.
 LEAST_OF_WORDS, LEAST_OF_CHARACTERS = 0.6, 0.65
 LEAST_SHARED = 10.0, 12.0
+# And so large a Dice coefficient: a long stretch has the words of any short one.
+LEAST_WHOLE = 0.5
 # Sentences beside a stretch belong to it where so much of them is in common.
 LEAST_TAKEN = 0.5
 # Sentences before and after one that was found that are compared too.
@@ -75,7 +77,7 @@ class _Bags:
     def sums(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weight of each sentence; units that the paper has not count each time."""
         each = weights[self.codes] * np.where(self.codes == 0, self.counts, 1)
-        return np.bincount(self.rows, each, len(self.bounds))
+        return np.bincount(self.rows, each, len(self.bounds)).astype(np.float64)
 
     def matrix(
         self, chosen: NDArray[np.int64], columns: NDArray[np.int64], weights: NDArray[np.float64]
@@ -97,7 +99,6 @@ class _Bags:
         rows = np.repeat(np.arange(len(chosen)), lengths)
         made[rows[at >= 0], at[at >= 0]] = weights[codes[at >= 0]]
         return made
-
 
     def table(self, first: int, end: int, size: int) -> NDArray[np.int64]:
         """Return how often each unit is in each of some sentences that follow one another."""
@@ -235,9 +236,7 @@ class ComparedSentences:
         )
         return np.stack((rows[alike[:, 0]], alike[:, 1]), axis=1)
 
-    def _whole(
-        self, part: _Part, theirs: _Bags, group: NDArray[np.int64]
-    ) -> FoundCopy | None:
+    def _whole(self, part: _Part, theirs: _Bags, group: NDArray[np.int64]) -> FoundCopy | None:
         """Return the stretches with a group of pairs as a copy where they are alike as a whole."""
         low, high = group.min(axis=0).tolist(), (group.max(axis=0) + 1).tolist()
         weights, size = self._weights, len(self._weights)
@@ -259,9 +258,10 @@ class ComparedSentences:
             int(rows[1][other.end - 1, 1]),
         )
         cosine = self._cosine(one.bag, other.bag)
-        shared = (np.minimum(one.bag, other.bag)[1:] * weights[1:]).sum() / weights[0]
+        both = (np.minimum(one.bag, other.bag)[1:] * weights[1:]).sum()
+        dice, shared = 2 * both / ((one.bag + other.bag) * weights).sum(), both / weights[0]
         least = self._between(bounds, LEAST_OF_WORDS, LEAST_OF_CHARACTERS)
-        if cosine < max(least, self._options.moderate):
+        if cosine < max(least, self._options.moderate) or dice < LEAST_WHOLE:
             return None
         known = np.minimum(one.bag, other.bag)[1:].sum() / one.bag.sum()
         counted = self._options.weights[bounds.first : bounds.end].sum() * known
@@ -323,7 +323,7 @@ class _Side:
         return [self.first, self.end - 1] if self.end - self.first > 1 else []
 
     def next_ones(self) -> list[int | None]:
-        """Return the sentence before those that are chosen and the one behind; None: there is none."""
+        """Return the sentence before those that are chosen, and the one behind; None: none."""
         return [
             self.first - 1 if self.first else None,
             self.end if self.end < len(self.table) else None,

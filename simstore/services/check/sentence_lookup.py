@@ -150,8 +150,10 @@ def sentence_pairs(index: PassageIndex, asked: AskedSentences) -> SentencePairs:
         none = np.empty(0, np.int64)
         return SentencePairs(none, none, none, none.astype(np.int32))
     return SentencePairs(
-        *(np.concatenate([getattr(one, name) for one in found])
-          for name in ("places", "documents", "starts", "contexts"))
+        *(
+            np.concatenate([getattr(one, name) for one in found])
+            for name in ("places", "documents", "starts", "contexts")
+        )
     )
 
 
