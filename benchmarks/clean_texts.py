@@ -9,7 +9,7 @@ each; FOLDER is ``ROOT/usr/share/man`` then. The markup of roff is taken off.
 The truth is made here, by none of simstore's code: two pages are a pair where their sets of 3-token
 shingles have a resemblance of at least 0.5, texts in NFKC and lower case, nothing folded; tokens
 are runs of letters and digits, and single characters of scripts without blanks. Both schemes are
-asked the same: ``query --min-resemblance 0.5``, and ``query --channel simhash`` (radius 3).
+asked the same: ``query --min-resemblance 0.5``, and ``query --channels simhash`` (radius 3).
 
 The last table is of time: a store of each scheme takes the same texts, turn about; processor
 time, the median of the ratios of the turns.

@@ -89,6 +89,7 @@ if TYPE_CHECKING:
     from simstore.store import copy_store as copy_store
     from simstore.store import restore_store as restore_store
     from simstore.store import upgrade_store as upgrade_store
+    from simstore.store.dedup_rows import dedup_rows as dedup_rows
     from simstore.store.dedupe import dedupe as dedupe
 
 # What programs begin with; `dir` shows it. All other names are in one of the four rooms, and can be
@@ -96,8 +97,8 @@ if TYPE_CHECKING:
 __all__ = [
     "Client", "Document", "DocumentNotFound", "Files", "InvalidParameter", "KnownFilter", "Match",
     "NotFound", "QueryOptions", "SimstoreError", "SqlRows", "Store", "StoreProtocol",
-    "__version__", "compare_texts", "copy_store", "dedupe", "errors", "options", "protocol",
-    "restore_store", "results", "to_frame", "upgrade_store",
+    "__version__", "compare_texts", "copy_store", "dedup_rows", "dedupe", "errors", "options",
+    "protocol", "restore_store", "results", "to_frame", "upgrade_store",
 ]  # fmt: skip
 _ROOMS = ("errors", "options", "protocol", "results")
 
@@ -157,6 +158,8 @@ _MODULES = {
     "RejectsProtocol": "protocol",
     "RunsProtocol": "protocol",
     "SamplesGiven": "sources.documents",
+    "RowObserver": "services.dedup.options",
+    "RowSummary": "services.dedup.options",
     "SchemeChoice": "services.maintenance.scheme_choice",
     "Store": "store",
     "StoreProtocol": "protocol",
@@ -167,6 +170,7 @@ _MODULES = {
     "Writer": "services.ingest.writer",
     "compare_texts": "services.compare.compare",
     "copy_store": "store",
+    "dedup_rows": "store.dedup_rows",
     "dedupe": "store.dedupe",
     "restore_store": "store",
     "to_frame": "model.frames",

@@ -111,7 +111,7 @@ class Kernel:
     ) -> None:
         self._function = function
         self._signatures = list(signatures)
-        self._parts = parts
+        self.parts = parts
         self.lets_go = lets_go
         self._options = options
         self._compiled: Callable[..., Any] | None = None
@@ -146,11 +146,11 @@ class Kernel:
 
     def _jit(self, numba: Any, *, cached: bool) -> Callable[..., Any]:
         function = self._function
-        if self._parts:
+        if self.parts:
             # Copies that see the compiled parts: the modules' own functions stay plain.
             parts: dict[str, Any] = {}
             stamp = 0
-            for part in self._parts:
+            for part in self.parts:
                 parts[part.__name__] = numba.njit(nogil=True)(_with_names(part, parts))
                 code = part.__code__
                 stamp = crc32(repr((code.co_code, code.co_consts, code.co_names)).encode(), stamp)

@@ -33,6 +33,7 @@ from simstore.services.compare.compared import CompareFeatures as CompareFeature
 from simstore.services.compare.compared import CompareKeywords as CompareKeywords
 from simstore.services.compare.compared import CompareOptions as CompareOptions
 from simstore.services.compare.compared import CompareUnits as CompareUnits
+from simstore.services.dedup.options import RowObserver as RowObserver
 from simstore.services.evaluate.evaluate import EvaluateKeywords as EvaluateKeywords
 from simstore.services.evaluate.evaluate import EvaluateOptions as EvaluateOptions
 from simstore.services.evaluate.labels import EvaluatePart as EvaluatePart

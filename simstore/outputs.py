@@ -132,7 +132,7 @@ def written(
     Args:
         path: The file; ``-`` is standard output.
         replace: Put it in the place of a file that is there.
-        compress: Compress what is called ``.gz`` or ``.zst``.
+        compress: Compress what is called ``.gz``, ``.zst``, ``.bz2`` or ``.xz``.
 
     Raises:
         NotAFile: There is a folder, a disk or a socket.
@@ -146,14 +146,14 @@ def written(
     suffix = Path(path).suffix if compress else ""
     with _writing(path):
         if _is_stream(path):
-            with Path(path).open("wb") as file, _compressed(file, suffix) as stream:
+            with Path(path).open("wb") as file, compressed(file, suffix) as stream:
                 yield stream
             return
         place = check_file(path, replace=replace)
         draft = draft_beside(place)
         try:
             make_private(draft)
-            with draft.open("wb") as file, _compressed(file, suffix) as stream:
+            with draft.open("wb") as file, compressed(file, suffix) as stream:
                 yield stream
             publish(draft, place, replace=replace)
         finally:
@@ -354,7 +354,13 @@ def _writing(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 @contextmanager
-def _compressed(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
+def compressed(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
+    """Yield a stream that compresses to a file by the ending of its name, or the file itself.
+
+    Args:
+        file: The file.
+        suffix: ``.gz``, ``.zst``, ``.bz2`` or ``.xz``; any other: it is not compressed.
+    """
     if suffix == ".gz":
         # The same bytes for the same content: neither name nor time.
         with gzip.GzipFile("", "wb", _LEVEL_GZIP, file, mtime=0) as packed:
@@ -365,6 +371,16 @@ def _compressed(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
         except ImportError:
             from backports import zstd
         with zstd.ZstdFile(file, "wb", level=_LEVEL_ZSTD) as packed:
+            yield cast(BinaryIO, packed)
+    elif suffix == ".bz2":
+        import bz2
+
+        with bz2.BZ2File(file, "wb") as packed:
+            yield cast(BinaryIO, packed)
+    elif suffix == ".xz":
+        import lzma
+
+        with lzma.LZMAFile(file, "wb") as packed:
             yield cast(BinaryIO, packed)
     else:
         yield file

@@ -410,6 +410,15 @@ class StoreProtocol(Protocol):
         key: str = "",
         **keywords: Unpack[CheckKeywords],
     ) -> CheckedPaper: ...
+    def filter(
+        self,
+        rows: Any,
+        *,
+        keep: Literal["new", "known"] = "new",
+        min_resemblance: float = 0.5,
+        radius: int | None = None,
+        text_field: str | None = None,
+    ) -> Any: ...
     @overload
     def check_many(
         self,

@@ -44,6 +44,7 @@ from simstore.model import Measurement as Measurement
 from simstore.model import MutualCheck as MutualCheck
 from simstore.model import MutualPair as MutualPair
 from simstore.model import Outcome as Outcome
+from simstore.model import PaperWarning as PaperWarning
 from simstore.model import PassageKind as PassageKind
 from simstore.model import PassageStatus as PassageStatus
 from simstore.model import QueryRun as QueryRun
@@ -86,6 +87,7 @@ from simstore.search.mistakes import MistakeKind as MistakeKind
 from simstore.search.mistakes import MistakenPair as MistakenPair
 from simstore.search.mistakes import Mistakes as Mistakes
 from simstore.services.access.tokens import TokenBook as TokenBook
+from simstore.services.dedup.options import RowSummary as RowSummary
 from simstore.services.evaluate.evaluate import ExactPair as ExactPair
 from simstore.services.export.export import ExportSummary as ExportSummary
 from simstore.services.fingerprints.reader import FingerprintReader as FingerprintReader

@@ -34,6 +34,8 @@ _SECTIONS = {
         "fingerprints": ("fingerprints", "fingerprints", "Add and find fingerprints by value."),
     },
     "Decide": {
+        "dedup": ("dedup", "dedup", "Write rows of files without their near-duplicates."),
+        "filter": ("filter", "filter_rows", "Write rows of files that a store does not know."),
         "clusters": ("clusters", "clusters", "Group the documents that are nearly the same."),
         "duplicates": ("duplicates", "duplicates", "List what was flagged or skipped, and why."),
         "orphans": ("duplicates", "orphans", "List skipped keys whose originals have gone."),

@@ -172,16 +172,17 @@ def threads_option(shared: str) -> Decorator:
     )
 
 
-# The channels of a new store for which none are named.
-_BOTH = "both"
+def channels_option(*, is_new: bool = True) -> Decorator:
+    """Return the option ``--channels``, a list of names with commas.
 
-
-def channels_option(default: str | None) -> Decorator:
-    """Return the option ``--channels``, a list of names with commas."""
+    Args:
+        is_new: It has a default, as of a new store; else channels stay as they are.
+    """
+    default = ",".join(DEFAULT_CHANNELS) if is_new else None
     kept = [one for one in CHANNELS if one.is_kept]
     return option(
         "--channels",
-        f"By which documents are found: a list of names with commas, or {_BOTH}. "
+        "By which documents are found: names with commas. "
         + " ".join(f"{one.name}: {one.finds}." for one in kept)
         + ("" if default else "  [default: as before]"),
         default=default,
@@ -195,8 +196,6 @@ def channel_names(chosen: str) -> tuple[str, ...]:
     Raises:
         InvalidParameter: One is unknown, or there is none.
     """
-    if chosen.strip() == _BOTH:
-        return DEFAULT_CHANNELS
     return kept_channels(name.strip() for name in chosen.split(",") if name.strip())
 
 

@@ -11,6 +11,7 @@ _WORDS = {
     "query": "search find lookup look match similar near nearest ask",
     "check": "plagiarism paper papers scan",
     "compare": "diff similarity cmp",
+    "filter": "gate sieve screen against",
     "clusters": "cluster group groups dedup dedupe deduplicate uniq unique",
     "export": "dump dedup dedupe deduplicate download uniq unique save write",
     "duplicates": "dups dupes dup duplicate flagged skipped",
@@ -45,7 +46,7 @@ _WORDS = {
     "revoke": "remove delete rm",
     "retry": "again redo",
     "clear": "remove delete rm forget",
-    "dedup": "deduplicate dedupe clusters",
+    "dedup": "deduplicate dedupe unique uniq clusters",
 }
 
 

@@ -143,14 +143,23 @@ def check_output(path: str, *, replace: bool) -> None:
     outputs.check_output(path, replace=replace)
 
 
-def refuse_store(output: Path) -> None:
-    """Refuse to write over the store or one of its journals."""
-    if server_url() is not None or "://" in store_place():
+def refuse_store(output: Path, place: str | None = None) -> None:
+    """Refuse to write over a store or one of its journals.
+
+    Args:
+        output: What is to be written.
+        place: The store; None: the one that is used.
+    """
+    if place is None:
+        if server_url() is not None:
+            return
+        place = store_place()
+    if "://" in place:
         return
     from simstore import outputs
 
     for suffix in ("", "-wal", "-shm"):
-        part = Path(store_place() + suffix)
+        part = Path(place + suffix)
         # A journal may not be there now, and come while the output is written.
         is_there = os.path.realpath(output) == os.path.realpath(part)
         if is_there or outputs.is_same_file(output, part):

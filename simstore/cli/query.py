@@ -38,7 +38,7 @@ from simstore.cli.source_options import (
     warn_of_decodings,
 )
 from simstore.errors import InvalidParameter, counted, printable
-from simstore.model.channels import CHANNELS, NAMES
+from simstore.model.channels import CHANNELS, searched_names
 from simstore.model.query import PlanName
 from simstore.model.times import moment_given
 from simstore.reports.formats import RENDERERS
@@ -78,14 +78,19 @@ _TOO_SHORT = "too short to judge: only copies, and what contains it or is contai
         "--min-likeness", "Only documents of this likeness; 0.58 tells versions of one document."
     ),
     share("--min-cosine", "Only documents of this cosine; 0.68 goes with --min-likeness 0.58."),
-    choice(
-        "--channel channels",
-        NAMES,
-        "Look by this channel; may be repeated. "
+    share(
+        "--min-character-resemblance",
+        "Only documents with this share of all runs of characters in common, as the channel "
+        "characters tells it: 0.2 and more.",
+    ),
+    option(
+        "--channels",
+        "Look by these channels, names with commas. "
         + " ".join(f"{one.name}: {one.finds}." for one in CHANNELS)
         + "  [default: all that the store has; of a simtool store simhash, unless a threshold is "
         "given]",
-        multiple=True,
+        metavar="NAMES",
+        callback=lambda _context, _parameter, value: searched_names(value or ""),
     ),
     option(
         "--min-features",
@@ -148,7 +153,7 @@ def query(
       simstore query sample.txt                   within 3 bits
       simstore query -k 6 --format jsonl new.txt  within 6 bits, for a program
       simstore query --min-resemblance 0.5 a.txt  half of all shingles in common
-      simstore query --channel simhash a.txt      by fingerprints alone
+      simstore query --channels simhash a.txt     by fingerprints alone
       simstore query --text 'Boil the bones.'     a text on the command line
       zcat new.gz | simstore query -              standard input
 
@@ -220,13 +225,18 @@ def print_matches(run: QueryRun, output_format: str) -> None:
         write_blocks(RENDERERS[output_format](run.samples))
         return
     likeness = any(match.likeness is not None for sample in run.samples for match in sample.matches)
-    more = ("likeness", "cosine") if likeness else ()
+    spelt = any(
+        match.character_resemblance is not None
+        for sample in run.samples
+        for match in sample.matches
+    )
+    more = (*(("likeness", "cosine") if likeness else ()), *(("characters",) if spelt else ()))
     from simstore.cli.tables import print_table
 
     print_table(
         ("sample", "distance", "resemblance", "containment", *more, "found by", "match"),
-        (row for sample in run.samples for row in _rows_of(sample, likeness=likeness)),
-        drop=("found by", "containment", *more[1:]),
+        (row for sample in run.samples for row in _rows_of(sample, likeness, spelt)),
+        drop=("found by", "containment", *(("cosine",) if likeness else ())),
     )
 
 
@@ -245,8 +255,8 @@ def tell_unlisted(samples: Iterable[SampleResult], output_format: str) -> None:
         )
 
 
-def _rows_of(sample: SampleResult, *, likeness: bool) -> list[tuple[Any, ...]]:
-    nothing = (None, None, None, *((None, None) if likeness else ()), "")
+def _rows_of(sample: SampleResult, likeness: bool, spelt: bool) -> list[tuple[Any, ...]]:
+    nothing = (None,) * (3 + 2 * likeness + spelt) + ("",)
     if not sample.matches:
         shown = f"- ({_TOO_SHORT})" if sample.too_short else "-"
         return [(sample.key, *nothing, shown)]
@@ -257,6 +267,7 @@ def _rows_of(sample: SampleResult, *, likeness: bool) -> list[tuple[Any, ...]]:
             _share(match.resemblance, match.basis),
             _share(match.containment, match.basis),
             *((_share(match.likeness), _share(match.cosine)) if likeness else ()),
+            *((_share(match.character_resemblance),) if spelt else ()),
             " + ".join(match.channels),
             _place(match),
         )

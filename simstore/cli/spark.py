@@ -65,7 +65,7 @@ def spark() -> None:
         type=click.IntRange(min=0),
         metavar="BITS",
     ),
-    channels_option("both"),
+    channels_option(),
     option("--bands", "Bands of sketches.  [default: 42x3]", metavar="BxR"),
 )
 @section(

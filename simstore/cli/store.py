@@ -31,13 +31,14 @@ from simstore.cli.scheme_options import (
     scheme_options,
 )
 from simstore.errors import counted, printable, shown_place
+from simstore.model.channels import DEFAULT_CHANNELS
 
 
 @command()
 @scheme_options
 @section(
     "Store",
-    channels_option("both"),
+    channels_option(),
     choice(
         "--policy",
         ("live", "frozen"),
@@ -95,7 +96,8 @@ def init(
     check_duplicate_options(on_duplicate, min_resemblance, radius)
     if fingerprints_only:
         bits = scheme.pop("bits")
-        others = no_text or no_vocabulary or channels != "both" or on_duplicate != "keep"
+        others = no_text or no_vocabulary or on_duplicate != "keep"
+        others |= channel_names(channels) != DEFAULT_CHANNELS
         if scheme_choice(**scheme) is not None or others:
             raise click.UsageError(
                 "--fingerprints-only takes --bits and --keep-columns alone: it holds no documents"

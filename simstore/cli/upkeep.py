@@ -36,7 +36,7 @@ _PASSED = "passed SQLite's integrity and foreign key checks"
 
 @command()
 @scheme_options
-@channels_option(None)
+@channels_option(is_new=False)
 @flag("--resume", "Go on with a reindex that was interrupted.")
 @flag("--abort", "Give up a reindex that was interrupted.")
 @format_option()
@@ -52,7 +52,7 @@ def reindex(
     Examples:
       simstore reindex                          the same scheme, computed anew
       simstore reindex --scheme web --bits 128  longer fingerprints
-      simstore reindex --channels both  sketches for a store that has none
+      simstore reindex --channels simhash,minhash  sketches for a store that has none
       simstore reindex --resume                 go on after an interruption
     """
     choice = scheme_choice(**scheme)
@@ -319,7 +319,7 @@ def upgrade(output_format: str) -> None:
         if "minhash" not in channels:
             log.info(
                 "it finds documents by fingerprints alone, as before; "
-                "`simstore reindex --channels both` adds sketches"
+                "`simstore reindex --channels simhash,minhash` adds sketches"
             )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from simstore.client.ingest import IngestRequests
 from simstore.client.uploads import halves, parts_of, wire_document
@@ -109,6 +109,32 @@ class QueryRequests(IngestRequests, of="Client"):
 
         run = self._queried(readable(), chosen, report)
         return replace(run, rejections=tuple(rejections))
+
+    def filter(
+        self,
+        rows: Any,
+        *,
+        keep: Literal["new", "known"] = "new",
+        min_resemblance: float = 0.5,
+        radius: int | None = None,
+        text_field: str | None = None,
+    ) -> Any:
+        """Return those of some rows that no stored document resembles, as they are.
+
+        As :meth:`simstore.Store.filter`.
+
+        Args:
+            rows: The rows.
+            keep: Which are kept.
+            min_resemblance: Least resemblance of a row that is known.
+            radius: Of fingerprints, bits.
+            text_field: The field or column of the text.
+        """
+        from simstore.services.dedup.given_rows import filter_given
+        from simstore.services.dedup.store_gate import store_answer
+
+        answer = store_answer(self, min_resemblance, radius=radius)
+        return filter_given(answer, rows, keep, text_field)
 
     def check(
         self,
@@ -330,7 +356,10 @@ class QueryRequests(IngestRequests, of="Client"):
         given = {"papers": [to_wire_sample(paper)], "options": to_wire(options)}
         papers = self._member(self._post("/v1/check", given), "papers")
         (found,) = self._as(list[CheckedPaper], papers)
-        return replace(found, decoding=paper.decoding)
+        flags = (*found.flags, *(one.kind for one in paper.hidden))
+        warnings = (*found.warnings, *paper.hidden)
+        # What a paper was read from is known here only.
+        return replace(found, decoding=paper.decoding, flags=flags, warnings=warnings)
 
 
 def to_wire_sample(sample: Document) -> dict[str, Any]:

@@ -75,8 +75,10 @@ _PYTHON = {
     "`simstore query SAMPLE`": "`store.query_many(..., record=True)`",
     "`simstore reindex`": "`store.maintenance.reindex()`",
     "`simstore reindex --abort`": "`store.maintenance.abort_reindex()`",
-    "`simstore reindex --channels both`":
+    "`simstore reindex --channels simhash,minhash`":
         "`store.maintenance.reindex(channels=['simhash', 'minhash'])`",
+    "`simstore reindex --channels simhash,minhash,characters`":
+        "`store.maintenance.reindex(channels=['simhash', 'minhash', 'characters'])`",
     "`simstore reindex --resume`": "`store.maintenance.reindex(resume=True)`",
     "`simstore reindex --scheme ...`": "`store.maintenance.reindex(SchemeChoice(...))`",
     "`simstore rejects list`": "`store.rejects.list()`",

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from simstore.errors import SchemeMismatch
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.shingle_sets import ShingleSets
 from simstore.fingerprint.sketching import Sketching, SketchRecipe
 from simstore.model.channels import (
     DEFAULT_CHANNELS,
@@ -28,6 +29,7 @@ from simstore.text.normalization import DEFAULT, Normalization
 
 FINGERPRINTS = "simhash"
 WORD_SKETCHES = "minhash"
+CHARACTERS = "characters"
 # Each record says of these whether they are there; others are named where they are.
 _ALWAYS_NAMED = (FINGERPRINTS, WORD_SKETCHES)
 # The recipe of `minhash`, whether the channel is there or not.
@@ -77,8 +79,8 @@ class Channels:
         bands = layouts or {}
 
         def recipe(name: str, sketching: type[Sketching]) -> SketchRecipe:
-            made = SketchRecipe(name, sketching(normalization))
-            return replace(made, layout=bands.get(name, made.layout))
+            made = sketching(normalization)
+            return SketchRecipe(name, made, bands.get(name, made.layouts[0]))
 
         return cls(
             chosen,
@@ -200,17 +202,25 @@ class Signatures:
         words: Fingerprints, shape (texts, ceil(M / 64)); None without the channel simhash.
         feature_counts: Features of each text, with repetitions, int64, shape (texts,).
         shingle_counts: Distinct shingles of words of each, int64, shape (texts,).
-        sketches: By the channels of sketches, uint16, shape (texts, 128).
+        sketches: By the channels of sketches, shape (texts, values): of ``minhash`` uint16, 128
+            values.
+        sets: The sets of these shingles, where they were asked for.
     """
 
     words: NDArray[np.uint64] | None
     feature_counts: NDArray[np.int64]
     shingle_counts: NDArray[np.int64]
-    sketches: Mapping[str, NDArray[np.uint16]]
+    sketches: Mapping[str, NDArray[Any]]
+    sets: ShingleSets | None = None
 
 
 def signatures(
-    scheme: Scheme, channels: Channels, texts: Sequence[str], byte_count: int
+    scheme: Scheme,
+    channels: Channels,
+    texts: Sequence[str],
+    byte_count: int,
+    *,
+    with_sets: bool = False,
 ) -> Signatures:
     """Make the signatures of texts, by a scheme whose fingerprints depend on the text alone.
 
@@ -219,17 +229,30 @@ def signatures(
         channels: Which there are.
         texts: The texts.
         byte_count: Bytes of all of them, UTF-8.
+        with_sets: Shingle sets are wanted, too.
     """
     # Few bytes beyond one a character: hardly any script without blanks between words.
     narrow = byte_count <= NARROW * sum(map(len, texts))
     scanned = scheme.scan(texts) if narrow else None
     words, feature_counts = scheme.fingerprinted(texts, None, scanned)
+    sets: ShingleSets | None = None
     sizes: NDArray[np.int64] | None = None
     made = {}
     for recipe in channels.sketched:
+        if with_sets and recipe.name == WORD_SKETCHES:
+            sets, made[recipe.name] = recipe.sketching.sets_and_sketches(texts, scanned)
+            continue
         counts, made[recipe.name] = recipe.sketching.sketched(texts, scanned)
         if recipe.name == WORD_SKETCHES:
             sizes = counts
+    if sets is None and (with_sets or sizes is None):
+        sets = channels.sketching.sets(texts)
     if sizes is None:
-        sizes = channels.sketching.sets(texts).sizes()
-    return Signatures(words if channels.has_fingerprints else None, feature_counts, sizes, made)
+        sizes = sets.sizes() if sets is not None else np.zeros(len(texts), np.int64)
+    return Signatures(
+        words if channels.has_fingerprints else None,
+        feature_counts,
+        sizes,
+        made,
+        sets if with_sets else None,
+    )

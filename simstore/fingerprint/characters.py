@@ -164,6 +164,24 @@ def similarity_sketches(sets: ShingleSets) -> NDArray[np.uint8]:
     return made
 
 
+def estimated_resemblances(many: NDArray[np.uint8], one: NDArray[np.uint8]) -> NDArray[np.float64]:
+    """Return the estimated resemblance of each sketch to one.
+
+    The standard error at resemblance s is sqrt(s * (1 - s) / 256), at most 0.031.
+
+    Args:
+        many: Sketches, shape (n, 256).
+        one: A sketch, shape (256,).
+
+    Returns:
+        float64 in [0, 1], shape (n,).
+    """
+    shares = (many == one).mean(axis=1)
+    # Two values that differ have the same 8 bits once in 256.
+    result: NDArray[np.float64] = np.maximum(0.0, (256 * shares - 1) / 255)
+    return result
+
+
 def _least_draws(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     least = np.full(VALUES, _FULL, np.uint64)
     for turn in range(2 * VALUES):

@@ -9,8 +9,8 @@ References:
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from simstore.compiled import Kernel, pays
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.packed_terms import PackedTerms
-from simstore.fingerprint.shingle_sets import ShingleSets, distinct, from_rows, runs
+from simstore.fingerprint.shingle_sets import ShingleSets
 from simstore.text.scanning import Scanned
 from simstore.text.tokens import GAMMA, MIX_1, MIX_2, mix
 
@@ -165,7 +165,7 @@ def _equal_counts(sketches: Any, one: Any, others: Any, equal: Any) -> None:
 _EQUAL = Kernel(_equal_counts, ["void(uint16[:, ::1], int64, int64[::1], int64[::1])"])
 
 
-def band_values(many: NDArray[np.uint16], layout: BandLayout) -> NDArray[np.uint64]:
+def band_values(many: NDArray[Any], layout: BandLayout) -> NDArray[np.uint64]:
     """Return a 64-bit hash of each band of each sketch; equal bands have equal hashes.
 
     Up to four values a band are one to one with their hash; two bands of more values have the
@@ -184,6 +184,23 @@ def band_values(many: NDArray[np.uint16], layout: BandLayout) -> NDArray[np.uint
             part = part << np.uint64(16) | used[:, :, place].astype(np.uint64)
         hashes ^= part
     return mix(hashes)
+
+
+def band_columns(
+    many: NDArray[np.uint16], rows: NDArray[np.int64], layout: BandLayout
+) -> Iterator[NDArray[np.uint64]]:
+    """Yield the hashes of :func:`band_values` of some sketches, a band at a time.
+
+    Those of all bands take more memory than the sketches.
+
+    Args:
+        many: Sketches, shape (n, 128).
+        rows: Which of them, int64, shape (rows,).
+        layout: The bands.
+    """
+    # The hash of a band does not depend on its place.
+    for first in range(0, layout.bands * layout.rows, layout.rows):
+        yield band_values(many[rows, first : first + layout.rows], BandLayout(1, layout.rows))[:, 0]
 
 
 _U0 = np.uint64(0)
@@ -282,16 +299,50 @@ SKETCH = Kernel(
 )
 
 
+def _sets(numbers: Any, offsets: Any, hashes: Any, size: Any, sizes: Any, result: Any) -> None:
+    """Write the distinct hashes of each text, ascending, and how many there are."""
+    longest = 1
+    for text in range(len(sizes)):
+        longest = max(longest, offsets[text + 1] - offsets[text])
+    found = np.empty(longest, np.uint64)
+    slots = 4
+    while slots < 2 * longest:
+        slots *= 2
+    table = np.empty(slots, np.uint64)
+    end = 0
+    for text in range(len(sizes)):
+        own = numbers[offsets[text] : offsets[text + 1]]
+        slots = 4
+        while slots < 2 * len(own):
+            slots *= 2
+        count = _distinct_runs(hashes, own, size, table[:slots], found)
+        sizes[text] = count
+        result[end : end + count] = np.sort(found[:count])
+        end += count
+
+
+SETS = Kernel(
+    _sets,
+    ["void(int32[::1], int64[::1], uint64[::1], int64, int64[::1], uint64[::1])"],
+    parts=[mixed, _distinct_runs],
+)
+
+
 def scanned_sets(scanned: Scanned, size: int) -> ShingleSets:
     """Return the set of shingles of ``size`` consecutive tokens of each text."""
-    hashes = PackedTerms.of_scanned(scanned).hashes
-    places = scanned.offsets.tolist()
-    return from_rows(
-        [
-            distinct(runs(hashes[scanned.numbers[first:end]], size))
-            for first, end in pairwise(places)
-        ]
+    count = len(scanned.offsets) - 1
+    sizes = np.zeros(count, np.int64)
+    found = np.empty(len(scanned.numbers), np.uint64)
+    SETS(
+        numbers=scanned.numbers,
+        offsets=scanned.offsets,
+        hashes=PackedTerms.of_scanned(scanned).hashes,
+        size=size,
+        sizes=sizes,
+        result=found,
     )
+    offsets = np.concatenate(([0], np.cumsum(sizes)))
+    return ShingleSets(offsets, found[: int(offsets[-1])].copy())
 
 
 def scanned_sketches(scanned: Scanned, size: int) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:

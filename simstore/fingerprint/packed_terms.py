@@ -21,7 +21,7 @@ _U0, _U8, _U32 = (np.uint64(n) for n in (0, 8, 32))
 _LOW_32 = np.uint64(0xFFFFFFFF)
 
 # XXH3 of at most 16 bytes, seed 0: what remains of the secret, and the multipliers of its ends.
-_LONGEST_HASHED = 16
+LONGEST_HASHED = 16
 _FLIP_3 = np.uint64(0x396CFEB8 ^ 0xBE4BA423)
 _FLIP_8 = np.uint64(0x1CAD21F72C81017C ^ 0xDB979083E96DD4DE)
 _FLIP_LOW = np.uint64(0x1F67B3B7A4A44072 ^ 0x78E5C0CC4EE679CB)
@@ -78,7 +78,7 @@ def _xxh3(chunks: Any, starts: Any, lengths: Any, hashes: Any) -> None:
         value = chunks[starts[term]]
         if length <= 8:
             hashes[term] = xxh3_short(value, length)
-        elif length <= _LONGEST_HASHED:
+        elif length <= LONGEST_HASHED:
             last = chunks[starts[term] + 1]
             if length < 16:
                 last = value >> np.uint64(8 * (length - 8)) | last << np.uint64(8 * (16 - length))
@@ -158,7 +158,7 @@ class PackedTerms(Sequence[bytes]):
         """XXH3 of each term, its 64-bit form; shape (terms,)."""
         made = np.zeros(len(self), np.uint64)
         XXH3(self._chunks, self._starts, self._lengths, made)
-        for term in np.flatnonzero(self._lengths > _LONGEST_HASHED).tolist():
+        for term in np.flatnonzero(self._lengths > LONGEST_HASHED).tolist():
             made[term] = xxhash.xxh3_64_intdigest(self._one(term))
         return made
 

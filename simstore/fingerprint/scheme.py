@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from simstore.fingerprint.weights import idf_weights
 from simstore.text.disguises import KNOWN_DISGUISES
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.scanning import Scanned
+
+if TYPE_CHECKING:
+    from simstore.fingerprint.one_text import PreparedText
 
 Corpus = Literal["none", "ranks", "frequencies"]
 
@@ -122,6 +125,21 @@ class Scheme(ABC):
         Returns:
             What :meth:`count_words` counts and sketches are made of; None where it is not worth
             it, or features are made of something else.
+        """
+        return None
+
+    def prepared_alone(
+        self,
+        text: str,  # noqa: ARG002 - for others
+        encoded: bytes,  # noqa: ARG002
+        shingle: int,  # noqa: ARG002
+    ) -> PreparedText | None:
+        """Return what a store keeps of one text, made at once; None: it is prepared as a batch.
+
+        Args:
+            text: The text.
+            encoded: Its bytes.
+            shingle: Words of a shingle of its sketch.
         """
         return None
 

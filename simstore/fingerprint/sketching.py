@@ -92,6 +92,30 @@ class Sketching:
         sets = self._plain_sets(texts)
         return sets.sizes(), sketches(sets)
 
+    def sets_and_sketches(
+        self, texts: Sequence[str], scanned: Scanned | None = None
+    ) -> tuple[ShingleSets, NDArray[np.uint16]]:
+        """Return the shingle set of each text, and its sketch; their tokens are read once.
+
+        >>> from simstore.fingerprint.sketching import Sketching
+        >>> sets, sketches = Sketching().sets_and_sketches(["one two three four", ""])
+        >>> sets.sizes().tolist(), sketches.shape
+        ([2, 0], (2, 128))
+
+        Args:
+            texts: The texts.
+            scanned: Their tokens, where they are known.
+        """
+        size = sum(map(len, texts))
+        pays = compiled.pays((_SECONDS_A_CHARACTER + _SKETCH_SECONDS_A_CHARACTER) * size)
+        if scanned is None and pays:
+            scanned = self._scanned(texts)
+        if scanned is not None:
+            sets = scanned_sets(scanned, self.shingle)
+            return sets, scanned_sketches(scanned, self.shingle)[1]
+        sets = self._plain_sets(texts)
+        return sets, sketches(sets)
+
     def _plain_sets(self, texts: Sequence[str]) -> ShingleSets:
         apply = self.normalization.apply
         return shingle_sets((token_pieces(apply(text)) for text in texts), self.shingle)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,9 @@ from simstore.text.folding import HAN_RUN
 from simstore.text.normalization import FOLDED
 from simstore.text.recipes import FeatureRecipe, scan_terms, scan_words
 from simstore.text.scanning import Scanned
+
+if TYPE_CHECKING:
+    from simstore.fingerprint.one_text import PreparedText
 
 MAX_WEIGHT = 1_000_000
 CODES = ("enum", "enum-slides")
@@ -321,6 +325,36 @@ class WebScheme(Scheme):
             1 if self.tie == "one" else 0,
         )
         return made, sizes + np.diff(scanned.key_offsets)
+
+    def prepared_alone(self, text: str, encoded: bytes, shingle: int) -> PreparedText | None:
+        """Return what a store keeps of one text, made at once; None: it is prepared as a batch."""
+        # What it takes in NumPy; it has to repay the load of the kernels.
+        seconds = _SECONDS_A_CALL + _SECONDS_A_CHARACTER * len(text)
+        if not self._is_usual or not compiled.pays(seconds):
+            return None
+        from simstore.fingerprint.one_text import prepared_text
+
+        is_ascii = text.isascii()
+        return prepared_text(
+            # The scanner takes surrogates for what separates.
+            encoded if is_ascii else text.encode("utf-8", "surrogatepass"),
+            self.normalization,
+            is_ascii=is_ascii,
+            bits=self.bits,
+            tie=1 if self.tie == "one" else 0,
+            shingle=shingle,
+        )
+
+    @cached_property
+    def _is_usual(self) -> bool:
+        """Return whether words are hashed and weighed as nearly everywhere."""
+        return (
+            self.weights == "log-tf"
+            and self.feature_hash == "xxh3"
+            and self.bits <= _ADDED_UP_BITS
+            and self.recipe.scannable
+            and not (self.fields or self.stopwords)
+        )
 
     @property
     def _unit(self) -> int:

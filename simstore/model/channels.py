@@ -31,6 +31,7 @@ class Channel:
         store_part: Address of its store part, in ``services/``.
         is_kept: It is chosen when a store is made or reindexed; else an index apart makes it.
         is_default: A new store has it unless others are chosen.
+        finds_duplicates: Duplicates and clusters go by it; else a query alone does.
     """
 
     name: str
@@ -39,6 +40,7 @@ class Channel:
     store_part: str
     is_kept: bool = True
     is_default: bool = False
+    finds_duplicates: bool = True
 
 
 CHANNELS = (
@@ -56,11 +58,20 @@ CHANNELS = (
         is_default=True,
     ),
     Channel(
+        name="characters",
+        finds="sketches of runs of characters, for scans and typed copies: what resembles is found "
+        "though one character in ten is wrong",
+        sketching="simstore.fingerprint.characters:CharacterSketching",
+        store_part="simstore.services.channels.character_part:CharacterPart",
+        finds_duplicates=False,
+    ),
+    Channel(
         name="sentences",
         finds="the sentence that a short sample is, though words were changed, where there is a "
         "passage index",
         store_part="simstore.services.query.sentence_channel:SentencePart",
         is_kept=False,
+        finds_duplicates=False,
     ),
 )
 NAMES = tuple(one.name for one in CHANNELS)
@@ -100,6 +111,33 @@ def kept_channels(names: Iterable[str]) -> tuple[str, ...]:
         shown = ", ".join(unknown) or "none"
         raise InvalidParameter(f"channels {shown}: choose some of {', '.join(KEPT_CHANNELS)}")
     return tuple(name for name in KEPT_CHANNELS if name in chosen)
+
+
+def check_duplicate_channels(names: Iterable[str]) -> None:
+    """Raise InvalidParameter where a channel is named by which no duplicates are told.
+
+    >>> from simstore.model.channels import check_duplicate_channels
+    >>> check_duplicate_channels(["simhash", "minhash"])
+    """
+    others = [name for name in names if not channel(name).finds_duplicates]
+    if others:
+        raise InvalidParameter(
+            f"duplicates are told by words, and no others are found by {', '.join(others)}: leave "
+            "that channel out"
+        )
+
+
+def searched_names(names: str) -> tuple[str, ...]:
+    """Return the channels that a list with commas names, to search by.
+
+    >>> from simstore.model.channels import searched_names
+    >>> searched_names("minhash, simhash")
+    ('minhash', 'simhash')
+
+    Raises:
+        InvalidParameter: There is no such channel.
+    """
+    return tuple(channel(name.strip()).name for name in names.split(",") if name.strip())
 
 
 def load(address: str) -> Any:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from simstore.model.arguments import check_fields
-from simstore.model.documents import Decoding
+from simstore.model.documents import Decoding, PaperWarning
 from simstore.model.results import Shown
 
 CopyEvidence = Literal["text", "words", "anchors", "simhash"]
@@ -212,9 +212,9 @@ class CheckedPassage(Shown):
         others: The other copies that it has units in common with, at most 100:
             which of the paper's copies, and how like its stretch the passage
             is; the likest first.
-        flags: What was folded in it that honest texts hardly have:
+        flags: What in it hides words and honest texts hardly have:
             ``hidden characters``, ``mixed scripts``, ``stacked marks``,
-            ``spaced letters``.
+            ``spaced letters``, ``letters between words``.
     """
 
     start: int
@@ -384,6 +384,8 @@ class CheckedPaper(Shown):
         cases: The copied stretches, in the order of the paper: neighbouring
             copies of one source are one case.
         excluded: The stretches that do not count, in the order of the paper.
+        warnings: The flags with how often and where each occurs, and
+            ``hidden text``: what its file hides from a reader.
     """
 
     _HOLDS = ("sources", SourceShare)
@@ -404,3 +406,4 @@ class CheckedPaper(Shown):
     flags: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
     excluded: tuple[Excluded, ...] = ()
+    warnings: tuple[PaperWarning, ...] = ()

@@ -34,6 +34,8 @@ PLACE_FIELDS = frozenset(("warc_record_id", "warc_offset"))
 ENCODING, DETECTED, REPLACED = "encoding", "encoding_detected", "replaced_bytes"
 # What took the text of a web page out of it, with its version.
 EXTRACTOR = "extractor"
+# Text that the file of a document hides from a reader: its characters, and where they were.
+HIDDEN = "hidden_text"
 # The field that says that a record is one of an export, and the version of its form.
 EXPORT_FIELD = "simstore_record"
 EXPORT_VERSION = 1
@@ -139,6 +141,29 @@ class Decoding(Shown):
         return f"decoded as {name} by detection" + (f", {lost}" if self.replaced_bytes else "")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class PaperWarning(Shown):
+    """What hides words of a text from a program, or text from a reader.
+
+    >>> status = store.passages.build()
+    >>> paper = store.check("A fr\u200bee fer\u200bry to the island.")
+    >>> [(one.kind, one.count) for one in paper.warnings]
+    [('hidden characters', 2)]
+
+    Attributes:
+        kind: ``hidden characters``, ``mixed scripts``, ``stacked marks``,
+            ``spaced letters``, ``letters between words``, ``hidden text``.
+        count: How often; of hidden text, its characters.
+        spans: The passages that have it, start and end of each.
+        places: Of hidden text: where in its file, and by what it is hidden.
+    """
+
+    kind: str
+    count: int
+    spans: tuple[tuple[int, int], ...] = ()
+    places: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A text with its key, as it comes from a caller or a source.
@@ -191,6 +216,18 @@ class Document:
         if not is_detected and not count:
             return None
         return Decoding(str(self.metadata.get(ENCODING, "utf-8")), is_detected, count)
+
+    @property
+    def hidden(self) -> tuple[PaperWarning, ...]:
+        """The warning of text that its file hides from a reader; or empty."""
+        held = self.metadata.get(HIDDEN)
+        if not isinstance(held, Mapping) or not isinstance(held.get("places"), list):
+            return ()
+        count = held.get("characters")
+        if not isinstance(count, int):
+            return ()
+        places = tuple(map(str, held["places"]))
+        return (PaperWarning(kind="hidden text", count=count, places=places),)
 
 
 def reading_of(metadata: Mapping[str, Any]) -> str:

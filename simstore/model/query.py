@@ -51,8 +51,9 @@ class Match(Shown):
             fingerprints.
         document_id: Its place in the order of ingest.
         channels: What found it: ``simhash``: within the radius; ``minhash``:
-            the sketches agree in a band; ``sentences``: it has a sentence that
-            is like one of the sample.
+            the sketches agree in a band; ``characters``: the same of runs of
+            characters, and enough of them are the same; ``sentences``: it has a
+            sentence that is like one of the sample.
         resemblance: |A∩B| / |A∪B|, 0 to 1.
         containment: |A∩B| / |A|, how much of the sample is in the document, 0
             to 1.
@@ -70,6 +71,9 @@ class Match(Shown):
         passage_similarity: 2 M / (a + b): of the a and b words, or characters
             of scripts without blanks, of the two sentences, M are the same in
             one order.
+        character_resemblance: |A∩B| / |A∪B| of the sets of runs of characters,
+            0 to 1; None where the channel ``characters`` did not find it. An
+            estimate where the store keeps no texts.
     """
 
     _FIRST = ("key", "resemblance", "containment", "distance")
@@ -87,6 +91,7 @@ class Match(Shown):
     passage_start: int | None = None
     passage_end: int | None = None
     passage_similarity: float | None = None
+    character_resemblance: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,11 +117,11 @@ class QueryOptions(DocumentFilter):
             as text.
         plan: ``auto`` or how to look; the matches are the same. ``scan``,
             ``segments``, and the methods of :mod:`simstore.search.classic`.
-        channels: By which to look: ``simhash``, ``minhash``, ``sentences`` (of
-            samples of at most 64 words or characters, in a passage index);
-            none: all that the store has. A store of the scheme ``simtool`` is
-            asked by ``simhash`` then, as the course tool does, unless a
-            threshold is given.
+        channels: By which to look: ``simhash``, ``minhash``, ``characters``,
+            ``sentences`` (of samples of at most 64 words or characters, in a
+            passage index); none: all that the store has. A store of the scheme
+            ``simtool`` is asked by ``simhash`` then, as the course tool does,
+            unless a threshold is given.
         verify: Tell resemblance and containment of each match.
         min_resemblance: Only matches of this resemblance, 0 to 1.
         min_containment: Only matches of this containment of the sample in the
@@ -124,6 +129,9 @@ class QueryOptions(DocumentFilter):
         likeness: Tell likeness and cosine of each match.
         min_likeness: Only matches of this likeness, 0 to 1.
         min_cosine: Only matches of this cosine, 0 to 1.
+        min_character_resemblance: Only matches of the channel ``characters``
+            with this share of all runs of characters in common, 0.2 to 1; 0.2
+            is what it tells without.
         min_features: Texts of fewer features are too short to judge by their
             likeness: they match only where one wholly contains the other. None:
             8 with the scheme ``web``, 0 with ``simtool``.
@@ -144,6 +152,7 @@ class QueryOptions(DocumentFilter):
     likeness: bool = False
     min_likeness: float | None = None
     min_cosine: float | None = None
+    min_character_resemblance: float | None = None
 
     def __post_init__(self) -> None:
         DocumentFilter.__post_init__(self)
@@ -187,6 +196,7 @@ class QueryKeywords(DocumentFilterKeywords, total=False):
     likeness: bool
     min_likeness: float | None
     min_cosine: float | None
+    min_character_resemblance: float | None
     # As min_resemblance.
     threshold: float | None
 

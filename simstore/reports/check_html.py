@@ -187,11 +187,18 @@ def _notices(paper: CheckedPaper, words: dict[str, str]) -> tuple[str, ...]:
     return (
         *((words["detected"].format(name),) if decoding and decoding.is_detected else ()),
         *((words["unreadable_bytes"].format(f"{lost:,}", name),) if lost else ()),
-        *(words[flag.replace(" ", "_")] for flag in paper.flags),
+        *(_warned(flag, paper, words) for flag in paper.flags),
         *((_not_counted(paper, words),) if paper.excluded else ()),
         *((words["exclusions"],) if _excludes(paper) else ()),
         *((words["positions"],) if paper.verified_by == "positions" else ()),
     )
+
+
+def _warned(flag: str, paper: CheckedPaper, words: dict[str, str]) -> str:
+    """Return what hides words, and where its file hides text."""
+    places = [place for one in paper.warnings if one.kind == flag for place in one.places]
+    told = words[flag.replace(" ", "_")]
+    return shown(f"{told} {'; '.join(places)}") if places else told
 
 
 def _not_counted(paper: CheckedPaper, words: dict[str, str]) -> str:

@@ -32,6 +32,8 @@ _EXCLUDED = {
     "small source": "small sources",
     "small match": "small matches",
 }
+# Of hidden text that are told in a line.
+_MOST_PLACES = 5
 _XML = b'<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
@@ -81,6 +83,15 @@ def render_jsonl(
             "guarantee": paper.guarantee,
             **decoding_fields(paper.decoding),
             "flags": list(paper.flags),
+            "warnings": [
+                {
+                    "kind": one.kind,
+                    "count": one.count,
+                    "places": list(one.places),
+                    "passages": [list(span) for span in one.spans],
+                }
+                for one in paper.warnings
+            ],
             "excluded": [
                 {
                     "start": one.start,
@@ -189,8 +200,16 @@ def total_facts(paper: CheckedPaper) -> list[tuple[str, str]]:
             "compared by",
             "the texts" if paper.verified_by == "text" else "places: the store keeps no texts",
         ),
-        *([("warning", f"it hides words: {', '.join(paper.flags)}")] if paper.flags else []),
+        *([("warning", _hiding(paper))] if paper.flags else []),
     ]
+
+
+def _hiding(paper: CheckedPaper) -> str:
+    """Return what hides words of a paper, and where its file hides text."""
+    told = f"it hides words: {', '.join(paper.flags)}"
+    places = [place for one in paper.warnings for place in one.places]
+    more = f"; and {len(places) - _MOST_PLACES} more places" if len(places) > _MOST_PLACES else ""
+    return f"{told} ({'; '.join(places[:_MOST_PLACES])}{more})" if places else told
 
 
 def excluded_line(paper: CheckedPaper) -> str:

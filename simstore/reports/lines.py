@@ -22,7 +22,7 @@ _CONTROLS = re.compile("[\x7f-\x9f]")
 CSV_COLUMNS = (
     "sample", "rank", "key", "distance", "document_id", "channels", "resemblance", "containment",
     "containment_reverse", "basis", "likeness", "cosine",
-    "too_short", "passage_start", "passage_end", "passage_similarity",
+    "too_short", "passage_start", "passage_end", "passage_similarity", "character_resemblance",
 )  # fmt: skip
 
 
@@ -54,6 +54,7 @@ def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
                     "passage_start": match.passage_start,
                     "passage_end": match.passage_end,
                     "passage_similarity": rounded(match.passage_similarity),
+                    "character_resemblance": rounded(match.character_resemblance),
                 }
                 for match in sample.matches
             ],
@@ -92,6 +93,7 @@ def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
                     match.passage_start,
                     match.passage_end,
                     rounded(match.passage_similarity),
+                    rounded(match.character_resemblance),
                 )
             )
         yield buffer.getvalue().encode()

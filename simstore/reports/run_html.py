@@ -139,14 +139,17 @@ def run_contents(
 def likeness_of(match: Match, bits: int) -> float:
     """Return the similarity of a sample to its document, 0 to 1.
 
-    The larger of resemblance, containment, and the similarity of a sentence that was found. Where
-    none is known, the cosine of the two
-    vectors of features as the fingerprints estimate it, cos(π d / M).
+    The largest of resemblance, containment, resemblance of characters, and the similarity of a
+    sentence that was found. Where none is known, the cosine of the two vectors of features as the
+    fingerprints estimate it, cos(π d / M).
 
     References:
         Charikar: Similarity estimation techniques from rounding algorithms, STOC 2002, section 3.
     """
-    shares = (match.resemblance, match.containment, match.passage_similarity)
+    shares = (
+        match.resemblance, match.containment, match.passage_similarity,
+        match.character_resemblance,
+    )  # fmt: skip
     known = [share for share in shares if share is not None]
     if known:
         return max(known)

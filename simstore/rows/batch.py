@@ -154,24 +154,6 @@ class RowFile(Protocol):
         """
 
 
-def check_marks(file: RowFile, rows: Sequence[Row], marks: Sequence[str]) -> None:
-    """Raise where rows have a field already that is to be added.
-
-    Args:
-        file: Their file.
-        rows: Some rows of it.
-        marks: Names of columns that are to be added.
-
-    Raises:
-        InvalidParameter: One has.
-    """
-    for row in rows:
-        if isinstance(row, Document):
-            held = [name for name in marks if name in row.metadata]
-            if held:
-                raise already_there(file.name, held)
-
-
 def already_there(name: str, columns: Sequence[str]) -> InvalidParameter:
     """Return the error for rows that have the columns already that are to be added."""
     return InvalidParameter(

@@ -11,6 +11,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, BinaryIO
 
 from simstore.errors import InvalidParameter, UnreadableSource
@@ -41,6 +42,8 @@ FORMATS = ("jsonl", "csv", "lines")
 _BYTE_ORDER_MARKS = (
     b"\xff\xfe\0\0", b"\0\0\xfe\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff",
 )  # fmt: skip
+# Rows that are looked at for fields that are to be added.
+_LOOKED_AT = 100
 _BLANKS = b" \t\r\n\v\f\0"
 
 
@@ -84,7 +87,7 @@ class LineRows:
                 _, self._head, stream = look_ahead(opened, self.name, options)
             recorder = _Recorder(stream)
             header = b"" if start.byte_offset else self._header()
-            request = ReadRequest(self.name, *start, options, self._head)
+            request = ReadRequest(self.name, *start, options, self._head, is_lean=True)
             batch = _Batch(recorder, start, header)
             for record in read_with(reader_named(self.format), buffered(recorder), request):
                 if not isinstance(record, Document | Rejection):
@@ -151,12 +154,24 @@ class LineRows:
         """
         if marks and self.format == "lines":
             raise InvalidParameter("lines of plain text take no columns: leave out --mark")
+        if marks and self.format == "jsonl":
+            self._check_fields(marks)
         encoding, delimiter = self._encoding(), ","
         if self.format == "csv" and (found := self._table_header()):
             delimiter = found.delimiter
             if held := [name for name in marks if name in found.names]:
                 raise already_there(self.name, held)
         yield LineWriter(stream, self.format, encoding, delimiter, tuple(marks))
+
+    def _check_fields(self, marks: Sequence[str]) -> None:
+        """Raise where one of the first rows has a field that is to be added."""
+        request = ReadRequest(self.name, options=self._options, head=self._looked_at())
+        with ByteStream(self.name, self._options.max_expansion, self.path).open() as stream:
+            records = read_with(reader_named(self.format), stream, request)
+            for row in islice(records, _LOOKED_AT):
+                metadata = row.metadata if isinstance(row, Document) else {}
+                if held := [name for name in marks if name in metadata]:
+                    raise already_there(self.name, held)
 
     def _looked_at(self) -> bytes:
         if self._head is None:

@@ -159,7 +159,7 @@ class TableRows:
     def batches(self, start: Place = Place()) -> Iterator[RowBatch]:  # noqa: B008
         """Yield the rows from a place on, in batches."""
         position = start.position
-        fields = RecordFields(self.name, self._options)
+        fields = RecordFields(self.name, self._options, is_lean=True)
         names: list[str] | None = None
         for batch in self._pieces(position):
             if isinstance(batch, Rejection):

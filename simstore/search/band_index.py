@@ -104,6 +104,19 @@ class _Level:
             if len(rows):
                 yield place, rows
 
+    def may_agree(self, query: NDArray[np.uint64], probes: NDArray[np.uint64]) -> bool:
+        """Return whether something may agree with a query in a band.
+
+        Args:
+            query: Hashes of the first bands.
+            probes: The same, ascending.
+        """
+        made = self._made
+        if not isinstance(made, _Sorted):
+            return any(True for _ in self.rows_agreeing(query[None]))
+        near = made.hashes.take(made.hashes.searchsorted(probes), mode="clip")
+        return bool((near == probes).any())
+
     def in_order(self) -> _Sorted:
         """Return the hashes sorted; threads that come at once may each sort them."""
         made = self._made
@@ -163,6 +176,17 @@ class BandIndex:
             grown._levels = _with(grown._levels, _Level(grown._buffered, grown._buffer))
             grown._buffer, grown._buffered = bands[:0], numbers[:0]
         return grown
+
+    def may_agree(self, query: NDArray[np.uint64]) -> bool:
+        """Return whether some sketch may agree with a query in a band; False: none does.
+
+        Args:
+            query: Hashes of the first bands, or of all; shape (at most bands,).
+        """
+        if len(self._buffered) and (self._buffer[:, : len(query)] == query).any():
+            return True
+        probes = np.sort(query)
+        return any(level.may_agree(query, probes) for level in self._levels)
 
     def candidates(self, queries: NDArray[np.uint64]) -> list[NDArray[np.int64]]:
         """Return the numbers of sketches that may agree with each query in a band, ascending.

@@ -66,7 +66,7 @@ def read(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
     if not position:
         # The first record comes after the row of names.
         offset = len(stream.read(header.size))
-    fields = RecordFields(name, options)
+    fields = RecordFields(name, options, is_lean=request.is_lean)
     names = header.names
     rows = Rows(stream, header.delimiter, options.max_document_bytes, header.encoding)
     while (row := rows.next()) is not None:

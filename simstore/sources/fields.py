@@ -43,6 +43,7 @@ class RecordFields:
             objects, where no field has the path itself for its name; a record without the field
             that is named for the key has none.
         key_required: A record without a key is none, whatever field would hold it.
+        is_lean: Documents have their key and text alone; what else records hold is not looked at.
     """
 
     def __init__(
@@ -51,8 +52,10 @@ class RecordFields:
         options: ReadOptions,
         *,
         key_required: bool = False,
+        is_lean: bool = False,
     ) -> None:
         self._name = name
+        self._is_lean = is_lean
         self._key_required = key_required or bool(options.key_field)
         self._key_fields: tuple[str, ...] = (
             (options.key_field,) if options.key_field else KEY_FIELDS
@@ -113,6 +116,10 @@ class RecordFields:
                 near = _near(self._key_fields, record)
                 return f"no key: the field {' or '.join(self._key_fields)} is missing{near}"
             key = f"{self._name}:{position + 1}"
+        if self._is_lean:
+            return Document(
+                key, well_formed(text), position=position, byte_offset=start, end_offset=end
+            )
         try:
             history = (
                 _take_history(record, self._history_fields) if self._history_fields else _UNKNOWN

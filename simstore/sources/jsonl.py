@@ -36,7 +36,7 @@ def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
     to be in; where that is not certain, they are rejected. Of a line in another encoding the
     metadata tell it (``encoding``).
     """
-    fields = RecordFields(request.name, request.options)
+    fields = RecordFields(request.name, request.options, is_lean=request.is_lean)
 
     def document(line: Decoded, position: int, start: int, end: int) -> Document | str | None:
         found = _object(line)

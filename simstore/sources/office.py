@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from simstore.errors import MissingExtra
 from simstore.model import Document, Rejection
+from simstore.sources.docx_runs import RunVisibility, shading_of, tag_of, value_of
+from simstore.sources.hidden_text import MARK, HiddenText, visible
 from simstore.sources.isolated import IsolatedReader
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
@@ -25,9 +27,6 @@ from simstore.text.quotations import in_marks
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element  # a type only  # nosec B405
 
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# What programs write that keep to the strict form of the standard (ISO 29500).
-_STRICT = "{http://purl.oclc.org/ooxml/wordprocessingml/main}"
 _FALLBACK = "{http://schemas.openxmlformats.org/markup-compatibility/2006}Fallback"
 
 DOCUMENT, STYLES = "word/document.xml", "word/styles.xml"
@@ -69,54 +68,64 @@ class _Paragraph:
         pieces: What it says so far.
         style: Identifier of its style; empty: the plain one.
         notes: Which notes it refers to.
+        shading: The colour behind it, six hexadecimal digits; empty: the page's.
+        hidden: Why stretches of it are not seen, and what they say.
     """
 
     pieces: list[str] = field(default_factory=list)
     style: str = ""
     notes: list[_Note] = field(default_factory=list)
+    shading: str = ""
+    hidden: list[tuple[str, str]] = field(default_factory=list)
 
 
-def docx_text(parts: Mapping[str, Element]) -> str:
-    """Return the text of a .docx file.
+def docx_text(parts: Mapping[str, Element], hidden: HiddenText | None = None) -> str:
+    """Return the text of a .docx file that a reader sees.
 
     Args:
         parts: The roots of its parts, by name; those of :data:`PARTS` that it has.
+        hidden: Takes the text that no reader sees.
     """
+    runs = RunVisibility(parts[DOCUMENT], parts.get(STYLES))
+    hidden = HiddenText() if hidden is None else hidden
     quoting = _quoting_styles(parts.get(STYLES))
     notes = {
-        (kind, _value(note, "id")): note
+        (kind, value_of(note, "id")): note
         for kind, name in _NOTES.items()
         if name in parts
         for note in parts[name]
-        if _tag(note) == kind
+        if tag_of(note) == kind
     }
     deleted: set[_Note] = set()
     told: list[str] = []
-    for paragraph in _paragraphs(parts[DOCUMENT], deleted):
-        told += _lines(paragraph, quoting)
+
+    def tell(paragraph: _Paragraph) -> None:
+        for reason, text in paragraph.hidden:
+            hidden.add(f"paragraph {len(told) + 1:,}", reason, text)
+        told.extend(_lines(paragraph, quoting))
+
+    for paragraph in _paragraphs(parts[DOCUMENT], deleted, runs):
+        tell(paragraph)
         for name in paragraph.notes:
             if name in notes:
-                told += _note_lines(notes.pop(name), quoting)
+                for of_note in _paragraphs(notes.pop(name), set(), runs):
+                    tell(of_note)
     # Notes that nothing refers to: no program shows them, but somebody wrote them.
     for name, note in notes.items():
         if name not in deleted:
-            told += _note_lines(note, quoting)
+            for of_note in _paragraphs(note, set(), runs):
+                tell(of_note)
     return "\n\n".join(told)
-
-
-def _note_lines(note: Element, quoting: frozenset[str]) -> Iterator[str]:
-    for paragraph in _paragraphs(note, set()):
-        yield from _lines(paragraph, quoting)
 
 
 def _lines(paragraph: _Paragraph, quoting: frozenset[str]) -> Iterator[str]:
     """Yield what a paragraph says, if it says anything."""
-    text = "".join(paragraph.pieces)
+    text = visible("".join(paragraph.pieces))
     if text.strip():
         yield in_marks(text) if paragraph.style in quoting else text
 
 
-def _paragraphs(root: Element, deleted: set[_Note]) -> Iterator[_Paragraph]:
+def _paragraphs(root: Element, deleted: set[_Note], runs: RunVisibility) -> Iterator[_Paragraph]:
     """Yield the paragraphs; that of a box in a paragraph comes before the rest of it.
 
     Without recursion: a file may nest its elements as deep as it likes.
@@ -124,6 +133,7 @@ def _paragraphs(root: Element, deleted: set[_Note]) -> Iterator[_Paragraph]:
     Args:
         root: What they are in.
         deleted: Takes the notes whose references were deleted with changes tracked.
+        runs: Says what a reader sees.
     """
     open_ones = [_Paragraph()]
     waiting: list[Element | None] = [root]
@@ -135,7 +145,7 @@ def _paragraphs(root: Element, deleted: set[_Note]) -> Iterator[_Paragraph]:
         if element.tag == _FALLBACK:
             # What programs show that do not know what stands beside it.
             continue
-        tag, here = _tag(element), open_ones[-1]
+        tag, here = tag_of(element), open_ones[-1]
         if tag in ("del", "moveFrom"):
             deleted.update(filter(None, map(_referred, element.iter())))
             continue
@@ -143,7 +153,15 @@ def _paragraphs(root: Element, deleted: set[_Note]) -> Iterator[_Paragraph]:
             open_ones.append(_Paragraph())
             waiting.append(None)
         elif tag == "pStyle":
-            here.style = _value(element, "val")
+            here.style = value_of(element, "val")
+        elif tag == "pPr":
+            here.shading = shading_of(element)
+        elif tag == "r" and (reason := runs.reason(element, here.style, here.shading)):
+            here.hidden.append(
+                (reason, "".join(one.text or "" for one in element.iter() if tag_of(one) == "t"))
+            )
+            here.pieces.append(MARK)
+            continue
         elif tag == "t":
             here.pieces.append(element.text or "")
         elif tag in _SIGNS:
@@ -156,8 +174,8 @@ def _paragraphs(root: Element, deleted: set[_Note]) -> Iterator[_Paragraph]:
 
 def _referred(element: Element) -> _Note | None:
     """Return the note that an element refers to; None where it is no reference."""
-    kind, _, rest = _tag(element).partition("Reference")
-    return (kind, _value(element, "id")) if kind in _NOTES and not rest else None
+    kind, _, rest = tag_of(element).partition("Reference")
+    return (kind, value_of(element, "id")) if kind in _NOTES and not rest else None
 
 
 def _quoting_styles(root: Element | None) -> frozenset[str]:
@@ -165,14 +183,14 @@ def _quoting_styles(root: Element | None) -> frozenset[str]:
     names: dict[str, str] = {}
     parents: dict[str, str] = {}
     for style in () if root is None else root:
-        if _tag(style) != "style" or _value(style, "type") not in ("paragraph", ""):
+        if tag_of(style) != "style" or value_of(style, "type") not in ("paragraph", ""):
             continue
-        own = _value(style, "styleId")
+        own = value_of(style, "styleId")
         for element in style:
-            if _tag(element) == "name":
-                names[own] = _value(element, "val")
-            elif _tag(element) == "basedOn":
-                parents[own] = _value(element, "val")
+            if tag_of(element) == "name":
+                names[own] = value_of(element, "val")
+            elif tag_of(element) == "basedOn":
+                parents[own] = value_of(element, "val")
     found: set[str] = set(_QUOTE_IDENTIFIERS - names.keys())
     found |= {own for own, name in names.items() if _plain(name) in _QUOTE_STYLES}
     while more := {own for own, parent in parents.items() if parent in found} - found:
@@ -182,19 +200,6 @@ def _quoting_styles(root: Element | None) -> frozenset[str]:
 
 def _plain(name: str) -> str:
     return "".join(name.casefold().split())
-
-
-def _tag(element: Element) -> str:
-    """Return the name of an element of a text; empty for others."""
-    tag = str(element.tag)
-    for space in (_WORD, _STRICT):
-        if tag.startswith(space):
-            return tag[len(space) :]
-    return ""
-
-
-def _value(element: Element, name: str) -> str:
-    return element.get(_WORD + name) or element.get(_STRICT + name) or ""
 
 
 class OfficeReader(IsolatedReader):
@@ -277,8 +282,10 @@ class DocxReader(OfficeReader):
         title, author, created = (
             None if core is None else core.findtext(name) for name in (_TITLE, _CREATOR, _CREATED)
         )
-        about = about_document(author, (created or "")[:10])
-        yield document_of(request, size, docx_text(roots), title, about)
+        hidden = HiddenText()
+        text = docx_text(roots, hidden)
+        about = about_document(author, (created or "")[:10]) | hidden.metadata()
+        yield document_of(request, size, text, title, about)
 
 
 read = DocxReader().read

@@ -8,8 +8,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from simstore.errors import MissingExtra
+from simstore.sources.hidden_text import MARK, HiddenText, visible
 from simstore.sources.isolated import MOST_SECONDS
 from simstore.sources.office import OfficeReader, about_document, document_of, refused
+from simstore.sources.pdf_operators import SHOWS, hidden_operations
 from simstore.sources.reader import ReadRequest
 from simstore.sources.source import Record
 
@@ -54,8 +56,10 @@ class PdfReader(OfficeReader):
             if document.is_encrypted and not document.decrypt(""):
                 yield refused(request, size, "it is encrypted, and asks for a password")
                 return
-            text = _pages_text(document, request.options.max_document_bytes)
+            hidden = HiddenText()
+            text = _pages_text(document, request.options.max_document_bytes, hidden)
             title, about = _about(document.metadata)
+            about |= hidden.metadata()
         except MemoryError:
             raise
         except Exception as error:
@@ -83,13 +87,55 @@ def _about(told: Any) -> tuple[Any, dict[str, Any]]:
     return told.title, about_document(told.author, created.date().isoformat() if created else "")
 
 
-def _pages_text(document: Any, limit: int | None) -> str:
-    """Return the text of all pages, or of so many that the limit is passed."""
+def _pages_text(document: Any, limit: int | None, hidden: HiddenText) -> str:
+    """Return the text of all pages, or of so many that the limit is passed.
+
+    Args:
+        document: The file.
+        limit: Most characters that are needed.
+        hidden: Takes the text that no reader sees.
+    """
     texts: list[str] = []
     length = 0
-    for page in document.pages:
-        texts.append(page.extract_text().strip())
+    for number, page in enumerate(document.pages, 1):
+        texts.append(_page_text(document, page, f"page {number:,}", hidden).strip())
         length += len(texts[-1])
         if limit is not None and length > limit:
             break
     return "\n".join(texts)
+
+
+def _page_text(document: Any, page: Any, place: str, hidden: HiddenText) -> str:
+    """Return the text of a page that a reader sees.
+
+    Args:
+        document: The file.
+        page: The page.
+        place: How the page is called.
+        hidden: Takes the text that no reader sees.
+    """
+    from pypdf.generic import ContentStream, NameObject, TextStringObject
+
+    held = page.get("/Contents")
+    if held is None:
+        return str(page.extract_text())
+    content = ContentStream(held.get_object(), document, "bytes")
+    operations = list(content.operations)
+    unseen = hidden_operations(operations)
+    # Parsed once for both.
+    page[NameObject("/Contents")] = content
+    if not unseen:
+        return str(page.extract_text())
+    for reason in sorted(set(unseen.values())):
+        content.operations = [
+            operation
+            for number, operation in enumerate(operations)
+            if operation[1] not in SHOWS or unseen.get(number) == reason
+        ]
+        hidden.add(place, reason, page.extract_text())
+    mark = [TextStringObject(MARK)]
+    content.operations = [
+        (mark, b"Tj") if number in unseen else operation
+        for number, operation in enumerate(operations)
+    ]
+    return visible(page.extract_text())

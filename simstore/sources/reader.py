@@ -45,26 +45,29 @@ class HistoryFields:
 
 @dataclass(frozen=True, slots=True)
 class SourceFields:
-    """Names of the fields that say what a document is, as where it is a source of a copy.
+    """Names of the fields for title, author, date and address of a record.
 
-    >>> read = ReadOptions(source_fields=SourceFields(title="head", author="by"))
+    >>> fields = SourceFields(title="head", author="by")
+    >>> read = ReadOptions(source_fields=fields)
     >>> page = {"id": "a", "text": "Boil.", "head": "Soup", "by": "Ann"}
     >>> store.add_many([page], read=read).added
     1
     >>> store.get("a").title, store.get("a").metadata
     ('Soup', {'author': 'Ann'})
 
-    The title is the document's; the others become the metadata ``author``,
-    ``date`` and ``url``. A record that has another field of that name keeps it
-    with ``_given`` behind the name.
+    They are shown where the document is a source of a copy. The title is the
+    document's; the others become the metadata ``author``, ``date`` and ``url``.
+    A record that has another field of such a name keeps it with ``_given``
+    behind the name.
 
     Attributes:
         title: Its title; None: ``title``.
         author: Who wrote it; None: ``author``, ``authors``, ``byline`` or
             ``creator``, as they are.
-        date: When it was published; None: ``date``, ``published`` or the like.
-        url: Its address; None: ``url``, ``link`` or ``canonical``, or the key
-            where it is one.
+        date: When it was published; None: ``date``, ``published`` or the
+            like.
+        url: Its address; None: ``url``, ``link`` or ``canonical``, or the
+            key where it is one.
     """
 
     title: str | None = None
@@ -164,6 +167,7 @@ class ReadRequest:
         byte_offset: Where it begins in the (decompressed) source, as a record before it told.
         options: How to read.
         head: The first bytes of the source, whatever the position; at most 64 KiB.
+        is_lean: Of records with fields, key and text alone are wanted.
     """
 
     name: str
@@ -171,6 +175,7 @@ class ReadRequest:
     byte_offset: int = 0
     options: ReadOptions = field(default_factory=ReadOptions)
     head: bytes = b""
+    is_lean: bool = False
 
 
 def sees_bytes(scheme: str) -> bool:

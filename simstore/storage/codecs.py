@@ -163,7 +163,18 @@ def pack_named_delta(
     facts = np.concatenate((np.diff(ends), document_counts, total_counts)).astype("<i8")
     planes = facts.view(np.uint8).reshape(-1, 8).T.tobytes()
     size = (len(ends) - 1).to_bytes(8, "little")
-    return _NAMED + compress(b"".join((size, planes, terms)), _CHANGE_LEVEL)
+    return packed_named_delta(b"".join((size, planes, terms)))
+
+
+def packed_named_delta(laid_out: bytes) -> bytes:
+    """Pack the change of a vocabulary that is laid out.
+
+    Args:
+        laid_out: The number of terms, 8 bytes; then their lengths, their document counts and their
+            total counts, of 8 bytes each, the lowest byte of all, the next of all, and so on; then
+            the terms.
+    """
+    return _NAMED + compress(laid_out, _CHANGE_LEVEL)
 
 
 def names_terms(packed: bytes) -> bool:

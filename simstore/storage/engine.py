@@ -43,6 +43,7 @@ __all__ = [
     "Database",
     "SharedSnapshot",
     "Synchronous",
+    "import_statements",
     "translated",
     "translated_files",
 ]
@@ -269,6 +270,21 @@ def translated_files(path: str) -> Iterator[None]:
             raise DiskFull(path) from error
         reason = error.strerror or str(error)
         raise StorageError(f"{path} cannot be written: {reason}; name another place") from error
+
+
+def import_statements() -> None:
+    """Import now what the first statement of SQLAlchemy would import.
+
+    For a process that forks others: they share it, and their first writer does not wait for it.
+
+    >>> import_statements()
+    """
+    import sqlalchemy.dialects.sqlite
+
+    from simstore.storage import tables
+
+    # Both have been looked up, which is what imports them.
+    _ = sqlalchemy.dialects.sqlite, tables.metadata
 
 
 def _url(text: str) -> URL:

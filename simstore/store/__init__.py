@@ -237,8 +237,8 @@ class Store(Changes, Queries, Documents):
                 of the moment.
             scheme: ``web``, ``simtool``, or a choice with options; None:
                 ``web``.
-            channels: ``simhash``, ``minhash`` or both: by which the store finds
-                documents.
+            channels: Some of ``simhash``, ``minhash``, ``characters``: by which
+                the store finds documents; None: the first two.
             policy: ``live``: each ingest and removal refreshes a
                 corpus-dependent scheme at its end; ``frozen``: only
                 :meth:`~Vocabulary.refresh` does.

@@ -213,7 +213,8 @@ class Maintenance(Namespace):
         Args:
             scheme: The new scheme; None: the present one, as this installation
                 computes it.
-            channels: ``simhash``, ``minhash`` or both; None: as before.
+            channels: Some of ``simhash``, ``minhash``, ``characters``; None:
+                as before.
             resume: Go on with a reindex that was interrupted, whatever its
                 scheme; a call with the same scheme and channels goes on with
                 it, too.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from simstore.errors import RunNotFound, check_numbers
 from simstore.model import (
@@ -172,6 +172,50 @@ class Queries(Opened, of="Store"):
             threads=threads,
             expected_characters=known_bytes(sources),
         )
+
+    def filter(
+        self,
+        rows: Any,
+        *,
+        keep: Literal["new", "known"] = "new",
+        min_resemblance: float = 0.5,
+        radius: int | None = None,
+        text_field: str | None = None,
+    ) -> Any:
+        """Return those of some rows that no stored document resembles, as they are.
+
+        The store is read, not written. Rows are not compared with each other.
+
+        >>> rows = [{"id": 1, "text": text}, {"id": 2, "text": "Oats need no sour dough."}]
+        >>> [row["id"] for row in store.filter(rows)]
+        [2]
+        >>> store.filter({"id": [1, 2], "text": [text, "Oats."]}, keep="known")["id"]
+        [1]
+
+        Args:
+            rows: Texts, ``(key, text)`` pairs, mappings or documents; a mapping
+                of names of columns to lists, as a batch of ``datasets`` is; or
+                a table of pandas, polars, PyArrow or ``datasets``.
+            keep: Which rows are kept: ``new`` or ``known``.
+            min_resemblance: Least resemblance of a row that is known to a
+                document, above 0, at most 1.
+            radius: Of fingerprints, bits; None: 3.
+            text_field: The field or column of the text; None: ``text``,
+                ``content`` or ``body``.
+
+        Returns:
+            An iterator over rows that are given one by one; else what was
+            given, with fewer rows.
+
+        Raises:
+            InvalidParameter: A row has no text, or an option is out of its
+                range.
+        """
+        from simstore.services.dedup.given_rows import filter_given
+        from simstore.services.dedup.store_gate import store_answer
+
+        answer = store_answer(self, min_resemblance, radius=radius)
+        return filter_given(answer, rows, keep, text_field)
 
     def check(
         self,

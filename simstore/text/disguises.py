@@ -145,7 +145,12 @@ class FoldedCounts:
 
     def flags(self) -> tuple[str, ...]:
         """Return the kinds that occur and that honest texts hardly have, in words."""
-        return tuple(_WORDS_OF[name] for name in self.counts() if name in _WORDS_OF)
+        return tuple(self.flag_counts())
+
+    def flag_counts(self) -> dict[str, int]:
+        """Return the kinds of :meth:`flags`, with how often each occurs."""
+        counts = self.counts()
+        return {_WORDS_OF[name]: count for name, count in counts.items() if name in _WORDS_OF}
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,7 +29,7 @@ READING = [
     ["query", "--format", "jsonl", "--likeness", "-k", "6", "sample.txt", "paper.txt"],
     ["query", "--format", "csv", "--where", "port=Corran", "--exclude-self", "sample.txt"],
     ["query", "--format", "simtool", "--first", "--limit", "1", "sample.txt"],
-    ["query", "--channel", "minhash", "--no-verify", "--no-record", "sample.txt"],
+    ["query", "--channels", "minhash", "--no-verify", "--no-record", "sample.txt"],
     ["query", "--explain", "--format", "jsonl", "broken.jsonl"],
     ["query", "nowhere.txt"],
     ["query", "-k", "65", "sample.txt"],

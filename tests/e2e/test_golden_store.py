@@ -72,7 +72,7 @@ def test_upgrade_keeps_a_checked_copy_and_the_store_answers_as_before(
     done = nursery.simstore(tmp_path, "upgrade", "--db", "store.db")
     assert done.code == 0, done.errors
     assert done.text.count("\n") == 1
-    assert ("reindex --channels both" in done.errors) == (golden.revision(name) < "0003")
+    assert ("reindex --channels simhash,minhash" in done.errors) == (golden.revision(name) < "0003")
     copy = tmp_path / f"store.db.{golden.revision(name)}.backup"
     assert copy.name in done.text
     assert revision_of(copy) == golden.revision(name)

@@ -44,7 +44,10 @@ def test_all_that_agree_in_a_band_are_found_and_nothing_without_an_equal_hash(
         asked = np.array(queries, np.uint64).reshape(-1, BANDS)
         # Those of before stay as they were.
         for one, size in states:
+            may_agree = [one.may_agree(query) for query in asked]
             found = one.candidates(asked)
+            assert may_agree == [len(numbers) > 0 for numbers in found]
+            assert may_agree == [one.may_agree(query) for query in asked]
             assert len(one) == size
             assert one.last_number == (held[size - 1][0] if size else 0)
             for query, numbers in zip(queries, found, strict=True):

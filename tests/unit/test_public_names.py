@@ -38,7 +38,8 @@ FERRY = (
 )
 
 FUNCTIONS = (
-    "compare_texts", "copy_store", "dedupe", "restore_store", "to_frame", "upgrade_store",
+    "compare_texts", "copy_store", "dedup_rows", "dedupe", "restore_store", "to_frame",
+    "upgrade_store",
 )  # fmt: skip
 PROTOCOLS = [getattr(simstore, f"{name.capitalize()}Protocol") for name in NAMESPACES]
 CALLED = [Store, Client, simstore.StoreProtocol, *PROTOCOLS, simstore.FingerprintReader]

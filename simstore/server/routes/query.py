@@ -57,6 +57,7 @@ class QueryBody(DocumentFilter):
     likeness: bool = False
     min_likeness: float | None = None
     min_cosine: float | None = None
+    min_character_resemblance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from simstore.services.open_store.resident_index import ResidentIndex, ResidentTables
 
 Page = tuple[int, bytes]
+_WORD_BITS = 64
+_ALL_ONES = (1 << _WORD_BITS) - 1
 
 # Rows of the plain plan above which the planner asks for the posting counts of others.
 _SKEWED = 1_000
@@ -149,6 +151,26 @@ class FingerprintIndex:
             to_words([value for value, _ in near], self.bits),
             np.array([distance for _, distance in near], np.int64),
         )
+
+    def may_be_near(self, words: NDArray[np.uint64], radius: int) -> bool:
+        """Return whether a fingerprint may be within a radius of one; False: none is.
+
+        Args:
+            words: Shape (ceil(M / 64),).
+            radius: Largest distance, in bits, inclusive.
+
+        Raises:
+            CorruptStore: A page is damaged.
+        """
+        plan = _plan(self.bits, radius, self.count.bit_length(), 1, self._rates)
+        is_plain = self.tables is None and not self._postings.has_pages and self.bits <= _WORD_BITS
+        if is_plain and plan.method != "scan" and self.engine(1, plan) == "single":
+            value = int(words[0])
+            found = self._postings.tail_values(self._probes(value, plan.thresholds), _SKEWED)
+            if found is not None:
+                # Those of the table have a sign.
+                return any((stored & _ALL_ONES ^ value).bit_count() <= radius for stored in found)
+        return len(self.near_many(words[None], radius).query_rows) > 0
 
     def engine(
         self, query_count: int, plan: Plan, *, has_tail_tables: bool = False

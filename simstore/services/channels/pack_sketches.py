@@ -14,7 +14,7 @@ from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.model import Progress
 from simstore.search.bands import key_bits, pages
-from simstore.services.channels import pack_fingerprints
+from simstore.services.channels import band_choice, pack_fingerprints
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.storage import generations
 from simstore.storage.engine import Connection
@@ -94,10 +94,18 @@ def pack(
     Args:
         opened: The store.
         name: The channel.
-        layout: The bands; None: those of the store.
+        layout: The bands; None: those of the store, or of a channel with a choice of them those
+            that cost no more than :data:`band_choice.MOST_CANDIDATES`.
         on_progress: Called with bands done and bands in all.
     """
     sketches = SKETCHES[name]
+    with opened.database.read() as connection:
+        channels = opened.state(connection).channels
+    if name not in channels.names:
+        return True
+    recipe = channels.recipe(name)
+    has_choice = layout is None and len(recipe.sketching.layouts) > 1
+    cheap = band_choice.affordable_layout(opened, name) if has_choice else None
     with opened.write() as connection:
         state = opened.state(connection)
         if name not in state.channels.names:
@@ -107,7 +115,7 @@ def pack(
             generations.refuse_during_reindex(connection)
         scheme_id = state.scheme_id
         standing = sketches.layout(connection, scheme_id)
-        chosen = layout or (standing.layout if standing else state.channels.recipe(name).layout)
+        chosen = layout or cheap or (standing.layout if standing else recipe.layout)
         changed = state.channels.with_layout(name, chosen)
         sketches.set_layout_status(connection, scheme_id, "building", "retired")
         count = sketches.count(connection, scheme_id)
@@ -127,7 +135,7 @@ def pack(
         end = min(first + together, chosen.bands)
         for part in range(1 << part_bits):
             numbers, hashes = _bands(
-                opened, sketches, scheme_id, building, (first, end), (part, part_bits)
+                opened, name, scheme_id, building, (first, end), (part, part_bits)
             )
             for place in range(first, end):
                 # Before the transaction: others wait for it.
@@ -153,7 +161,7 @@ def pack(
 
 def _bands(
     opened: OpenStore,
-    sketches: SketchTables,
+    name: str,
     scheme_id: int,
     building: LayoutRow,
     places: tuple[int, int],
@@ -163,7 +171,7 @@ def _bands(
 
     Args:
         opened: The store.
-        sketches: The tables of the channel.
+        name: The channel.
         scheme_id: The scheme.
         building: The layout under construction.
         places: The first band, and that after the last.
@@ -176,9 +184,11 @@ def _bands(
     some_numbers: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
     some_hashes: list[NDArray[np.uint64]] = [np.empty((0, end - first), np.uint64)]
     with opened.database.read() as connection:
-        for numbers, packed in sketches.read_after(connection, scheme_id, 0, building.packed_to):
+        sketching = opened.state(connection).channels.recipe(name).sketching
+        every = SKETCHES[name].read_after(connection, scheme_id, 0, building.packed_to)
+        for numbers, packed in every:
             try:
-                values = unpack_sketches(packed)
+                values = unpack_sketches(packed, sketching)
             except ValueError as error:
                 raise CorruptStore(opened.database.label, str(error)) from error
             # The hash of a band does not depend on its place.

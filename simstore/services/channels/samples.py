@@ -41,7 +41,7 @@ class ReadSample:
     sketching: Sketching
     near: SimhashNeighbours | None = None
     sizes: dict[str, int] = field(default_factory=dict)
-    sketches: dict[str, NDArray[np.uint16]] = field(default_factory=dict)
+    sketches: dict[str, NDArray[Any]] = field(default_factory=dict)
     found: dict[str, Mapping[int, Any]] = field(default_factory=dict)
     known_shingles: NDArray[np.uint64] | None = None
 

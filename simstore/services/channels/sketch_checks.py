@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import counted
-from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
-from simstore.fingerprint.sketching import sketch_texts, unpack_sketches
+from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.fingerprint.sketching import sketch_bytes, sketch_texts, unpack_sketches
 from simstore.model import Finding
 from simstore.search.bands import band_start, checks, page_numbers, unpack_page
 from simstore.services.open_store.open_store import Snapshot
@@ -20,7 +20,6 @@ from simstore.text.decoding import exact_text
 _REINDEX = "run `simstore reindex`"
 _REINGEST = "ingest the sources into a new store: without texts nothing can be made anew"
 _REPACK = "run `simstore compact --bands {}`"
-_SKETCH_BYTES = 2 * VALUES
 # Bytes of band hashes that are held at a time.
 _HELD_BYTES = 256 << 20
 
@@ -42,6 +41,7 @@ def check_sketches(
         if held:
             yield Finding("sketch", f"{held} in a store without the channel {name}", remedy)
         return
+    sketching = snapshot.channels.recipe(name).sketching
     seen = 0
     for batch, texts in batches:
         rows = sketches.of_documents(snapshot.connection, snapshot.scheme_id, batch)
@@ -50,13 +50,13 @@ def check_sketches(
             missing = counted(len(batch) - len(rows), "document has", "documents have")
             yield Finding("sketch", f"{missing} none", remedy)
         decoded = [exact_text(text) for text in texts.values()]
-        made = sketch_texts(snapshot.channels.recipe(name).sketching, decoded)
+        made = sketch_texts(sketching, decoded)
         for document_id, expected in zip(texts, made, strict=True):
             row = rows.get(document_id)
             if row is not None and (row.size, row.packed) != expected:
                 yield Finding("sketch", f"document {document_id}: not that of its text", remedy)
         for row in rows.values():
-            if len(row.packed) != (_SKETCH_BYTES if row.size else 0):
+            if len(row.packed) != (sketch_bytes(sketching) if row.size else 0):
                 yield Finding("sketch", f"document {row.document_id}: damaged", remedy)
     if held != seen:
         yield Finding(
@@ -81,7 +81,7 @@ def check_bands(snapshot: Snapshot, name: str) -> Iterator[Finding]:
     together = max(_HELD_BYTES // (8 * max(packed.packed_count, 1)), 1)
     for first in range(0, packed.layout.bands, together):
         end = min(first + together, packed.layout.bands)
-        numbers, hashes = _stored_bands(snapshot, sketches, packed, first, end)
+        numbers, hashes = _stored_bands(snapshot, name, packed, first, end)
         for place in range(first, end):
             expected = _expected(numbers, hashes[:, place - first], packed, place)
             held, damaged = _held(connection, sketches, packed, place)
@@ -144,17 +144,20 @@ def _held(
 
 
 def _stored_bands(
-    snapshot: Snapshot, sketches: SketchTables, packed: LayoutRow, first: int, end: int
+    snapshot: Snapshot, name: str, packed: LayoutRow, first: int, end: int
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Return the numbers of the packed sketches, and their hashes of some bands."""
+    sketching = snapshot.channels.recipe(name).sketching
     part = BandLayout(end - first, packed.layout.rows)
     columns = slice(first * part.rows, end * part.rows)
     numbers, hashes = [np.empty(0, np.int64)], [np.empty((0, part.bands), np.uint64)]
-    for some, blobs in sketches.read_after(
+    for some, blobs in SKETCHES[name].read_after(
         snapshot.connection, snapshot.scheme_id, 0, packed.packed_to
     ):
-        whole = [len(blob) == _SKETCH_BYTES for blob in blobs]  # others are told of as damaged
-        values = unpack_sketches([blob for blob, good in zip(blobs, whole, strict=True) if good])
+        # Others are told of as damaged.
+        whole = [len(blob) == sketch_bytes(sketching) for blob in blobs]
+        good = [blob for blob, is_whole in zip(blobs, whole, strict=True) if is_whole]
+        values = unpack_sketches(good, sketching)
         numbers.append(some[np.array(whole, bool)])
         hashes.append(band_values(values[:, columns], part))
     return np.concatenate(numbers), np.concatenate(hashes)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from simstore.fingerprint.sketching import sketch_texts
 from simstore.services.channels.store_part import (
     AddedTexts,
+    ChannelSearch,
     KeptFigures,
     StorePart,
 )
@@ -19,7 +20,6 @@ from simstore.storage.sketches import SKETCHES
 if TYPE_CHECKING:
     from simstore.fingerprint.minhash import BandLayout
     from simstore.model import Finding, Progress
-    from simstore.services.channels.sketch_search import SketchSearch
 
 
 class SketchPart(StorePart):
@@ -33,7 +33,7 @@ class SketchPart(StorePart):
         super().__init__(name)
         self._tables = SKETCHES[name]
 
-    def search(self, snapshot: Snapshot) -> SketchSearch:
+    def search(self, snapshot: Snapshot) -> ChannelSearch:
         """Return a search by bands."""
         from simstore.services.channels.sketch_search import SketchSearch
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from simstore.compiled import Kernel, pays
 from simstore.fingerprint.channels import WORD_SKETCHES
-from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
+from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.shingle_sets import distinct
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.band_index import BandHashes, BandIndex
@@ -79,6 +79,7 @@ class SketchSearch:
         self._name = name
         self._tables = SKETCHES[name]
         self._cache = snapshot.store.sketch_cache(name)
+        self._sketching = snapshot.channels.recipe(name).sketching
         self._packed = self._tables.layout(snapshot.connection, snapshot.scheme_id)
         standing = self._packed.layout if self._packed else None
         self._whole = standing or snapshot.channels.recipe(name).layout
@@ -93,17 +94,18 @@ class SketchSearch:
             samples: With their sketches; what has no shingle finds nothing.
         """
         rows = [row for row, sample in enumerate(samples) if sample.sizes[self._name]]
-        sketched = np.array([samples[row].sketches[self._name] for row in rows], np.uint16)
+        dtype, width = self._sketching.dtype, self._sketching.values
+        sketched = np.array([samples[row].sketches[self._name] for row in rows], dtype)
         found: list[Mapping[int, StoredSketch]] = [{}] * len(samples)
-        for row, some in zip(rows, self.find(sketched.reshape(len(rows), VALUES)), strict=True):
+        for row, some in zip(rows, self.find(sketched.reshape(len(rows), width)), strict=True):
             found[row] = some
         return found
 
-    def find(self, wanted: NDArray[np.uint16]) -> list[dict[int, StoredSketch]]:
+    def find(self, wanted: NDArray[Any]) -> list[dict[int, StoredSketch]]:
         """Return the stored sketches that agree with each in a band, by their documents.
 
         Args:
-            wanted: Sketches of sets that are not empty, shape (samples, 128).
+            wanted: Sketches of sets that are not empty, shape (samples, values).
         """
         found: list[dict[int, StoredSketch]] = [{} for _ in wanted]
         for rows, places, stored in self._agreeing(wanted, None):
@@ -111,11 +113,11 @@ class SketchSearch:
                 found[row][stored[place].document_id] = stored[place]
         return found
 
-    def agreeing(self, wanted: NDArray[np.uint16], among: Among | None) -> Iterator[Pairs]:
+    def agreeing(self, wanted: NDArray[Any], among: Among | None) -> Iterator[Pairs]:
         """Yield pairs of a given sketch and a stored document that share a band, in batches.
 
         Args:
-            wanted: Sketches of sets that are not empty, shape (samples, 128).
+            wanted: Sketches of sets that are not empty, shape (samples, values).
             among: Says which documents, int64, ascending, are looked at; None: all.
 
         Yields:
@@ -124,6 +126,22 @@ class SketchSearch:
         for rows, places, stored in self._agreeing(wanted, among):
             numbers = np.array([row.document_id for row in stored], np.int64)
             yield rows, numbers[places]
+
+    def may_agree(self, wanted: NDArray[Any]) -> bool:
+        """Return whether a stored sketch may share a band with one; False: none does.
+
+        Args:
+            wanted: The sketch of a set that is not empty.
+        """
+        queries = band_values(wanted[None], self.layout)
+        if any(len(rows) for rows, _ in self._packed_candidates(queries)):
+            return True
+        return any(
+            table.may_agree(queries[0])
+            if isinstance(table, BandIndex)
+            else bool(table.candidates(queries)[0].size)
+            for table in self._tail()
+        )
 
     def warm(self) -> None:
         """Read the bands of all sketches, before anybody asks for some.
@@ -170,7 +188,7 @@ class SketchSearch:
             self._cache.pages.put(packed.layout_id, made)
 
     def _agreeing(
-        self, wanted: NDArray[np.uint16], among: Among | None
+        self, wanted: NDArray[Any], among: Among | None
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], list[StoredSketch]]]:
         """Yield rows of sketches, and the places of stored ones that agree with them."""
         if not len(wanted):
@@ -337,9 +355,9 @@ class SketchSearch:
             self._cache.tail.put(key, CachedTail(state.settings.changes, index))
         yield index
 
-    def _unpacked(self, packed: Sequence[bytes]) -> NDArray[np.uint16]:
+    def _unpacked(self, packed: Sequence[bytes]) -> NDArray[Any]:
         try:
-            return unpack_sketches(packed)
+            return unpack_sketches(packed, self._sketching)
         except ValueError as error:
             raise self._snapshot.corrupt(str(error)) from error
 

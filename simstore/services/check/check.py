@@ -14,7 +14,7 @@ from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.search import alignment
 from simstore.search.alignment import CoveredUnits
 from simstore.services.check.check_index import PassageIndex, StoredPassages
-from simstore.services.check.checked_paper import flagged, judge
+from simstore.services.check.checked_paper import judge
 from simstore.services.check.copies import CopyFinder, FindOptions, FoundCopy, Step, no_step
 from simstore.services.check.counted_copies import PaperMeasure, UnitCopy
 from simstore.services.check.edited_sentences import (
@@ -30,6 +30,7 @@ from simstore.services.check.edited_sentences import (
 from simstore.services.check.exclusions import Templates
 from simstore.services.check.near_copies import aligned_passages, named_passages
 from simstore.services.check.paper_units import PaperUnits, paper_units
+from simstore.services.check.paper_warnings import flagged
 from simstore.services.check.passage_lookup import NearPassages
 from simstore.services.check.position_only import copies_by_place
 from simstore.services.check.reworded import ComparedSentences
@@ -52,6 +53,7 @@ from simstore.storage.engine import Database
 from simstore.text.decoding import encode, exact_text
 from simstore.text.passages import Span
 from simstore.text.patterns import Globs
+from simstore.text.separators import letters_between_words, without_letters_between
 
 CHECK_CHANNELS = ("anchors", "sentences", "simhash")
 # What is checked before worker processes are started takes about as long as starting them.
@@ -129,7 +131,9 @@ class PaperChecker:
         """Return the result of checking a paper."""
         options, index = self._options, self._index
         self._on_step()
-        made = paper_units(paper.text, index.normalization, index.winnowing)
+        between = letters_between_words(paper.text)
+        text = without_letters_between(paper.text, between) if between else paper.text
+        made = paper_units(text, index.normalization, index.winnowing)
         find_options = FindOptions(
             options.moderate,
             self._weights(made),
@@ -138,7 +142,7 @@ class PaperChecker:
             options.fast,
             self._on_step,
         )
-        near, spans = self._near(paper.text)
+        near, spans = self._near(text)
         if index.text_kept:
             copies = CopyFinder(made, index, find_options).find()
             if self._looks_by_sentences:
@@ -157,7 +161,7 @@ class PaperChecker:
         facts = index.facts(sorted({each.copy.source_document_id for each in found}))
         measure = PaperMeasure(made.units, self._least(smallest=False), self._least(smallest=True))
         judged = judge(paper.text, measure, found, facts, options, self._templates.spans(made))
-        flags, passages = flagged(paper.text, judged.passages)
+        warnings, passages = flagged(paper, judged.passages, between)
         return CheckedPaper(
             key=paper.key,
             title=paper.title,
@@ -173,7 +177,8 @@ class PaperChecker:
             high=options.high,
             moderate=options.moderate,
             decoding=paper.decoding,
-            flags=flags,
+            flags=tuple(one.kind for one in warnings),
+            warnings=warnings,
             excluded=judged.excluded,
         )
 

@@ -27,7 +27,6 @@ from simstore.services.check.counted_copies import PaperMeasure, UnitCopy, count
 from simstore.services.check.exclusions import Exclusions, mask_of
 from simstore.services.check.source_facts import SourceFacts
 from simstore.text import quotations
-from simstore.text.disguises import fold_disguises
 from simstore.text.located import LocatedUnits
 from simstore.text.passages import Span, sentences, windows
 
@@ -136,25 +135,6 @@ def told_cases(found: Sequence[UnitCopy]) -> list[list[UnitCopy]]:
             if is_told([each.span for each in case]):
                 cases.append(case)
     return cases
-
-
-def flagged(
-    text: str, passages: Sequence[CheckedPassage]
-) -> tuple[tuple[str, ...], tuple[CheckedPassage, ...]]:
-    """Return the word-hiding tricks in a paper, and its passages with those in each.
-
-    Args:
-        text: The paper.
-        passages: Its passages.
-    """
-    of_paper = fold_disguises(text).counts.flags()
-    if not of_paper:
-        return (), tuple(passages)
-    found = []
-    for passage in passages:
-        flags = fold_disguises(text[passage.start : passage.end]).counts.flags()
-        found.append(replace(passage, flags=flags) if flags else passage)
-    return of_paper, tuple(found)
 
 
 class _Ink:

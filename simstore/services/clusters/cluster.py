@@ -28,6 +28,7 @@ from simstore.search.resemblance import check_share
 from simstore.search.stars import CanonicalOrder, FoundSpokes, spokes_among
 from simstore.services.clusters.distinct_texts import Contents, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder
+from simstore.services.duplicates.edges import check_findable
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.services.query.query import stale_reason
@@ -166,7 +167,7 @@ def _radius(state: State, options: ClusterOptions) -> int | None:
         if options.radius is not None:
             raise InvalidParameter(
                 "this store has no channel simhash, so no radius: leave it out, or make the "
-                "channel with `simstore reindex --channels both`"
+                "channel with `simstore reindex --channels simhash,minhash`"
             )
         return None
     radius = default_radius(state.scheme.bits) if options.radius is None else options.radius
@@ -201,8 +202,11 @@ def cluster_basis(state: State, *, exact_join: bool) -> Literal["text", "sketch"
         exact_join: It is to be by the exact join, not by the channels.
 
     Raises:
+        InvalidParameter: No channel of the store finds candidates.
         NotFound: There is nothing to verify them by.
     """
+    if not exact_join:
+        check_findable(state)
     if state.settings.text_kept:
         return "text"
     again = "ingest into a store that keeps texts (`simstore init` without --no-text)"

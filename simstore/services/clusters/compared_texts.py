@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.shingle_sets import ShingleSets
 from simstore.search.resemblance import EdgeRule, size_ratios
-from simstore.search.set_pool import SetPool
+from simstore.search.set_pool import Read, SetPool
 from simstore.search.star_search import ComparedEdges
 from simstore.services.clusters.distinct_texts import Contents, read_shingles
 from simstore.services.open_store.open_store import Snapshot
@@ -16,20 +16,22 @@ from simstore.services.open_store.open_store import Snapshot
 _READ_TEXTS = 2_048
 
 
-class ByTexts:
-    """Compares the shingle sets of stored texts, and holds at most 128 MB of them.
+class BySets:
+    """Compares shingle sets that are read when they are wanted, and holds at most 128 MB of them.
 
     Args:
-        snapshot: The store in a read transaction.
-        held: Its documents.
+        count: Texts that there are.
+        read: Returns the sets of some texts, in the order given.
         rule: What makes an edge.
+        feature_counts: Features of each text, int64, shape (texts,).
     """
 
-    def __init__(self, snapshot: Snapshot, held: Contents, rule: EdgeRule) -> None:
-        self._snapshot = snapshot
-        self._held = held
+    def __init__(
+        self, count: int, read: Read, rule: EdgeRule, feature_counts: NDArray[np.int64]
+    ) -> None:
         self._rule = rule
-        self._pool = SetPool(len(held.firsts), self._read, rule.min_resemblance or 0.0)
+        self._features = feature_counts
+        self._pool = SetPool(count, read, rule.min_resemblance or 0.0)
 
     @property
     def compared_count(self) -> int:
@@ -51,10 +53,21 @@ class ByTexts:
             parts.append(self._pool.resemblances(text, some))
         shares = np.concatenate(parts)
         ratios = size_ratios(self._pool.sizes(others), self._pool.sizes(np.array([text])))
-        features = self._held.feature_counts
-        fewest = np.minimum(features[others], features[text])
+        fewest = np.minimum(self._features[others], self._features[text])
         return ComparedEdges(self._rule.holds(shares, ratios, fewest), shares)
 
-    def _read(self, texts: NDArray[np.int64]) -> ShingleSets:
-        numbers = self._held.document_ids[self._held.firsts[texts]].tolist()
-        return read_shingles(self._snapshot, numbers)
+
+class ByTexts(BySets):
+    """Compares the shingle sets of stored texts.
+
+    Args:
+        snapshot: The store in a read transaction.
+        held: Its documents.
+        rule: What makes an edge.
+    """
+
+    def __init__(self, snapshot: Snapshot, held: Contents, rule: EdgeRule) -> None:
+        def read(texts: NDArray[np.int64]) -> ShingleSets:
+            return read_shingles(snapshot, held.document_ids[held.firsts[texts]].tolist())
+
+        super().__init__(len(held.firsts), read, rule, held.feature_counts)

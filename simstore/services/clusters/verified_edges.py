@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.minhash import BandLayout, band_values, estimates
+from simstore.fingerprint.minhash import band_columns, estimates
 from simstore.fingerprint.shingle_sets import ShingleSets
 from simstore.model import LeastShares, Progress
 from simstore.search.agreement import connected, pair_codes
@@ -145,7 +145,9 @@ class EdgeFinder:
             layout = packed.layout if packed else self._snapshot.channels.layout
             if self._least.resemblance is not None and self._least.likeness is None:
                 layout = layout.enough_for(self._least.resemblance)
-            bands = ColumnPostings(_bands(held.sketches, texts, layout), texts, count, layout.bands)
+            bands = ColumnPostings(
+                band_columns(held.sketches, texts, layout), texts, count, layout.bands
+            )
         owners, words = self._fingerprints() if radius is not None else self._no_fingerprints()
         prints = print_postings(words, self._snapshot.scheme.bits, radius or 0)
         # Nothing but the vectors themselves tells what likeness two texts have.
@@ -259,16 +261,6 @@ def _joined(parts: list[Edges]) -> Edges:
         np.concatenate([part.resemblance for part in parts])[order],
         np.concatenate(likeness)[order] if likeness else None,
     )
-
-
-def _bands(
-    made: NDArray[np.uint16], texts: NDArray[np.int64], layout: BandLayout
-) -> Iterator[NDArray[np.uint64]]:
-    # One band at a time: those of all take more than the sketches. The hash of a band does not
-    # depend on its place.
-    for first in range(0, layout.bands * layout.rows, layout.rows):
-        values = made[texts, first : first + layout.rows]
-        yield band_values(values, BandLayout(1, layout.rows))[:, 0]
 
 
 class _BySketches:

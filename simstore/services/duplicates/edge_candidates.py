@@ -102,20 +102,18 @@ class EdgeCandidates:
         return [distinct_numbers(np.concatenate(parts)) for parts in found]
 
     def has_none(self, text: CandidateText) -> bool:
-        """Return whether no stored document is a candidate of a text that none of them has.
+        """Return whether it is certain that no stored document is a candidate of a text.
 
         Args:
-            text: The text.
+            text: The text, which no document has.
         """
         if text.shingle_count == 0:
             return True
-        if text.words is not None and self._row is not None:
-            turns, _ = self.fingerprints_near(text.words[None])
-            if turns:
-                return False
-        if text.sketch is None or self._sketches is None:
-            return True
-        return not any(len(rows) for rows, _ in self._sketches.agreeing(text.sketch[None], None))
+        index, words = self._index(), text.words
+        if index is not None and words is not None and index.may_be_near(words, self.radius):
+            return False
+        sketches = self._sketches
+        return text.sketch is None or sketches is None or not sketches.may_agree(text.sketch)
 
     def _near(
         self, places: Sequence[int], words: Sequence[NDArray[np.uint64]]
@@ -143,14 +141,20 @@ class EdgeCandidates:
 
     def fingerprints_near(self, queries: NDArray[np.uint64]) -> tuple[list[int], list[int]]:
         """Return rows of queries and the stored fingerprints within the radius of each."""
-        if self._row is None:
+        index = self._index()
+        if index is None:
             return [], []
+        found = index.near_many(queries, self.radius)
+        return found.query_rows.tolist(), to_integers(found.words)
+
+    def _index(self) -> FingerprintIndex | None:
+        """Return the look-up of fingerprints; None: there are none."""
+        if self._row is None:
+            return None
         store = self._snapshot.store
-        index = FingerprintIndex(
+        return FingerprintIndex(
             self._snapshot,
             self._row,
             resident=None if store.is_beside else store.resident,
             exact=False,
         )
-        found = index.near_many(queries, self.radius)
-        return found.query_rows.tolist(), to_integers(found.words)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from simstore.errors import NotFound
 from simstore.fingerprint.shingle_sets import distinct_numbers
 from simstore.fingerprint.simhash import word_count
+from simstore.model.channels import channel
 from simstore.search.plan import check_radius
 from simstore.search.resemblance import EdgeRule, check_share
 from simstore.services.duplicates.candidate_text import CandidateText
@@ -203,6 +204,15 @@ class EdgeSearch:
         return found | fresh
 
 
+def check_findable(state: State) -> None:
+    """Raise InvalidParameter where no channel of a store finds candidates for edges.
+
+    Runs of characters do not: what differs in nothing but some letters may be another thing.
+    """
+    if not any(channel(name).finds_duplicates for name in state.channels.names):
+        raise missing_channel(state, "minhash")
+
+
 def check_verifiable(state: State, min_resemblance: float | None, within: int | None) -> None:
     """Raise an error where a store cannot verify edges; as :class:`EdgeSearch` does."""
     check_share("min_resemblance", min_resemblance)
@@ -210,6 +220,7 @@ def check_verifiable(state: State, min_resemblance: float | None, within: int | 
         if not state.channels.has_fingerprints:
             raise missing_channel(state, "simhash")
         check_radius(within, state.scheme.bits)
+    check_findable(state)
     if min_resemblance is None:
         return
     if not state.settings.text_kept and not state.channels.has_word_sketches:

@@ -13,7 +13,7 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.channels import NARROW
 from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.scheme import Scheme
-from simstore.fingerprint.sketching import sketch_texts
+from simstore.fingerprint.sketching import Sketching, sketch_texts
 from simstore.model import Document
 from simstore.services.features.feature_counts import pack_change
 from simstore.services.open_store.state import State
@@ -88,6 +88,8 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
         if not document.key:
             raise InvalidParameter("a document has an empty key; give each its own key")
     encoded = [encode(document.text) for document in batch]
+    if len(batch) == 1 and (alone := _prepared_alone(batch[0], encoded[0], state)):
+        return alone
     texts = [document.text for document in batch]
     metadata = [document.metadata for document in batch]
     by_document = not scheme.depends_on_corpus
@@ -117,6 +119,38 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
             for recipe in channels.sketched
         },
         passages=tuple(map(state.passages.index, texts)) if state.passages is not None else (),
+    )
+
+
+def _prepared_alone(document: Document, encoded: bytes, state: State) -> PreparedBatch | None:
+    """Prepare a document whose text is made all of in one go; None: it is a batch of one."""
+    scheme, channels, settings = state.scheme, state.channels, state.settings
+    if (
+        scheme.depends_on_corpus
+        or state.keeps_counts
+        or not channels.has_fingerprints
+        or len(channels.sketched) != 1
+    ):
+        return None
+    (recipe,) = channels.sketched
+    sketching = recipe.sketching
+    if type(sketching) is not Sketching or sketching.normalization != scheme.normalization:
+        return None
+    made = scheme.prepared_alone(document.text, encoded, sketching.shingle)
+    if made is None:
+        return None
+    return PreparedBatch(
+        documents=(document,),
+        keys=(encode(document.key),),
+        digests=(text_digest(encoded),),
+        sizes=(len(encoded),),
+        token_counts=(made.token_count,),
+        packed_texts=(codecs.compress(encoded),) if settings.text_kept else (),
+        counts=None,
+        change=codecs.packed_named_delta(made.change) if state.records_vocabulary else None,
+        words=made.words,
+        sketches={recipe.name: (made.sketch,)},
+        passages=(state.passages.index(document.text),) if state.passages is not None else (),
     )
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simstore.fingerprint.features import FeatureCounts, assemble
-from simstore.model import DocumentLabels, Duplicate, Outcome
+from simstore.model import Duplicate, Outcome
 from simstore.services.channels.store_part import AddedTexts, every_part, parts_of
 from simstore.services.clusters.changes import forget_digests, note_changes
 from simstore.services.features import feature_counts
@@ -183,7 +183,7 @@ def _write(
         key=ids.__getitem__,
     )
     replaced = [ids[key] for key in recounted if changed[key].stored is not None]
-    _replace_features(snapshot, batch, replaced, {
+    replace_features(snapshot, batch, replaced, {
         ids[key]: changed[key].place or 0 for key in recounted
     })  # fmt: skip
     documents.update_many(
@@ -196,39 +196,6 @@ def _write(
     if recounted:
         generations.note_change(connection)
     return added
-
-
-def store_new(snapshot: Snapshot, batch: PreparedBatch, *, run_id: int, seen_at: int) -> None:
-    """Add the one document of a batch, of whose key, text and links nothing is stored.
-
-    Args:
-        snapshot: The store in the writer's transaction.
-        batch: The document, prepared with what stands.
-        run_id: The ingest run.
-        seen_at: The time, for a document without a date.
-    """
-    connection = snapshot.connection
-    (document,), (key,), (digest,) = batch.documents, batch.keys, batch.digests
-    row = {
-        "key": key,
-        "digest": digest,
-        **DocumentLabels.of(document).by_name(),
-        "metadata": dict(document.metadata) or None,
-        "source_id": None,
-        "run_id": run_id,
-        "position": document.position,
-        "byte_offset": document.byte_offset,
-        "byte_count": batch.sizes[0],
-        "token_count": batch.token_counts[0],
-        "revision": 1,
-        **batch_history.first_times(document, seen_at).columns(),
-    }
-    (number,) = documents.insert_many(connection, [row])
-    _replace_features(snapshot, batch, (), {number: 0})
-    if batch.packed_texts:
-        documents.put_texts(connection, [(number, batch.packed_texts[0])])
-    generations.note_change(connection)
-    note_changes(snapshot, (digest,))
 
 
 def _moved_digests(
@@ -284,7 +251,7 @@ def _columns(batch: PreparedBatch, key: bytes, final: FinalDocument, run_id: int
     }
 
 
-def _replace_features(
+def replace_features(
     snapshot: Snapshot,
     batch: PreparedBatch,
     replaced: Sequence[int],

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from simstore.model import Duplicate, Outcome
 from simstore.services.features.prepare import PreparedBatch
+from simstore.services.ingest import new_document
 from simstore.services.ingest.batches import BatchOutcome, store_batch
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.open_store.open_store import Snapshot
@@ -38,6 +39,26 @@ def check_and_store(
         seen_at: The time, when documents were seen that have no date of their own.
         source_ids: Source of each document by its place in the batch.
     """
+    takes_turns = not snapshot.store.database.allows_concurrent_writers
+    is_alone = len(batch.documents) == 1 and not source_ids and takes_turns
+    if is_alone and new_document.is_new(snapshot, batch, check):
+        new_document.store(snapshot, batch, run_id=run_id, seen_at=seen_at)
+        return BatchOutcome(outcomes=("added",), duplicates={}, renewed=frozenset(batch.keys))
+    return store_in_order(
+        snapshot, batch, check, run_id=run_id, seen_at=seen_at, source_ids=source_ids
+    )
+
+
+def store_in_order(
+    snapshot: Snapshot,
+    batch: PreparedBatch,
+    check: DuplicateRule | None,
+    *,
+    run_id: int,
+    seen_at: int,
+    source_ids: Mapping[int, int],
+) -> BatchOutcome:
+    """Do what :func:`check_and_store` does, whatever is stored; arguments are the same."""
     if check is None:
         return store_batch(
             snapshot,

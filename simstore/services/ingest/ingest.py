@@ -34,6 +34,7 @@ from simstore.services.duplicates.edges import check_verifiable
 from simstore.services.features.prepare import prepare
 from simstore.services.generations.refresh import refresh
 from simstore.services.ingest.duplicate_checker import DuplicateRule
+from simstore.services.ingest.garbage import collected_between
 from simstore.services.ingest.options import IngestOptions, Observer
 from simstore.services.ingest.pipeline import in_order, with_last
 from simstore.services.ingest.run import Run, Work, commit
@@ -168,7 +169,10 @@ def _run(
         compiled.announce(run.total_bytes or 0)
         # Which is the last is known before it is prepared: nothing waits for what comes after it.
         # Its threads end with the run, whatever holds on to an error that ended it.
-        with closing(_prepared(with_last(batches), options, known)) as prepared:
+        with (
+            collected_between() as collect,
+            closing(_prepared(with_last(batches), options, known)) as prepared,
+        ):
             for works, is_last in _read_in(observer, _together(prepared, options)):
                 refused = works[-1][0].rejections if options.strict else []
                 ends_run = is_last and not refused
@@ -181,6 +185,8 @@ def _run(
                 if observer.should_stop() and not is_last:
                     interrupted = True
                     break
+                if not is_last:
+                    collect()
     finally:
         if run.run_id is not None and not finished:
             # Where even this cannot be written, the run stays "running".

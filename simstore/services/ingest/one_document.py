@@ -12,19 +12,17 @@ from collections import Counter
 
 from simstore import compiled
 from simstore.model import KEPT_OR_REMOVED, Document, Outcome
-from simstore.services.duplicates.candidate_text import CandidateText
-from simstore.services.duplicates.edge_candidates import EdgeCandidates
 from simstore.services.duplicates.edges import check_verifiable
 from simstore.services.features.prepare import PreparedBatch, is_prepared_for, prepare
-from simstore.services.ingest.batches import store_new
-from simstore.services.ingest.check_insert import check_and_store
+from simstore.services.ingest import new_document
+from simstore.services.ingest.check_insert import store_in_order
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.ingest import finish, known_state
 from simstore.services.ingest.options import IngestOptions
 from simstore.services.ingest.run import RUN_COUNTS
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
 from simstore.sources.documents import accept
-from simstore.storage import deltas, documents, generations, runs
+from simstore.storage import deltas, generations, runs
 from simstore.version import __version__
 
 
@@ -58,11 +56,11 @@ def store_one(opened: OpenStore, given: Document, options: IngestOptions) -> Out
             generations.refuse_during_reindex(connection)
         if not is_prepared_for(state, snapshot):
             batch = prepare([document], snapshot)
-        if _is_new(snapshot, batch, rule):
+        if new_document.is_new(snapshot, batch, rule):
             outcome: Outcome = "added"
             counts = {"added": 1, "byte_count": batch.sizes[0]}
             run_id = runs.add_run(connection, counts, seen_at, now(), __version__)
-            store_new(snapshot, batch, run_id=run_id, seen_at=seen_at)
+            new_document.store(snapshot, batch, run_id=run_id, seen_at=seen_at)
         else:
             outcome = _decide(snapshot, batch, rule, seen_at)
         if snapshot.settings.changes % deltas.TOGETHER == 0:
@@ -71,33 +69,13 @@ def store_one(opened: OpenStore, given: Document, options: IngestOptions) -> Out
     return outcome
 
 
-def _is_new(snapshot: Snapshot, batch: PreparedBatch, rule: DuplicateRule | None) -> bool:
-    """Return whether nothing that is stored has to do with the one document of a batch."""
-    if batch.documents[0].links or documents.is_known(
-        snapshot.connection, batch.keys[0], batch.digests[0]
-    ):
-        return False
-    if rule is None:
-        return True
-    (text,) = CandidateText.of_batch(batch, batch.words)
-    if text.words is None and snapshot.generation is not None:
-        # Its fingerprint depends on what else is stored.
-        return False
-    candidates = EdgeCandidates(
-        snapshot,
-        rule.radius,
-        min_resemblance=rule.least if rule.radius is None else None,
-    )
-    return candidates.has_none(text)
-
-
 def _decide(
     snapshot: Snapshot, batch: PreparedBatch, rule: DuplicateRule | None, seen_at: int
 ) -> Outcome:
     """Store a batch of one as any other, with its run; return what became of the document."""
     connection = snapshot.connection
     run_id = runs.begin_run(connection, [], seen_at, __version__)
-    done = check_and_store(snapshot, batch, rule, run_id=run_id, seen_at=seen_at, source_ids={})
+    done = store_in_order(snapshot, batch, rule, run_id=run_id, seen_at=seen_at, source_ids={})
     counts = Counter[str](done.outcomes)
     counts["duplicates"] = len(done.duplicates)
     counts["byte_count"] = batch.sizes[0]

@@ -70,7 +70,7 @@ def create_store(
     Args:
         database: Where.
         scheme: The scheme.
-        channels: None: both, with the scheme's normalization.
+        channels: None: the usual ones, with the scheme's normalization.
         policy: Whether each ingest refreshes a corpus-dependent scheme.
         text_kept: Keep the texts.
         vocabulary_recorded: Count the features of all documents.

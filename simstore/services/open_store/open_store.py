@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
 _OF_STATE = tuple(field.name for field in fields(State))
+_fields_of = attrgetter(*_OF_STATE)
 # Texts of more characters are worked on for milliseconds without the interpreter's lock.
 SHORT_CHARACTERS = 1 << 16
 
@@ -181,7 +183,7 @@ class OpenStore:
         return Snapshot(
             store=self,
             connection=connection,
-            **{name: getattr(known, name) for name in _OF_STATE},
+            **dict(zip(_OF_STATE, _fields_of(known), strict=True)),
         )
 
     def _passage_recipe(self, connection: Connection, index_id: int) -> PassageRecipe:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
-from simstore.model.channels import DEFAULT_CHANNELS, channel, kept_channels
+from simstore.model.channels import channel, kept_channels
 from simstore.storage.generations import GenerationRow, StoreSettings
 
 if TYPE_CHECKING:
@@ -107,8 +107,7 @@ def missing_channel(state: State, name: str) -> InvalidParameter:
         )
     if state.settings.text_kept:
         wanted = kept_channels({*state.channels.names, name})
-        choice = "both" if wanted == DEFAULT_CHANNELS else ",".join(wanted)
-        remedy = f"`simstore reindex --channels {choice}` makes it"
+        remedy = f"`simstore reindex --channels {','.join(wanted)}` makes it"
     else:
         remedy = "it keeps no texts to make it from: ingest the sources into a new store"
     return InvalidParameter(f"this store has no channel {name}; {remedy}")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.channels import WORD_SKETCHES
+from simstore.fingerprint.channels import CHARACTERS, WORD_SKETCHES
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
 from simstore.model.channels import channel
 from simstore.search.resemblance import Overlap
@@ -172,12 +172,14 @@ class Matcher:
                 if number in distances:
                     found_by.setdefault(number, []).append(name)
         alike = sample.found.get(SENTENCES, {})
+        spelt = sample.found.get(CHARACTERS, {})
         matches = [
             Match(
                 key=exact_text(known.keys[number]),
                 distance=distance,
                 document_id=number,
                 channels=tuple(found_by[number]),
+                character_resemblance=spelt.get(number),
                 **_passage(alike.get(number)),
             )
             for number, distance in distances.items()
@@ -278,6 +280,7 @@ class Matcher:
             (options.min_containment, match.containment),
             (options.min_likeness, match.likeness),
             (options.min_cosine, match.cosine),
+            (options.min_character_resemblance, match.character_resemblance),
         )
         return all((least or 0.0) <= (value or 0.0) for least, value in thresholds)
 
@@ -380,9 +383,12 @@ def chosen_channels(state: State, options: QueryOptions) -> tuple[str, ...]:
     """
     wanted = options.channels
     names = state.searched_channels
-    for name in wanted:
+    asked = (CHARACTERS,) if options.min_character_resemblance is not None else ()
+    for name in (*wanted, *asked):
         if channel(name).name not in names:
             raise missing_channel(state, name)
-    if not wanted and not options.filters_by_text:
+    if asked and wanted and CHARACTERS not in wanted:
+        raise InvalidParameter("a least character resemblance is asked of the channel characters")
+    if not wanted and not options.filters_by_text and not asked:
         wanted = tuple(set(state.scheme.asked_channels) & set(state.channels.names))
     return tuple(name for name in names if not wanted or name in wanted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -117,10 +118,7 @@ class Postings:
             uint64, shape (candidates, ceil(M / 64)); more than ``limit`` where some are left out.
         """
         if self._cursor is not None and len(probes) <= _FEW:
-            text = _tail_text(self._tail_name, tuple(segment for segment, _ in probes))
-            places = [part for _, value in probes for part in (self._generation_id, value)]
-            places.append(limit + 1 if limit >= 0 else -1)
-            rows = self._cursor.execute(text, places).fetchall()
+            rows = self._tail_rows(self._cursor, probes, limit)
             return tail.held_words(self._connection, [row[0] for row in rows], self._bits)
         grouped: dict[int, list[int]] = {}
         for segment, value in probes:
@@ -128,6 +126,32 @@ class Postings:
         return tail.candidates(
             self._connection, self._bits, self._generation_id, list(grouped.items())
         )
+
+    def tail_values(self, probes: Sequence[Probe], limit: int) -> list[int] | None:
+        """Return the stored fingerprints of the tail with some (segment, value), in SQLite.
+
+        Args:
+            probes: What to look up.
+            limit: Where there are more than so many, there is no answer.
+
+        Returns:
+            As the table holds them, some twice; None: :meth:`tail` is to be asked.
+        """
+        if self._cursor is None or len(probes) > _FEW:
+            return None
+        if not self.has_tail:
+            return []
+        rows = self._tail_rows(self._cursor, probes, limit)
+        values = [row[0] for row in rows]
+        return values if len(values) <= limit and set(map(type, values)) <= {int} else None
+
+    def _tail_rows(
+        self, cursor: sqlite3.Cursor, probes: Sequence[Probe], limit: int
+    ) -> list[tuple[Any, ...]]:
+        text = _tail_text(self._tail_name, tuple(segment for segment, _ in probes))
+        places = [part for _, value in probes for part in (self._generation_id, value)]
+        places.append(limit + 1 if limit >= 0 else -1)
+        return cursor.execute(text, places).fetchall()
 
     def count(self, segment: int, values: Sequence[int]) -> int:
         """Return how many fingerprints have one of these values in a segment."""

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.segments import probe_values, segment_columns, segment_widths
+from simstore.fingerprint.simhash import to_integers
+from simstore.search.segments import (
+    probe_values,
+    segment_columns,
+    segment_values,
+    segment_widths,
+)
 from simstore.storage import sql, tables
 from simstore.storage.connection import Connection
 from simstore.storage.damage import corrupt
@@ -103,19 +109,27 @@ def insert(
     """
     if not len(words):
         return 0
-    # In the order of the keys: neighbours in the table are written together.
-    words = words[
-        np.argsort(words[:, 0].view(np.int64)) if words.shape[1] == 1 else np.lexsort(words.T[::-1])
-    ]
-    segments = segment_columns(words, bits)
+    if len(words) == 1:
+        (value,) = to_integers(words)
+        rows = [(generation_id, to_stored(value, bits), *segment_values(value, bits))]
+    else:
+        # In the order of the keys: neighbours in the table are written together.
+        words = words[
+            np.argsort(words[:, 0].view(np.int64))
+            if words.shape[1] == 1
+            else np.lexsort(words.T[::-1])
+        ]
+        rows = [
+            (generation_id, value, *row)
+            for value, row in zip(
+                stored_values(words), segment_columns(words, bits).tolist(), strict=True
+            )
+        ]
     return insert_rows(
         connection,
         table,
-        ("generation_id", "value", *(f"s{number}" for number in range(segments.shape[1]))),
-        [
-            (generation_id, value, *row)
-            for value, row in zip(stored_values(words), segments.tolist(), strict=True)
-        ],
+        ("generation_id", "value", *(f"s{number}" for number in range(len(rows[0]) - 2))),
+        rows,
         "ON CONFLICT DO NOTHING",
     )
 

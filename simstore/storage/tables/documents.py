@@ -331,5 +331,7 @@ query_match = Table(
     Column("passage_start", Integer),
     Column("passage_end", Integer),
     Column("passage_similarity", Float),
+    # None where the channel characters did not find it.
+    Column("character_resemblance", Float),
     sqlite_with_rowid=False,
 )

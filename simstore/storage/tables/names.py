@@ -31,7 +31,7 @@ def links_name(bits: int) -> str:
 
 
 # What the names of the tables of a channel of sketches begin with, by the channel.
-SKETCH_PREFIXES = {"minhash": ""}
+SKETCH_PREFIXES = {"minhash": "", "characters": "character_"}
 
 
 def sketch_names(prefix: str) -> tuple[str, str, str]:

@@ -14,7 +14,7 @@ from e2e.shells import PAGES, Shell
 @pytest.mark.slow
 def test_query_formats_say_the_same(shell: Shell) -> None:
     found = {
-        name: shell("query", "-k", "0", "--channel", "simhash", "--format", name, "sample.txt")
+        name: shell("query", "-k", "0", "--channels", "simhash", "--format", name, "sample.txt")
         for name in ("table", "simtool", "jsonl", "csv")
     }
     assert all(done.errors == "" for done in found.values())
@@ -51,8 +51,8 @@ def test_query_by_each_channel_and_by_both(shell: Shell) -> None:
     assert found() == [
         [("harbour", both), ("copy", both), ("harbour-2", ("minhash",))], [("bread", both)], [],
     ]  # fmt: skip
-    assert found("--channel", "simhash")[0] == [("harbour", both[:1]), ("copy", both[:1])]
-    assert [key for key, _ in found("--channel", "minhash")[0]] == ["harbour", "copy", "harbour-2"]
+    assert found("--channels", "simhash")[0] == [("harbour", both[:1]), ("copy", both[:1])]
+    assert [key for key, _ in found("--channels", "minhash")[0]] == ["harbour", "copy", "harbour-2"]
     # The last of fifteen words differs, and with it one of thirteen shingles.
     assert found("--min-resemblance", "0.9")[0] == found()[0][:2]
     assert found("--min-resemblance", "0.5")[0] == found()[0]
@@ -82,7 +82,7 @@ def test_likeness_is_told_when_asked_for(shell: Shell) -> None:
 def test_query_options_narrow_the_answer(shell: Shell) -> None:
     def keys(*options: str) -> list[list[str]]:
         words = [
-            "query", "--no-record", "--format", "jsonl", "-k", "0", "--channel", "simhash",
+            "query", "--no-record", "--format", "jsonl", "-k", "0", "--channels", "simhash",
             *options, "sample.txt",
         ]  # fmt: skip
         records = shell.json_lines(*words)

@@ -127,7 +127,7 @@ def test_every_word_of_the_interface_is_used() -> None:
     used = "".join((folder / name).read_text(encoding="utf-8") for name in places)
     kinds = {"high", "moderate", "low", "none", "excluded", "quotation", "bibliography", "anchors",
              "simhash", "text", "hidden_characters", "mixed_scripts", "stacked_marks",
-             "spaced_letters"}  # fmt: skip
+             "spaced_letters", "letters_between_words", "hidden_text"}  # fmt: skip
     reasons = {reason.replace(" ", "_") for reason in get_args(ExcludedAs)}
     kinds |= reasons | {f"part_{reason}" for reason in reasons}
     unused = [

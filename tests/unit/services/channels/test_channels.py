@@ -13,9 +13,17 @@ from simstore.errors import InvalidParameter, ReindexInProgress, SchemeMismatch
 from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.sketching import Sketching
 from simstore.model import QueryOptions
-from simstore.model.channels import CHANNELS, KEPT_CHANNELS, kept_channels, load
+from simstore.model.channels import (
+    CHANNELS,
+    KEPT_CHANNELS,
+    check_duplicate_channels,
+    kept_channels,
+    load,
+)
 from simstore.services.channels.store_part import StorePart
+from simstore.services.dedup.options import RowOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
+from simstore.spark.options import DedupOptions
 from simstore.storage import queries
 from simstore.storage.sketches import SKETCHES
 from simstore.store import Store
@@ -227,6 +235,15 @@ def test_each_entry_of_the_registry_names_what_is_there() -> None:
             assert one.name in SKETCHES
 
 
+def test_duplicates_and_clusters_need_a_channel_of_words(tmp_path: Path) -> None:
+    with create(tmp_path, channels=("characters",)) as store:
+        store.add_many(list(TEXTS.items()))
+        with pytest.raises(InvalidParameter, match="no channel minhash"):
+            store.clusters.build()
+        with pytest.raises(InvalidParameter, match="no channel minhash"):
+            store.add("again", TEXTS["harbour"], on_duplicate="flag")
+
+
 def test_a_store_with_a_channel_of_a_newer_simstore_is_refused(tmp_path: Path) -> None:
     filled(tmp_path).close()
     with raw(tmp_path) as connection:
@@ -238,3 +255,13 @@ def test_a_store_with_a_channel_of_a_newer_simstore_is_refused(tmp_path: Path) -
         pytest.raises(SchemeMismatch, match="channel of tomorrow"),
     ):
         store.query("text")
+
+
+def test_a_channel_that_tells_no_duplicates_is_refused_where_they_are_told() -> None:
+    check_duplicate_channels(BOTH)
+    with pytest.raises(InvalidParameter, match="leave that channel out"):
+        check_duplicate_channels(("minhash", "characters"))
+    with pytest.raises(InvalidParameter, match="leave that channel out"):
+        RowOptions(channels=("simhash", "characters")).rule()
+    with pytest.raises(InvalidParameter, match="leave that channel out"):
+        DedupOptions(channels=("characters",)).checked()

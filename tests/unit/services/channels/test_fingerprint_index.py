@@ -99,3 +99,21 @@ def test_a_crowded_query_is_looked_up_by_itself(
         many = index.search_many(queries, RADIUS, plan)
     assert many == alone
     assert 0 < len(asked) <= 100
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("crowded", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+def test_whether_one_may_be_near_is_what_a_search_finds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool, crowded: bool
+) -> None:
+    stored = values_of(20_000)
+    queries = queries_of(stored)
+    if crowded:
+        # So few postings are too many.
+        monkeypatch.setattr(fingerprint_index, "_SKEWED", 0)
+    with index_of(tmp_path / "s.db", stored, packed=packed) as index:
+        for radius in (0, RADIUS):
+            found = [len(index.near_many(query[None], radius).query_rows) > 0 for query in queries]
+            assert [index.may_be_near(query, radius) for query in queries] == found
+            assert 40 <= sum(found) <= 160

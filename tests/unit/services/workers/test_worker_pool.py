@@ -19,6 +19,7 @@ from simstore.services.query import query
 from simstore.services.workers import worker_pool
 from simstore.services.workers.processors import processor_count
 from simstore.services.workers.worker_pool import Worker, WorkerPool, in_order
+from simstore.sources import bounded
 
 from .worker_tasks import failing, squaring
 
@@ -214,7 +215,7 @@ def test_where_no_process_can_be_started_all_is_done_here(
     def refuse(*_arguments: Any, **_options: Any) -> Any:
         raise OSError(11, "Resource temporarily unavailable")
 
-    monkeypatch.setattr(worker_pool.bounded, "start", refuse)
+    monkeypatch.setattr(bounded, "start", refuse)
     assert list(in_order(range(9), lambda number: number, pool())) == list(range(9))
     assert "no worker process can be started (Resource temporarily unavailable)" in caplog.text
 

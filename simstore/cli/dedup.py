@@ -1,0 +1,166 @@
+"""The command ``simstore dedup``: write the rows of files without their near-duplicates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simstore.cli.messages import log
+from simstore.cli.options import (
+    RADIUS_DEFAULT,
+    bands_of,
+    channel_names,
+    channels_option,
+    common_options,
+    format_option,
+    open_store,
+    store_is_named,
+    store_place,
+)
+from simstore.cli.parameters import command, completed, count, flag, option, section
+from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
+from simstore.cli.source_options import reading_options, take_read_options
+from simstore.errors import InvalidParameter, StoreNotFound, counted, shown_place
+from simstore.model.channels import DEFAULT_CHANNELS
+
+if TYPE_CHECKING:
+    from simstore.store import Store
+
+
+@command()
+@click.argument(
+    "inputs", nargs=-1, required=True, metavar="INPUT...", shell_complete=completed("file")
+)
+@section(
+    "Output",
+    output_option,
+    flag(
+        "--mark",
+        "Keep all rows, and add the columns duplicate_of, resemblance and cluster.",
+    ),
+    *row_outputs,
+    format_option(),
+)
+@section(
+    "Duplicates",
+    option(
+        "--min-resemblance",
+        "Least resemblance of a row that is dropped to the one that is kept.",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=0.5,
+        metavar="SHARE",
+    ),
+    option(
+        "--policy",
+        "Which row of a group is kept: first, longest, or prefer:REGEX (the first whose key has a "
+        "match, else the first).",
+        default="first",
+        metavar="POLICY",
+    ),
+    option(
+        "-k --radius",
+        f"Radius within which fingerprints are compared.  {RADIUS_DEFAULT}",
+        type=click.IntRange(min=0),
+        metavar="BITS",
+    ),
+    channels_option(),
+    option("--bands", "Bands of sketches.  [default: 42x3]", metavar="BxR"),
+)
+@reading_options
+@section("Work", count("--threads", "Threads.  [default: processors, at most 4]"))
+@common_options
+def dedup(
+    inputs: tuple[str, ...],
+    output: str,
+    mark: bool,
+    log_file: str | None,
+    rejects: str | None,
+    on_reject: str,
+    force: bool,
+    output_format: str,
+    min_resemblance: float,
+    policy: str,
+    radius: int | None,
+    channels: str,
+    bands: str | None,
+    threads: int | None,
+    **given: Any,
+) -> None:
+    """Write the rows of files without their near-duplicates, each row as it was.
+
+    Rows are those of JSON Lines, CSV, Parquet, Arrow, or texts of a folder, compressed or not. They
+    keep their columns, types and order; those of JSON Lines and CSV are the very bytes. Of
+    near-duplicates the first is kept.
+
+    Examples:
+      simstore dedup pages.jsonl -o unique.jsonl
+      simstore dedup data/*.parquet -o unique/ --log dropped.jsonl
+      simstore dedup reviews.csv.gz -o marked.csv.gz --mark
+      zcat pages.jsonl.gz | simstore dedup - -o - > unique.jsonl
+      simstore --db seen.db dedup day-2.jsonl -o new.jsonl
+
+    With --db rows that duplicate a document of the store are dropped too, and those that are kept
+    are added to it; where there is no store, one is made. Without --db nothing is left behind. The
+    same command again, after an interruption or a full disk, goes on where it was: its state is
+    in OUTPUT.partial meanwhile.
+    """
+    read = take_read_options(given)
+
+    from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
+    from simstore.services.dedup.dedup import dedup_files
+    from simstore.services.dedup.options import RowOptions
+
+    layout = bands_of(bands)
+    options = RowOptions(
+        min_resemblance=min_resemblance,
+        policy=policy,
+        channels=channel_names(channels),
+        radius=radius,
+        layout=DEFAULT_LAYOUT if layout is None else BandLayout(*layout),
+        mark=mark,
+        on_reject=on_reject,  # type: ignore[arg-type]
+        log=log_file,
+        rejects=rejects,
+        force=force,
+        threads=threads,
+        read=read,
+    )
+    has_store = store_is_named(by_option=True)
+    others = radius is not None or bands is not None
+    others |= channel_names(channels) != DEFAULT_CHANNELS
+    if has_store and others:
+        raise InvalidParameter(
+            "--radius, --channels and --bands are those of the store: leave them out with --db"
+        )
+    with ExitStack() as stack:
+        shown = stack.enter_context(shown_rows())
+        opened = None
+        if has_store:
+            refuse_stores(output, log_file, rejects)
+            opened = stack.enter_context(_store())._opened
+        summary = dedup_files(list(inputs), output, options, shown.observer, store=opened)
+    dropped = "marked as near-duplicates" if mark else "dropped"
+    shown.report(
+        summary,
+        f"{summary.dropped:,} {dropped} ({counted(summary.clusters, 'group')})",
+        output,
+        output_format,
+        rejects,
+    )
+
+
+@contextmanager
+def _store() -> Iterator[Store]:
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(open_store())
+        except StoreNotFound:
+            from simstore.cli.scheme_options import create_here
+
+            create_here(None, is_named=True, exist_ok=True)
+            log.info("made %s", shown_place(store_place()))
+            store = stack.enter_context(open_store())
+        yield store

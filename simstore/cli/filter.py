@@ -1,0 +1,135 @@
+"""The command ``simstore filter``: write those rows of files that a store does not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simstore.cli.options import (
+    RADIUS_DEFAULT,
+    common_options,
+    format_option,
+    open_store,
+    store_place,
+)
+from simstore.cli.parameters import choice, command, completed, option, section
+from simstore.cli.remote import given_by_hand, server_url
+from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
+from simstore.cli.source_options import reading_options, take_read_options
+
+if TYPE_CHECKING:
+    from simstore.services.dedup.gates import Keep
+    from simstore.store import Store
+
+
+@command("filter")
+@click.argument(
+    "inputs", nargs=-1, required=True, metavar="INPUT...", shell_complete=completed("file")
+)
+@section(
+    "Filter",
+    option(
+        "--against",
+        "The store that is asked, as for --db.  [default: that of --db or --server]",
+        metavar="STORE",
+        shell_complete=completed("file"),
+    ),
+    choice(
+        "--keep",
+        ("new", "known"),
+        "Which rows are written: those that no document of the store resembles, or the others.",
+        default="new",
+    ),
+    option(
+        "--min-resemblance",
+        "Least resemblance of a row that is known to a document.",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=0.5,
+        metavar="SHARE",
+    ),
+    option(
+        "-k --radius",
+        f"Radius within which fingerprints are compared.  {RADIUS_DEFAULT}",
+        type=click.IntRange(min=0),
+        metavar="BITS",
+    ),
+)
+@section("Output", output_option, *row_outputs, format_option())
+@reading_options
+@common_options
+def filter_rows(
+    inputs: tuple[str, ...],
+    against: str | None,
+    keep: Keep,
+    min_resemblance: float,
+    radius: int | None,
+    output: str,
+    log_file: str | None,
+    rejects: str | None,
+    on_reject: str,
+    force: bool,
+    output_format: str,
+    **given: Any,
+) -> None:
+    """Write the rows of files that a store does not know, each row as it was.
+
+    The store is read and never written; several processes may ask one store at once. Rows are not
+    compared with each other: `simstore dedup` does that.
+
+    Examples:
+      simstore filter day-2.jsonl --against seen.db -o new.jsonl
+      simstore filter data/*.parquet --against seen.db -o new/ --log known.jsonl
+      simstore filter pages.csv --against seen.db --keep known -o known.csv
+      zcat pages.jsonl.gz | simstore filter - --server http://10.0.0.7:8765 -o - > new.jsonl
+
+    Rows are those of JSON Lines, CSV, Parquet, Arrow, or texts of a folder, compressed or not. They
+    keep their columns, types and order; those of JSON Lines and CSV are the very bytes. The same
+    command again, after an interruption or a full disk, goes on where it was: its state is in
+    OUTPUT.partial meanwhile.
+    """
+    read = take_read_options(given)
+
+    from simstore.services.dedup.dedup import dedup_files
+    from simstore.services.dedup.gates import Gate
+    from simstore.services.dedup.options import RowOptions
+    from simstore.services.dedup.store_gate import store_answer
+
+    options = RowOptions(
+        min_resemblance=min_resemblance,
+        radius=radius,
+        on_reject=on_reject,  # type: ignore[arg-type]
+        log=log_file,
+        rejects=rejects,
+        force=force,
+        read=read,
+    )
+    refuse_stores(output, log_file, rejects, place=against)
+    with ExitStack() as stack:
+        store, name = stack.enter_context(_asked(against))
+        shown = stack.enter_context(shown_rows())
+        gate = Gate(
+            name=name, answer=store_answer(store, min_resemblance, radius=radius), keep=keep
+        )
+        summary = dedup_files(list(inputs), output, options, shown.observer, gate=gate)
+    dropped = "known" if keep == "new" else "new"
+    shown.report(summary, f"{summary.dropped:,} {dropped}", output, output_format, rejects)
+
+
+@contextmanager
+def _asked(against: str | None) -> Iterator[tuple[Store, str]]:
+    """Yield the store that is asked, or a server's client, and its name."""
+    if against is None:
+        name = server_url() or store_place()
+        with open_store(read_only=True, served=True) as store:
+            yield store, name
+        return
+    if given_by_hand("server") or given_by_hand("db"):
+        raise click.UsageError("--against names the store: leave out --db and --server")
+
+    from simstore.store import Store
+
+    with Store.open(against, read_only=True) as store:
+        yield store, against

@@ -1,0 +1,1 @@
+"""Files of rows without their near-duplicates."""

@@ -1,0 +1,244 @@
+"""Give rows of files back without their near-duplicates.
+
+First all rows are signed, and what was made of them is kept in a ledger beside the output; then it
+is decided which are near-duplicates of which; then the inputs are read once more, as bytes, and
+what is kept is written. A run that is interrupted goes on from the last checkpoint.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from simstore.errors import Conflict, InvalidParameter
+from simstore.model import Ignored
+from simstore.outputs import check_output, is_standard_output, written
+from simstore.rows.batch import RowFile
+from simstore.rows.inputs import open_rows
+from simstore.services.dedup import gates, signed_rows, stored_rows
+from simstore.services.dedup.data_sets import write_sidecars
+from simstore.services.dedup.gates import Gate
+from simstore.services.dedup.ledger import Ledger
+from simstore.services.dedup.options import MARKS, RowObserver, RowOptions, RowSummary
+from simstore.services.dedup.outputs import (
+    Target,
+    Writing,
+    check_inputs,
+    identities,
+    log_lines,
+    targets_of,
+)
+from simstore.services.dedup.signed_rows import REJECTS, Reading, SignedRows, StoredKeys, sign_files
+from simstore.services.dedup.verdicts import Verdicts, judge
+from simstore.services.open_store.open_store import OpenStore
+from simstore.sources.streams import is_read_once
+
+_VERSION = 1
+# Options that change neither what is read nor what is decided.
+_OF_THE_WRITING = ("force", "threads", "log", "rejects", "mark", "on_reject")
+
+
+def dedup_files(
+    names: Sequence[str],
+    output: str,
+    options: RowOptions,
+    observer: RowObserver,
+    *,
+    store: OpenStore | None = None,
+    gate: Gate | None = None,
+) -> RowSummary:
+    """Write the rows of files without their near-duplicates.
+
+    Args:
+        names: Files, folders, patterns; ``-`` or a pipe.
+        output: A file, a folder (that is there, or ends in a slash), or ``-``.
+        options: Of the run.
+        observer: Hears of what happens.
+        store: The store whose documents come before all rows, and to which those that are kept are
+            added; None: none.
+        gate: What decides of rows instead, and takes none; None: the rule of clusters.
+
+    Raises:
+        InvalidParameter: An option is out of its range, or asks for what cannot be done.
+        OutputExists: An output is there already.
+        Conflict: Another run left its state, or is under way.
+        StorageError: There is no room; the same command goes on.
+        UnreadableSource: An input has changed since it was read.
+    """
+    rule = options.rule()
+    is_once = any(map(is_read_once, names))
+    if rule.order.name != "first" and (is_once or store is not None):
+        what = "a store" if store is not None else "standard input and pipes"
+        raise InvalidParameter(
+            f"the policy {rule.order} reads all rows before the first is written, which {what} "
+            "cannot do here: choose first, or give files and no store"
+        )
+    for path in (options.log, options.rejects):
+        if path is not None:
+            check_output(path, replace=options.force or os.path.exists(_state_of(output)))
+    with ExitStack() as stack:
+        folder, is_kept = _folder(stack, output, is_once=is_once)
+        spool = folder if is_once else None
+        if is_once:
+            folder.mkdir(parents=True, exist_ok=True)
+        files, passed_over = open_rows(names, options.read, spool)
+        for name in passed_over:
+            observer.on_pass_over(Ignored(name, 0, 0, 0, "its type is not known", is_source=True))
+        if not files:
+            raise InvalidParameter("there is no file with rows to read")
+        begun = _begun(files, output, options, store, gate)
+        ledger = stack.enter_context(
+            Ledger(folder, begun, _files_of(store, gate), anew=options.force or not is_kept)
+            if is_once or not options.force
+            else _resumed_or_anew(folder, begun, _files_of(store, gate))
+        )
+        is_publishing = bool(ledger.last.get("publishing"))
+        targets = _targets(names, files, output, options, is_publishing=is_publishing)
+        _check_marks(files, options, MARKS if gate is None else gate.columns)
+        resumed_at = Reading.of(ledger.last).row_count
+        summary = _run(
+            names, files, targets, ledger, begun, options, observer, store, gate, output, resumed_at
+        )
+        ledger.remove()
+    return summary
+
+
+def _run(
+    names: Sequence[str],
+    files: Sequence[RowFile],
+    targets: Sequence[Target],
+    ledger: Ledger,
+    begun: dict[str, Any],
+    options: RowOptions,
+    observer: RowObserver,
+    store: OpenStore | None,
+    gate: Gate | None,
+    output: str,
+    resumed_at: int,
+) -> RowSummary:
+    rule = options.rule()
+    observer.on_stage("read")
+    verdicts: Verdicts
+    keys: StoredKeys
+    if gate is not None:
+        reading, keys, verdicts = gates.judge_by_gate(gate, files, ledger, observer)
+    elif store is None:
+        reading = sign_files(files, ledger, rule, options, observer)
+        observer.on_stage("compare")
+        signed = SignedRows(ledger)
+        verdicts = judge(signed, rule, observer.on_progress)
+        keys = signed
+    else:
+        reading, keys, verdicts = stored_rows.judge_by_store(
+            store, files, ledger, options, observer
+        )
+    check_inputs(files, begun["identities"])
+    observer.on_stage("write")
+    writing = Writing(files, ledger, keys.rows, verdicts, options, reading.damaged)
+    made = writing.write(targets, observer)
+    check_inputs(files, begun["identities"])
+    if not is_standard_output(output):
+        write_sidecars(names, output, options)
+    if options.log is not None:
+        with written(options.log, replace=True) as stream:
+            stream.writelines(log_lines(files, keys, verdicts))
+    if options.rejects is not None:
+        with written(options.rejects, replace=True) as stream, _opened(ledger, REJECTS) as lines:
+            while data := lines.read(1 << 20):
+                stream.write(data)
+    rejected = int(np.count_nonzero(keys.rows["kind"] == 0))
+    dropped = int(np.count_nonzero(verdicts.dropped))
+    return RowSummary(
+        read=len(keys),
+        kept=len(keys) - rejected - dropped,
+        dropped=dropped,
+        rejected=rejected + len(reading.damaged),
+        clusters=verdicts.cluster_count,
+        written=made.rows,
+        resumed_at=resumed_at,
+        outputs=tuple(made.paths),
+    )
+
+
+def _state_of(output: str) -> Path:
+    """Return where the state of a run is, beside its output."""
+    path = Path(output.rstrip(os.sep) or os.sep)
+    return path.with_name(f"{path.name}.partial")
+
+
+def _folder(stack: ExitStack, output: str, *, is_once: bool) -> tuple[Path, bool]:
+    """Return the folder of the state, and whether another run can go on with it."""
+    if is_standard_output(output):
+        made = stack.enter_context(tempfile.TemporaryDirectory(prefix="simstore-"))
+        return Path(made, "state"), False
+    # What comes by a pipe comes once: nobody can say whether it is the same again.
+    return _state_of(output), not is_once
+
+
+def _files_of(store: OpenStore | None, gate: Gate | None) -> tuple[str, ...]:
+    if gate is not None:
+        return gates.FILES
+    return signed_rows.FILES if store is None else stored_rows.FILES
+
+
+def _begun(
+    files: Sequence[RowFile],
+    output: str,
+    options: RowOptions,
+    store: OpenStore | None,
+    gate: Gate | None,
+) -> dict[str, Any]:
+    """Return what a run has in common with one that goes on with it."""
+    chosen = {name: value for name, value in asdict(options).items() if name not in _OF_THE_WRITING}
+    return {
+        "simstore_dedup": _VERSION,
+        "output": output,
+        "files": [[file.name, file.format] for file in files],
+        "identities": identities(files),
+        "options": chosen,
+        "store": None if store is None else str(store.database.url),
+        "gate": None if gate is None else [gate.name, gate.keep, *gate.version],
+    }
+
+
+def _resumed_or_anew(folder: Path, begun: dict[str, Any], files: tuple[str, ...]) -> Ledger:
+    """Return the ledger of a run that was told ``force``: it goes on where it can."""
+    try:
+        return Ledger(folder, begun, files, anew=False)
+    except Conflict:
+        return Ledger(folder, begun, files, anew=True)
+
+
+def _targets(
+    names: Sequence[str],
+    files: Sequence[RowFile],
+    output: str,
+    options: RowOptions,
+    *,
+    is_publishing: bool,
+) -> list[Target]:
+    # An interrupted run may have given some of its files their names already.
+    checked = replace(options, force=True) if is_publishing else options
+    return targets_of(names, files, output, checked)
+
+
+def _check_marks(files: Sequence[RowFile], options: RowOptions, columns: Sequence[str]) -> None:
+    """Refuse columns that are there already, before anything is read."""
+    if options.mark:
+        for file in files:
+            with file.writer(io.BytesIO(), columns):
+                pass
+
+
+@contextmanager
+def _opened(ledger: Ledger, name: str) -> Iterator[Any]:
+    with ledger.path(name).open("rb") as file:
+        yield file

@@ -1,0 +1,168 @@
+"""Sort rows by what is known elsewhere: a store, a server, or benchmarks. Nothing is written there.
+
+A gate answers for some documents at a time what each is like. The rest is as in a run of
+`simstore dedup`: the ledger, rejects, the log, outputs, and going on after an interruption.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.model import Document
+from simstore.rows.batch import Place, RowBatch, RowFile
+from simstore.services.dedup.ledger import Ledger
+from simstore.services.dedup.options import MARKS, RowObserver
+from simstore.services.dedup.signed_rows import (
+    KEYS,
+    REJECTS,
+    ROWS,
+    Reading,
+    StoredKeys,
+    read_files,
+    rejection_lines,
+    row_array,
+)
+from simstore.services.dedup.verdicts import Verdicts
+from simstore.text.decoding import encode, text_digest
+
+FOUND = "found.jsonl"
+FILES = (ROWS, KEYS, FOUND, REJECTS)
+Keep = Literal["new", "known"]
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a row is like.
+
+    Attributes:
+        key: Key of the document that it resembles most.
+        resemblance: To that one, 0 to 1.
+        basis: ``same``: one text; ``text``: compared exactly; ``sketch``: estimated; or another
+            word of the gate.
+        facts: What else is told of the row in the log and its marks; JSON values.
+    """
+
+    key: str
+    resemblance: float | None
+    basis: str
+    facts: dict[str, Any] = field(default_factory=dict)
+
+
+Answer = Callable[[Sequence[Document]], Sequence[Known | None]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gate:
+    """What decides of rows.
+
+    Attributes:
+        name: What is asked, for an interrupted run: it goes on with the same alone.
+        answer: Returns what each of some documents is like; None: it is new.
+        keep: Which rows are kept: those that are ``new``, or those that are ``known``.
+        columns: Names of the columns that are added where rows are marked: the first two are the
+            key and the resemblance, others are facts of that name.
+        version: What the answers depend on besides the name; JSON values.
+    """
+
+    name: str
+    answer: Answer
+    keep: Keep = "new"
+    columns: tuple[str, ...] = MARKS[:2]
+    version: tuple[Any, ...] = ()
+
+
+class GateVerdicts:
+    """What a gate decided of each row.
+
+    Args:
+        gate: The gate.
+        rows: The rows of the ledger.
+        found: By number, what is known of a row.
+    """
+
+    def __init__(self, gate: Gate, rows: NDArray[Any], found: dict[int, Known]) -> None:
+        is_known = np.zeros(len(rows), np.bool_)
+        is_known[list(found)] = True
+        is_document = rows["kind"] == 1
+        dropped = is_document & (is_known if gate.keep == "new" else ~is_known)
+        self.dropped: NDArray[np.bool_] = dropped
+        self.columns = gate.columns
+        self.cluster_count = 0
+        self._found = found
+
+    def marks(self, first: int, end: int) -> dict[str, list[Any]]:
+        """Return the values of the columns that are added to rows."""
+        of_key, of_share, *others = self.columns
+        found = [self._found.get(row) for row in range(first, end)]
+        return {
+            of_key: [None if one is None else one.key for one in found],
+            of_share: [None if one is None else _rounded(one.resemblance) for one in found],
+            **{name: [one and one.facts.get(name) for one in found] for name in others},
+        }
+
+    def told(self, row: int) -> tuple[dict[str, Any], None]:
+        """Return what the log says of a row that is dropped; what it is like is no row."""
+        of_key, of_share, *_ = self.columns
+        one = self._found.get(row)
+        if one is None:
+            return {of_key: None, of_share: None, "basis": None}, None
+        told = {of_key: one.key, of_share: _rounded(one.resemblance), "basis": one.basis}
+        return {**told, **one.facts}, None
+
+
+def judge_by_gate(
+    gate: Gate, files: Sequence[RowFile], ledger: Ledger, observer: RowObserver
+) -> tuple[Reading, StoredKeys, Verdicts]:
+    """Ask a gate about the rows of files.
+
+    Returns:
+        How far files were read, the rows, and what was decided of each.
+    """
+    now = Reading.of(ledger.last)
+    for number, batch, reached in read_files(files, ledger, observer):
+        _note(gate, number, batch, now.row_count, ledger)
+        now = reached
+        ledger.checkpoint(now.as_json())
+    now = Reading(len(files), Place(), now.row_count, now.damaged)
+    ledger.checkpoint(now.as_json(), now=True)
+    keys = StoredKeys(ledger)
+    with ledger.path(FOUND).open("rb") as file:
+        found = {one.pop("row"): Known(**one) for one in map(json.loads, file)}
+    return now, keys, GateVerdicts(gate, keys.rows, found)
+
+
+def _note(gate: Gate, number: int, batch: RowBatch, first: int, ledger: Ledger) -> None:
+    """Ask about the documents of a batch, and note the answers in the ledger."""
+    made = row_array(number, batch.rows)
+    held = [(place, row) for place, row in enumerate(batch.rows) if isinstance(row, Document)]
+    answers = gate.answer([row for _, row in held])
+    keys, lines = [], []
+    for (place, row), known in zip(held, answers, strict=True):
+        key, text = encode(row.key), encode(row.text)
+        keys.append(key)
+        made[place]["key_bytes"] = len(key)
+        made[place]["byte_count"] = len(text)
+        made[place]["digest"] = np.frombuffer(text_digest(text), "<u8")
+        if known is not None:
+            told = {
+                "row": first + place,
+                "key": known.key,
+                "resemblance": known.resemblance,
+                "basis": known.basis,
+                "facts": known.facts,
+            }
+            lines.append(json.dumps(told).encode() + b"\n")
+    ledger.append(ROWS, made.tobytes())
+    ledger.append(KEYS, b"".join(keys))
+    ledger.append(FOUND, b"".join(lines))
+    ledger.append(REJECTS, rejection_lines(batch))
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 6)

@@ -1,0 +1,256 @@
+"""Decide which rows duplicate what a store holds, and add the others to it.
+
+Rows are ingested with ``on_duplicate="skip"``, so the decision is the store's own. A row whose key
+and text are stored is known, and dropped. Where another text has its key, as where two files number
+their rows, it gets a key of its own in the store: the key, ``@`` and a digest of its text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from simstore.model import Document, Duplicate, Outcome
+from simstore.rows.batch import Place, RowBatch, RowFile
+from simstore.services.dedup.ledger import Ledger
+from simstore.services.dedup.options import RowObserver, RowOptions
+from simstore.services.dedup.signed_rows import (
+    KEYS,
+    REJECTS,
+    ROWS,
+    Reading,
+    StoredKeys,
+    read_files,
+    rejection_lines,
+    row_array,
+)
+from simstore.services.dedup.verdicts import ClusterVerdicts, Original, Verdicts, numbered
+from simstore.services.ingest.ingest import ingest_documents
+from simstore.services.ingest.options import IngestOptions, Observer
+from simstore.services.open_store.open_store import OpenStore
+from simstore.storage import documents
+from simstore.text.decoding import encode, exact_text, text_digest
+
+FOUND = "found.jsonl"
+FILES = (ROWS, KEYS, FOUND, REJECTS)
+# Rows that are given to the store at once.
+_GROUP_ROWS = 8_000
+_DIGEST_LETTERS = 16
+
+
+@dataclass(slots=True)
+class _Judged:
+    """What became of a document: None where it is kept."""
+
+    key: str
+    original: Original | None = None
+    resemblance: float = 0.0
+
+
+def judge_by_store(
+    store: OpenStore,
+    files: Sequence[RowFile],
+    ledger: Ledger,
+    options: RowOptions,
+    observer: RowObserver,
+) -> tuple[Reading, StoredKeys, Verdicts]:
+    """Add the rows of files to a store that duplicate nothing in it.
+
+    Returns:
+        How far files were read, the rows, and what was decided of each.
+    """
+    now = Reading.of(ledger.last)
+    with store.database.read() as connection:
+        newest = documents.last_number(connection)
+    if "newest" not in ledger.last:
+        # Before a row is stored: what is newer is of this run.
+        ledger.checkpoint({**now.as_json(), "newest": newest}, now=True)
+    judging = _Judging(store, ledger, options, int(ledger.last["newest"]))
+    for group in _groups(read_files(files, ledger, observer)):
+        for _, batch, reached in group:
+            ledger.append(REJECTS, rejection_lines(batch))
+            now = reached
+        judging.take([(number, batch) for number, batch, _ in group])
+        ledger.checkpoint({**now.as_json(), "newest": judging.newest}, now=True)
+    now = Reading(len(files), Place(), now.row_count, now.damaged)
+    ledger.checkpoint({**now.as_json(), "newest": judging.newest}, now=True)
+    keys = StoredKeys(ledger)
+    return now, keys, _verdicts(ledger, keys)
+
+
+class _Judging:
+    """Gives groups of rows to a store, and notes what became of each.
+
+    Args:
+        store: The store.
+        ledger: Where it is noted.
+        options: Of the run.
+        newest: The newest document of the store when the run began.
+    """
+
+    def __init__(self, store: OpenStore, ledger: Ledger, options: RowOptions, newest: int) -> None:
+        self.newest = newest
+        self._store = store
+        self._ledger = ledger
+        self._ingest = IngestOptions(
+            on_duplicate="skip",
+            min_resemblance=options.min_resemblance,
+            threads=options.threads,
+        )
+        self._row_count = Reading.of(ledger.last).row_count
+        # Texts that were kept before this run was interrupted.
+        self._kept = _kept_digests(ledger) if self._row_count else set()
+
+    def take(self, batches: Sequence[tuple[int, RowBatch]]) -> None:
+        """Decide of some rows."""
+        held = [row for _, batch in batches for row in batch.rows if isinstance(row, Document)]
+        judged = iter(self._judged(held))
+        for number, batch in batches:
+            made = row_array(number, batch.rows)
+            keys = []
+            for place, row in enumerate(batch.rows):
+                if not isinstance(row, Document):
+                    continue
+                one = next(judged)
+                key, text = encode(one.key), encode(row.text)
+                keys.append(key)
+                made[place]["key_bytes"] = len(key)
+                made[place]["byte_count"] = len(text)
+                made[place]["digest"] = np.frombuffer(text_digest(text), "<u8")
+                if one.original is not None:
+                    told = {
+                        "row": self._row_count + place,
+                        "original": encode(one.original.key).decode("utf-8", "surrogateescape"),
+                        "basis": one.original.basis,
+                        "resemblance": one.resemblance,
+                    }
+                    self._ledger.append(FOUND, json.dumps(told).encode() + b"\n")
+            self._ledger.append(ROWS, made.tobytes())
+            self._ledger.append(KEYS, b"".join(keys))
+            self._row_count += len(batch.rows)
+
+    def _judged(self, held: Sequence[Document]) -> list[_Judged]:
+        digests = [text_digest(encode(one.text)) for one in held]
+        keys, known = self._keys(held, digests)
+        firsts: dict[str, _Judged] = {}
+        fresh: list[Document] = []
+        result = []
+        for one, key, digest in zip(held, keys, digests, strict=True):
+            if (first := firsts.get(key)) is not None:
+                # The same row again, key and text.
+                result.append(first)
+                continue
+            made = firsts[key] = _Judged(key)
+            result.append(made)
+            if key not in known:
+                fresh.append(replace(one, key=key))
+            elif known[key] <= self.newest or digest in self._kept:
+                made.original, made.resemblance = Original(key, None, "same"), 1.0
+        self._add(fresh, firsts)
+        seen: set[str] = set()
+        for place, made in enumerate(result):
+            if made.key in seen:
+                again = made.original or Original(made.key, None, "same")
+                share = made.resemblance if made.original is not None else 1.0
+                result[place] = _Judged(made.key, again, share)
+            seen.add(made.key)
+        return result
+
+    def _keys(
+        self, held: Sequence[Document], digests: Sequence[bytes]
+    ) -> tuple[list[str], dict[str, int]]:
+        """Return the keys of rows in the store, and the numbers of those that it has."""
+        usual = [one.key for one in held]
+        apart = [
+            f"{key}@{digest.hex()[:_DIGEST_LETTERS]}"
+            for key, digest in zip(usual, digests, strict=True)
+        ]
+        with self._store.database.read() as connection:
+            rows = documents.by_keys(connection, sorted({encode(key) for key in usual + apart}))
+        stored = {exact_text(key): row for key, row in rows.items()}
+        holders = {key: row.digest for key, row in stored.items()}
+        keys = []
+        for key, other, digest in zip(usual, apart, digests, strict=True):
+            keys.append(key if holders.setdefault(key, digest) == digest else other)
+        return keys, {key: row.document_id for key, row in stored.items()}
+
+    def _add(self, fresh: Sequence[Document], firsts: dict[str, _Judged]) -> None:
+        """Ingest documents, and note what those that are skipped duplicate."""
+        if not fresh:
+            return
+        outcomes: list[tuple[str, Outcome]] = []
+        found: dict[str, Duplicate] = {}
+        ingest_documents(
+            self._store,
+            fresh,
+            self._ingest,
+            Observer(
+                on_document=lambda key, outcome: outcomes.append((key, outcome)),
+                on_found=lambda one: found.update({one.key: one}),
+            ),
+        )
+        for key, outcome in outcomes:
+            if outcome == "skipped":
+                one = found[key]
+                made = firsts[key]
+                made.original = Original(one.original, None, one.basis)
+                made.resemblance = 1.0 if one.resemblance is None else one.resemblance
+
+
+def _groups(
+    read: Iterator[tuple[int, RowBatch, Reading]],
+) -> Iterator[list[tuple[int, RowBatch, Reading]]]:
+    group: list[tuple[int, RowBatch, Reading]] = []
+    count = 0
+    for one in read:
+        group.append(one)
+        count += len(one[1].rows)
+        if count >= _GROUP_ROWS:
+            yield group
+            group, count = [], 0
+    if group:
+        yield group
+
+
+def _found(ledger: Ledger) -> dict[int, dict[str, Any]]:
+    with ledger.path(FOUND).open("rb") as file:
+        return {one["row"]: one for one in map(json.loads, file)}
+
+
+def _kept_digests(ledger: Ledger) -> set[bytes]:
+    dropped = _found(ledger)
+    rows = StoredKeys(ledger).rows
+    return {
+        rows["digest"][row].tobytes()
+        for row in np.flatnonzero(rows["kind"]).tolist()
+        if row not in dropped
+    }
+
+
+def _verdicts(ledger: Ledger, keys: StoredKeys) -> ClusterVerdicts:
+    found = _found(ledger)
+    count = len(keys.rows)
+    dropped = np.zeros(count, np.bool_)
+    shares = np.zeros(count, np.float64)
+    originals = {one["original"] for one in found.values()}
+    kept: dict[str, int] = {}
+    for row in np.flatnonzero(keys.rows["kind"]).tolist():
+        if row not in found and (key := keys.key(row)) in originals:
+            kept[key] = row
+    # What is in the store alone has numbers behind those of the rows.
+    beyond: dict[str, int] = {}
+    centres = np.arange(count)
+    for row, one in found.items():
+        key = one["original"]
+        dropped[row], shares[row] = True, one["resemblance"]
+        centres[row] = kept[key] if key in kept else count + beyond.setdefault(key, len(beyond))
+
+    def original(row: int) -> Original:
+        one = found[row]
+        return Original(one["original"], kept.get(one["original"]), one["basis"])
+
+    return ClusterVerdicts(dropped, shares, numbered(centres, dropped), original)

@@ -1,0 +1,73 @@
+"""Store a document that nothing stored has to do with: the usual one, in the fewest statements."""
+
+from __future__ import annotations
+
+from simstore.model import DocumentLabels
+from simstore.services.clusters.changes import note_changes
+from simstore.services.duplicates.candidate_text import CandidateText
+from simstore.services.duplicates.edge_candidates import EdgeCandidates
+from simstore.services.features.prepare import PreparedBatch
+from simstore.services.ingest import batch_history
+from simstore.services.ingest.batches import replace_features
+from simstore.services.ingest.duplicate_checker import DuplicateRule
+from simstore.services.open_store.open_store import Snapshot
+from simstore.storage import documents, generations
+
+
+def is_new(snapshot: Snapshot, batch: PreparedBatch, rule: DuplicateRule | None) -> bool:
+    """Return whether it is certain that nothing stored has to do with the document of a batch.
+
+    Args:
+        snapshot: The store in the transaction of a writer that is the only one.
+        batch: One document, prepared with what stands.
+        rule: What is a duplicate; None: nothing is looked for.
+    """
+    if batch.documents[0].links or documents.is_known(
+        snapshot.connection, batch.keys[0], batch.digests[0]
+    ):
+        return False
+    if rule is None:
+        return True
+    (text,) = CandidateText.of_batch(batch, batch.words)
+    if text.words is None and snapshot.generation is not None:
+        # Its fingerprint depends on what else is stored.
+        return False
+    candidates = EdgeCandidates(
+        snapshot,
+        rule.radius,
+        min_resemblance=rule.least if rule.radius is None else None,
+    )
+    return candidates.has_none(text)
+
+
+def store(snapshot: Snapshot, batch: PreparedBatch, *, run_id: int, seen_at: int) -> None:
+    """Add the one document of a batch, of whose key, text and links nothing is stored.
+
+    Args:
+        snapshot: The store in the writer's transaction.
+        batch: The document, prepared with what stands.
+        run_id: The ingest run.
+        seen_at: The time, for a document without a date.
+    """
+    connection = snapshot.connection
+    (document,), (key,), (digest,) = batch.documents, batch.keys, batch.digests
+    row = {
+        "key": key,
+        "digest": digest,
+        **DocumentLabels.of(document).by_name(),
+        "metadata": dict(document.metadata) or None,
+        "source_id": None,
+        "run_id": run_id,
+        "position": document.position,
+        "byte_offset": document.byte_offset,
+        "byte_count": batch.sizes[0],
+        "token_count": batch.token_counts[0],
+        "revision": 1,
+        **batch_history.first_times(document, seen_at).columns(),
+    }
+    (number,) = documents.insert_many(connection, [row])
+    replace_features(snapshot, batch, (), {number: 0})
+    if batch.packed_texts:
+        documents.put_texts(connection, [(number, batch.packed_texts[0])])
+    generations.note_change(connection)
+    note_changes(snapshot, (digest,))

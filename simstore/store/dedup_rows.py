@@ -1,0 +1,102 @@
+"""Write the rows of files without their near-duplicates, in one call."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Literal
+
+from simstore.model.arguments import checked
+from simstore.sources.files import names_of
+from simstore.store import Store
+
+if TYPE_CHECKING:
+    from simstore.services.dedup.options import RowObserver, RowSummary
+    from simstore.sources.reader import ReadOptions
+
+
+@checked
+def dedup_rows(
+    inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
+    output: str | os.PathLike[str],
+    *,
+    min_resemblance: float = 0.5,
+    policy: str = "first",
+    store: Store | None = None,
+    mark: bool = False,
+    log: str | os.PathLike[str] | None = None,
+    rejects: str | os.PathLike[str] | None = None,
+    on_reject: Literal["drop", "keep"] = "drop",
+    force: bool = False,
+    read: ReadOptions | None = None,
+    observer: RowObserver | None = None,
+) -> RowSummary:
+    r"""Write the rows of files without their near-duplicates, each row as it was.
+
+    >>> lines = ['{"id": 1, "text": "Rye needs sour dough.", "price": 2.50}\n',
+    ...          '{"id": 2, "text": "rye needs sour dough"}\n']
+    >>> size = Path("bread.jsonl").write_text("".join(lines))
+    >>> summary = dedup_rows("bread.jsonl", "unique.jsonl")
+    >>> summary.kept, summary.dropped
+    (1, 1)
+    >>> Path("unique.jsonl").read_text() == lines[0]
+    True
+
+    Rows keep their columns, types and order; those of JSON Lines and CSV are
+    the very bytes. An interrupted call goes on where it was when it is made
+    again. ``simstore dedup`` is the same on the command line.
+
+    Args:
+        inputs: Files of JSON Lines, CSV, Parquet, Arrow or text, compressed or
+            not; folders or patterns of such.
+        output: A file; a folder, with a file for each input, where it is one,
+            ends in a slash, or inputs are texts or a data set.
+        min_resemblance: Least resemblance of a row that is dropped to the one
+            that is kept, above 0, at most 1.
+        policy: Which row of a group is kept: ``first``, ``longest`` or
+            ``prefer:REGEX``; with a store ``first``.
+        store: Rows that duplicate its documents are dropped too, and those that
+            are kept are added to it.
+        mark: Keep all rows, and add the columns ``duplicate_of``,
+            ``resemblance`` and ``cluster``.
+        log: A file to write each dropped row to, and of which it is a
+            duplicate; JSON Lines.
+        rejects: A file to write the rows to that cannot be read; JSON Lines.
+        on_reject: What becomes of these rows: ``drop``, or ``keep`` as they
+            are.
+        force: Take the place of files that are there.
+        read: How inputs are read.
+        observer: Hears of what happens.
+
+    Returns:
+        Counts of rows: ``read``, ``kept``, ``dropped``, ``rejected`` and
+        others.
+
+    Raises:
+        InvalidParameter: An option is out of its range, or rows cannot stand in
+            such an output.
+        OutputExists: There is a file already.
+        StorageError: There is no room; the same call goes on.
+        UnreadableSource: An input changed while it was read.
+    """
+    from simstore.services.dedup.dedup import dedup_files
+    from simstore.services.dedup.options import RowObserver, RowOptions
+    from simstore.sources.reader import ReadOptions
+
+    options = RowOptions(
+        min_resemblance=min_resemblance,
+        policy=policy,
+        mark=mark,
+        log=None if log is None else os.fspath(log),
+        rejects=None if rejects is None else os.fspath(rejects),
+        on_reject=on_reject,
+        force=force,
+        read=read or ReadOptions(),
+    )
+    return dedup_files(
+        names_of(inputs),
+        os.fspath(output),
+        options,
+        observer or RowObserver(),
+        store=None if store is None else store._opened,
+    )

@@ -1,0 +1,211 @@
+"""The channel of runs of characters finds texts with wrong characters, and verifies them."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import numpy as np
+import pytest
+from stores import create, raw, rows
+
+from simstore.errors import InvalidParameter
+from simstore.fingerprint.characters import LAYOUTS, CharacterSketching, similarity_sketches
+from simstore.fingerprint.minhash import band_values
+from simstore.fingerprint.shingle_sets import from_rows
+from simstore.model import QueryOptions
+from simstore.services.channels import band_choice
+from simstore.store import Store
+
+ALL = ("simhash", "minhash", "characters")
+
+
+def words(seed: int, count: int = 3_000) -> list[str]:
+    drawn = random.Random(seed)
+    return ["".join(drawn.choices("abcdefghijklmnop", k=drawn.randint(3, 9))) for _ in range(count)]
+
+
+def texts(count: int, seed: int = 1) -> list[str]:
+    drawn, known = random.Random(seed), words(seed)
+    return [" ".join(drawn.choices(known, k=80)) for _ in range(count)]
+
+
+def misspelt(text: str, share: float, seed: int = 2) -> str:
+    drawn = random.Random(seed)
+    return "".join("z" if c != " " and drawn.random() < share else c for c in text)
+
+
+def filled(tmp_path: Path, *, text: bool = True, count: int = 60) -> Store:
+    store = create(tmp_path, channels=ALL, text=text)
+    store.add_many([(f"t{number}", one) for number, one in enumerate(texts(count))])
+    return store
+
+
+def plain_resemblance(one: str, other: str) -> float:
+    own, others = (
+        {text[at : at + 6] for at in range(len(text) - 5)}
+        for text in (one.replace(" ", ""), other.replace(" ", ""))
+    )
+    return len(own & others) / len(own | others)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_query_finds_a_text_with_one_wrong_letter_in_ten(tmp_path: Path, packed: bool) -> None:
+    asked = [(f"s{n}", misspelt(one, 0.1)) for n, one in enumerate(texts(60))]
+    with filled(tmp_path) as store:
+        if packed:
+            store.maintenance.compact()
+        run = store.query_many(asked)
+        by_words = store.query_many(asked, channels=("simhash", "minhash"))
+        assert store.maintenance.fsck() == []
+    assert [[match.key for match in found] for found in run] == [[f"t{n}"] for n in range(60)]
+    assert sum(map(len, by_words)) < 20
+    for (_, text), found, stored in zip(asked, run, texts(60), strict=True):
+        share = found[0].character_resemblance
+        assert share == pytest.approx(plain_resemblance(text, stored))
+
+
+def test_a_store_without_texts_tells_an_estimate(tmp_path: Path) -> None:
+    stored, asked = texts(60)[7], misspelt(texts(60)[7], 0.1)
+    with filled(tmp_path, text=False) as store:
+        (match,) = store.query(asked)
+    assert match.key == "t7"
+    assert match.character_resemblance == pytest.approx(plain_resemblance(asked, stored), abs=0.13)
+
+
+def test_what_has_less_than_a_fifth_of_its_runs_in_common_is_not_told(tmp_path: Path) -> None:
+    one, other = texts(60)[3].split(), texts(1, seed=9)[0].split()
+    with filled(tmp_path) as store:
+        near = " ".join((*one[:50], *other[:30]))
+        far = " ".join((*one[:20], *other[:60]))
+        assert [match.key for match in store.query(near, channels=("characters",))] == ["t3"]
+        assert list(store.query(far, channels=("characters",))) == []
+
+
+def test_a_least_character_resemblance_is_a_threshold(tmp_path: Path) -> None:
+    text = misspelt(texts(60)[5], 0.05)
+    with filled(tmp_path) as store:
+        (match,) = store.query(text, min_character_resemblance=0.2)
+        share = match.character_resemblance
+        assert share is not None
+        assert [one.key for one in store.query(text, min_character_resemblance=share)] == ["t5"]
+        assert list(store.query(text, min_character_resemblance=share + 0.01)) == []
+        with pytest.raises(InvalidParameter, match="from 0 to 1"):
+            store.query(text, min_character_resemblance=1.5)
+        with pytest.raises(InvalidParameter, match="asked of the channel characters"):
+            store.query(text, channels=("minhash",), min_character_resemblance=0.5)
+
+
+def test_a_store_without_the_channel_says_how_to_get_it(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        store.add("a", texts(1)[0])
+        remedy = r"reindex\(channels=\['simhash', 'minhash', 'characters'\]\)"
+        with pytest.raises(InvalidParameter, match=remedy):
+            store.query("text", channels=("characters",))
+        with pytest.raises(InvalidParameter, match=remedy):
+            store.query("text", min_character_resemblance=0.5)
+        store.maintenance.reindex(channels=ALL)
+        assert store.query(misspelt(texts(1)[0], 0.1))[0].channels == ("characters",)
+
+
+def test_a_recorded_run_keeps_the_resemblance(tmp_path: Path) -> None:
+    with filled(tmp_path) as store:
+        run = store.query_many([("s", misspelt(texts(60)[0], 0.1))], record=True)
+        kept = store.report(run.run_id)
+    assert kept.samples[0].matches == run.samples[0].matches
+    assert kept.samples[0].matches[0].character_resemblance is not None
+
+
+def test_fsck_finds_a_sketch_that_is_not_of_its_text(tmp_path: Path) -> None:
+    filled(tmp_path).close()
+    with raw(tmp_path) as connection:
+        connection.execute(
+            "UPDATE character_sketch SET sketch = zeroblob(256) WHERE document_id = 3"
+        )
+    with Store.open(tmp_path / "s.db") as store:
+        found = store.maintenance.fsck()
+    assert [(one.invariant, "document 3" in one.detail) for one in found] == [("sketch", True)]
+
+
+def test_any_split_of_the_input_makes_the_same_sketches(tmp_path: Path) -> None:
+    given = [(f"t{number}", one) for number, one in enumerate(texts(30))]
+    made = []
+    for size in (1, 7, 30):
+        (tmp_path / str(size)).mkdir()
+        with create(tmp_path / str(size), channels=ALL) as store:
+            for start in range(0, 30, size):
+                store.add_many(given[start : start + size])
+        made.append(
+            rows(
+                tmp_path / str(size),
+                "SELECT key, size, character_sketch.sketch FROM character_sketch "
+                "JOIN document USING (document_id) ORDER BY key",
+            )
+        )
+    assert made[0] == made[1] == made[2]
+    _, sketches = CharacterSketching().sketched([one for _, one in sorted(given)])
+    assert [row[2] for row in made[0]] == [sketch.tobytes() for sketch in sketches]
+
+
+def test_index_finds_what_a_comparison_of_all_bands_finds(tmp_path: Path) -> None:
+    stored = texts(60)
+    asked = [
+        misspelt(one, share) for one, share in zip(stored, np.linspace(0, 0.3, 60), strict=True)
+    ]
+    sketching = CharacterSketching()
+    bands = [band_values(sketching.sketched(some)[1], LAYOUTS[0]) for some in (asked, stored)]
+    expected = [
+        {
+            f"t{number}"
+            for number, other in enumerate(bands[1])
+            if (own == other).any() and plain_resemblance(asked[place], stored[number]) >= 0.2
+        }
+        for place, own in enumerate(bands[0])
+    ]
+    with filled(tmp_path) as store:
+        for _ in range(2):
+            run = store.query_many(
+                [(f"s{n}", one) for n, one in enumerate(asked)],
+                QueryOptions(channels=("characters",)),
+            )
+            assert [{match.key for match in found} for found in run] == expected
+            store.maintenance.compact()
+    assert 20 < sum(map(len, expected)) < 60
+
+
+def sketches_in_common(count: int, common: int, seed: int) -> np.ndarray:
+    """Return sketches of sets of 100 hashes of which so many are the same in all."""
+    drawn = np.random.default_rng(seed)
+    shared = drawn.integers(0, 1 << 63, common, dtype=np.uint64)
+    sets = [
+        np.sort(np.concatenate((shared, drawn.integers(0, 1 << 63, 100 - common, dtype=np.uint64))))
+        for _ in range(count)
+    ]
+    return similarity_sketches(from_rows(sets))
+
+
+def test_chance_share_is_that_of_pairs_which_agree_and_are_not_alike() -> None:
+    some = sketches_in_common(120, 10, 1)
+    bands = band_values(some, LAYOUTS[0])
+    expected = sum(
+        bool((bands[a] == bands[b]).any()) and (some[a] == some[b]).mean() < 0.2
+        for a in range(120)
+        for b in range(120)
+    )
+    assert band_choice.chance_share(some, some, LAYOUTS[0]) == pytest.approx(expected / 120**2)
+    assert band_choice.chance_share(some, some[:0], LAYOUTS[0]) == 0
+
+
+@pytest.mark.parametrize(("most", "expected"), [(1e9, LAYOUTS[0]), (-1, LAYOUTS[-1])])
+def test_packing_takes_the_bands_that_cost_no_more_than_they_may(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: float, expected: object
+) -> None:
+    monkeypatch.setattr(band_choice, "MOST_CANDIDATES", most)
+    text = misspelt(texts(60)[5], 0.02)
+    with filled(tmp_path) as store:
+        store.maintenance.compact()
+        assert store.stats().bands == f"42x3, {expected}"
+        assert [match.key for match in store.query(text)] == ["t5"]
+        assert store.maintenance.fsck() == []
+    with Store.open(tmp_path / "s.db") as store:
+        assert [match.key for match in store.query(text)] == ["t5"]

@@ -1,0 +1,370 @@
+"""Rows of files without their near-duplicates: what is written, and what goes on after a stop."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import os
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from simstore import RowObserver, Store, dedup_rows
+from simstore.errors import (
+    Conflict,
+    InvalidParameter,
+    OutputExists,
+    StorageError,
+    UnreadableSource,
+)
+from simstore.services.dedup import ledger, signed_rows, stored_rows
+from simstore.sources.reader import ReadOptions
+
+WORDS = [f"word{n}" for n in range(3_000)]
+
+
+def _text(seed: int, changed: int = 0) -> str:
+    chosen = random.Random(seed).choices(WORDS, k=80)
+    for place in range(changed):
+        chosen[place * 17] = f"other{seed}-{place}"
+    return " ".join(chosen)
+
+
+def _rows(count: int = 60) -> list[dict[str, Any]]:
+    """Return rows of which every third is a light edit of the one before it, each fifth a copy."""
+    rows: list[dict[str, Any]] = []
+    for n in range(count):
+        of = n - 1 if n % 3 == 2 else n - 5 if n % 5 == 0 and n >= 5 else n
+        rows.append({"id": f"k{n}", "text": _text(of, 1 if n % 3 == 2 else 0), "n": n})
+    return rows
+
+
+def _oracle(rows: list[dict[str, Any]], least: float = 0.5) -> list[int | None]:
+    """Return which earlier kept row each duplicates, by shingles of three words, one by one."""
+    sets = [
+        {tuple(words[n : n + 3]) for n in range(len(words) - 2)}
+        for words in (row["text"].lower().split() for row in rows)
+    ]
+    kept: list[int] = []
+    result: list[int | None] = []
+    for n, one in enumerate(sets):
+        shares = [(len(one & sets[k]) / len(one | sets[k]), -k) for k in kept]
+        share, place = max(shares, default=(0.0, 0))
+        result.append(-place if share >= least else None)
+        if share < least:
+            kept.append(n)
+    return result
+
+
+def _lines(rows: list[dict[str, Any]]) -> list[bytes]:
+    return [json.dumps(row).encode() + b"\n" for row in rows]
+
+
+@pytest.fixture
+def rows() -> list[dict[str, Any]]:
+    return _rows()
+
+
+@pytest.fixture
+def source(tmp_path: Path, rows: list[dict[str, Any]]) -> Path:
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"".join(_lines(rows)))
+    return path
+
+
+def test_kept_lines_are_the_bytes_of_the_input(
+    source: Path, rows: list[dict[str, Any]], tmp_path: Path
+) -> None:
+    summary = dedup_rows(source, tmp_path / "out.jsonl", log=tmp_path / "log.jsonl")
+    expected = _oracle(rows)
+    lines = _lines(rows)
+    kept = [line for line, of in zip(lines, expected, strict=True) if of is None]
+    assert (tmp_path / "out.jsonl").read_bytes() == b"".join(kept)
+    assert (summary.read, summary.kept) == (len(rows), len(kept))
+    told = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert {one["position"]: one["original_position"] for one in told} == {
+        n: of for n, of in enumerate(expected) if of is not None
+    }
+    assert all(0.5 <= one["resemblance"] <= 1 for one in told)
+    assert not (tmp_path / "out.jsonl.partial").exists()
+
+
+def test_marks_keep_all_rows_and_tell_of_which(source: Path, rows: Any, tmp_path: Path) -> None:
+    dedup_rows(source, tmp_path / "out.jsonl", mark=True)
+    made = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    expected = [None if of is None else f"k{of}" for of in _oracle(rows)]
+    assert [row["duplicate_of"] for row in made] == expected
+    by_key = {row["id"]: row for row in made}
+    for row in made:
+        if row["duplicate_of"] is not None:
+            assert row["cluster"] == by_key[row["duplicate_of"]]["cluster"]
+    alone = [row for row in made if row["cluster"] is None]
+    assert all(row["resemblance"] is None and row["duplicate_of"] is None for row in alone)
+
+
+def test_a_store_decides_as_memory_does(source: Path, rows: Any, tmp_path: Path) -> None:
+    dedup_rows(source, tmp_path / "alone.jsonl")
+    with Store(tmp_path / "s.db") as store:
+        dedup_rows(source, tmp_path / "stored.jsonl", store=store)
+        assert (tmp_path / "stored.jsonl").read_bytes() == (tmp_path / "alone.jsonl").read_bytes()
+        kept = len((tmp_path / "alone.jsonl").read_bytes().splitlines())
+        assert len(store) == kept
+
+
+def test_with_a_store_later_files_lose_what_earlier_had(rows: Any, tmp_path: Path) -> None:
+    one, other = tmp_path / "1.jsonl", tmp_path / "2.jsonl"
+    lines = _lines(rows)
+    one.write_bytes(b"".join(lines[:30]))
+    # The same ids again, for other texts: two files that number their rows.
+    again = [{**row, "id": f"k{n}"} for n, row in enumerate(rows[30:])]
+    other.write_bytes(b"".join(_lines(again)) + lines[0])
+    with Store(tmp_path / "s.db") as store:
+        dedup_rows(one, tmp_path / "1.out", store=store, read=ReadOptions(format="jsonl"))
+        summary = dedup_rows(
+            other,
+            tmp_path / "2.out",
+            store=store,
+            log=tmp_path / "log",
+            read=ReadOptions(format="jsonl"),
+        )
+    expected = _oracle([*rows[:30], *again, rows[0]])[30:]
+    kept = [
+        line for line, of in zip([*_lines(again), lines[0]], expected, strict=True) if of is None
+    ]
+    assert (tmp_path / "2.out").read_bytes() == b"".join(kept)
+    assert summary.read == 31
+    told = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert told[-1]["duplicate_of"] == "k0"
+    assert told[-1]["basis"] == "same"
+    assert told[-1]["original_source"] is None
+
+
+def test_the_longest_or_preferred_row_is_kept(tmp_path: Path) -> None:
+    rows = [
+        {"id": "a", "text": _text(1)},
+        {"id": "b", "text": _text(1) + " and some more words"},
+        {"id": "www", "text": _text(1) + " x"},
+    ]
+    path = tmp_path / "rows.jsonl"
+    path.write_bytes(b"".join(_lines(rows)))
+    for policy, kept in (("first", 0), ("longest", 1), ("prefer:^www", 2)):
+        dedup_rows(path, tmp_path / "out.jsonl", policy=policy, force=True)
+        assert (tmp_path / "out.jsonl").read_bytes() == _lines(rows)[kept]
+
+
+def test_other_policies_than_the_first_want_files_and_no_store(
+    source: Path, tmp_path: Path
+) -> None:
+    with Store(":memory:") as store, pytest.raises(InvalidParameter, match="a store cannot"):
+        dedup_rows(source, tmp_path / "o.jsonl", store=store, policy="longest")
+    with pytest.raises(InvalidParameter, match="standard input"):
+        dedup_rows("-", tmp_path / "o.jsonl", policy="longest")
+
+
+def test_copies_without_a_word_are_copies(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    lines = [b'{"text": "!!!"}\n', b'{"text": "???"}\n', b'{"text": "!!!"}\n', b'{"text": ""}\n']
+    path.write_bytes(b"".join(lines))
+    dedup_rows(path, tmp_path / "out.jsonl")
+    assert (tmp_path / "out.jsonl").read_bytes() == lines[0] + lines[1] + lines[3]
+
+
+def test_files_of_a_folder_are_written_one_by_one(tmp_path: Path) -> None:
+    (tmp_path / "in" / "sub").mkdir(parents=True)
+    (tmp_path / "in" / "a.txt").write_text(_text(1))
+    (tmp_path / "in" / "sub" / "b.txt").write_text(_text(1, 1))
+    (tmp_path / "in" / "sub" / "c.txt").write_text(_text(2))
+    summary = dedup_rows(tmp_path / "in", tmp_path / "out")
+    found = sorted(str(p.relative_to(tmp_path / "out")) for p in (tmp_path / "out").rglob("*.txt"))
+    assert found == ["a.txt", os.path.join("sub", "c.txt")]
+    assert summary.dropped == 1
+
+
+def test_parquet_files_end_up_in_a_folder_with_their_types(rows: Any, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    for n, part in enumerate((rows[:30], rows[30:])):
+        pq.write_table(pa.Table.from_pylist(part), tmp_path / "in" / f"{n}.parquet")
+    dedup_rows(tmp_path / "in", f"{tmp_path}/out/")
+    made = [pq.read_table(tmp_path / "out" / f"{n}.parquet") for n in range(2)]
+    expected = [row["id"] for row, of in zip(rows, _oracle(rows), strict=True) if of is None]
+    assert [*made[0]["id"].to_pylist(), *made[1]["id"].to_pylist()] == expected
+    dedup_rows(tmp_path / "in", tmp_path / "one.parquet", mark=True)
+    marked = pq.read_table(tmp_path / "one.parquet")
+    assert marked.num_rows == len(rows)
+    assert str(marked.schema.field("cluster").type) == "int64"
+
+
+def test_a_data_set_of_hugging_face_stays_one(rows: Any, tmp_path: Path) -> None:
+    import datasets
+
+    made = datasets.Dataset.from_list(rows)
+    datasets.DatasetDict({"train": made, "test": made.select(range(5))}).save_to_disk(
+        str(tmp_path / "in")
+    )
+    dedup_rows(tmp_path / "in", tmp_path / "out", mark=True)
+    found = datasets.load_from_disk(str(tmp_path / "out"))
+    # Files are taken in the order of their names: the test split is the first.
+    assert found["test"].num_rows == 5
+    assert found["train"].num_rows == len(rows)
+    assert found["train"]["duplicate_of"][0] == "k0"
+    dedup_rows(tmp_path / "in" / "train", tmp_path / "unique")
+    unique = datasets.load_from_disk(str(tmp_path / "unique"))
+    assert unique.features == made.features
+    assert unique.num_rows == _oracle(rows).count(None)
+
+
+def test_rows_that_cannot_be_read_are_counted_and_kept_apart(tmp_path: Path) -> None:
+    path = tmp_path / "rows.jsonl"
+    lines = [b'{"text": "Rye"}\n', b"no json\n", b'{"id": 4}\n', b'{"text": "\xff"}\n']
+    path.write_bytes(b"".join(lines))
+    told: list[int] = []
+    observer = RowObserver(on_reject=lambda row: told.append(row.position))
+    out, rejects = tmp_path / "out.jsonl", tmp_path / "rejects.jsonl"
+    summary = dedup_rows(path, out, rejects=rejects, observer=observer)
+    assert (summary.kept, summary.rejected, told) == (1, 3, [1, 2, 3])
+    assert out.read_bytes() == lines[0]
+    found = [json.loads(line) for line in rejects.read_text().splitlines()]
+    assert [one["position"] for one in found] == [1, 2, 3]
+    assert found[0]["row"] == "no json\n"
+    assert "no text" in found[1]["reason"]
+    dedup_rows(path, out, on_reject="keep", force=True)
+    assert out.read_bytes() == b"".join(lines)
+
+
+def test_outputs_that_are_there_are_refused(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.jsonl"
+    out.write_bytes(b"mine")
+    with pytest.raises(OutputExists):
+        dedup_rows(source, out)
+    assert out.read_bytes() == b"mine"
+    with pytest.raises(InvalidParameter, match="is an input"):
+        dedup_rows(source, source, force=True)
+    with pytest.raises(InvalidParameter, match="would be csv"):
+        dedup_rows(source, tmp_path / "out.csv")
+
+
+class _Stop(Exception):
+    """Ends a run, as a kill does."""
+
+
+def _stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
+    """Let a run end at its n-th step: an append or a checkpoint."""
+    count = 0
+    real = {name: getattr(ledger.Ledger, name) for name in ("append", "checkpoint", "flush")}
+
+    def step(name: str):  # type: ignore[no-untyped-def]
+        def stopping(self: Any, *arguments: Any, **named: Any) -> Any:
+            nonlocal count
+            count += 1
+            if count == after:
+                raise _Stop
+            return real[name](self, *arguments, **named)
+
+        return stopping
+
+    for name in real:
+        monkeypatch.setattr(ledger.Ledger, name, step(name))
+
+
+@pytest.mark.parametrize("with_store", [False, True])
+@pytest.mark.slow
+def test_a_run_that_was_stopped_anywhere_goes_on(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_store: bool
+) -> None:
+    monkeypatch.setattr(ledger, "_CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr("simstore.rows.lines.BATCH_ROWS", 10)
+    monkeypatch.setattr(stored_rows, "_GROUP_ROWS", 20)
+    dedup_rows(source, tmp_path / "whole.jsonl", log=tmp_path / "whole.log")
+    expected = (tmp_path / "whole.jsonl").read_bytes()
+    resumed = set()
+    # Each run with a store makes one: some of the steps do.
+    for after in range(1, 200, 5 if with_store else 2):
+        out = tmp_path / f"{after}.jsonl"
+        with Store(tmp_path / f"{after}.db") if with_store else Store(":memory:") as store:
+            given = store if with_store else None
+            with monkeypatch.context() as patched:
+                _stopping(patched, after)
+                try:
+                    dedup_rows(source, out, store=given)
+                except _Stop:
+                    pass
+                else:
+                    break
+            summary = dedup_rows(source, out, store=given)
+            resumed.add(summary.resumed_at)
+            assert out.read_bytes() == expected, after
+            assert not (tmp_path / f"{after}.jsonl.partial").exists()
+    else:
+        pytest.fail("it never came to an end")
+    assert len(resumed) > 1
+
+
+def test_a_full_disk_is_told_and_the_run_goes_on(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    out = tmp_path / "out.jsonl"
+    with monkeypatch.context() as patched:
+        patched.setattr("simstore.rows.lines.LineWriter.write", full)
+        with pytest.raises(StorageError, match="the same command goes on"):
+            dedup_rows(source, out)
+    assert not out.exists()
+    summary = dedup_rows(source, out)
+    assert summary.resumed_at == 60
+    assert out.exists()
+
+
+def test_the_state_of_another_run_is_left_alone(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+    with monkeypatch.context() as patched:
+        _stopping(patched, 3)
+        with pytest.raises(_Stop):
+            dedup_rows(source, out)
+    with pytest.raises(Conflict, match="other options or inputs"):
+        dedup_rows(source, out, min_resemblance=0.9)
+    assert dedup_rows(source, out, min_resemblance=0.9, force=True).resumed_at == 0
+
+
+def test_an_input_that_changes_while_it_is_read_is_noticed(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = signed_rows._signed
+
+    def changing(*arguments: Any) -> Any:
+        with source.open("ab") as file:
+            file.write(b'{"text": "more"}\n')
+        return real(*arguments)
+
+    monkeypatch.setattr(signed_rows, "_signed", changing)
+    with pytest.raises(UnreadableSource, match="changed since"):
+        dedup_rows(source, tmp_path / "out.jsonl")
+    assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_standard_input_is_read_once_and_written_out(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dedup_rows(source, tmp_path / "out.jsonl")
+    given, made = io.BytesIO(source.read_bytes()), io.BytesIO()
+    monkeypatch.setattr(sys, "stdin", type("In", (), {"buffer": given}))
+    monkeypatch.setattr(sys, "stdout", type("Out", (), {"buffer": made}))
+    dedup_rows("-", "-")
+    assert made.getvalue() == (tmp_path / "out.jsonl").read_bytes()
+
+
+def test_rows_without_a_key_are_called_by_file_and_number(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("text\nRye needs sour dough\nOats\nrye needs sour dough\n")
+    dedup_rows(path, tmp_path / "out.csv", log=tmp_path / "log")
+    (told,) = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert (told["key"], told["duplicate_of"]) == (f"{path}:3", f"{path}:1")

@@ -1,0 +1,175 @@
+"""Filter rows by a store: bytes stay, the store is not written, rows in memory keep their form."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simstore import Document, InvalidParameter, RowObserver, Store, dedup_rows
+from simstore.services.dedup.dedup import dedup_files
+from simstore.services.dedup.gates import Gate, Keep
+from simstore.services.dedup.options import RowOptions, RowSummary
+from simstore.services.dedup.store_gate import store_answer
+
+WORDS = [f"word{n}" for n in range(3_000)]
+# Whatever a program may write and JSON allows.
+ODD = [
+    b'{"id":"a" , "text":"%s", "price": 2.50, "n": 1e3}\r\n',
+    b'  {"text": "%s", "id": "b", "z": [1, 2.0 ,3], "a": {"k":null}}\n',
+    b'{"id": "c", "text": "%s", "name": "\\u7801\\u5934 \xe7\xa0\x81"}\n',
+    b"\n",
+    b'{"id": 7, "text": "%s", "id2": "\\/", "big": 12345678901234567890}',
+]
+
+
+def _text(seed: int, changed: int = 0) -> str:
+    chosen = random.Random(seed).choices(WORDS, k=60)
+    for place in range(changed):
+        chosen[place * 13] = f"other{seed}-{place}"
+    return " ".join(chosen)
+
+
+def run(
+    store: Store, names: list[Path], output: Path, keep: Keep = "new", **options: Any
+) -> RowSummary:
+    gate = Gate(name="s", answer=store_answer(store), keep=keep)
+    chosen = RowOptions(**options)
+    return dedup_files(list(map(str, names)), str(output), chosen, RowObserver(), gate=gate)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Any:
+    with Store.create(tmp_path / "s.db") as made:
+        made.add_many([(f"old{n}", _text(n)) for n in range(0, 40, 2)], threads=1)
+        yield made
+
+
+def test_rows_keep_their_very_bytes(tmp_path: Path, store: Store) -> None:
+    lines = [
+        line % _text(seed).encode() if b"%s" in line else line
+        for line, seed in zip(ODD, (1, 2, 3, 0, 5), strict=True)
+    ]
+    source, new, known = tmp_path / "odd.jsonl", tmp_path / "new.jsonl", tmp_path / "old.jsonl"
+    source.write_bytes(b"".join(lines))
+    summary = run(store, [source], new)
+    assert (summary.read, summary.kept, summary.dropped) == (4, 3, 1)
+    # The second is known; blank lines stay.
+    assert new.read_bytes() == lines[0] + lines[2] + lines[3] + lines[4]
+    assert run(store, [source], known, keep="known").kept == 1
+    assert known.read_bytes() == lines[1] + lines[3]
+
+
+def test_csv_keeps_its_names_quotes_and_line_ends(tmp_path: Path, store: Store) -> None:
+    head = b"\xef\xbb\xbfid,text,price\r\n"
+    rows = [
+        b'1,"%s",2.50\r\n' % _text(1).encode(),
+        b'2,"%s",003\r\n' % _text(2).encode(),
+        b'\'3\',"%s"," x"' % _text(3).encode(),
+    ]
+    source, output = tmp_path / "r.csv", tmp_path / "new.csv"
+    source.write_bytes(head + b"".join(rows))
+    run(store, [source], output)
+    assert output.read_bytes() == head + rows[0] + rows[2]
+
+
+def test_log_tells_what_is_known_and_of_which_document(tmp_path: Path, store: Store) -> None:
+    source = tmp_path / "r.jsonl"
+    made = [{"id": f"r{n}", "text": _text(n, n % 4)} for n in range(12)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in made))
+    run(store, [source], tmp_path / "new.jsonl", log=str(tmp_path / "log.jsonl"))
+    told = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [one["key"] for one in told] == [f"r{n}" for n in range(0, 12, 2)]
+    assert [one["duplicate_of"] for one in told] == [f"old{n}" for n in range(0, 12, 2)]
+    assert all(one["resemblance"] == 1.0 for one in told if one["position"] % 4 == 0)
+    assert all(0.5 <= one["resemblance"] < 1.0 for one in told if one["position"] % 4)
+    run(
+        store,
+        [source],
+        tmp_path / "old.jsonl",
+        keep="known",
+        log=str(tmp_path / "log.jsonl"),
+        force=True,
+    )
+    told = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert [one["key"] for one in told] == [f"r{n}" for n in range(1, 12, 2)]
+    assert {one["duplicate_of"] for one in told} == {None}
+
+
+def test_what_filter_keeps_dedup_keeps_where_rows_are_no_copies_of_each_other(
+    tmp_path: Path, store: Store
+) -> None:
+    source = tmp_path / "r.jsonl"
+    made = [{"id": f"r{n}", "text": _text(n, n % 5)} for n in range(60)]
+    source.write_text("".join(json.dumps(row) + "\n" for row in made))
+    count = len(store)
+    run(store, [source], tmp_path / "filtered.jsonl")
+    assert len(store) == count
+    dedup_rows(source, tmp_path / "deduped.jsonl", store=store)
+    assert (tmp_path / "filtered.jsonl").read_bytes() == (tmp_path / "deduped.jsonl").read_bytes()
+
+
+def test_rows_that_cannot_be_read_are_kept_where_asked(tmp_path: Path, store: Store) -> None:
+    source, output = tmp_path / "r.jsonl", tmp_path / "new.jsonl"
+    good = json.dumps({"id": "x", "text": _text(1)}).encode() + b"\n"
+    source.write_bytes(b'{"id": 1}\n' + good)
+    summary = run(store, [source], output, on_reject="keep", rejects=str(tmp_path / "rej"))
+    assert (summary.rejected, output.read_bytes()) == (1, b'{"id": 1}\n' + good)
+    assert json.loads((tmp_path / "rej").read_text())["row"] == '{"id": 1}\n'
+
+
+def test_rows_in_memory_come_back_as_they_are(store: Store) -> None:
+    texts = [_text(1), _text(2), _text(3)]
+    dicts = [{"id": n, "text": text, "any": object()} for n, text in enumerate(texts)]
+    assert list(store.filter(dicts)) == [dicts[0], dicts[2]]
+    assert list(store.filter(iter(texts), keep="known")) == [texts[1]]
+    pairs = list(enumerate(texts))
+    assert list(store.filter(pairs)) == [pairs[0], pairs[2]]
+    documents = [Document(str(n), text) for n, text in pairs]
+    assert list(store.filter(documents, keep="known")) == [documents[1]]
+    batch = {"words": texts, "n": [1, 2, 3]}
+    assert store.filter(batch, text_field="words")["n"] == [1, 3]
+    assert list(store.filter([])) == []
+
+
+def test_rows_that_come_without_an_end_are_filtered_as_they_come(store: Store) -> None:
+    def endless() -> Any:
+        while True:
+            yield _text(1)
+
+    assert next(store.filter(endless())) == _text(1)
+
+
+@pytest.mark.frames
+def test_tables_come_back_as_tables(store: Store) -> None:
+    import datasets
+    import pandas
+    import polars
+    import pyarrow
+
+    columns = {"text": [_text(1), _text(2), _text(3)], "n": [1, 2, 3]}
+    frame = pandas.DataFrame(columns, index=["a", "b", "c"])
+    assert list(store.filter(frame).index) == ["a", "c"]
+    assert store.filter(polars.DataFrame(columns), keep="known")["n"].to_list() == [2]
+    assert store.filter(pyarrow.table(columns))["n"].to_pylist() == [1, 3]
+    held = datasets.Dataset.from_dict(columns)
+    assert store.filter(held)["n"] == [1, 3]
+    assert [row["n"] for row in store.filter(held.to_iterable_dataset())] == [1, 3]
+    mapped = held.map(store.filter, batched=True)
+    assert mapped["n"] == [1, 3]
+
+
+def test_wrong_rows_are_refused(store: Store) -> None:
+    for given, told in (
+        ("text", "put it into a list"),
+        ([{"id": 1, "story": "x"}], "none of the fields text, content, body; there are id, story"),
+        ([{"text": None}], "row 0 has no text"),
+        ({"text": "x"}, "put it into a list"),
+    ):
+        with pytest.raises(InvalidParameter, match=told):
+            list(store.filter(given))
+    with pytest.raises(InvalidParameter, match="choose new or known"):
+        store.filter([], keep="old")  # type: ignore[arg-type]
