@@ -36,6 +36,11 @@ _SECTIONS = {
     "Decide": {
         "dedup": ("dedup", "dedup", "Write rows of files without their near-duplicates."),
         "filter": ("filter", "filter_rows", "Write rows of files that a store does not know."),
+        "decontaminate": (
+            "decontaminate",
+            "decontaminate",
+            "Write rows of files without items of benchmarks.",
+        ),
         "clusters": ("clusters", "clusters", "Group the documents that are nearly the same."),
         "duplicates": ("duplicates", "duplicates", "List what was flagged or skipped, and why."),
         "orphans": ("duplicates", "orphans", "List skipped keys whose originals have gone."),

@@ -12,6 +12,7 @@ _WORDS = {
     "check": "plagiarism paper papers scan",
     "compare": "diff similarity cmp",
     "filter": "gate sieve screen against",
+    "decontaminate": "decontamination contamination benchmarks leakage leak",
     "clusters": "cluster group groups dedup dedupe deduplicate uniq unique",
     "export": "dump dedup dedupe deduplicate download uniq unique save write",
     "duplicates": "dups dupes dup duplicate flagged skipped",

@@ -91,6 +91,8 @@ class ShownRows:
         output: str,
         output_format: str,
         rejects: str | None,
+        *,
+        as_message: bool = False,
     ) -> None:
         """Print the counts of a run, and exit with 5 where something was rejected.
 
@@ -100,6 +102,7 @@ class ShownRows:
             output: Where the rows are.
             output_format: How to print the counts.
             rejects: Where rejected rows are kept; None: nowhere.
+            as_message: Say the counts on standard error: the result is something else.
         """
         from simstore.outputs import is_standard_output
 
@@ -110,7 +113,7 @@ class ShownRows:
         )
         if summary.resumed_at:
             log.info("went on after %s", counted(summary.resumed_at, "row"))
-        if is_standard_output(output):
+        if as_message or is_standard_output(output):
             log.info("%s", line)
         else:
             print_summary(asdict(summary), line, output_format)

@@ -119,7 +119,7 @@ class QueryRequests(IngestRequests, of="Client"):
         radius: int | None = None,
         text_field: str | None = None,
     ) -> Any:
-        """Return those of some rows that no stored document resembles, as they are.
+        """Return the rows that no stored document resembles, as they are.
 
         As :meth:`simstore.Store.filter`.
 

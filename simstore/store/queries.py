@@ -182,14 +182,15 @@ class Queries(Opened, of="Store"):
         radius: int | None = None,
         text_field: str | None = None,
     ) -> Any:
-        """Return those of some rows that no stored document resembles, as they are.
+        """Return the rows that no stored document resembles, as they are.
 
         The store is read, not written. Rows are not compared with each other.
 
         >>> rows = [{"id": 1, "text": text}, {"id": 2, "text": "Oats need no sour dough."}]
         >>> [row["id"] for row in store.filter(rows)]
         [2]
-        >>> store.filter({"id": [1, 2], "text": [text, "Oats."]}, keep="known")["id"]
+        >>> batch = {"id": [1, 2], "text": [text, "Oats."]}
+        >>> store.filter(batch, keep="known")["id"]
         [1]
 
         Args:

@@ -64,6 +64,7 @@ RIGHT = {
     "rejects show": ["1"],
     "rejects clear": ["--yes"],
     "vocabulary policy": ["frozen"],
+    "decontaminate": ["article.txt", "--against", "article.txt", "-o", "out/"],
     "filter": ["article.txt", "-o", "out/"],
     "spark dedup": ["article.txt", "--output", "out"],
     "token add": ["someone"],

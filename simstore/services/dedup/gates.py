@@ -68,6 +68,7 @@ class Gate:
         columns: Names of the columns that are added where rows are marked: the first two are the
             key and the resemblance, others are facts of that name.
         version: What the answers depend on besides the name; JSON values.
+        settle: Given what was found of all rows, returns what stands; None: all of it.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Gate:
     keep: Keep = "new"
     columns: tuple[str, ...] = MARKS[:2]
     version: tuple[Any, ...] = ()
+    settle: Callable[[dict[int, Known], StoredKeys], dict[int, Known]] | None = None
 
 
 class GateVerdicts:
@@ -134,6 +136,8 @@ def judge_by_gate(
     keys = StoredKeys(ledger)
     with ledger.path(FOUND).open("rb") as file:
         found = {one.pop("row"): Known(**one) for one in map(json.loads, file)}
+    if gate.settle is not None:
+        found = gate.settle(found, keys)
     return now, keys, GateVerdicts(gate, keys.rows, found)
 
 

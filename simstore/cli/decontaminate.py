@@ -1,0 +1,219 @@
+"""The command ``simstore decontaminate``: write the rows of files without items of benchmarks."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from simstore.cli.options import common_options, format_option
+from simstore.cli.parameters import command, completed, flag, option, section
+from simstore.cli.results import print_items
+from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
+from simstore.cli.source_options import reading_options, take_read_options
+from simstore.errors import printable
+
+if TYPE_CHECKING:
+    from simstore.services.dedup.benchmarks import Item
+    from simstore.services.dedup.decontaminate import BenchmarkReport
+    from simstore.services.dedup.gates import Answer
+    from simstore.sources.reader import ReadOptions
+
+
+@command()
+@click.argument(
+    "inputs", nargs=-1, required=True, metavar="TRAIN...", shell_complete=completed("file")
+)
+@section(
+    "Benchmarks",
+    option(
+        "--against",
+        "Items of benchmarks: a store, a file or a folder, each file a benchmark; several times.",
+        multiple=True,
+        required=True,
+        metavar="PATH",
+        shell_complete=completed("file"),
+    ),
+    option(
+        "--item-field",
+        "The field of an item's text.  [default: text, content or body]",
+        metavar="NAME",
+    ),
+    option(
+        "--words",
+        "A row holds an item if both have so many words in a row.",
+        type=click.IntRange(4, 150),
+        default=13,
+        metavar="N",
+    ),
+    option(
+        "--characters",
+        "The same in scripts without blanks between words.  [default: 13 for 8 words]",
+        type=click.IntRange(4, 250),
+        metavar="N",
+    ),
+    option(
+        "--common-share",
+        "A phrase in more than this share of items, or rows, and in more than ten, is everywhere "
+        "and does not count.",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=0.01,
+        metavar="SHARE",
+    ),
+    option(
+        "--min-resemblance",
+        "A row that resembles an item so much counts, too.",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=0.5,
+        metavar="SHARE",
+    ),
+    option(
+        "--report report_file",
+        "Write what was found of each benchmark, with examples side by side; JSON.",
+        metavar="FILE",
+        shell_complete=completed("file"),
+    ),
+)
+@section(
+    "Output",
+    output_option,
+    flag("--mark", "Keep all rows, and add the columns contaminated_by, resemblance and run."),
+    *row_outputs,
+    format_option(),
+)
+@reading_options
+@common_options
+def decontaminate(
+    inputs: tuple[str, ...],
+    against: tuple[str, ...],
+    item_field: str | None,
+    words: int,
+    characters: int | None,
+    common_share: float,
+    min_resemblance: float,
+    report_file: str | None,
+    output: str,
+    mark: bool,
+    log_file: str | None,
+    rejects: str | None,
+    on_reject: str,
+    force: bool,
+    output_format: str,
+    **given: Any,
+) -> None:
+    """Write the rows of files that hold no item of a benchmark, each row as it was.
+
+    A row holds an item if both have a run of --words words; every such run is found. Items that are
+    shorter are looked for whole, from five words on.
+
+    Examples:
+      simstore decontaminate train.jsonl --against benchmarks/ -o clean.jsonl
+      simstore decontaminate train/*.parquet --against gsm8k.jsonl --item-field question -o clean/
+      simstore decontaminate web.jsonl --against tests.db --words 8 --mark -o marked.jsonl
+
+    Rows keep their bytes, columns and order, as with `simstore dedup`. --log FILE tells of each row
+    that is dropped which item it holds, and where.
+    """
+    read = take_read_options(given)
+
+    from simstore.outputs import check_output, is_standard_output, written
+    from simstore.services.dedup.benchmarks import Benchmarks, RunRule
+    from simstore.services.dedup.decontaminate import Contamination
+    from simstore.services.dedup.dedup import dedup_files
+    from simstore.services.dedup.options import RowOptions
+
+    options = RowOptions(
+        min_resemblance=min_resemblance,
+        mark=mark,
+        on_reject=on_reject,  # type: ignore[arg-type]
+        log=log_file,
+        rejects=rejects,
+        force=force,
+        read=read,
+    )
+    rule = RunRule(words=words, characters=characters, common_share=common_share)
+    for place in against:
+        refuse_stores(output, log_file, rejects, report_file, place=place)
+    if report_file is not None:
+        check_output(report_file, replace=force)
+    items = _items(against, replace(read, text_field=item_field))
+    with ExitStack() as stack:
+        found = Contamination(
+            Benchmarks(items, rule), stack.enter_context(_resembling(items, min_resemblance))
+        )
+        shown = stack.enter_context(shown_rows())
+        gate = found.gate(", ".join(against), (min_resemblance,))
+        summary = dedup_files(list(inputs), output, options, shown.observer, gate=gate)
+    if report_file is not None:
+        with written(report_file, replace=True) as stream:
+            told = [asdict(one) for one in found.reports]
+            stream.write(json.dumps(told, ensure_ascii=True, indent=1).encode() + b"\n")
+    if not is_standard_output(output):
+        _print(found.reports, output_format)
+    shown.close()
+    held = f"{summary.dropped:,} {'marked' if mark else 'dropped'}"
+    shown.report(summary, held, output, output_format, rejects, as_message=True)
+
+
+def _items(against: Sequence[str], read: ReadOptions) -> list[Item]:
+    """Return the items of stores and files."""
+    from simstore.outputs import is_store
+    from simstore.services.dedup.benchmarks import Item
+    from simstore.services.dedup.decontaminate import read_items
+    from simstore.store import Store
+
+    items: list[Item] = []
+    for place in against:
+        if "://" in place or (Path(place).is_file() and is_store(Path(place))):
+            with Store.open(place, read_only=True) as store:
+                items += [
+                    Item(one.collection or Path(place).name, one.key, one.text or "")
+                    for one in store.list()
+                ]
+        else:
+            items += read_items([place], read)
+    return items
+
+
+@contextmanager
+def _resembling(items: Sequence[Item], min_resemblance: float) -> Iterator[Answer]:
+    """Yield what tells which item a row resembles: its number as a key."""
+    from simstore.services.dedup.store_gate import store_answer
+    from simstore.store import Store
+
+    with (
+        tempfile.TemporaryDirectory(prefix="simstore-") as folder,
+        Store.create(Path(folder, "items.db")) as store,
+    ):
+        store.add_many((str(n), item.text) for n, item in enumerate(items))
+        yield store_answer(store, min_resemblance)
+
+
+def _print(reports: Sequence[BenchmarkReport], output_format: str) -> None:
+    print_items(
+        reports,
+        output_format,
+        columns=("benchmark", "items", "hit", "share", "rows", "too short", "everywhere"),
+        row=lambda one: (
+            printable(one.benchmark),
+            f"{one.items:,}",
+            f"{one.hit:,}",
+            f"{100 * one.share:.1f} %",
+            f"{one.rows:,}",
+            f"{one.too_short:,}",
+            f"{one.everywhere:,}",
+        ),
+        record=asdict,
+    )
+    if output_format == "table":
+        for report in reports:
+            for one in report.examples:
+                click.echo(f"\n{printable(one.item)} ({one.found}) in row {printable(one.row)}:")
+                click.echo(f"  item: {printable(one.item_text)}")
+                click.echo(f"  row:  {printable(one.row_text)}")

@@ -1,0 +1,117 @@
+"""``simstore decontaminate``: rows, report and log, of files and of a store."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from forked import Nursery
+
+from simstore import Store
+
+ITEM = (
+    "A train leaves the harbour at nine and reaches the lighthouse at noon; how many minutes does "
+    "it take if it waits for a quarter of an hour at the mill?"
+)
+HAN = "一列火车九点从码头出发，中午到达灯塔，中途在磨坊停留一刻钟，问共需多少分钟？"
+SHORT = "Who wrote the old clock tale?"
+CLEAN = "Mix flour, water and salt; let the dough rest for a night; bake it hot and long and dark."
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "tests").mkdir()
+    items = [{"id": 1, "question": ITEM}, {"id": 2, "question": SHORT}, {"id": 3, "question": "A"}]
+    (tmp_path / "tests" / "sums.jsonl").write_text("".join(f"{json.dumps(o)}\n" for o in items))
+    (tmp_path / "tests" / "han.jsonl").write_text(json.dumps({"id": 1, "question": HAN}) + "\n")
+    rows = [
+        b'{"id":"a", "text": "%s"}\n' % CLEAN.encode(),
+        b'{"id":"b" ,"text": "Of %s. Yes.", "n": 2.50}\r\n' % ITEM[8:100].encode(),
+        b'{"text": "Tell me: %s", "id":"c"}\n' % SHORT.encode(),
+        b'{"id":"d", "text": "%s"}\n' % HAN[3:26].encode(),
+        b'{"id":"e", "text": "A train leaves the harbour at nine and reaches the town."}',
+    ]
+    (tmp_path / "train.jsonl").write_bytes(b"".join(rows))
+    return tmp_path
+
+
+def lines(path: Path) -> list[bytes]:
+    return path.read_bytes().splitlines(keepends=True)
+
+
+def test_rows_that_hold_items_are_dropped_and_told(nursery: Nursery, folder: Path) -> None:
+    done = nursery.simstore(
+        folder, "decontaminate", "train.jsonl", "--against", "tests", "--item-field", "question",
+        "-o", "clean.jsonl", "--log", "log", "--report", "report.json", "--words", "11",
+    )  # fmt: skip
+    assert done.code == 0, done.errors
+    rows = lines(folder / "train.jsonl")
+    assert (folder / "clean.jsonl").read_bytes() == rows[0] + rows[4]
+    assert "5 rows: 2 kept, 3 dropped, 0 rejected" in done.errors
+    told = [json.loads(line) for line in lines(folder / "log")]
+    assert [(one["key"], one["contaminated_by"], one["basis"]) for one in told] == [
+        ("b", "sums#1", "run"),
+        ("c", "sums#2", "whole"),
+        ("d", "han#1", "run"),
+    ]
+    assert told[0]["row_text"] == told[0]["item_text"]
+    assert told[0]["row_text"] in ITEM
+    reports = {one["benchmark"]: one for one in json.loads((folder / "report.json").read_text())}
+    assert [reports["sums"][name] for name in ("items", "hit", "rows", "too_short")] == [3, 2, 2, 1]
+    assert reports["han"]["share"] == 1.0
+    assert "sums#1 (run) in row b:" in done.text
+    assert "66.7 %" in done.text
+
+
+@pytest.mark.sqlite("the benchmark is the file of a store")
+def test_rows_are_marked_by_a_store_of_items(nursery: Nursery, folder: Path) -> None:
+    with Store.create(folder / "items.db") as store:
+        store.add("first", ITEM, collection="sums")
+    done = nursery.simstore(
+        folder, "decontaminate", "train.jsonl", "--against", "items.db", "-o", "marked.jsonl",
+        "--mark", "--words", "8", "--format", "json",
+    )  # fmt: skip
+    assert done.code == 0, done.errors
+    (report,) = json.loads(done.text)
+    assert (report["benchmark"], report["hit"], report["rows"]) == ("sums", 1, 2)
+    marks = [json.loads(line)["contaminated_by"] for line in lines(folder / "marked.jsonl")]
+    assert marks == [None, "first", None, None, "first"]
+    assert b'"n": 2.50' in lines(folder / "marked.jsonl")[1]
+
+
+def test_rows_that_resemble_an_item_are_dropped(nursery: Nursery, folder: Path) -> None:
+    words = ITEM.split()
+    words[9::10] = ["xyz"] * len(words[9::10])
+    (folder / "near.jsonl").write_text(json.dumps({"id": "n", "text": " ".join(words)}) + "\n")
+    common = ["--against", "tests", "--item-field", "question", "--words", "20", "--force"]
+    for least, kept in (("0.4", 0), ("0.95", 1)):
+        done = nursery.simstore(
+            folder, "decontaminate", "near.jsonl", *common, "-o", "out.jsonl",
+            "--min-resemblance", least,
+        )  # fmt: skip
+        assert f"1 row: {kept} kept" in done.errors, done.errors
+
+
+def test_phrases_that_many_rows_have_are_told_apart(nursery: Nursery, folder: Path) -> None:
+    phrase = "All rights of this work are reserved by the harbour press of the old town."
+    made = [{"id": n, "text": f"{phrase} Of {n} boats {n * n} came."} for n in range(40)]
+    (folder / "many.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in made))
+    items = [{"id": 1, "text": f"{phrase} What is the capital of the land beyond the sea?"}]
+    (folder / "b.jsonl").write_text(json.dumps(items[0]) + "\n")
+    done = nursery.simstore(
+        folder, "decontaminate", "many.jsonl", "--against", "b.jsonl", "-o", "out.jsonl",
+        "--words", "8", "--min-resemblance", "0.9", "--format", "json",
+    )  # fmt: skip
+    (report,) = json.loads(done.text)
+    assert (report["hit"], report["everywhere"]) == (0, 1)
+    assert (folder / "out.jsonl").read_bytes() == (folder / "many.jsonl").read_bytes()
+
+
+def test_items_without_a_text_are_refused_with_the_option(nursery: Nursery, folder: Path) -> None:
+    done = nursery.simstore(
+        folder, "decontaminate", "train.jsonl", "--against", "tests", "-o", "out.jsonl"
+    )
+    assert done.code == 2
+    assert "--item-field" in done.errors
+    assert not (folder / "out.jsonl").exists()
