@@ -55,8 +55,8 @@ WHY: dict[str, str] = {
         "read for 30 s. In a run of two minutes it was 32 ms."
     ),
     "service, check and insert vs datasketch with Redis": (
-        "the peer keeps bands in memory alone: no text, no fingerprint, nothing on a disk, no HTTP. "
-        "By processor time a document takes 2.9 ms there and 0.7 to 0.9 here, of which 0.65 are "
+        "the peer keeps bands in memory alone: no text, no fingerprint, nothing on a disk, no "
+        "HTTP. By processor time a document takes 2.9 ms there and 0.7 to 0.9 here, of which 0.65 are "
         "the one thread that prepares, looks up and writes."
     ),
     "one query, from the pages, vs FAISS Flat, 10,000,000": (
