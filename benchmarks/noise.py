@@ -1,6 +1,11 @@
 """Texts with wrong characters: how many originals sketches find, at how many chance candidates.
 
-Usage: python benchmarks/noise.py [--quick] [--data FOLDER] [--image FILE]
+Usage: python benchmarks/noise.py [--quick] [--queries] [--data FOLDER] [--image FILE]
+
+With ``--queries`` a store is asked instead, with all its channels and with those of words: the
+real scans among the other texts, and real titles of three words and more, of Debian's packages and
+manual pages (``/var/lib/dpkg/status``, ``/usr/share/man``), in which one word was replaced, left
+out or put in. One title in five is not stored, and asked as it is.
 
 The data are the folder that SIMSTORE_TEST_DATA names: ``labelled/docs.jsonl.gz`` (documentation,
 one document of each group and language, English and Chinese), ``foreign/books`` (novels and essays,
@@ -30,11 +35,12 @@ import numpy as np
 from numpy.typing import NDArray
 from results import Report, parser
 
-from simstore import compiled
+from simstore import Store, compiled
 from simstore.fingerprint import minhash
 from simstore.fingerprint.characters import CharacterSketching, similarity_sketches
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.shingle_sets import ShingleSets
+from simstore.model import QueryRun
 
 SHARES = (0.02, 0.05, 0.1, 0.2)
 LENGTHS = {"en": (4, 5, 6, 7), "zh": (2, 3, 4, 5)}
@@ -417,8 +423,108 @@ def _name(axis: Any, chosen: Sequence[tuple[str, float, Mapping[str, float]]]) -
         )  # fmt: skip
 
 
+_NAME = re.compile(r'\.SH "?NAME"?\n(.*?)\n\.', re.DOTALL)
+_EDITS = ("replaced", "left out", "put in")
+_ALL = ("simhash", "minhash", "characters")
+_WORDS = ("simhash", "minhash")
+
+
+def titles(most: int) -> list[str]:
+    """Return titles of three to twelve words that this system has, in a mixed order."""
+    found = set()
+    for line in Path("/var/lib/dpkg/status").read_text("utf-8", "replace").splitlines():
+        if line.startswith("Description: "):
+            found.add(line.removeprefix("Description: ").strip())
+    for path in sorted(Path("/usr/share/man").glob("man[1358]/*.gz"))[::3]:
+        with gzip.open(path, "rt", encoding="utf-8", errors="replace") as page:
+            name = _NAME.search(page.read(3_000))
+        if name and "\\- " in name[1]:
+            title = name[1].replace("\n", " ").split("\\- ", 1)[1]
+            found.add(re.sub(r"\\f.|\\", "", title).strip())
+    chosen = sorted(title for title in found if 3 <= len(title.split()) <= 12)
+    random.Random(4).shuffle(chosen)
+    return chosen[:most]
+
+
+def edited(title: str, edit: str, drawn: random.Random, words: Sequence[str]) -> str:
+    """Return a title in which one word is another, is left out or is put in."""
+    made = title.split()
+    at = drawn.randrange(len(made))
+    if edit == "put in":
+        made.insert(at, drawn.choice(words))
+    elif edit == "replaced":
+        made[at] = drawn.choice([word for word in words[:50] if word != made[at]])
+    else:
+        del made[at]
+    return " ".join(made)
+
+
+def tell_queries(report: Report, folder: Path, *, quick: bool) -> None:
+    """Add the tables of what a store finds."""
+    right, read = scans(folder)
+    others = [text for corpus in (*labelled(folder), books(folder)) for text in corpus.texts]
+    table = report.table(
+        f"Real scans asked of a store of {len(right) + len(others):,} documents",
+        ("channels", "found", "other texts told", "of newspapers"),
+    )
+    with Store.create(":memory:", channels=_ALL) as store:
+        store.add_many([(f"n{at}", text) for at, text in enumerate(right)])
+        store.add_many([(f"o{at}", text) for at, text in enumerate(others)])
+        for channels in (_WORDS, _ALL):
+            run = store.query_many(
+                [(f"n{n}", text) for n, text in enumerate(read)], channels=channels
+            )
+            found = sum(any(match.key == one.key for match in one) for one in run)
+            wrong = [match.key for one in run for match in one if match.key != one.key]
+            table.add(
+                ", ".join(channels), f"{found / len(read):.3f}", len(wrong),
+                sum(key.startswith("n") for key in wrong),
+            )  # fmt: skip
+    tell_titles(report, titles(1_000 if quick else 6_000), 40 if quick else 400)
+
+
+def tell_titles(report: Report, every: Sequence[str], count: int) -> None:
+    """Add the table of titles in which a word was changed."""
+    strangers, stored = every[::5], [title for at, title in enumerate(every) if at % 5]
+    drawn = random.Random(7)
+    words = [word for title in stored[:500] for word in title.split()]
+    drawn.shuffle(words)
+    table = report.table(
+        f"Titles: {len(stored):,} stored, one word changed",
+        ("words", "change", *(f"{part} {what}" for part in ("found", "precision")
+                              for what in ("by words", "by all"))),
+    )  # fmt: skip
+    with Store.create(":memory:", channels=_ALL) as store:
+        store.add_many([(f"t{at}", title) for at, title in enumerate(stored)])
+        for least, most in ((3, 4), (5, 8), (9, 12)):
+            of_length = [n for n, one in enumerate(stored) if least <= len(one.split()) <= most]
+            chosen = drawn.sample(of_length, min(count, len(of_length)))
+            for edit in _EDITS:
+                asked = [(f"t{n}", edited(stored[n], edit, drawn, words)) for n in chosen]
+                shares = [_judged(store.query_many(asked, channels=c)) for c in (_WORDS, _ALL)]
+                table.add(f"{least}-{most}", edit, *(f"{one[0]:.3f}" for one in shares),
+                          *(f"{one[1]:.3f}" for one in shares))  # fmt: skip
+        asked = [(f"s{at}", title) for at, title in enumerate(strangers)]
+        told = [
+            sum(bool(one.matches) for one in store.query_many(asked, channels=channels))
+            for channels in (_WORDS, _ALL)
+        ]
+    table.note = (
+        f"Of {len(asked):,} titles that are not stored {told[0] / len(asked):.3f} have a match by "
+        f"words, {told[1] / len(asked):.3f} by all channels."
+    )
+
+
+def _judged(run: QueryRun) -> tuple[float, float]:
+    """Return the share of samples whose original was told, and the share of originals."""
+    found = sum(any(match.key == one.key for match in one) for one in run)
+    told = sum(len(one.matches) for one in run)
+    return found / len(run), found / max(told, 1)
+
+
 def main() -> None:
     given = parser(__doc__)
+    given.add_argument("--queries", action="store_true", help="ask a store instead")
     given.add_argument("--data", type=Path, default=os.environ.get("SIMSTORE_TEST_DATA"))
     given.add_argument("--image", type=Path, help="draw the curves into this file (PNG)")
     options = given.parse_args()
@@ -431,6 +537,10 @@ def main() -> None:
         "Recall of sketches of characters against the chance candidates that have to be looked "
         "at, by the length of the shingles, the sketch and its bands.",
     )
+    if options.queries:
+        tell_queries(report, options.data, quick=options.quick)
+        print(report.markdown(3))
+        return
     corpora = [*labelled(options.data), books(options.data)]
     if options.quick:
         corpora = [Corpus(one.name, one.language, one.texts[:150]) for one in corpora]

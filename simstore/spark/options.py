@@ -25,7 +25,7 @@ CELL_ROWS = 4_000
 SKETCH_COLUMNS = {
     one.name: "sketch" if one.name == WORD_SKETCHES else f"sketch_{one.name}"
     for one in CHANNELS
-    if one.sketching
+    if one.sketching and one.finds_duplicates
 }
 # Edges that one process puts together faster than a cluster does.
 FEW_EDGES = 5_000_000

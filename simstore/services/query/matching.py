@@ -30,6 +30,9 @@ from simstore.text.decoding import exact_text
 if TYPE_CHECKING:
     from simstore.services.query.sentence_channel import FoundSentence
 
+# Of texts too short to judge, the one most like a headline is told if it is as like as this.
+LEAST_HEADLINE = 0.3
+
 
 class Matcher:
     """Finds the matches of samples in one snapshot of a store.
@@ -214,6 +217,9 @@ class Matcher:
             for number, digest in digests.items()
             if min(sizes[number][1], sample.feature_count) < self._least
         }
+        nearest = max(
+            (m.character_resemblance or 0 for m in matches if m.document_id in short), default=0
+        )
         without_distance = self._neighbours is None
         must_verify = self._options.filters_by_text or without_distance
         if not must_verify:
@@ -224,10 +230,10 @@ class Matcher:
                 part = matches[seen:] if limit is None else matches[seen : seen + limit]
                 seen += len(part)
                 judged = self._verified(sample, part, digests if options.verify else short)
-                kept += [match for match in judged if self._is_told(sample, match, short)]
+                kept += [match for match in judged if self._is_told(sample, match, short, nearest)]
             return kept[:limit], seen if options.verify else 0
         judged = self._verified(sample, matches, digests)
-        told = [match for match in judged if self._is_told(sample, match, short)]
+        told = [match for match in judged if self._is_told(sample, match, short, nearest)]
         if without_distance:
             told.sort(key=lambda match: (-_likeness(match), match.document_id))
         return told[:limit], len(matches)
@@ -265,11 +271,14 @@ class Matcher:
             for match in judged
         ]
 
-    def _is_told(self, sample: ReadSample, match: Match, short: Mapping[int, bytes]) -> bool:
+    def _is_told(
+        self, sample: ReadSample, match: Match, short: Mapping[int, bytes], nearest: float
+    ) -> bool:
         options = self._options
         alike = match.passage_similarity is not None
         if match.document_id in short and not (
             alike
+            or self._is_near_headline(match, nearest)
             or short[match.document_id] == sample.digest
             or 1.0 in (match.containment, match.containment_reverse)
         ):
@@ -283,6 +292,18 @@ class Matcher:
             (options.min_character_resemblance, match.character_resemblance),
         )
         return all((least or 0.0) <= (value or 0.0) for least, value in thresholds)
+
+    def _is_near_headline(self, match: Match, nearest: float) -> bool:
+        """Return whether a short match is told for its characters: one like no other, or asked for.
+
+        Args:
+            match: A match of a sample, one of them too short to judge by words.
+            nearest: The largest resemblance of characters among such matches.
+        """
+        if match.character_resemblance is None:
+            return False
+        asked = self._options.min_character_resemblance is not None
+        return asked or match.character_resemblance == nearest >= LEAST_HEADLINE
 
 
 def _passage(found: FoundSentence | None) -> dict[str, Any]:

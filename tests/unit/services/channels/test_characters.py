@@ -209,3 +209,50 @@ def test_packing_takes_the_bands_that_cost_no_more_than_they_may(
         assert store.maintenance.fsck() == []
     with Store.open(tmp_path / "s.db") as store:
         assert [match.key for match in store.query(text)] == ["t5"]
+
+
+HEADLINES = {
+    "harbour": "Harbour reopens after the winter storm",
+    "bridge": "Council votes for a second bridge",
+    "bread": "Bakers warn of rising flour prices",
+    "bread 2": "Bakers warn of rising butter prices",
+}
+
+
+def headlines(tmp_path: Path) -> Store:
+    store = create(tmp_path, channels=ALL)
+    store.add_many(list(HEADLINES.items()))
+    return store
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("Harbour reopens after the summer storm", ["harbour"]),
+        ("Harbour reopens after winter storm", ["harbour"]),
+        ("The council votes for a second bridge", ["bridge"]),
+        ("Bakers warn of rising flours prices", ["bread"]),
+        ("Snow expected in the north tonight", []),
+    ],
+)
+def test_query_tells_the_headline_that_is_most_like_a_headline(
+    tmp_path: Path, asked: str, found: list[str]
+) -> None:
+    with headlines(tmp_path) as store:
+        assert [match.key for match in store.query(asked)] == found
+
+
+def test_all_headlines_that_are_as_like_as_is_asked_are_told(tmp_path: Path) -> None:
+    asked = "Bakers warn of rising sugar prices"
+    with headlines(tmp_path) as store:
+        keys = [match.key for match in store.query(asked, min_character_resemblance=0.25)]
+    assert sorted(keys) == ["bread", "bread 2"]
+
+
+def test_duplicates_and_clusters_do_not_go_by_characters(tmp_path: Path) -> None:
+    with headlines(tmp_path) as store:
+        store.add("new", "Harbour reopens after the summer storm", on_duplicate="skip")
+        assert [match.key for match in store.query("Harbour reopens after the summer storm")] == [
+            "new"
+        ]
+        assert store.clusters.build().cluster_count == 0
