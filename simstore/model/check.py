@@ -302,6 +302,38 @@ class Excluded(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ChapterShare(Shown):
+    r"""A chapter of the paper, and how much of it is copied.
+
+    >>> status = store.passages.build()
+    >>> paper = f"# Own\n{'All of this is mine. ' * 9}\n# Copied\n{text}"
+    >>> for chapter in store.check(paper).chapters:
+    ...     print(chapter.title, round(chapter.share, 1))
+    Own 0.0
+    Copied 1.0
+
+    Attributes:
+        title: Its heading; empty for what stands before the first one.
+        start: Where it begins, with its heading.
+        end: Where it ends.
+        characters: Its characters without white space.
+        copied: Those in copies, as for :class:`Totals`.
+        share: copied / characters, 0 to 1.
+        identical: Those that are the same in a source.
+        identical_share: identical / characters.
+    """
+
+    title: str
+    start: int
+    end: int
+    characters: int
+    copied: int
+    share: float
+    identical: int
+    identical_share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Totals(Shown):
     """Statistics of a checked paper. Characters are counted without white space.
 
@@ -382,6 +414,7 @@ class CheckedPaper(Shown):
         cases: The copied stretches, in the order of the paper: neighbouring
             copies of one source are one case.
         excluded: The stretches that do not count, in the order of the paper.
+        chapters: Its chapters, in order; none where it has no headings.
         warnings: The flags with how often and where each occurs, and
             ``hidden text``: what its file hides from a reader.
     """
@@ -404,4 +437,5 @@ class CheckedPaper(Shown):
     flags: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
     excluded: tuple[Excluded, ...] = ()
+    chapters: tuple[ChapterShare, ...] = ()
     warnings: tuple[PaperWarning, ...] = ()

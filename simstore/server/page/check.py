@@ -290,7 +290,7 @@ def _check(service: Service, given: FormInput, pasted: str, step: Step) -> Cache
         papers += _checked(service, [document], options, len(papers), step)
     if not papers:
         raise failure or FormError("empty")
-    library = library_of(service, counts_references=not given.options.exclude_bibliography)
+    library = library_of(service, given.options)
     return CachedReport(tuple(papers), tuple(left_out), int(time.time()), library)
 
 

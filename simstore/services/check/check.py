@@ -175,6 +175,7 @@ class PaperChecker:
             flags=tuple(one.kind for one in warnings),
             warnings=warnings,
             excluded=judged.excluded,
+            chapters=judged.chapters,
         )
 
     def _near(self, text: str) -> tuple[NearPassages | None, list[Span]]:
