@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.messages import log
 from simstore.cli.options import (
     RADIUS_DEFAULT,
     bands_of,
@@ -18,12 +17,11 @@ from simstore.cli.options import (
     format_option,
     open_store,
     store_is_named,
-    store_place,
 )
 from simstore.cli.parameters import command, completed, count, flag, option, section
 from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
-from simstore.errors import InvalidParameter, StoreNotFound, counted, shown_place
+from simstore.errors import InvalidParameter, StoreNotFound, counted
 from simstore.model.channels import DEFAULT_CHANNELS
 
 if TYPE_CHECKING:
@@ -142,7 +140,7 @@ def dedup(
             refuse_stores(output, log_file, rejects)
             opened = stack.enter_context(_store())._opened
         summary = dedup_files(list(inputs), output, options, shown.observer, store=opened)
-    dropped = "marked as near-duplicates" if mark else "dropped"
+    dropped = "marked" if mark else "dropped"
     shown.report(
         summary,
         f"{summary.dropped:,} {dropped} ({counted(summary.clusters, 'group')})",
@@ -161,6 +159,5 @@ def _store() -> Iterator[Store]:
             from simstore.cli.scheme_options import create_here
 
             create_here(None, is_named=True, exist_ok=True)
-            log.info("made %s", shown_place(store_place()))
             store = stack.enter_context(open_store())
         yield store

@@ -1,0 +1,129 @@
+"""``simstore dedup`` as people run it: killed, out of room, in a pipe, with a store."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from forked import Nursery
+
+from .shells import Shell
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+# Ends the process, as a kill does, at the n-th time that something is kept.
+KILLED = """
+import os, signal, sys
+from simstore.services.dedup import ledger
+ledger._CHECKPOINT_SECONDS = 0.0
+left = int(sys.argv.pop(1))
+real = ledger.Ledger.append
+def append(self, name, data):
+    global left
+    left -= 1
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    real(self, name, data)
+ledger.Ledger.append = append
+from simstore.cli import main
+main()
+"""
+
+
+def _rows(count: int) -> list[bytes]:
+    rng = random.Random(7)
+    words = [f"word{n}" for n in range(2_000)]
+    texts = [" ".join(rng.choices(words, k=60)) for _ in range(count)]
+    for place in range(4, count, 5):
+        texts[place] = texts[rng.randrange(place)].replace("word1", "word2", 1)
+    return [
+        json.dumps({"id": n, "price": 2.5, "text": text}).encode() + b"\n"
+        for n, text in enumerate(texts)
+    ]
+
+
+@pytest.fixture
+def shell(nursery: Nursery, tmp_path: Path) -> Shell:
+    (tmp_path / "rows.jsonl").write_bytes(b"".join(_rows(9_000)))
+    return Shell(nursery, tmp_path)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", [(), ("--db", "s.db")], ids=["alone", "store"])
+def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(
+    shell: Shell, words: tuple[str, ...]
+) -> None:
+    shell("dedup", "rows.jsonl", "-o", "whole.jsonl")
+    whole = (shell.folder / "whole.jsonl").read_bytes()
+    assert len(whole.splitlines()) < 9_000
+    for after in (1, 6, 13):
+        output = f"{after}.jsonl"
+        store = [word.replace("s.", f"{after}.") for word in words]
+        if store:
+            shell("init", "--db", store[1])
+        command = [sys.executable, "-c", KILLED, str(after), *store, "dedup", "rows.jsonl"]
+        done = subprocess.run(
+            [*command, "-o", output], cwd=shell.folder, check=False, capture_output=True
+        )
+        assert done.returncode == -signal.SIGKILL, done.stderr
+        assert not (shell.folder / output).exists()
+        shell(*store, "dedup", "rows.jsonl", "-o", output)
+        assert (shell.folder / output).read_bytes() == whole
+        assert not (shell.folder / f"{output}.partial").exists()
+
+
+@pytest.mark.slow
+def test_where_there_is_no_room_the_same_command_goes_on(shell: Shell) -> None:
+    limited = f"ulimit -f 200; exec {sys.executable} {REPOSITORY / 'cli.py'} "
+    done = subprocess.run(
+        ["bash", "-c", limited + "dedup rows.jsonl -o out.jsonl"],
+        cwd=shell.folder, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert done.returncode == 6, done.stderr
+    assert "the same command goes on" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (shell.folder / "out.jsonl").exists()
+    shell("dedup", "rows.jsonl", "-o", "out.jsonl")
+    assert (shell.folder / "out.jsonl").exists()
+
+
+@pytest.mark.slow
+def test_rows_go_through_a_pipe(shell: Shell) -> None:
+    shell("dedup", "rows.jsonl", "-o", "out.jsonl")
+    packed = gzip.compress((shell.folder / "rows.jsonl").read_bytes())
+    done = subprocess.run(
+        [sys.executable, str(REPOSITORY / "cli.py"), "dedup", "-", "-o", "-"],
+        cwd=shell.folder, input=packed, check=True, capture_output=True,
+    )  # fmt: skip
+    assert done.stdout == (shell.folder / "out.jsonl").read_bytes()
+    assert b"9,000 rows" in done.stderr
+    assert sorted(path.name for path in shell.folder.iterdir()) == ["out.jsonl", "rows.jsonl"]
+
+
+def test_what_cannot_be_done_is_refused_before_anything_is_read(shell: Shell) -> None:
+    (shell.folder / "there.jsonl").write_text("mine")
+    (shell.folder / "a.csv").write_text("id,text\n1,Rye\n")
+    (shell.folder / "a.warc").write_text("WARC/1.0\r\n\r\n")
+    for code, words, reason in (
+        (4, ("rows.jsonl", "-o", "there.jsonl"), "there.jsonl"),
+        (2, ("rows.jsonl", "a.csv", "-o", "o.jsonl"), "name a folder"),
+        (2, ("a.warc", "-o", "o.warc"), "`simstore ingest` reads it"),
+        (2, ("rows.jsonl", "-o", "o.jsonl", "--db", "s.db", "--policy", "longest"), "a store"),
+        (3, ("nothing.jsonl", "-o", "o.jsonl"), "nothing.jsonl"),
+    ):
+        done = shell("dedup", *words, code=code)
+        assert reason in done.errors
+    assert (shell.folder / "there.jsonl").read_text() == "mine"
+
+
+def test_rows_that_cannot_be_read_are_told_and_end_in_5(shell: Shell) -> None:
+    (shell.folder / "bad.jsonl").write_bytes(b'{"text": "Rye"}\nno json\n')
+    done = shell("dedup", "bad.jsonl", "-o", "o.jsonl", code=5)
+    assert "record 1: not JSON" in done.errors
+    assert "--rejects FILE" in done.errors
+    assert (shell.folder / "o.jsonl").read_bytes() == b'{"text": "Rye"}\n'
