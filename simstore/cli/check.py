@@ -113,10 +113,11 @@ MUTUAL_PAPERS = 100
         "What a passage of the paper is.  [default: sentences; with --window: window]",
     ),
     count("--window", "Characters of a window.  [default: 30]"),
-    flag(
-        "--sentences",
-        "Look for sentences in which words were changed too, where the index has their terms; "
-        "takes up to twice the time, and does not go with --fast.",
+    option(
+        "--sentences/--no-sentences",
+        "Look for changed sentences and shuffled words, too, where the index has terms of "
+        "sentences; not with --fast.  [default: sentences]",
+        default=True,
     ),
     flag("--simhash", "Look by the fingerprints of passages too, where the index has them."),
     count(

@@ -12,7 +12,7 @@ from simstore.model.arguments import check_fields
 from simstore.model.documents import Decoding, PaperWarning
 from simstore.model.results import Shown
 
-CopyEvidence = Literal["text", "anchors", "simhash"]
+CopyEvidence = Literal["text", "words", "anchors", "simhash"]
 PassageKind = Literal["high", "moderate", "none"]
 # Why something does not count; of several reasons the first one is told.
 ExcludedAs = Literal[
@@ -58,9 +58,9 @@ class CheckOptions:
         by: What a passage is: a sentence, or a window.
         window: Characters a window.
         channels: By which to look: ``anchors``; ``sentences``, which finds
-            sentences in which words were changed, where the passage index has
-            their terms, and does not go with ``fast``; ``simhash`` where it has
-            fingerprints.
+            sentences in which words were changed and stretches whose words
+            stand in another order, where the passage index has their terms and
+            not with ``fast``; ``simhash`` where it has fingerprints.
     """
 
     high: float = 0.8
@@ -78,7 +78,7 @@ class CheckOptions:
     fast: bool = False
     by: Literal["sentences", "window"] = "sentences"
     window: int = 30
-    channels: tuple[str, ...] = ("anchors",)
+    channels: tuple[str, ...] = ("anchors", "sentences")
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -122,11 +122,13 @@ class Copy(Shown):
         source_start: Where it begins in the source.
         source_end: Where it ends in the source.
         similarity: Share of the units of both stretches that they have in
-            common in one order, 0 to 1, where the evidence is ``text``; else an
-            estimate.
-        evidence: ``text``: both texts were aligned; ``anchors``: the store
-            keeps no text, and the places of common runs were aligned;
-            ``simhash``: the fingerprints of two passages.
+            common in one order, 0 to 1, where the evidence is ``text``; of
+            ``words`` the cosine of the two bags of units, in which rare ones
+            weigh more; else an estimate.
+        evidence: ``text``: both texts were aligned; ``words``: their words are
+            the same for the most part, in another order or among others;
+            ``anchors``: the store keeps no text, and the places of common runs
+            were aligned; ``simhash``: the fingerprints of two passages.
         blocks: The stretches that are the same in both, in order: start and end
             in the paper, start and end in the source. Empty where the evidence
             is ``simhash``.

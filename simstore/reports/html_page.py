@@ -36,7 +36,7 @@ _SCRIPT_WORDS = (
     "next", "close", "panel_empty", "more", "cut", "distance", "resemblance", "containment",
     "containment_reverse", "found_by", "by_sketch", "of_passage", "identical",
     "count_source", "aside_one", "aside_many", "count_all", "not_recounted", "side_by_side",
-    "copied_in", "left_out_cases",
+    "copied_in", "left_out_cases", "by_words",
 )  # fmt: skip
 COLOURS = 12
 _VISIBLE = {code: chr(0x2400 + code) for code in range(32)}

@@ -78,7 +78,7 @@ class FormContents:
     exclude_quotations: str = ""
     exclude_bibliography: str = ""
     include_self: str = ""
-    sentences: str = ""
+    sentences: str = "1"
     simhash: str = ""
     encoding: str = ""
     has_options: bool = False
@@ -214,6 +214,8 @@ def _typed(fields: Mapping[str, str]) -> FormContents:
     untouched = FormContents()
     names = [one.name for one in fields_of(FormContents) if one.name in fields]
     sent = {name: fields[name].replace("\r\n", "\n") for name in names if name != "has_options"}
+    # What is ticked by default and was unticked is not sent.
+    sent.setdefault("sentences", "")
     others = [name for name in sent if name != "text" and sent[name] != getattr(untouched, name)]
     return replace(untouched, **sent, has_options=bool(others))
 

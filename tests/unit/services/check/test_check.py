@@ -483,7 +483,7 @@ def test_an_index_of_before_keeps_its_recipe_and_its_answers(tmp_path, monkeypat
     turns = "船在港口里 one 天地玄黄宇 two 日月盈昃辰 three 寒来暑往秋 four 闰余成岁律 five"
     with Store.open(tmp_path / "s.db") as store:
         store.add_many([("a", RIVER), ("b", turns)])
-        found = store.check(f"{OWN} {RIVER} {turns}")
+        found = store.check(f"{OWN} {RIVER} {turns}", CheckOptions(channels=("anchors",)))
         assert "of both" not in found.guarantee
         assert [source.key for source in found.sources] == ["a"]
         anchors = store.passages.status().anchor_count
