@@ -56,8 +56,8 @@ WHY: dict[str, str] = {
     ),
     "service, check and insert vs datasketch with Redis": (
         "the peer keeps bands in memory alone: no text, no fingerprint, nothing on a disk, no "
-        "HTTP. By processor time a document takes 2.9 ms there and 0.7 to 0.9 here, of which 0.65 are "
-        "the one thread that prepares, looks up and writes."
+        "HTTP. By processor time a document takes 2.9 ms there and 0.7 to 0.9 here, of which 0.65 "
+        "are the one thread that prepares, looks up and writes."
     ),
     "one query, from the pages, vs FAISS Flat, 10,000,000": (
         "most of a query from the file are the calls of SQLite and NumPy; 300 × would leave them "
