@@ -88,9 +88,10 @@ def read_items(names: Sequence[str], options: ReadOptions) -> list[Item]:
         name = os.path.basename(source.name).partition(".")[0]
         for number, record in enumerate(samples_of([source])):
             if not isinstance(record, Document):
+                has_fields = record.reason.startswith("no text")
+                remedy = "; --item-field names the field of the text" if has_fields else ""
                 raise InvalidParameter(
-                    f"{printable(source.name)}, item {number}: {record.reason}; "
-                    "--item-field names the field of the text"
+                    f"{printable(source.name)}, item {number}: {record.reason}{remedy}"
                 )
             items.append(Item(name, f"{name}#{record.key}", record.text))
     if not items:
