@@ -22,8 +22,9 @@ from pan_set import PanSet, Paper, pan_set
 from simstore import Store
 from simstore.model import Case, CheckedPaper, Copy, Document
 
-_UNITS = re.compile(r"[\u3400-\u9fff]|[^\W_]+")
-_RUN = {"en": 8, "zh": 13}
+_WORDS, _UNITS = re.compile(r"[^\W_\u3400-\u9fff]+"), re.compile(r"[\u3400-\u9fff]|[^\W_]+")
+# The run that is sure to be found, in words and in units of either kind.
+_RUN_WORDS, _RUN = 8, 13
 
 
 def checked(asked: PanSet) -> Iterator[tuple[Paper, CheckedPaper]]:
@@ -52,9 +53,13 @@ def passage_of(paper: Paper, told: Case | Copy) -> Passage:
 def is_touched(paper: Paper, found: CheckedPaper) -> bool:
     """Return whether something is told that has no run of the guaranteed length."""
 
+    def is_run(text: str) -> bool:
+        units = _UNITS.findall(text)
+        return len(units) >= (_RUN_WORDS if len(_WORDS.findall(text)) == len(units) else _RUN)
+
     def has_run(case: Case) -> bool:
         return any(
-            len(_UNITS.findall(paper.text[start:end])) >= _RUN[paper.language]
+            is_run(paper.text[start:end])
             for number in case.copies
             for start, end, _, _ in found.copies[number].blocks
         )

@@ -8,6 +8,7 @@ Each is a name of ``simstore`` too: ``from simstore import Match``.
 """
 
 from simstore.model import Case as Case
+from simstore.model import ChapterShare as ChapterShare
 from simstore.model import CheckedPaper as CheckedPaper
 from simstore.model import CheckedPassage as CheckedPassage
 from simstore.model import Cluster as Cluster

@@ -113,10 +113,11 @@ MUTUAL_PAPERS = 100
         "What a passage of the paper is.  [default: sentences; with --window: window]",
     ),
     count("--window", "Characters of a window.  [default: 30]"),
-    flag(
-        "--sentences",
-        "Look for sentences in which words were changed too, where the index has their terms; "
-        "takes up to twice the time, and does not go with --fast.",
+    option(
+        "--sentences/--no-sentences",
+        "Look for changed sentences and shuffled words, too, where the index has terms of "
+        "sentences; not with --fast.  [default: sentences]",
+        default=True,
     ),
     flag("--simhash", "Look by the fingerprints of passages too, where the index has them."),
     count(
@@ -221,7 +222,7 @@ def check(
         _warn_of_absent(store, rule.exclude)
         library = None
         if chosen == "html":
-            library = _library(store, counts_references=not rule.exclude_bibliography)
+            library = _library(store, rule)
         given = _papers(found, rejections, decodings)
         beside = None
         if mutual is not False:
@@ -357,14 +358,21 @@ def _beside(
     return iter(held), store.check_mutual(given, rule)
 
 
-def _library(store: Store, *, counts_references: bool) -> Library:
-    """Return what a report says that papers are compared with."""
+def _library(store: Store, options: CheckOptions) -> Library:
+    """Return what a report says that papers are compared with, and how."""
+    from simstore.reports.check_data import settings_text
     from simstore.reports.html_page import Library
 
     name = server_url() or Path(store_place()).name
     if "://" in name:
         name = shown_place(name)
-    return Library(name=name, document_count=len(store), counts_references=counts_references)
+    return Library(
+        name=name,
+        document_count=len(store),
+        counts_references=not options.exclude_bibliography,
+        last_run=next(((run.run_id, run.started_at) for run in store.runs.ingest(1)), None),
+        settings=settings_text(options),
+    )
 
 
 def _rendered(
@@ -392,7 +400,13 @@ def _rendered(
         rendered = list(papers)
         if rendered:
             made_at = int(time.time())
-            page = html_report(rendered, lang=lang, generated_at=made_at, compared_with=library)
+            page = html_report(
+                rendered,
+                lang=lang,
+                generated_at=made_at,
+                compared_with=library,
+                mutual=beside,
+            )
             yield page.encode()
 
 

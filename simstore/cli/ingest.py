@@ -87,7 +87,7 @@ _OF_A_STORE = (
     flag("--passage-simhash", "With --passages: a fingerprint of each passage besides."),
     flag(
         "--no-sentences",
-        "With --passages: no terms of sentences, by which one is found though words were changed.",
+        "With --passages: no terms of sentences, by which changed and shuffled ones are found.",
     ),
 )
 @section(

@@ -29,7 +29,8 @@ def passages() -> None:
 @flag("--simhash", "A fingerprint of each passage besides: 64 bits, found within 3.")
 @option(
     "--sentences/--no-sentences",
-    "Terms of each sentence besides, by which it is found though words in it were changed.  "
+    "Terms of each sentence besides, by which it is found though words in it were changed or "
+    "stand in another order; an index without them is made anew.  "
     "[default: sentences, where the store keeps texts]",
     default=None,
 )

@@ -89,8 +89,8 @@ Cut = Literal["sentences", "window"]
 # Of recipes without terms of sentences, and with them; of those that fold disguises, which say
 # whether they have such terms.
 _VERSION, _VERSION_OF_SENTENCES, _VERSION_OF_DISGUISES = 1, 2, 3
-# Of those that have anchors where the kind of units changes.
-_VERSION_OF_MIXED = 4
+# Of those that have anchors where the kind of units changes; and terms without an order.
+_VERSION_OF_MIXED, _VERSION_OF_UNORDERED = 4, 5
 # Five characters and a word in turns, which have no gram of one kind.
 _MIXED_TEXT = "".join(f"{chr(0x4E00 + 97 * n)}{'abcdef'[n % 6] * (n % 5 == 4)}" for n in range(60))
 # Longer anchors are given as so long: a gram of words with much between them.
@@ -132,6 +132,8 @@ class PassageRecipe:
         fingerprints: Whether each passage has a fingerprint of 64 bits besides.
         sentences: Whether terms of each sentence are kept, by which it is found again though words
             in it were changed.
+        unordered: Whether those are pairs of units wherever they stand in the sentence, which are
+            in it in any order; else pairs of neighbours, as older indexes have them.
 
     Raises:
         InvalidParameter: Another cut, or a window of less than one character.
@@ -143,6 +145,7 @@ class PassageRecipe:
     normalization: Normalization = DEFAULT
     fingerprints: bool = False
     sentences: bool = False
+    unordered: bool = False
 
     def __post_init__(self) -> None:
         if self.cut not in get_args(Cut):
@@ -168,7 +171,7 @@ class PassageRecipe:
         if not self.sentences:
             return IndexedText(spans, hashes, starts, lengths, words)
         cut = self.sentence_spans(text, spans)
-        terms = chosen_terms(units, cut, self.normalization)
+        terms = chosen_terms(units, cut, self.normalization, unordered=self.unordered)
         return IndexedText(
             spans,
             np.concatenate((hashes, terms.hashes)),
@@ -207,6 +210,12 @@ class PassageRecipe:
         else:
             # Older versions do not know it.
             del winnowing["mixed"]
+        if self.unordered:
+            version = {
+                "version": _VERSION_OF_UNORDERED,
+                "sentences": self.sentences,
+                "unordered": True,
+            }
         return {
             **version,
             "cut": self.cut,
@@ -232,6 +241,7 @@ class PassageRecipe:
             Normalization.from_parameters(record["normalization"]),
             record["fingerprints"],
             record.get("sentences", record["version"] >= _VERSION_OF_SENTENCES),
+            record.get("unordered", False),
         )
         if recipe.record() != dict(record):
             raise SchemeMismatch("passages", "its anchors come out otherwise here")

@@ -1,10 +1,14 @@
-"""Choose the rarest token pairs of each sentence (sentence terms), to find it again after edits.
+"""Choose pairs of the rarest tokens of a sentence (sentence terms), to find it after edits.
 
-A sentence in which one character in five was changed has no long run left in common with the
-original, but most of its pairs of neighbouring tokens. Of each sentence the index keeps the least
-common few, as a frozen table says and by hash among equals. A sentence that is looked up asks for
-some more of its own, chosen in the same way: what its changes brought in may come before a stored
-one. What is stored depends on the sentence alone, never on what else is stored.
+A sentence in which one character in five was changed, or whose words stand in another order, has no
+long run left in common with the original, but most of its tokens. They are ordered, the least
+common first, as a frozen table says and by hash among equals: of each sentence the index keeps the
+first with the second, the third with the fourth, and so on. A sentence that is looked up asks for
+all pairs of some more of its own: what its changes brought in may come before a stored one. What
+is stored depends on the sentence alone, never on what else is stored.
+
+Older indexes keep the least common pairs of neighbouring tokens instead, which other orders of the
+words do not have (``unordered`` says which of both).
 
 The table of how common tokens are is part of the settings of passage indexes
 (:mod:`.passage_recipe`) and never changes. The Chinese characters are those that jieba 0.42.1 (MIT)
@@ -107,19 +111,24 @@ def _table(normalization: Normalization) -> tuple[NDArray[np.uint64], NDArray[np
 
 _LOST = np.uint64(64 - HASH_BITS)
 # Sets the hashes of pairs apart from those of anchors, which lie in the same index.
-_NAME = np.uint64(0x5851F42D4C957F2D)
+_NAME, _UNORDERED_NAME = np.uint64(0x5851F42D4C957F2D), np.uint64(0x2545F4914F6CDD1D)
 # Least units of a sentence that keeps terms; units of both kinds count by their share.
 LEAST_WORDS, LEAST_CHARACTERS = 4, 8
-# Terms that a sentence keeps, and one of at most so many units that are characters for the most
-# part: they change one by one, and so few have hardly another way to be found.
+# Terms that a sentence keeps in an older index, and one of at most so many units that are
+# characters for the most part.
 _TERMS, _TERMS_OF_SHORT, _SHORT_UNITS = 3, 4, 32
-# Terms by which a sentence is looked up. With one unit in five changed, all of its terms found at
-# most .002 of the sentences more: of 600 short and 600 long ones, English and Chinese.
-TERMS_ASKED = 7
-# A context is 16 bits: how long the sentence is, and what stands before and after the pair.
-_BESIDE_BITS = 5
+# Pairs of neighbours by which a sentence is looked up in an older index.
+_NEIGHBOURS_ASKED = 7
+# Terms that a sentence keeps, and one of so many words or characters: a term takes 12 bytes.
+_PAIRS, _PAIRS_OF_LONG, _LONG_WORDS, _LONG_CHARACTERS = 2, 3, 20, 40
+# Of so many units, the least common of a sentence, all pairs are looked up.
+_UNITS_ASKED = 8
+# A context is 16 bits: how long the sentence is, and of a pair of neighbours what stands before
+# and after it, of other pairs the unit that comes after them in the order of commonness.
+_BESIDE_BITS, _FURTHER_BITS = 5, 10
 _BESIDE_MASK = (1 << _BESIDE_BITS) - 1
-_LENGTH_SHIFT = 2 * _BESIDE_BITS
+_FURTHER_MASK = (1 << _FURTHER_BITS) - 1
+_LENGTH_SHIFT = _FURTHER_BITS
 # Lengths are exact up to this one, and told in steps beyond it.
 _EXACT_LENGTH, _LENGTH_STEP, _MOST_LENGTH = 32, 12, 63
 
@@ -131,7 +140,7 @@ class SentenceTerms:
     Attributes:
         hashes: Hash of each, 40 bits; uint64.
         sentences: Which sentence of the text it is of, from 0; int64, ascending.
-        contexts: How long the sentence is and which units stand beside the pair, 16 bits, never
+        contexts: How long the sentence is, and which units it has besides the pair, 16 bits, never
             0; int32.
     """
 
@@ -142,14 +151,114 @@ class SentenceTerms:
     def __len__(self) -> int:
         return len(self.hashes)
 
+    def of(self, chosen: NDArray[np.intp]) -> SentenceTerms:
+        """Return the terms at places."""
+        return SentenceTerms(self.hashes[chosen], self.sentences[chosen], self.contexts[chosen])
 
-def sentence_terms(
+
+@dataclass(frozen=True, slots=True)
+class SentenceUnits:
+    """The units of sentences, of each sentence the least common first and each once.
+
+    Attributes:
+        hashes: Hash of each; uint64.
+        sentences: Which sentence it is of, from 0; int64, ascending.
+        ranks: Which of its sentence, from 0, the least common; int64.
+        lengths: Context with the length of each sentence alone; int32, shape (sentences,).
+    """
+
+    hashes: NDArray[np.uint64]
+    sentences: NDArray[np.int64]
+    ranks: NDArray[np.int64]
+    lengths: NDArray[np.int32]
+
+    def has(self, sentences: NDArray[np.int64], contexts: NDArray[np.int32]) -> NDArray[np.bool_]:
+        """Return whether sentences have the unit that contexts of stored terms name.
+
+        By 10 bits of the units' hashes: of 20 others one in 50 is taken for it.
+
+        Args:
+            sentences: Which of these sentences; int64.
+            contexts: Contexts of terms of stored sentences.
+        """
+        has = np.zeros((len(self.lengths), 1 << _FURTHER_BITS), bool)
+        has[self.sentences, _further(self.hashes)] = True
+        found: NDArray[np.bool_] = has[sentences, contexts & _FURTHER_MASK]
+        return found
+
+
+def sentence_units(
+    units: LocatedUnits, spans: NDArray[np.int32], normalization: Normalization = DEFAULT
+) -> SentenceUnits:
+    """Return the units of sentences in the order in which terms are made of them.
+
+    Args:
+        units: The units of a text.
+        spans: Its sentences, shape (n, 2).
+        normalization: The form that the units were brought into.
+    """
+    firsts = np.searchsorted(units.starts, spans[:, 0]).astype(np.int64)
+    ends = np.searchsorted(units.starts, spans[:, 1]).astype(np.int64)
+    counts = ends - firsts
+    sentences = np.repeat(np.arange(len(spans)), counts)
+    places = np.arange(len(sentences)) + np.repeat(firsts - np.cumsum(counts) + counts, counts)
+    hashes = units.hashes[places]
+    if len(places):
+        grades = commonness(units, normalization)[places]
+        order = np.lexsort((mix(hashes ^ _UNORDERED_NAME), grades, sentences))
+        hashes, sentences = hashes[order], sentences[order]
+        is_new = begins_run(hashes, sentences)
+        hashes, sentences = hashes[is_new], sentences[is_new]
+    ranks = np.arange(len(sentences)) - np.searchsorted(sentences, sentences)
+    return SentenceUnits(hashes, sentences, ranks, stepped_lengths(counts))
+
+
+def asked_terms(found: SentenceUnits) -> SentenceTerms:
+    """Return the terms by which sentences are looked up: pairs of their least common units."""
+    first = np.flatnonzero(found.ranks < _UNITS_ASKED - 1)
+    firsts, others = [first[:0]], [first[:0]]
+    for step in range(1, _UNITS_ASKED):
+        other = first + step
+        near = other < len(found.hashes)
+        near[near] = (found.sentences[other[near]] == found.sentences[first[near]]) & (
+            found.ranks[other[near]] < _UNITS_ASKED
+        )
+        firsts.append(first[near])
+        others.append(other[near])
+    return _pairs(found, np.concatenate(firsts), np.concatenate(others))
+
+
+def _kept_pairs(found: SentenceUnits, counts: NDArray[np.int64]) -> SentenceTerms:
+    """Return the first unit of each sentence with the second, the third with the fourth."""
+    first = np.flatnonzero((found.ranks % 2 == 0) & (found.ranks < 2 * counts[found.sentences]))
+    first = first[first + 1 < len(found.hashes)]
+    first = first[found.sentences[first + 1] == found.sentences[first]]
+    return _pairs(found, first, first + 1)
+
+
+def _pairs(found: SentenceUnits, first: NDArray[np.intp], other: NDArray[np.intp]) -> SentenceTerms:
+    order = np.lexsort((other, first))
+    first, other = first[order], other[order]
+    sentences = found.sentences[first]
+    hashes = mix(mix(found.hashes[first] ^ _UNORDERED_NAME) + found.hashes[other]) >> _LOST
+    # The last unit of a sentence has none behind it; the first of all stands for that.
+    after = np.minimum(other + 1, len(found.hashes) - 1)
+    further = np.where(found.sentences[after] == sentences, after, first - found.ranks[first])
+    contexts = found.lengths[sentences] | _further(found.hashes[further])
+    return SentenceTerms(hashes, sentences, contexts.astype(np.int32))
+
+
+def _further(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    return (hashes >> np.uint64(64 - _FURTHER_BITS)).astype(np.int64)
+
+
+def neighbour_terms(
     units: LocatedUnits,
     spans: NDArray[np.int32],
     normalization: Normalization = DEFAULT,
-    most: int | None = None,
+    most: int | None = _NEIGHBOURS_ASKED,
 ) -> SentenceTerms:
-    """Return the terms of sentences, each once a sentence, in the order of the text.
+    """Return the pairs of neighbours of sentences, each once a sentence, in the order of the text.
 
     Args:
         units: The units of a text.
@@ -159,12 +268,15 @@ def sentence_terms(
     """
     found, places = _terms(units, spans)
     order, ranks = _ranked(units, found, places, normalization)
-    kept = np.sort(order if most is None else order[ranks < most])
-    return SentenceTerms(found.hashes[kept], found.sentences[kept], found.contexts[kept])
+    return found.of(np.sort(order if most is None else order[ranks < most]))
 
 
 def chosen_terms(
-    units: LocatedUnits, spans: NDArray[np.int32], normalization: Normalization = DEFAULT
+    units: LocatedUnits,
+    spans: NDArray[np.int32],
+    normalization: Normalization = DEFAULT,
+    *,
+    unordered: bool = True,
 ) -> SentenceTerms:
     """Return the terms that an index keeps of sentences, each once a sentence.
 
@@ -174,11 +286,20 @@ def chosen_terms(
         units: The units of a text.
         spans: Its sentences, shape (n, 2).
         normalization: The form that the units were brought into.
+        unordered: Pairs of the least common units, wherever they stand; else of neighbours.
     """
+    words, characters = _counts_of_kinds(units, spans)
+    enough = words * LEAST_CHARACTERS + characters * LEAST_WORDS >= LEAST_WORDS * LEAST_CHARACTERS
+    if unordered:
+        share = words * _LONG_CHARACTERS + characters * _LONG_WORDS
+        is_long = share >= _LONG_WORDS * _LONG_CHARACTERS
+        counts = np.where(enough, np.where(is_long, _PAIRS_OF_LONG, _PAIRS), 0)
+        return _kept_pairs(sentence_units(units, spans, normalization), counts)
     found, places = _terms(units, spans)
     order, ranks = _ranked(units, found, places, normalization)
-    kept = order[ranks < _term_counts(units, spans)[found.sentences[order]]]
-    return SentenceTerms(found.hashes[kept], found.sentences[kept], found.contexts[kept])
+    is_short = (characters > words) & (words + characters <= _SHORT_UNITS)
+    counts = np.where(enough, np.where(is_short, _TERMS_OF_SHORT, _TERMS), 0)
+    return found.of(order[ranks < counts[found.sentences[order]]])
 
 
 def _ranked(
@@ -201,16 +322,21 @@ def _ranked(
     return order, np.arange(len(order)) - np.searchsorted(sentences, sentences)
 
 
-def _term_counts(units: LocatedUnits, spans: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return how many terms each sentence keeps at most."""
+def _counts_of_kinds(
+    units: LocatedUnits, spans: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the words of each sentence, and its characters of scripts without blanks."""
     firsts, ends = np.searchsorted(units.starts, spans).T
     before = np.concatenate(([0], np.cumsum(units.spaced)))
     words = before[ends] - before[firsts]
-    characters = ends - firsts - words
-    is_short = (characters > words) & (words + characters <= _SHORT_UNITS)
-    counts = np.where(is_short, _TERMS_OF_SHORT, _TERMS)
-    enough = words * LEAST_CHARACTERS + characters * LEAST_WORDS >= LEAST_WORDS * LEAST_CHARACTERS
-    return np.where(enough, counts, 0)
+    return words, ends - firsts - words
+
+
+def stepped_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int32]:
+    """Return lengths of sentences as contexts tell them: 6 bits, shifted to their place."""
+    steps = -(-(lengths - _EXACT_LENGTH) // _LENGTH_STEP)
+    stepped = np.where(lengths <= _EXACT_LENGTH, lengths, _EXACT_LENGTH + steps)
+    return (np.minimum(stepped, _MOST_LENGTH) << _LENGTH_SHIFT).astype(np.int32)
 
 
 def is_beside(
@@ -246,12 +372,12 @@ def may_be_alike(
 
 def _lengths(contexts: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the least and the most units of the sentences of contexts."""
-    stepped_lengths = contexts.astype(np.int64) >> _LENGTH_SHIFT
-    stepped = _EXACT_LENGTH + _LENGTH_STEP * (stepped_lengths - _EXACT_LENGTH)
-    low = np.where(stepped_lengths <= _EXACT_LENGTH, stepped_lengths, stepped - _LENGTH_STEP + 1)
-    high = np.where(stepped_lengths <= _EXACT_LENGTH, stepped_lengths, stepped)
+    told = contexts.astype(np.int64) >> _LENGTH_SHIFT
+    stepped = _EXACT_LENGTH + _LENGTH_STEP * (told - _EXACT_LENGTH)
+    low = np.where(told <= _EXACT_LENGTH, told, stepped - _LENGTH_STEP + 1)
+    high = np.where(told <= _EXACT_LENGTH, told, stepped)
     # The last step has no end.
-    return low, np.where(stepped_lengths == _MOST_LENGTH, np.int64(1) << 31, high)
+    return low, np.where(told == _MOST_LENGTH, np.int64(1) << 31, high)
 
 
 def _terms(
@@ -272,11 +398,8 @@ def _terms(
     # At an end of the sentence the unit at the other side of the pair stands for the one beside.
     before = np.where(places > firsts[sentences], places - 1, places)
     after = np.where(places + 2 < ends[sentences], places + 2, places + 1)
-    lengths = (ends - firsts)[sentences]
-    steps = -(-(lengths - _EXACT_LENGTH) // _LENGTH_STEP)
-    stepped_lengths = np.where(lengths <= _EXACT_LENGTH, lengths, _EXACT_LENGTH + steps)
     contexts = (
-        np.minimum(stepped_lengths, _MOST_LENGTH) << _LENGTH_SHIFT
+        stepped_lengths(ends - firsts)[sentences]
         | neighbours[before] << _BESIDE_BITS
         | neighbours[after]
     )

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from simstore.model.access import SCOPES, Scope, Token
     from simstore.model.check import (
         Case,
+        ChapterShare,
         CheckedPaper,
         CheckedPassage,
         CheckKeywords,
@@ -132,6 +133,7 @@ __all__ = [
     "NAMED_KEYS",
     "SCOPES",
     "Case",
+    "ChapterShare",
     "CheckKeywords",
     "CheckOptions",
     "CheckedPaper",

@@ -12,7 +12,7 @@ from simstore.model.arguments import check_fields
 from simstore.model.documents import Decoding, PaperWarning
 from simstore.model.results import Shown
 
-CopyEvidence = Literal["text", "anchors", "simhash"]
+CopyEvidence = Literal["text", "words", "anchors", "simhash"]
 PassageKind = Literal["high", "moderate", "none"]
 # Why something does not count; of several reasons the first one is told.
 ExcludedAs = Literal[
@@ -58,9 +58,9 @@ class CheckOptions:
         by: What a passage is: a sentence, or a window.
         window: Characters a window.
         channels: By which to look: ``anchors``; ``sentences``, which finds
-            sentences in which words were changed, where the passage index has
-            their terms, and does not go with ``fast``; ``simhash`` where it has
-            fingerprints.
+            sentences in which words were changed and stretches whose words
+            stand in another order, where the passage index has their terms and
+            not with ``fast``; ``simhash`` where it has fingerprints.
     """
 
     high: float = 0.8
@@ -78,7 +78,7 @@ class CheckOptions:
     fast: bool = False
     by: Literal["sentences", "window"] = "sentences"
     window: int = 30
-    channels: tuple[str, ...] = ("anchors",)
+    channels: tuple[str, ...] = ("anchors", "sentences")
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -122,11 +122,13 @@ class Copy(Shown):
         source_start: Where it begins in the source.
         source_end: Where it ends in the source.
         similarity: Share of the units of both stretches that they have in
-            common in one order, 0 to 1, where the evidence is ``text``; else an
-            estimate.
-        evidence: ``text``: both texts were aligned; ``anchors``: the store
-            keeps no text, and the places of common runs were aligned;
-            ``simhash``: the fingerprints of two passages.
+            common in one order, 0 to 1, where the evidence is ``text``; of
+            ``words`` the cosine of the two bags of units, in which rare ones
+            weigh more; else an estimate.
+        evidence: ``text``: both texts were aligned; ``words``: their words are
+            the same for the most part, in another order or among others;
+            ``anchors``: the store keeps no text, and the places of common runs
+            were aligned; ``simhash``: the fingerprints of two passages.
         blocks: The stretches that are the same in both, in order: start and end
             in the paper, start and end in the source. Empty where the evidence
             is ``simhash``.
@@ -302,6 +304,38 @@ class Excluded(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ChapterShare(Shown):
+    r"""A chapter of the paper, and how much of it is copied.
+
+    >>> status = store.passages.build()
+    >>> paper = f"# Own\n{'All of this is mine. ' * 9}\n# Copied\n{text}"
+    >>> for chapter in store.check(paper).chapters:
+    ...     print(chapter.title, round(chapter.share, 1))
+    Own 0.0
+    Copied 1.0
+
+    Attributes:
+        title: Its heading; empty for what stands before the first one.
+        start: Where it begins, with its heading.
+        end: Where it ends.
+        characters: Its characters without white space.
+        copied: Those in copies, as for :class:`Totals`.
+        share: copied / characters, 0 to 1.
+        identical: Those that are the same in a source.
+        identical_share: identical / characters.
+    """
+
+    title: str
+    start: int
+    end: int
+    characters: int
+    copied: int
+    share: float
+    identical: int
+    identical_share: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Totals(Shown):
     """Statistics of a checked paper. Characters are counted without white space.
 
@@ -382,6 +416,7 @@ class CheckedPaper(Shown):
         cases: The copied stretches, in the order of the paper: neighbouring
             copies of one source are one case.
         excluded: The stretches that do not count, in the order of the paper.
+        chapters: Its chapters, in order; none where it has no headings.
         warnings: The flags with how often and where each occurs, and
             ``hidden text``: what its file hides from a reader.
     """
@@ -404,4 +439,5 @@ class CheckedPaper(Shown):
     flags: tuple[str, ...] = ()
     cases: tuple[Case, ...] = ()
     excluded: tuple[Excluded, ...] = ()
+    chapters: tuple[ChapterShare, ...] = ()
     warnings: tuple[PaperWarning, ...] = ()

@@ -11,14 +11,17 @@ from itertools import pairwise
 from typing import Any
 
 from simstore.errors import InvalidParameter
+from simstore.model import MutualCheck
 from simstore.model.check import (
-    Case,
+    ChapterShare,
     CheckedPaper,
     CheckedPassage,
     Copy,
     Excluded,
     SourceShare,
 )
+from simstore.reports.check_data import kind_of, paper_data, report_number
+from simstore.reports.class_html import papers_beside
 from simstore.reports.html_charts import Bar, chart, strip
 from simstore.reports.html_page import (
     SHOWN_SOURCES,
@@ -33,7 +36,7 @@ from simstore.reports.html_page import (
     shown,
 )
 from simstore.reports.html_words import Language, sentence_in, words_of
-from simstore.reports.lines import key_text, rounded
+from simstore.reports.lines import key_text
 
 _HAN = re.compile("[\u3400-\u9fff]")
 _LINE = re.compile(r"\n")
@@ -47,6 +50,7 @@ def html_report(
     lang: Language = "en",
     generated_at: int,
     compared_with: Library | None = None,
+    mutual: MutualCheck | None = None,
 ) -> str:
     """Return a page that shows papers with their copied passages.
 
@@ -55,13 +59,20 @@ def html_report(
         lang: Language of the interface.
         generated_at: When it is made, in seconds since 1970-01-01 UTC.
         compared_with: The documents that they were compared with; None: nothing is said of them.
+        mutual: The same papers beside each other; None: nothing is said of that.
 
     Raises:
         InvalidParameter: There is no paper, or no such language.
         MissingExtra: Jinja is not installed.
     """
     return render(
-        report_contents(papers, lang=lang, generated_at=generated_at, compared_with=compared_with)
+        report_contents(
+            papers,
+            lang=lang,
+            generated_at=generated_at,
+            compared_with=compared_with,
+            mutual=mutual,
+        )
     )
 
 
@@ -72,6 +83,7 @@ def report_contents(
     generated_at: int,
     compared_with: Library | None = None,
     address_of: Callable[[str], str] | None = None,
+    mutual: MutualCheck | None = None,
 ) -> dict[str, Any]:
     """Return the template variables of ``report_body.html`` for papers; as :func:`html_report`.
 
@@ -81,6 +93,7 @@ def report_contents(
         generated_at: When it is made, in seconds since 1970-01-01 UTC.
         compared_with: As for :func:`html_report`.
         address_of: Returns where more is told of the document with a key; None: nowhere.
+        mutual: As for :func:`html_report`.
     """
     words = words_of(lang)
     if not papers:
@@ -89,6 +102,7 @@ def report_contents(
     title = words["report"]
     if len(papers) == 1:
         title = f"{_name(papers[0].title, papers[0].key)} – {title}"
+    number = report_number(papers, generated_at, compared_with, mutual.pairs if mutual else ())
     return contents(
         sections,
         form="check",
@@ -96,6 +110,8 @@ def report_contents(
         title=title,
         generated_at=generated_at,
         compared_with=compared_with,
+        number=number,
+        beside=None if mutual is None else papers_beside(mutual, [one.title for one in sections]),
     )
 
 
@@ -141,15 +157,22 @@ def _section(
             (words["guarantee"], sentence_in(lang, paper.guarantee)),
             (words["reading"], words["reading_check"]),
         ),
-        data={
-            "text": shown(paper.text),
-            "sources": [_name(source.title, source.key) for source in paper.sources],
-            "links": [address_of(source.key) for source in paper.sources] if address_of else [],
-            "copies": [_copy_row(copy, numbers) for copy in paper.copies],
-            "cases": [_case_row(case, numbers) for case in paper.cases],
-            "passages": [_passage_row(one) for one in selected],
-            "limits": [paper.high, paper.moderate],
-        },
+        data=paper_data(
+            paper,
+            selected,
+            [_name(source.title, source.key) for source in paper.sources],
+            [address_of(source.key) for source in paper.sources] if address_of else [],
+        ),
+        chapters=tuple(
+            (
+                _heading(one, words),
+                percent(one.share),
+                round(1000 * one.share),
+                f"{one.copied:,}",
+                percent(one.identical_share),
+            )
+            for one in paper.chapters
+        ),
         flows=_is_wrapped(shown(paper.text)),
         language="zh" if 3 * len(_HAN.findall(paper.text)) > len(paper.text) else "",
         high=paper.high,
@@ -159,19 +182,23 @@ def _section(
     )
 
 
+def _heading(chapter: ChapterShare, words: dict[str, str]) -> str:
+    return shown(chapter.title) or words["before_chapters"]
+
+
 def _tiles(paper: CheckedPaper, words: dict[str, str]) -> tuple[Tile, ...]:
     totals = paper.totals
     shares = [
-        (words["word_for_word"], totals.identical_share),
-        (words["without_quotations"], totals.share_without_quotations),
+        ("word_for_word", words["word_for_word"], totals.identical_share),
+        ("without_quotations", words["without_quotations"], totals.share_without_quotations),
     ]
     if _excludes(paper):
-        shares.append((words["with_excluded"], totals.share_with_excluded))
-    shares.append((words["largest"], totals.largest_source_share))
+        shares.append(("with_excluded", words["with_excluded"], totals.share_with_excluded))
+    shares.append(("largest", words["largest"], totals.largest_source_share))
     told = words["characters_copied"].format(f"{totals.copied:,}")
     return (
-        *(Tile(name, percent(share)) for name, share in shares),
-        Tile(words["characters"], f"{totals.characters:,}", told),
+        *(Tile(name, percent(share), of=of) for of, name, share in shares),
+        Tile(words["characters"], f"{totals.characters:,}", told, of="characters"),
     )
 
 
@@ -364,63 +391,12 @@ def _marked(
     source: int,
     words: dict[str, str],
 ) -> Piece:
-    kind = _kind(passage)
+    kind = kind_of(passage)
     said = words[(passage.excluded or kind).replace(" ", "_")]
     hint = f"{said}: {percent(passage.similarity)} [{source or '–'}] {key_text(copy.source_key)}"
     if passage.flags:
         hint += "\n" + "\n".join(words[flag.replace(" ", "_")] for flag in passage.flags)
     return replace(piece, number=number, kind=kind, source=source, hint=shown(hint))
-
-
-def _kind(passage: CheckedPassage) -> str:
-    if passage.excluded is not None:
-        return "excluded"
-    return "low" if passage.kind == "none" else passage.kind
-
-
-def _passage_row(passage: CheckedPassage) -> list[object]:
-    """Return a passage for the script, with each of its copies and how like that it is."""
-    others = [(number, rounded(similarity)) for number, similarity in passage.others]
-    alike = [(passage.copy, rounded(passage.similarity)), *others]
-    return [passage.start, passage.end, _kind(passage), alike]
-
-
-def _copy_row(copy: Copy, numbers: dict[str, int]) -> list[object]:
-    return [
-        copy.start,
-        copy.end,
-        numbers.get(copy.source_key, 0),
-        copy.source_start,
-        copy.source_end,
-        rounded(copy.similarity),
-        copy.evidence,
-        [place for block in _joined(copy.blocks) for place in block],
-        None if copy.source_text is None else shown(copy.source_text),
-        key_text(copy.source_key),
-    ]
-
-
-def _case_row(case: Case, numbers: dict[str, int]) -> list[object]:
-    """Return a case for the script: its ends, source, copies and the share that is the same."""
-    return [
-        case.start,
-        case.end,
-        numbers.get(case.source_key, 0),
-        rounded(case.identical_share),
-        list(case.copies),
-        key_text(case.source_key),
-    ]
-
-
-def _joined(blocks: Sequence[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Return the blocks; two that adjoin in both texts are one."""
-    held: list[tuple[int, int, int, int]] = []
-    for block in blocks:
-        if held and held[-1][1] == block[0] and held[-1][3] == block[2]:
-            held[-1] = (held[-1][0], block[1], held[-1][2], block[3])
-        else:
-            held.append(block)
-    return held
 
 
 def _name(title: str | None, key: str) -> str:

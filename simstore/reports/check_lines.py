@@ -101,6 +101,19 @@ def render_jsonl(
                 }
                 for one in paper.excluded
             ],
+            "chapters": [
+                {
+                    "title": one.title,
+                    "start": one.start,
+                    "end": one.end,
+                    "characters": one.characters,
+                    "copied": one.copied,
+                    "share": rounded(one.share),
+                    "identical": one.identical,
+                    "identical_share": rounded(one.identical_share),
+                }
+                for one in paper.chapters
+            ],
             **_found(paper, listed),
             "other_sources": others,
             "passages": [

@@ -12,6 +12,8 @@ KINDS: tuple[Kind, ...] = ("high", "moderate", "none")
 WIDTH, HEIGHT = 1000, 100
 MOST_BARS = 400
 _MOST_SPACED = 120
+# Stretches of a text of more parts than bars: wide enough for each to hold several.
+_STRETCHES = 100
 _STRIP_SLOTS = 250
 _BINS = 10
 
@@ -60,7 +62,8 @@ class Chart:
 
     Attributes:
         along: For each class the path of its bars along the text.
-        binned: A bar stands for several parts of the text, by the most similar of them.
+        binned: A bar stands for a stretch of the text, and its height for the share of it that is
+            in parts of each class, one upon the other; else for the similarity of one part.
         bins: The histogram of parts that are like anything at all.
         left_out: Parts without any similarity, which the histogram leaves out.
         counts: Parts by class.
@@ -80,22 +83,12 @@ class Chart:
 def chart(bars: Sequence[Bar]) -> Chart:
     """Return the paths of both charts; a few nodes of SVG, however many bars there are."""
     counts = {kind: sum(bar.kind == kind for bar in bars) for kind in KINDS}
-    drawn = _binned(bars) if len(bars) > MOST_BARS else bars
-    along = tuple(
-        (
-            kind,
-            "".join(
-                _box(bar.start * WIDTH, bar.end * WIDTH, (1 - bar.similarity) * HEIGHT, HEIGHT)
-                for bar in drawn
-                if bar.kind == kind and bar.similarity > 0
-            ),
-        )
-        for kind in KINDS
-    )
+    is_binned = len(bars) > MOST_BARS
+    along = _shares(bars) if is_binned else _similarities(bars)
     similar = [bar for bar in bars if bar.similarity > 0]
     return Chart(
         along,
-        drawn is not bars,
+        is_binned,
         _histogram(similar),
         len(bars) - len(similar),
         tuple(counts.items()),
@@ -125,21 +118,47 @@ def strip(spans: Iterable[tuple[float, float]]) -> str:
     return "".join(boxes)
 
 
-def _binned(bars: Sequence[Bar]) -> list[Bar]:
-    """Return at most as many bars as can be seen, each the most similar of its part."""
-    best: dict[int, Bar] = {}
+def _similarities(bars: Sequence[Bar]) -> tuple[tuple[Kind, str], ...]:
+    """Return for each class the path of its bars, each as high as it is similar."""
+    return tuple(
+        (
+            kind,
+            "".join(
+                _box(bar.start * WIDTH, bar.end * WIDTH, (1 - bar.similarity) * HEIGHT, HEIGHT)
+                for bar in bars
+                if bar.kind == kind and bar.similarity > 0
+            ),
+        )
+        for kind in KINDS
+    )
+
+
+def _shares(bars: Sequence[Bar]) -> tuple[tuple[Kind, str], ...]:
+    """Return for each class the path of bars as high as its share of each stretch of the text.
+
+    So the area of a class is its share of the whole text, however many parts there are.
+    """
+    held = {kind: [0.0] * _STRETCHES for kind in KINDS}
     for bar in bars:
-        slot = min(int((bar.start + bar.end) / 2 * MOST_BARS), MOST_BARS - 1)
-        held = best.get(slot)
-        if held is None or (bar.similarity, bar.kind == "high") > (
-            held.similarity,
-            held.kind == "high",
-        ):
-            best[slot] = bar
-    return [
-        Bar(slot / MOST_BARS, (slot + 1) / MOST_BARS, bar.similarity, bar.kind)
-        for slot, bar in sorted(best.items())
-    ]
+        if bar.similarity <= 0:
+            continue
+        first = min(int(bar.start * _STRETCHES), _STRETCHES - 1)
+        for slot in range(first, min(int(bar.end * _STRETCHES), _STRETCHES - 1) + 1):
+            inside = min(bar.end * _STRETCHES, slot + 1) - max(bar.start * _STRETCHES, slot)
+            held[bar.kind][slot] += max(inside, 0.0)
+    floors = [0.0] * _STRETCHES
+    paths: list[tuple[Kind, str]] = []
+    width = WIDTH / _STRETCHES
+    for kind in KINDS:
+        boxes = []
+        for slot, share in enumerate(held[kind]):
+            top = min(floors[slot] + share, 1.0)
+            if top - floors[slot] > 1e-6:
+                sides = slot * width, (slot + 1) * width
+                boxes.append(_box(*sides, (1 - top) * HEIGHT, (1 - floors[slot]) * HEIGHT))
+            floors[slot] = top
+        paths.append((kind, "".join(boxes)))
+    return tuple(paths)
 
 
 def _histogram(bars: Sequence[Bar]) -> tuple[Bin, ...]:

@@ -24,6 +24,8 @@ from simstore.reports.lines import time_text
 if TYPE_CHECKING:
     from jinja2 import Template
 
+    from simstore.reports.class_html import PapersBeside
+
 SHOWN_SOURCES = 12
 # BCP 47.
 LANGUAGE_TAGS: dict[Language, str] = {"en": "en", "zh": "zh-Hans"}
@@ -32,7 +34,9 @@ _SCRIPT_WORDS = (
     "high", "moderate", "low", "excluded", "span", "in_paper", "in_source", "same", "different",
     "no_text", "runs", "simhash", "anchors", "whole", "part", "also", "position", "previous",
     "next", "close", "panel_empty", "more", "cut", "distance", "resemblance", "containment",
-    "containment_reverse", "found_by", "by_sketch", "of_passage", "of_stretch", "identical",
+    "containment_reverse", "found_by", "by_sketch", "of_passage", "identical",
+    "count_source", "aside_one", "aside_many", "count_all", "not_recounted", "side_by_side",
+    "copied_in", "left_out_cases", "by_words",
 )  # fmt: skip
 COLOURS = 12
 _VISIBLE = {code: chr(0x2400 + code) for code in range(32)}
@@ -44,11 +48,19 @@ _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A figure with its name, and a word about it."""
+    """A figure with its name, and a word about it.
+
+    Attributes:
+        name: What it is called.
+        value: What it is, as people read it.
+        note: A word about it.
+        of: What the script knows it by, where it can count it again.
+    """
 
     name: str
     value: str
     note: str = ""
+    of: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +143,8 @@ class Section:
         nothing: What is said where there is no source.
         shown_sources: How many sources stand before the fold.
         about_sources: What is said of those.
+        chapters: Of each its heading, share as people read it, the same from 0 to 1000, characters
+            copied and the share that is word for word the same.
     """
 
     title: str
@@ -152,6 +166,7 @@ class Section:
     nothing: str = ""
     shown_sources: int = SHOWN_SOURCES
     about_sources: str = ""
+    chapters: tuple[tuple[str, str, int, str, str], ...] = ()
 
     @property
     def selectable(self) -> int:
@@ -177,11 +192,16 @@ class Library:
         name: What the store is called.
         document_count: How many documents it held.
         counts_references: A list of references at the end of a paper counts too.
+        last_run: Its last ingest run, and when that was, in seconds since 1970-01-01 UTC; None: no
+            document was ever stored.
+        settings: The options of the check that are not those by default; empty: all are.
     """
 
     name: str
     document_count: int
     counts_references: bool = False
+    last_run: tuple[int, int] | None = None
+    settings: str = ""
 
 
 def contents(
@@ -192,6 +212,8 @@ def contents(
     title: str,
     generated_at: int,
     compared_with: Library | None = None,
+    number: str = "",
+    beside: PapersBeside | None = None,
 ) -> dict[str, Any]:
     """Return the template variables of ``report_body.html``.
 
@@ -202,6 +224,8 @@ def contents(
         title: Its title.
         generated_at: When it is made, in seconds since 1970-01-01 UTC.
         compared_with: The documents that it was compared with; None: nothing is said of them.
+        number: The number of the report.
+        beside: Its papers beside each other.
     """
     from simstore.version import __version__
 
@@ -215,15 +239,36 @@ def contents(
         "made": words["made"].format(time_text(generated_at)),
         "compared": _compared(words, compared_with),
         "version": __version__,
+        "foot": _foot(words, compared_with, time_text(generated_at), __version__, number),
+        "beside": beside,
         "data": in_script(
             {
                 "words": {name: words[name] for name in _SCRIPT_WORDS},
                 "form": form,
                 "parts": [part.data for part in sections],
+                "pairs": [] if beside is None else [pair.data for pair in beside.pairs],
             }
         ),
         "percent": percent,
     }
+
+
+def _foot(
+    words: Mapping[str, str], library: Library | None, made: str, version: str, number: str
+) -> list[tuple[str, str]]:
+    """Return by name what a report says of itself at its end."""
+    told = [(words["number"], number)] if number else []
+    told += [(words["made_at"], made), (words["version"], f"simstore {version}")]
+    if library is None:
+        return told
+    state = words["never_changed"]
+    if library.last_run is not None:
+        run, at = library.last_run
+        state = words["library_state"].format(run, time_text(at))
+    size = f"{library.document_count:,}"
+    library_told = words["library_size"].format(shown(library.name), size)
+    settings = library.settings or words["default_settings"]
+    return [*told, (words["library"], f"{library_told} {state}"), (words["settings"], settings)]
 
 
 def _compared(words: Mapping[str, str], library: Library | None) -> str:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from simstore import outputs
 from simstore.errors import Stopping, StorageError, Unavailable
 from simstore.model import (
+    CheckOptions,
     Document,
     QueryOptions,
     QueryRun,
@@ -302,19 +303,26 @@ class Service:
         return reason
 
 
-def library_of(service: Service, *, counts_references: bool) -> Library | None:
-    """Return what a report says that papers were compared with: the store's file and its size.
+def library_of(service: Service, options: CheckOptions) -> Library | None:
+    """Return what a report says that papers were compared with: the store's file, size and state.
 
     Returns:
         None for a store on a database server.
     """
+    from simstore.reports.check_data import settings_text
     from simstore.reports.html_page import Library
 
-    path = service.store.maintenance.path
+    store = service.store
+    path = store.maintenance.path
     if path is None:
         return None
-    count = len(service.store)
-    return Library(name=path.name, document_count=count, counts_references=counts_references)
+    return Library(
+        name=path.name,
+        document_count=len(store),
+        counts_references=not options.exclude_bibliography,
+        last_run=next(((run.run_id, run.started_at) for run in store.runs.ingest(1)), None),
+        settings=settings_text(options),
+    )
 
 
 def service_of(request: Request) -> Service:

@@ -38,8 +38,10 @@ class Passages(Namespace):
                 by which passages within 3 bits are found; None: as the index
                 has it, else not.
             sentences: Keep terms of each sentence too, by which one is found
-                again though words in it were changed; None: as the index has
-                it, else where the store keeps texts.
+                again though words in it were changed or stand in another
+                order; None: as the index has it, else where the store keeps
+                texts. An index that lacks them, or has those of an older
+                version, is made anew.
             on_progress: Called with documents done and in all.
 
         Returns:

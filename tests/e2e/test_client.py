@@ -169,6 +169,8 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "merges": lambda held: list(held.clusters.merges()),
     "summary": lambda held: held.clusters.status(largest=True),
     "check": lambda held: held.check(f"Mine.\n{LAMP}", key="paper"),
+    "check of a template": lambda held: held.check(f"Mine.\n{LAMP}", template=LAMP[:90]),
+    "check of letters between": lambda held: held.check(LAMP.replace(" ", " x ")),
     "check of options": lambda held: list(
         held.check_many(
             [("a\udcff", LIBRARY), ("b", "Nothing."), {"key": "lamp", "text": LAMP, "title": "T"}],
@@ -261,6 +263,16 @@ def test_a_check_finds_a_copied_passage(shelf: Held) -> None:
     assert paper.totals.share > 0.8
     assert paper.copies[0].source_text is not None
     assert paper.copies[0].source_text.strip() in LAMP
+
+
+def test_what_a_paper_hides_is_told_as_by_a_store(shelf: Held, tmp_path: Path) -> None:
+    docx = pytest.importorskip("docx", reason="needs python-docx")
+    made = docx.Document()
+    made.add_paragraph("My own words.").add_run("unseen").font.hidden = True
+    made.save(str(tmp_path / "paper.docx"))
+    (paper,) = shelf.check_many(Files(str(tmp_path / "paper.docx")))
+    assert paper.flags == ("hidden text",)
+    assert paper.warnings[0].places == ("paragraph 1: 6 characters marked as hidden",)
 
 
 def test_what_a_step_raises_ends_a_check(shelf: Held) -> None:

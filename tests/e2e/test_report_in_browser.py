@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import os
 import shutil
 import subprocess
@@ -102,7 +103,7 @@ def test_a_screen_reader_is_told_what_is_what(visit: Open, name: str) -> None:
 
 
 def test_the_shares_in_the_panel_are_all_of_one_thing(visit: Open) -> None:
-    """Of the passage beside each of its sources, or of the whole stretches: never of both."""
+    """A passage and a source have one similarity, however much of the stretch is shown."""
     paper = english_paper()
     selected = [one for one in paper.passages if one.copy is not None]
     number = next(n for n, one in enumerate(selected) if one.others and one.similarity < 1)
@@ -124,11 +125,17 @@ def test_the_shares_in_the_panel_are_all_of_one_thing(visit: Open) -> None:
     assert panel.locator(".verdict .tag").inner_text() == (
         "High" if copies[1][1] >= 0.8 else "Moderate" if copies[1][1] >= 0.5 else "Slight"
     )
-    if panel.locator(".widen").count():
-        panel.locator(".widen").click()
-        assert panel.locator(".verdict small").inner_text() == "of the whole stretch"
-        wholes = sorted((paper.copies[at].similarity for at, _ in copies if at is not None))
-        assert said()[1] == [percent(share) for share in reversed(wholes)]
+
+
+def test_showing_the_whole_stretch_changes_no_similarity(visit: Open) -> None:
+    page = visit("class").page
+    page.locator("#part-0 .p").first.click()
+    panel = page.locator("#panel-0")
+    before = panel.locator(".verdict").inner_text(), panel.locator(".also").inner_text()
+    short = len(panel.locator(".words").first.inner_text())
+    panel.locator(".widen").click()
+    assert len(panel.locator(".words").first.inner_text()) > short
+    assert (panel.locator(".verdict").inner_text(), panel.locator(".also").inner_text()) == before
 
 
 def test_classes_are_told_apart_without_colour(visit: Open) -> None:
@@ -182,7 +189,7 @@ def chinese_fonts() -> str:
 
 
 @pytest.mark.parametrize("name", ["en", "zh", "run"])
-def test_prints_with_every_stretch_beside_its_source(visit: Open, name: str) -> None:
+def test_prints_with_a_legend_of_every_source_and_numbers_of_pages(visit: Open, name: str) -> None:
     pypdf = pytest.importorskip("pypdf", reason="needs simstore[office]")
     if name == "zh" and not chinese_fonts():
         pytest.skip("needs a font with Chinese characters (Debian's fonts-wqy-zenhei)")
@@ -195,11 +202,27 @@ def test_prints_with_every_stretch_beside_its_source(visit: Open, name: str) -> 
     for said in page.locator(".method dd").all_text_contents():
         assert "".join(normalize("NFKC", said).split())[:40] in text
     if name == "en":
-        assert text.count("Thispaper") == len(english_paper().copies)
+        assert "Thispaper" not in text
+        assert all("".join(source.key.split()) in text for source in english_paper().sources)
+    for number, sheet in enumerate(printed.pages, 1):
+        assert f"{number}/{len(printed.pages)}" in "".join(sheet.extract_text().split())
     assert not page.evaluate("document.querySelector('details.all').open")
     page.emulate_media(media="print")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not page.locator(".panel").is_visible()
+
+
+def test_a_long_paper_prints_on_a_page_of_2000_characters_at_most(visit: Open) -> None:
+    pypdf = pytest.importorskip("pypdf", reason="needs simstore[office]")
+    page = visit("long").page
+    printed = pypdf.PdfReader(io.BytesIO(page.pdf(format="A4", print_background=True)))
+    data = json.loads(page.locator("#data").text_content() or "")
+    assert len(printed.pages) <= len(data["parts"][0]["text"]) / 2_000
+    text = "".join("".join(sheet.extract_text().split()) for sheet in printed.pages)
+    names = page.locator("[data-source] bdi").all_text_contents()
+    assert len(names) > 100
+    assert all(name in text for name in names)
+    assert not page.evaluate("document.querySelector('details.others').open")
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -208,6 +231,9 @@ def test_a_narrow_screen_never_scrolls_sideways(visit: Open, name: str) -> None:
     assert not one.is_too_wide()
     for opener in one.page.locator("details > summary").all():
         opener.click()
+    for opener in one.page.locator("td[data-pair] button").all()[:1]:
+        opener.click()
+        assert not one.is_too_wide()
     if one.page.locator(".p").count():
         one.page.locator(".p").first.click()
         sheet = one.page.locator(".panel.open").bounding_box()
@@ -224,7 +250,9 @@ def test_two_hundred_pages_cost_few_nodes_until_they_are_asked_for(visit: Open) 
     assert marks == LONG // 2
     nodes = page.evaluate("document.querySelectorAll('*').length")
     sources = page.locator(".sources tbody tr").count()
-    assert nodes < marks + 14 * sources + 1_000
+    others = page.locator(".legend-of-others li").count()
+    assert others > 100
+    assert nodes < marks + 14 * sources + 4 * others + 1_000
     assert page.evaluate("document.querySelectorAll('.pair').length") == 0
     assert page.evaluate("document.querySelectorAll('.bars path').length") <= 3
     assert (
@@ -252,6 +280,7 @@ def test_without_script_the_text_and_its_sources_can_be_read(visit: Open) -> Non
 @pytest.mark.parametrize(
     ("image", "name", "scheme", "selected"),
     [
+        ("report-class", "class", "light", None),
         ("report-numbers", "en", "light", None),
         ("report-passages", "en", "light", 12),
         ("report-chinese-dark", "zh", "dark", 4),
@@ -261,6 +290,9 @@ def test_pictures_of_the_documentation(
     visit: Open, image: str, name: str, scheme: str, selected: int | None
 ) -> None:
     page = visit(name, color_scheme=scheme, viewport={"width": 1280, "height": 920}).page
+    if name == "class":
+        page.locator("td[data-pair] button").first.click()
+        page.evaluate("scrollTo(0, 0)")
     if selected is not None:
         page.locator("#text-0").evaluate("(text) => text.previousElementSibling.scrollIntoView()")
         page.locator(".p").nth(selected).click()

@@ -2,7 +2,7 @@
 // Passages and samples are selected by pointer or keys; what belongs to them is shown in a panel.
 // All strings become text nodes, never markup.
 (() => {
-  const { words, form, parts } = JSON.parse(document.getElementById("data").textContent);
+  const { words, form, parts, pairs } = JSON.parse(document.getElementById("data").textContent);
   const AT_ONCE = 100, PRINTED = 300;
   const filled = (said, ...values) => values.reduce((text, value) => text.replace("{}", value), said);
   const percent = (share) => `${(Math.min(share < 1 ? 0.999 : 1, share) * 100).toFixed(1).replace(".0", "")}%`;
@@ -38,6 +38,14 @@
   const cut = (points, start, end) => points.slice(start, end).join("");
   const pointsOf = (part) => part.points ??= Array.from(part.text);
 
+  // What a source says: told in turns, what stands before a block that is the same, and the block.
+  function sourceOf(part, copy) {
+    if (copy[8] === null) return null;
+    const flat = copy[7];
+    return copy.points ??= copy[8].flatMap((piece, at) =>
+      piece === 0 ? pointsOf(part).slice(flat[2 * at - 2], flat[2 * at - 1]) : Array.from(piece));
+  }
+
   // The stretches of a copy, the same and the different ones in turn, within [from, to) of the paper.
   function stretches(copy, from, to) {
     const [start, end, , sourceStart, sourceEnd, , , flat] = copy;
@@ -70,7 +78,7 @@
     const high = found.length ? found[found.length - 1].b1 : sourceEnd;
     const left = made("p.words"), right = made("p.words");
     left.dir = right.dir = "auto";
-    const source = copy[8] === null ? null : Array.from(copy[8]);
+    const source = sourceOf(part, copy);
     found.forEach((stretch, number) => {
       const sides = [[left, cut(paper, stretch.a0, stretch.a1)]];
       if (source) sides.push([right, cut(source, stretch.b0 - sourceStart, stretch.b1 - sourceStart)]);
@@ -91,7 +99,7 @@
       for (const element of both.querySelectorAll("[data-twin]"))
         element.classList.toggle("twin", element.dataset.twin === target.dataset?.twin);
     });
-    const remark = evidence === "text" ? null : made("p.remark", words[evidence]);
+    const remark = evidence === "text" ? null : made("p.remark", words[evidence === "words" ? "by_words" : evidence]);
     return [both, remark];
   }
   function twin(element, number) {
@@ -113,18 +121,22 @@
     return similarity >= high ? "high" : similarity >= moderate ? "moderate" : "low";
   }
 
+  // The best copy of a passage whose source is not put aside.
+  const bestOf = (part, alike) => alike.find(([place]) => !part.aside?.has(part.copies[place][2]));
+
   function aboutPassage(part, number, panel, chosen, whole) {
     const [start, end, kind, alike] = part.passages[number];
-    const at = chosen ?? alike[0][0], copy = part.copies[at];
-    // All shares that are shown at once are of one thing: the passage, or the whole stretches.
-    const shares = alike.map(([place, similarity]) => [place, whole ? part.copies[place][5] : similarity]);
+    const at = chosen ?? bestOf(part, alike)?.[0] ?? alike[0][0], copy = part.copies[at];
+    // One similarity a passage and source, however much of the stretch is shown.
+    const shares = alike.filter(([place]) => !part.aside?.has(part.copies[place][2]) || place === chosen);
+    if (!shares.length) shares.push(...alike);
     const share = shares.find(([place]) => place === at)[1];
     const from = whole ? Math.min(start, copy[0]) : start, to = whole ? Math.max(end, copy[1]) : end;
     const again = (other, all) => {
       show(panel, number, other, all);
       panel.querySelector(all === whole ? "[aria-current]" : ".widen")?.focus();
     };
-    const shown = [verdict(share, classOf(part, share, kind), whole ? words.of_stretch : words.of_passage),
+    const shown = [verdict(share, classOf(part, share, kind), words.of_passage),
       made("p.origin", badge(copy[2]), named(part, copy)),
       ...pair(part, copy, from, to)];
     if (copy[8] !== null) shown.push(signs());
@@ -291,17 +303,218 @@
     const left = all.length - Math.min(all.length, held + count);
     if (left) rows.append(made("div.more", button("", words.more, () => fill(details, AT_ONCE)),
       made("p.remark.left", filled(words.cut, left.toLocaleString("en")))));
+    else if (part.left) rows.append(made("p.more.remark", filled(words.left_out_cases, part.left.toLocaleString("en"))));
   }
-  for (const details of document.querySelectorAll("details.all")) {
-    const filledOnce = (count) => details.querySelector(".row") || fill(details, count);
-    details.addEventListener("toggle", () => details.open && filledOnce(AT_ONCE));
-    addEventListener("beforeprint", () => {
-      filledOnce(PRINTED);
-      details.dataset.closed = details.open ? "" : "yes";
-      details.open = true;
+  for (const details of document.querySelectorAll("details.all"))
+    details.addEventListener("toggle", () => details.open && (details.querySelector(".row") || fill(details, AT_ONCE)));
+
+  // On paper every source has its line, and every sample its matches; copied stretches are printed
+  // where a reader has opened them.
+  const folded = document.querySelectorAll(form === "run" ? "details" : "details.others");
+  addEventListener("beforeprint", () => folded.forEach((details) => {
+    if (details.matches(".all:not(:has(.row))")) fill(details, PRINTED);
+    details.dataset.closed = details.open ? "" : "yes";
+    details.open = true;
+  }));
+  addEventListener("afterprint", () => folded.forEach((details) => {
+    if (details.dataset.closed) details.open = false;
+  }));
+
+  // Putting sources aside: the totals are counted again from the copies of the others.
+  function inkOf(part) {
+    if (part.ink) return part.ink;
+    const odd = new Set(part.odd), ink = part.ink = new Uint8Array(pointsOf(part).length);
+    part.points.forEach((sign, place) => { ink[place] = /\s/.test(sign) === odd.has(place) ? 1 : 0; });
+    for (let i = 0; i < part.omitted.length; i += 2) ink.fill(0, part.omitted[i], part.omitted[i + 1]);
+    return ink;
+  }
+  // Mark the characters of copies that count: in a copy 1, the same in the source 2 more.
+  function covered(part, wanted) {
+    const found = new Uint8Array(pointsOf(part).length);
+    const mark = (start, end, bit) => { for (let place = start; place < end; place++) found[place] |= bit; };
+    for (const [start, end, number, , , , , flat] of part.copies) {
+      if (!wanted(number)) continue;
+      mark(start, end, 1);
+      for (let i = 0; i < flat.length; i += 4) mark(flat[i], flat[i + 1], 2);
+    }
+    for (const [number, start, end, flat] of part.rest) {
+      if (!wanted(number)) continue;
+      mark(start, end, 1);
+      for (let i = 0; i < flat.length; i += 2) mark(flat[i], flat[i + 1], 2);
+    }
+    return found;
+  }
+  function inked(part, found, bit, start = 0, end = found.length) {
+    const ink = inkOf(part);
+    let count = 0;
+    for (let place = start; place < end; place++) if (ink[place] && found[place] & bit) count++;
+    return count;
+  }
+  function largest(part, wanted) {
+    const of = new Map();
+    for (const [start, end, number] of part.copies) if (wanted(number)) of.set(number, [...of.get(number) ?? [], [start, end]]);
+    for (const [number, start, end] of part.rest) if (wanted(number)) of.set(number, [...of.get(number) ?? [], [start, end]]);
+    const before = part.before ??= inkOf(part).reduce((sums, one) => (sums.push(sums[sums.length - 1] + one), sums), [0]);
+    let most = 0;
+    for (const spans of of.values()) {
+      let count = 0, reach = 0;
+      for (const [start, end] of spans.sort(([a], [b]) => a - b)) {
+        if (end > reach) count += before[end] - before[Math.max(start, reach)];
+        reach = Math.max(reach, end);
+      }
+      most = Math.max(most, count);
+    }
+    return most;
+  }
+
+  function recount(n) {
+    const part = parts[n], article = document.getElementById(`part-${n}`), wanted = (number) => !part.aside.has(number);
+    const found = covered(part, wanted), total = part.characters || 1;
+    const put = (of, said) => {
+      const place = article.querySelector(`[data-of="${of}"]`);
+      if (place) (place.querySelector("span") ?? place).textContent = said;
+      return place;
+    };
+    const copied = inked(part, found, 1), count = (number) => number.toLocaleString("en");
+    const before = article.dataset.share ??= article.querySelector("[data-of=share]").textContent;
+    put("share", percent(copied / total));
+    article.querySelector(".hero .meter rect").setAttribute("width", Math.round(1000 * copied / total));
+    put("word_for_word", percent(inked(part, found, 2) / total));
+    put("largest", percent(largest(part, wanted) / total));
+    const characters = article.querySelector("[data-of=characters] small");
+    characters.textContent = characters.textContent.replace(/\d[\d,]*/, count(copied));
+    const quoted = found.slice();
+    for (let i = 0; i < part.quoted.length; i += 2) quoted.fill(0, part.quoted[i], part.quoted[i + 1]);
+    put("without_quotations", percent(inked(part, quoted, 1) / total));
+    const all = article.querySelector("[data-of=with_excluded] span");
+    if (all) {
+      all.dataset.all ??= all.textContent;
+      all.textContent = part.aside.size ? "–" : all.dataset.all;
+    }
+    const classes = { high: 0, moderate: 0, low: 0, excluded: 0 };
+    for (const span of spansOf(n)) {
+      const [, , kind, alike] = part.passages[numberOf(span)], best = bestOf(part, alike);
+      const now = best ? classOf(part, best[1], kind) : kind === "excluded" ? kind : "low";
+      span.className = `p ${best ? now : "excluded"}`;
+      if (best) span.dataset.n = part.copies[best[0]][2]; else delete span.dataset.n;
+      classes[now]++;
+    }
+    put("high", count(classes.high));
+    put("moderate", count(classes.moderate));
+    put("none", count(part.counted - classes.high - classes.moderate));
+    part.chapters.forEach(([start, end, size], number) => {
+      const row = article.querySelector(`[data-chapter="${number}"]`), here = inked(part, found, 1, start, end);
+      row.querySelector(".share span").textContent = percent(here / (size || 1));
+      row.querySelector("rect").setAttribute("width", Math.round(1000 * here / (size || 1)));
+      const [told, same] = row.querySelectorAll(".fact");
+      told.textContent = count(here);
+      same.textContent = percent(inked(part, found, 2, start, end) / (size || 1));
     });
-    addEventListener("afterprint", () => {
-      if (details.dataset.closed) details.open = false;
+    article.classList.toggle("recounted", part.aside.size > 0);
+    const notice = article.querySelector(".aside");
+    notice.hidden = !part.aside.size;
+    const many = part.aside.size === 1 ? words.aside_one : words.aside_many;
+    notice.replaceChildren(filled(many, part.aside.size, before), " ", words.not_recounted, " ", button("", words.count_all, () => {
+      part.aside.clear();
+      for (const box of article.querySelectorAll("[data-source] input")) box.checked = true;
+      for (const row of article.querySelectorAll(".put-aside")) row.classList.remove("put-aside");
+      recount(n);
+    }));
+    const panel = panelOf(n);
+    if (panel?.dataset.pinned !== undefined) show(panel, Number(panel.dataset.pinned));
+  }
+  function offer(rows, n) {
+    const part = parts[n];
+    for (const row of rows) {
+      if (row.querySelector("input")) continue;
+      const number = Number(row.dataset.source), box = made("input");
+      box.type = "checkbox";
+      box.checked = !part.aside.has(number);
+      box.setAttribute("aria-label", filled(words.count_source, number));
+      box.addEventListener("change", () => {
+        if (box.checked) part.aside.delete(number); else part.aside.add(number);
+        row.classList.toggle("put-aside", !box.checked);
+        recount(n);
+      });
+      row.querySelector(".badge").before(box);
+    }
+  }
+  if (form === "check") parts.forEach((part, n) => {
+    part.aside = new Set();
+    const from = document.querySelector(`#part-${n} .from`);
+    if (!from) return;
+    offer(from.querySelectorAll("tr[data-source]"), n);
+    const others = from.querySelector("details.others");
+    others?.addEventListener("toggle", () => offer(others.querySelectorAll("li[data-source]"), n));
+  });
+
+  // Two papers side by side: what both have in common is marked, and leads to its place in the other.
+  function marked(part, spans, name) {
+    const points = pointsOf(part), text = made("div.words");
+    text.dir = "auto";
+    let place = 0;
+    for (const [start, end, number] of spans.sort(([a], [b]) => a - b)) {
+      if (end <= place) continue;
+      const from = Math.max(start, place), mark = twin(made("mark.same", cut(points, from, end)), number);
+      text.append(cut(points, place, from), mark);
+      mark.tabIndex = 0;
+      mark.setAttribute("role", "button");
+      mark.title = filled(words.copied_in, name, number + 1);
+      place = end;
+    }
+    text.append(cut(points, place, points.length));
+    return text;
+  }
+  const two = document.getElementById("two");
+  function sideBySide(number, opener) {
+    const [first, second, copies] = pairs[number], spans = [[], []];
+    copies.forEach(([start, end, sourceStart, sourceEnd, ...flat], copy) => {
+      if (!flat.length) flat = [start, end, sourceStart, sourceEnd];
+      for (let i = 0; i < flat.length; i += 4) {
+        spans[0].push([flat[i], flat[i + 1], copy]);
+        spans[1].push([flat[i + 2], flat[i + 3], copy]);
+      }
     });
+    const titles = [first, second].map((n) => document.getElementById(`title-${n}`).textContent);
+    const columns = [first, second].map((n, at) => {
+      const column = made("div.column", made("h4", made("bdi", titles[at])), marked(parts[n], spans[at], titles[1 - at]));
+      column.tabIndex = 0;
+      column.setAttribute("role", "region");
+      column.setAttribute("aria-label", titles[at]);
+      return column;
+    });
+    const close = button(words.close, "×", () => {
+      two.hidden = true;
+      two.replaceChildren();
+      opener.focus();
+    });
+    two.replaceChildren(made("div.steps", made("h3", words.side_by_side), close), made("div.columns", ...columns));
+    two.hidden = false;
+    const lead = ({ target }) => {
+      const mark = target.closest("mark");
+      if (!mark) return;
+      const other = columns[columns[0].contains(mark) ? 1 : 0].querySelector(`[data-twin="${mark.dataset.twin}"]`);
+      const there = other?.closest(".column");
+      if (there) there.scrollTop += other.getBoundingClientRect().top - mark.getBoundingClientRect().top;
+      for (const one of two.querySelectorAll("mark")) one.classList.toggle("twin", one.dataset.twin === mark.dataset.twin);
+    };
+    for (const column of columns) {
+      column.addEventListener("click", lead);
+      column.addEventListener("keydown", (event) => {
+        if (event.key !== "Enter" && event.key !== " " || !event.target.closest("mark")) return;
+        lead(event);
+        event.preventDefault();
+      });
+    }
+    for (const column of columns) {
+      const mark = column.querySelector("[data-twin='0']");
+      if (mark) column.scrollTop = mark.offsetTop - 80;
+    }
+    two.scrollIntoView({ block: "nearest" });
+    columns[0].querySelector("mark")?.focus({ preventScroll: true });
+  }
+  for (const cell of document.querySelectorAll("td[data-pair]")) {
+    const opener = button("", words.side_by_side, () => sideBySide(Number(cell.dataset.pair), opener));
+    cell.append(opener);
   }
 })();

@@ -78,7 +78,7 @@ class FormContents:
     exclude_quotations: str = ""
     exclude_bibliography: str = ""
     include_self: str = ""
-    sentences: str = ""
+    sentences: str = "1"
     simhash: str = ""
     encoding: str = ""
     has_options: bool = False
@@ -214,6 +214,8 @@ def _typed(fields: Mapping[str, str]) -> FormContents:
     untouched = FormContents()
     names = [one.name for one in fields_of(FormContents) if one.name in fields]
     sent = {name: fields[name].replace("\r\n", "\n") for name in names if name != "has_options"}
+    # What is ticked by default and was unticked is not sent.
+    sent.setdefault("sentences", "")
     others = [name for name in sent if name != "text" and sent[name] != getattr(untouched, name)]
     return replace(untouched, **sent, has_options=bool(others))
 
@@ -290,7 +292,7 @@ def _check(service: Service, given: FormInput, pasted: str, step: Step) -> Cache
         papers += _checked(service, [document], options, len(papers), step)
     if not papers:
         raise failure or FormError("empty")
-    library = library_of(service, counts_references=not given.options.exclude_bibliography)
+    library = library_of(service, given.options)
     return CachedReport(tuple(papers), tuple(left_out), int(time.time()), library)
 
 

@@ -138,8 +138,7 @@ async def check(request: Request, lang: Language = "en") -> Response:
         )
     if accepts(request, _HTML):
         headers = {"Content-Security-Policy": content_policy()}
-        counts = not options.exclude_bibliography
-        page = await service.heavy.go_on(lambda: _report(service, found, lang, counts))
+        page = await service.heavy.go_on(lambda: _report(service, found, lang, options))
         return Response(page, headers=headers, media_type=_HTML)
     return await service.heavy.go_on(lambda: reply(to_wire(CheckReply(tuple(found)))))
 
@@ -253,7 +252,7 @@ def _compared(one: Compared, name: str) -> str | Document:
 
 
 def _report(
-    service: Service, papers: list[CheckedPaper], lang: Language, counts_references: bool
+    service: Service, papers: list[CheckedPaper], lang: Language, options: CheckOptions
 ) -> str:
-    library = library_of(service, counts_references=counts_references)
+    library = library_of(service, options)
     return html_report(papers, lang=lang, generated_at=int(time.time()), compared_with=library)

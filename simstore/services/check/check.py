@@ -19,6 +19,8 @@ from simstore.services.check.copies import CopyFinder, FindOptions, FoundCopy, S
 from simstore.services.check.counted_copies import PaperMeasure, UnitCopy
 from simstore.services.check.edited_sentences import (
     LEAST_CHARACTERS,
+    LEAST_LIKENESS_OF_CHARACTERS,
+    LEAST_LIKENESS_OF_WORDS,
     LEAST_SIMILARITY,
     LEAST_WORDS,
     MOST_SURROUNDINGS,
@@ -31,9 +33,11 @@ from simstore.services.check.paper_units import PaperUnits, paper_units
 from simstore.services.check.paper_warnings import flagged
 from simstore.services.check.passage_lookup import NearPassages
 from simstore.services.check.position_only import copies_by_place
+from simstore.services.check.reworded import ComparedSentences
 from simstore.services.check.sentence_lookup import (
     AskedSentences,
     like_sentences,
+    sentence_pairs,
     unit_weights,
 )
 from simstore.services.check.source_facts import folded_name
@@ -66,6 +70,12 @@ _OF_SENTENCES = (
     f"were looked up too, but for those that stand in more than {MOST_SURROUNDINGS} different "
     "places"
 )
+_OF_WORDS = (
+    "stretches that have most of their rare words or characters in common, in any order, were "
+    "looked up too"
+)
+# A stretch whose words are the same is told where so much of it at most is told already.
+MOST_KNOWN = 0.8
 
 
 def check_options(options: CheckOptions) -> None:
@@ -94,11 +104,6 @@ def check_options(options: CheckOptions) -> None:
                 f"channel {channel!r}: choose {', '.join(CHECK_CHANNELS[:-1])} or "
                 f"{CHECK_CHANNELS[-1]}"
             )
-    if options.fast and "sentences" in options.channels:
-        raise InvalidParameter(
-            "a fast check stops at the first source and looks for no edited sentences: leave out "
-            "fast, or the channel sentences"
-        )
     alignment.check_installed()
 
 
@@ -141,7 +146,7 @@ class PaperChecker:
         if index.text_kept:
             copies = CopyFinder(made, index, find_options).find()
             if self._looks_by_sentences:
-                copies = with_others(copies, self._edited(made, find_options))
+                copies = self._by_sentences(made, find_options, copies)
             if near is not None:
                 copies = with_others(
                     copies, aligned_passages(made, index, near, spans, find_options)
@@ -175,6 +180,7 @@ class PaperChecker:
             flags=tuple(one.kind for one in warnings),
             warnings=warnings,
             excluded=judged.excluded,
+            chapters=judged.chapters,
         )
 
     def _near(self, text: str) -> tuple[NearPassages | None, list[Span]]:
@@ -184,8 +190,13 @@ class PaperChecker:
         spans = self._index.spans(text)
         return self._index.near(text, spans), [(a, b) for a, b in spans.tolist()]
 
-    def _edited(self, made: PaperUnits, asked: FindOptions) -> list[FoundCopy]:
-        """Return the sentences that are found again though words in them were changed."""
+    def _by_sentences(
+        self, made: PaperUnits, asked: FindOptions, copies: list[FoundCopy]
+    ) -> list[FoundCopy]:
+        """Return copies, and what is found by sentences that have terms in common with stored ones.
+
+        Single sentences in which words were changed, and stretches whose words are the same.
+        """
         options = self._options
         sentences = AskedSentences(
             units=made.units,
@@ -202,11 +213,24 @@ class PaperChecker:
             allowed=asked.allowed,
             on_step=self._on_step,
         )
-        return edited_sentences(made, like_sentences(self._index, sentences))
+        pairs = sentence_pairs(self._index, sentences)
+        compared = ComparedSentences(made, self._index, sentences, pairs, asked)
+        edited = edited_sentences(made, like_sentences(self._index, sentences, pairs))
+        least = LEAST_LIKENESS_OF_WORDS, LEAST_LIKENESS_OF_CHARACTERS
+        alike = [copy for copy in edited if compared.is_alike(copy, *least)]
+        # What no run makes sure may be a set phrase of the subject, unless another copy is near.
+        sure = {copy.source.document_id for copy in copies if copy.is_sure}
+        copies = [
+            copy
+            for copy in copies
+            if copy.source.document_id in sure or compared.is_alike(copy, *least)
+        ]
+        return with_reworded(with_others(copies, alike), compared.stretches())
 
     @property
     def _looks_by_sentences(self) -> bool:
-        return "sentences" in self._options.channels and self._index.has_sentences
+        options = self._options
+        return not options.fast and "sentences" in options.channels and self._index.has_sentences
 
     def _weights(self, made: PaperUnits) -> NDArray[np.float64]:
         # A fast check would take a match that is too small for the source of a stretch.
@@ -259,9 +283,9 @@ class PaperChecker:
         self, made: PaperUnits, found: tuple[FoundCopy, float], runs: NDArray[np.float64]
     ) -> UnitCopy:
         copy, similarity = found
-        stretch, source = copy.stretch, copy.source
+        stretch, source, place = copy.stretch, copy.source, copy.place
         starts, ends = made.units.starts, made.units.ends
-        blocks = np.array(stretch.blocks, np.int64)
+        blocks = np.array(stretch.blocks, np.int64).reshape(-1, 3)
         lasts = blocks[:, :2] + blocks[:, 2:] - 1
         spans = np.stack(
             (
@@ -272,25 +296,28 @@ class PaperChecker:
             ),
             axis=1,
         ).tolist()
-        more = _same_marks(made.text[spans[-1][1] :], source.text[spans[-1][3] - source.offset :])
-        spans[-1][1] += more
-        spans[-1][3] += more
-        first, end = spans[0][2], spans[-1][3]
+        end = int(ends[place.end - 1])
+        first = int(source.starts[place.source_first])
+        source_end = int(source.ends[place.source_end - 1])
+        more = _same_marks(made.text[end:], source.text[source_end:])
+        end, source_end = end + more, source_end + more
+        if copy.bounds is None:
+            spans[-1][1], spans[-1][3] = end, source_end + source.offset
         key, excluded = self._roles[source.document_id]
         return UnitCopy(
             Copy(
-                start=spans[0][0],
-                end=spans[-1][1],
+                start=int(starts[place.first]),
+                end=end,
                 source_key=exact_text(key),
                 source_document_id=source.document_id,
-                source_start=first,
-                source_end=end,
+                source_start=first + source.offset,
+                source_end=source_end + source.offset,
                 similarity=similarity,
-                evidence="text",
+                evidence="text" if copy.bounds is None else "words",
                 blocks=tuple(map(tuple, spans)),
-                source_text=source.text[first - source.offset : end - source.offset],
+                source_text=source.text[first:source_end],
             ),
-            stretch.blocks,
+            stretch.blocks if copy.bounds is None else (),
             copy.span(runs),
             excluded,
         )
@@ -309,7 +336,7 @@ class PaperChecker:
             else "the store keeps no texts: only the places of common anchors were compared"
         )
         if self._looks_by_sentences:
-            by += f"; {_OF_SENTENCES}"
+            by += f"; {_OF_SENTENCES}; {_OF_WORDS}"
         if "simhash" in self._options.channels:
             by += f"; {_OF_FINGERPRINTS}"
         return (
@@ -443,6 +470,26 @@ def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[Fo
     return found
 
 
+def with_reworded(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:
+    """Return copies, and those stretches of others of which they leave much of the paper.
+
+    Args:
+        copies: Copies that were aligned.
+        others: Stretches whose words are the same in any order.
+    """
+    covered: dict[int, set[int]] = {}
+    for copy in copies:
+        of_source = covered.setdefault(copy.source.document_id, set())
+        of_source.update(range(copy.stretch.paper_first, copy.stretch.paper_end))
+    found = list(copies)
+    for copy in others:
+        units = set(range(copy.place.first, copy.place.end))
+        known = len(units & covered.get(copy.source.document_id, set()))
+        if known <= MOST_KNOWN * len(units):
+            found.append(copy)
+    return found
+
+
 def _same_marks(one: str, other: str) -> int:
     """Return how many marks, such as a stop, stand at the beginning of both."""
     count = 0
@@ -465,11 +512,13 @@ def _merged(found: Sequence[FoundCopy]) -> list[tuple[FoundCopy, float]]:
     )
     merged: list[tuple[FoundCopy, float]] = []
     for copy in ordered:
-        similarity = copy.stretch.similarity
+        similarity = copy.similarity
         if merged:
             before, best = merged[-1]
             if (
                 before.source is copy.source
+                and before.bounds is None
+                and copy.bounds is None
                 and before.stretch.paper_end == copy.stretch.paper_first
                 and before.stretch.source_end == copy.stretch.source_first
             ):

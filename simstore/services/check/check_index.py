@@ -77,6 +77,10 @@ class PassageIndex(Protocol):
     def has_sentences(self) -> bool:
         """Return whether edited sentences can be looked up, and verified by the texts."""
 
+    @property
+    def unordered(self) -> bool:
+        """Return whether terms of sentences are in any order of the words."""
+
     def sentences_of(self, text: str) -> NDArray[np.int32]:
         """Return the sentences of a text, shape (n, 2)."""
 
@@ -119,6 +123,7 @@ class StoredPassages:
         self.winnowing = snapshot.passages.winnowing
         self.text_kept = snapshot.settings.text_kept
         self.has_sentences = snapshot.finds_sentences
+        self.unordered = snapshot.passages.unordered
 
     def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
         """Return the anchors with these hashes; those with more than ``most`` are left out."""

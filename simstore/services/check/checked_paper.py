@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simstore.model import (
     Case,
+    ChapterShare,
     CheckedPassage,
     CheckOptions,
     Copy,
@@ -26,7 +27,7 @@ from simstore.search.cases import is_told, joined
 from simstore.services.check.counted_copies import PaperMeasure, UnitCopy, counted_cases
 from simstore.services.check.exclusions import Exclusions, mask_of
 from simstore.services.check.source_facts import SourceFacts
-from simstore.text import quotations
+from simstore.text import headings, quotations
 from simstore.text.located import LocatedUnits
 from simstore.text.passages import Span, sentences, windows
 
@@ -48,6 +49,7 @@ class JudgedCopy:
     sources: tuple[SourceShare, ...]
     totals: Totals
     excluded: tuple[Excluded, ...]
+    chapters: tuple[ChapterShare, ...]
 
 
 def judge(
@@ -110,7 +112,45 @@ def judge(
         identical=identical,
         identical_share=ink.share(identical),
     )
-    return JudgedCopy(tuple(passages), cases, copies, sources, totals, exclusions.stretches())
+    of_chapters = tuple(
+        _chapter(ink, chapter, spans, _same(copies)) for chapter in headings.chapters(text)
+    )
+    return JudgedCopy(
+        tuple(passages), cases, copies, sources, totals, exclusions.stretches(), of_chapters
+    )
+
+
+def _chapter(
+    ink: _Ink, chapter: headings.Chapter, copied: Sequence[Span], same: Sequence[Span]
+) -> ChapterShare:
+    """Return the shares of a chapter.
+
+    Args:
+        ink: The paper.
+        chapter: The chapter.
+        copied: Where the copies are.
+        same: What of them is the same in a source.
+    """
+    place = chapter.start, chapter.end
+    characters = ink.size(place)
+    counts = [ink.count(_within(spans, place)) for spans in (copied, same)]
+    shares = [count / characters if characters else 0.0 for count in counts]
+    return ChapterShare(
+        title=chapter.title,
+        start=chapter.start,
+        end=chapter.end,
+        characters=characters,
+        copied=counts[0],
+        share=shares[0],
+        identical=counts[1],
+        identical_share=shares[1],
+    )
+
+
+def _within(spans: Sequence[Span], place: Span) -> list[Span]:
+    """Return what of spans is within a place."""
+    first, last = place
+    return [(max(a, first), min(b, last)) for a, b in spans if a < last and b > first]
 
 
 def _order(each: UnitCopy) -> tuple[int, float, int, int, int]:
@@ -150,7 +190,12 @@ class _Ink:
         for found in re.finditer(r"\S+", text):
             is_ink[found.start() : found.end()] = True
         self.total = int(is_ink.sum())
+        self._before = np.r_[0, np.cumsum(is_ink)]
         self._counted = is_ink & ~mask_of(len(text), without)
+
+    def size(self, place: Span) -> int:
+        """Count all of a place, with those that are not counted elsewhere."""
+        return int(self._before[place[1]] - self._before[place[0]])
 
     def count(self, spans: Sequence[Span]) -> int:
         """Count those in spans, each once."""

@@ -42,6 +42,16 @@ def no_step() -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class UnitBounds:
+    """Where a copy begins and ends, in units; the ends are behind the last."""
+
+    first: int
+    end: int
+    source_first: int
+    source_end: int
+
+
+@dataclass(frozen=True, slots=True)
 class FoundCopy:
     """An aligned stretch of the paper and a source, with the source's units.
 
@@ -50,11 +60,29 @@ class FoundCopy:
         stretch: In units of the paper and of the source.
         is_sure: Whether it is told by itself: it has, or is a part of what has, a run long enough;
             or it was verified as a whole sentence or passage. Others are told as parts of a case.
+        bounds: Where it begins and ends, where that is more than the stretch: it was found by its
+            words in any order. None: it is the stretch.
+        cosine: How much alike those are as bags of words.
     """
 
     source: SourceUnits
     stretch: Stretch
     is_sure: bool = True
+    bounds: UnitBounds | None = None
+    cosine: float = 0.0
+
+    @property
+    def similarity(self) -> float:
+        """The share of units in common, or the cosine of the bags of words."""
+        return self.stretch.similarity if self.bounds is None else self.cosine
+
+    @property
+    def place(self) -> UnitBounds:
+        """Where it begins and ends."""
+        one = self.stretch
+        return self.bounds or UnitBounds(
+            one.paper_first, one.paper_end, one.source_first, one.source_end
+        )
 
     def span(self, runs: NDArray[np.float64]) -> CopySpan:
         """Return what joining needs to know of it.
@@ -62,12 +90,12 @@ class FoundCopy:
         Args:
             runs: How many runs of the guaranteed length are before each unit of the paper.
         """
-        blocks, source = self.stretch.blocks, self.source
+        blocks, source, place = self.stretch.blocks, self.source, self.place
         return CopySpan(
-            paper_first=float(runs[self.stretch.paper_first]),
-            paper_end=float(runs[self.stretch.paper_end]),
-            source_first=source.offset + int(source.starts[self.stretch.source_first]),
-            source_end=source.offset + int(source.ends[self.stretch.source_end - 1]),
+            paper_first=float(runs[place.first]),
+            paper_end=float(runs[place.end]),
+            source_first=source.offset + int(source.starts[place.source_first]),
+            source_end=source.offset + int(source.ends[place.source_end - 1]),
             matched=sum(float(runs[place + size] - runs[place]) for place, _, size in blocks),
             is_sure=self.is_sure,
         )

@@ -13,6 +13,8 @@ from simstore.services.check.sentence_lookup import LikeSentence
 # real papers that share nothing with the library were told of a sentence in at most 4 %.
 LEAST_SIMILARITY = 0.75
 LEAST_WORDS, LEAST_CHARACTERS = 6, 8
+# So must their bags of units be, in which rare ones weigh more: set phrases differ in those.
+LEAST_LIKENESS_OF_WORDS, LEAST_LIKENESS_OF_CHARACTERS = 0.65, 0.84
 # Of terms in more sentences than these two must be in common: a unit beside one is chance.
 RARE_POSTINGS = 40
 # A sentence that is in more different surroundings is a phrase that many write, and no copy.

@@ -41,7 +41,7 @@ class PaperPassages:
         self._recipe = recipe
         self.normalization = recipe.normalization
         self.winnowing = recipe.winnowing
-        self.has_sentences = recipe.sentences
+        self.has_sentences, self.unordered = recipe.sentences, recipe.unordered
         made = []
         for paper in papers:
             on_step()
@@ -185,7 +185,7 @@ def _recipe(opened: OpenStore, sentences: bool) -> PassageRecipe:
     held = state.passages or PassageRecipe(
         winnowing=MIXED_WINNOWING, normalization=state.scheme.normalization
     )
-    return replace(held, fingerprints=False, sentences=sentences)
+    return replace(held, fingerprints=False, sentences=sentences, unordered=True)
 
 
 def _pairs(papers: Sequence[CheckedPaper]) -> tuple[MutualPair, ...]:

@@ -38,7 +38,8 @@ def begin(
         window: Characters of a window; None: what the index has, else 30.
         fingerprints: Whether each passage has one besides; None: what the index has, else not.
         with_sentences: Whether terms of sentences are kept; None: what the index has, else they
-            are where the store keeps the texts that they are compared by.
+            are where the store keeps the texts that they are compared by. An index of an older
+            version gets them, and so does one that is to have them: it is made anew.
 
     Returns:
         The recipe of the index.
@@ -60,6 +61,12 @@ def begin(
                 fingerprints=held.fingerprints if fingerprints is None else fingerprints,
                 sentences=held.sentences if with_sentences is None else with_sentences,
             )
+            if _lacks_terms(held, with_sentences) and state.settings.text_kept:
+                # The documents get their entries anew.
+                wanted = replace(wanted, sentences=True, unordered=True)
+                passages.drop(connection)
+                passages.begin(connection, wanted.record(), now())
+                return wanted
             if wanted.record() != held.record():
                 raise Conflict(
                     f"the passage index has {described(held)}; drop it first: "
@@ -83,11 +90,18 @@ def begin(
             normalization=state.scheme.normalization,
             fingerprints=bool(fingerprints),
             sentences=state.settings.text_kept if with_sentences is None else with_sentences,
+            unordered=True,
         )
         passages.begin(connection, recipe.record(), now())
         if not documents.count(connection):
             passages.complete(connection)
         return recipe
+
+
+def _lacks_terms(held: PassageRecipe, asked: bool | None) -> bool:
+    """Return whether an index is to have terms of sentences, and has none or those of before."""
+    is_older = not held.unordered
+    return asked is not False and (is_older or (bool(asked) and not held.sentences))
 
 
 def build(opened: OpenStore, on_progress: Progress | None = None) -> int:

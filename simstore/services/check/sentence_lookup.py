@@ -1,23 +1,26 @@
 """Find stored sentences similar to those of a text, even where words in them were changed.
 
 The least common terms of the text's sentences are looked up. A stored sentence is a candidate where
-it has two terms in common with one of the text, or a rare one and a unit beside it. The texts
-decide: two sentences are alike where enough of their units are the same in one order.
+it has two terms in common with one of the text, or a rare one and a further unit. The texts decide:
+two sentences are alike where enough of their units are the same in one order.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.sentence_terms import (
-    TERMS_ASKED,
+    asked_terms,
     is_beside,
     may_be_alike,
-    sentence_terms,
+    neighbour_terms,
+    sentence_units,
+    stepped_lengths,
 )
 from simstore.fingerprint.shingle_sets import begins_run
 from simstore.search.alignment import CommonUnits
@@ -32,7 +35,7 @@ from simstore.text.located import LocatedUnits
 LEAST_SIMILARITY = 0.7
 # A pair that is in more sentences than these tells little, and is not looked up.
 MOST_POSTINGS = 250
-# Terms that two sentences must have in common; a unit beside a rare one counts as much.
+# Terms that two sentences must have in common; a further unit beside a rare one counts as much.
 _LEAST_AGREEMENT = 2
 # Sentences of the text that are looked up together, and stored ones that are compared together.
 _BATCH_SENTENCES = 128
@@ -78,10 +81,11 @@ class AskedSentences:
         spans: Its sentences, shape (n, 2).
         weights: What each unit counts; the common units of two sentences count 1 together.
         least: Least similarity.
-        rare: How many stored sentences have a rare term at most: a unit beside it, the same in two
-            sentences, counts as a second term. At most :data:`MOST_POSTINGS`.
+        rare: How many stored sentences have a rare term at most: a further unit that the two
+            sentences share counts as a second term. At most :data:`MOST_POSTINGS`.
         allowed: Which documents may be sources, of an array of them.
         on_step: Called before each piece of work; what it raises ends the search.
+        alone: How many stored sentences at most have a term that counts as two.
     """
 
     units: LocatedUnits
@@ -93,6 +97,7 @@ class AskedSentences:
     rare: int
     allowed: Allowed
     on_step: Callable[[], None]
+    alone: int = 0
 
 
 def unit_weights(units: LocatedUnits, words: int, characters: int) -> NDArray[np.float64]:
@@ -100,67 +105,129 @@ def unit_weights(units: LocatedUnits, words: int, characters: int) -> NDArray[np
     return np.where(units.spaced, 1 / words, 1 / characters)
 
 
-def like_sentences(index: PassageIndex, asked: AskedSentences) -> Iterator[LikeSentence]:
+@dataclass(frozen=True, slots=True)
+class SentencePairs:
+    """Sentences of a text and stored ones that have terms in common; arrays of one length.
+
+    Attributes:
+        places: Which sentence of the text, from 0; int64, ascending.
+        documents: The document of the stored one; int64.
+        starts: Its first character there; int64.
+        contexts: The context of one of its terms, which tells its length; int32.
+    """
+
+    places: NDArray[np.int64]
+    documents: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    contexts: NDArray[np.int32]
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def of(self, chosen: NDArray[Any]) -> SentencePairs:
+        """Return the pairs that a mask or places select."""
+        return SentencePairs(
+            self.places[chosen], self.documents[chosen], self.starts[chosen], self.contexts[chosen]
+        )
+
+
+def sentence_pairs(index: PassageIndex, asked: AskedSentences) -> SentencePairs:
+    """Return the stored sentences that have terms in common with those of a text.
+
+    Args:
+        index: The index; it has terms of sentences.
+        asked: The sentences.
+
+    Raises:
+        CorruptStore: The index is damaged.
+    """
+    found = []
+    for begin in range(0, len(asked.spans), _BATCH_SENTENCES):
+        asked.on_step()
+        one = _candidates(index, asked, asked.spans[begin : begin + _BATCH_SENTENCES])
+        found.append(replace(one, places=one.places + begin))
+    if not found:
+        none = np.empty(0, np.int64)
+        return SentencePairs(none, none, none, none.astype(np.int32))
+    return SentencePairs(
+        *(
+            np.concatenate([getattr(one, name) for one in found])
+            for name in ("places", "documents", "starts", "contexts")
+        )
+    )
+
+
+def like_sentences(
+    index: PassageIndex, asked: AskedSentences, pairs: SentencePairs | None = None
+) -> Iterator[LikeSentence]:
     """Yield the stored sentences that are similar to those of a text, in no particular order.
 
     Args:
         index: The index; it has terms of sentences, and the texts.
         asked: The sentences.
+        pairs: What :func:`sentence_pairs` found for them, where that was asked before.
 
     Raises:
         CorruptStore: The index, or a text, is damaged.
     """
     bounds = np.searchsorted(asked.units.starts, asked.spans)
     sums = np.concatenate(([0.0], np.cumsum(asked.weights)))
+    pairs = sentence_pairs(index, asked) if pairs is None else pairs
     # What has fewer units than must be in common is like nothing.
-    enough = np.flatnonzero(sums[bounds[:, 1]] - sums[bounds[:, 0]] > 1 - _ROUNDING)
-    for begin in range(0, len(enough), _BATCH_SENTENCES):
+    enough = sums[bounds[:, 1]] - sums[bounds[:, 0]] > 1 - _ROUNDING
+    lengths = stepped_lengths(bounds[:, 1] - bounds[:, 0])
+    pairs = pairs.of(
+        enough[pairs.places] & may_be_alike(lengths[pairs.places], pairs.contexts, asked.least)
+    )
+    order = np.argsort(pairs.documents, kind="stable")
+    compared: dict[int, CommonUnits] = {}
+    for rows in chunks(order.tolist(), _BATCH_COMPARED):
         asked.on_step()
-        chosen = enough[begin : begin + _BATCH_SENTENCES]
-        places, documents, starts = _candidates(index, asked, chosen)
-        order = np.argsort(documents, kind="stable")
-        compared: dict[int, CommonUnits] = {}
-        for rows in chunks(order.tolist(), _BATCH_COMPARED):
-            asked.on_step()
-            yield from _alike(
-                index,
-                asked,
-                bounds,
-                sums,
-                compared=compared,
-                places=places[rows],
-                documents=documents[rows],
-                starts=starts[rows],
-            )
+        yield from _alike(
+            index,
+            asked,
+            bounds,
+            sums,
+            compared=compared,
+            places=pairs.places[rows],
+            documents=pairs.documents[rows],
+            starts=pairs.starts[rows],
+        )
 
 
 def _candidates(
-    index: PassageIndex, asked: AskedSentences, chosen: NDArray[np.intp]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return pairs of sentences that may be alike: place in the text, document, start in it."""
-    terms = sentence_terms(asked.units, asked.spans[chosen], index.normalization, TERMS_ASKED)
+    index: PassageIndex, asked: AskedSentences, spans: NDArray[np.int32]
+) -> SentencePairs:
+    """Return pairs of some sentences, numbered from 0, and stored ones."""
+    units = sentence_units(asked.units, spans, index.normalization)
+    terms = (
+        asked_terms(units)
+        if index.unordered
+        else neighbour_terms(asked.units, spans, index.normalization)
+    )
     found = index.postings(np.unique(terms.hashes), MOST_POSTINGS)
     firsts = np.searchsorted(found.hashes, terms.hashes)
     counts = np.searchsorted(found.hashes, terms.hashes, side="right") - firsts
     rows = np.repeat(np.arange(len(terms)), counts)
     offsets = np.cumsum(counts) - counts
     postings = np.arange(len(rows)) - offsets[rows] + firsts[rows]
-    contexts, others = terms.contexts[rows], found.lengths[postings].astype(np.int32)
-    fitting = may_be_alike(contexts, others, asked.least)
-    rows, postings = rows[fitting], postings[fitting]
-    before, after = is_beside(contexts[fitting], others[fitting])
+    contexts = found.lengths[postings].astype(np.int32)
     rare = counts[rows] <= asked.rare
-    agreement = 1 + (before & rare).astype(np.int64) + (after & rare)
-    places = chosen[terms.sentences[rows]]
+    places = terms.sentences[rows]
+    if index.unordered:
+        agreement = 1 + (units.has(places, contexts) & rare).astype(np.int64)
+        agreement += counts[rows] <= asked.alone
+    else:
+        before, after = is_beside(terms.contexts[rows], contexts)
+        agreement = 1 + (before & rare).astype(np.int64) + (after & rare)
     documents, starts = found.documents[postings], found.starts[postings]
     order = np.lexsort((starts, documents, places))
+    made = SentencePairs(places, documents, starts, contexts).of(order)
     if not len(order):
-        return places, documents, starts
-    places, documents, starts = places[order], documents[order], starts[order]
-    first = np.flatnonzero(begins_run(places, documents, starts))
+        return made
+    first = np.flatnonzero(begins_run(made.places, made.documents, made.starts))
     agreeing = first[np.add.reduceat(agreement[order], first) >= _LEAST_AGREEMENT]
-    agreeing = agreeing[asked.allowed(documents[agreeing])]
-    return places[agreeing], documents[agreeing], starts[agreeing]
+    return made.of(agreeing[asked.allowed(made.documents[agreeing])])
 
 
 def _alike(

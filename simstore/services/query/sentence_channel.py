@@ -24,6 +24,8 @@ from simstore.text.located import located_units
 
 # Samples of more units are documents, which share sentences with many others.
 MOST_UNITS = 64
+# A term that so few stored sentences have is looked at by itself: a short sentence has two.
+_ALONE = 40
 # A text of so many characters has more units than that, or is of no language.
 _MOST_CHARACTERS = 1_024
 
@@ -82,6 +84,7 @@ class SentenceChannel:
             rare=MOST_POSTINGS,
             allowed=lambda numbers: np.ones(len(numbers), bool),
             on_step=_go_on,
+            alone=_ALONE,
         )
         best: dict[int, FoundSentence] = {}
         for one in like_sentences(self._index, asked):

@@ -116,6 +116,18 @@ def test_papers_are_checked(ask: httpx.Client) -> None:
     assert (found["key"], found["sources"]) == ("a", [])
     body = {"text": paper, "options": {"exclude": ["a"]}}
     assert ask.post("/v1/check", json=body).json()["papers"][0]["totals"]["high"] == 0
+    for options, reason in (
+        ({"template": [TEXT]}, "template"),
+        ({"exclude_author": ["ann"]}, None),
+        ({"min_source_words": 1000}, "small source"),
+    ):
+        (found,) = ask.post("/v1/check", json={"text": paper, "options": options}).json()["papers"]
+        reasons = [one["reason"] for one in found["excluded"]]
+        assert reasons == ([] if reason is None else [reason])
+        assert (found["totals"]["copied"] == 0) == (reason is not None)
+    disguised = {"text": " ".join(f"{word} x" for word in TEXT.split())}
+    (found,) = ask.post("/v1/check", json=disguised).json()["papers"]
+    assert found["warnings"][0]["kind"] == "letters between words"
 
 
 def test_papers_are_compared_with_one_another(ask: httpx.Client) -> None:

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.sentence_terms import (
+    asked_terms,
     chosen_terms,
     commonness,
     is_beside,
     may_be_alike,
-    sentence_terms,
+    neighbour_terms,
+    sentence_units,
+    stepped_lengths,
 )
 from simstore.text.located import located_units
 from simstore.text.normalization import DEFAULT
@@ -23,9 +28,54 @@ def spans_of(text: str) -> NDArray[np.int32]:
     return np.array(sentences(text), np.int32).reshape(-1, 2)
 
 
-def test_every_pair_of_a_sentence_is_a_term() -> None:
+def shuffled(text: str, seed: int) -> str:
+    letters = list(text)
+    random.Random(seed).shuffle(letters)
+    return "".join(letters)
+
+
+def test_a_sentence_has_the_same_terms_in_any_order_of_its_units() -> None:
+    kept = chosen_terms(located_units(SENTENCE), spans_of(SENTENCE))
+    assert len(kept) == 2
+    for seed in range(20):
+        text = shuffled(SENTENCE, seed)
+        found = chosen_terms(located_units(text), spans_of(text))
+        assert found.hashes.tolist() == kept.hashes.tolist()
+        assert found.contexts.tolist() == kept.contexts.tolist()
+    english = "Divers inspected the central pier of the bridge"
+    turned = "bridge the of pier the inspected Divers central"
+    assert (
+        chosen_terms(located_units(english), spans_of(english)).hashes.tolist()
+        == chosen_terms(located_units(turned), spans_of(turned)).hashes.tolist()
+    )
+
+
+def test_what_is_kept_is_asked_for_and_so_are_pairs_of_other_rare_units() -> None:
+    text = f"{SENTENCE}。鳄鱼鳄鱼鳄鱼"
+    units, spans = located_units(text), spans_of(text)
+    asked = asked_terms(sentence_units(units, spans))
+    assert np.bincount(asked.sentences).tolist() == [28, 1]
+    kept = chosen_terms(units, spans)
+    assert np.isin(kept.hashes, asked.hashes).all()
+    # A rare unit in front of the others takes one place of those asked for.
+    edited = f"鳇{SENTENCE[1:]}"
+    others = asked_terms(sentence_units(located_units(edited), spans_of(edited)))
+    assert np.isin(
+        chosen_terms(located_units(SENTENCE), spans_of(SENTENCE)).hashes, others.hashes
+    ).any()
+
+
+def test_a_further_unit_of_a_stored_sentence_is_told_by_its_context() -> None:
+    kept = chosen_terms(located_units(SENTENCE), spans_of(SENTENCE))
+    text = f"{shuffled(SENTENCE, 1)}。今天早上下了一场大雨"
+    units = sentence_units(located_units(text), spans_of(text))
+    assert units.has(np.zeros(len(kept), np.int64), kept.contexts).all()
+    assert not units.has(np.ones(len(kept), np.int64), kept.contexts).any()
+
+
+def test_every_pair_of_neighbours_of_a_sentence_is_a_term_of_older_indexes() -> None:
     text = f"{SENTENCE}。The boats came in."
-    found = sentence_terms(located_units(text), spans_of(text))
+    found = neighbour_terms(located_units(text), spans_of(text), most=None)
     assert np.bincount(found.sentences).tolist() == [len(SENTENCE) - 1, 3]
     assert len(np.unique(found.hashes)) == len(found)
     assert (found.hashes < 1 << 40).all()
@@ -44,9 +94,10 @@ def test_what_is_chosen_of_a_sentence_depends_on_it_alone() -> None:
 @pytest.mark.parametrize(
     ("text", "count"),
     [
-        (SENTENCE, 4),
-        (SENTENCE * 2, 3),
-        ("Divers inspected the central pier of the bridge", 3),
+        (SENTENCE, 2),
+        ("".join(map(chr, range(0x4E00, 0x4E40))), 3),
+        ("Divers inspected the central pier of the bridge", 2),
+        (" ".join(f"word{n}" for n in range(20)), 3),
         ("渔民修补渔网吧", 0),
         ("Three words only", 0),
         ("", 0),
@@ -59,7 +110,8 @@ def test_a_sentence_keeps_few_terms_and_a_very_short_one_none(text: str, count: 
 
 def test_a_pair_that_occurs_twice_is_kept_once() -> None:
     text = "鳄鱼鳄鱼鳄鱼鳄鱼鳄鱼"
-    found = chosen_terms(located_units(text), spans_of(text))
+    assert len(chosen_terms(located_units(text), spans_of(text))) == 1
+    found = chosen_terms(located_units(text), spans_of(text), unordered=False)
     assert len(found) == 2
     assert len(np.unique(found.hashes)) == 2
 
@@ -67,8 +119,8 @@ def test_a_pair_that_occurs_twice_is_kept_once() -> None:
 def test_the_least_common_pairs_are_kept() -> None:
     text = "我们在这里的时候鹦鹉螺鲟鳇没有来"
     units = located_units(text)
-    kept = chosen_terms(units, spans_of(text)).hashes
-    pairs = sentence_terms(units, spans_of(text)).hashes
+    kept = chosen_terms(units, spans_of(text), unordered=False).hashes
+    pairs = neighbour_terms(units, spans_of(text), most=None).hashes
     places = np.flatnonzero(np.isin(pairs, kept))
     assert {text[place : place + 2] for place in places} == {"鹦鹉", "鹉螺", "螺鲟", "鲟鳇"}
 
@@ -76,12 +128,12 @@ def test_the_least_common_pairs_are_kept() -> None:
 def test_a_sentence_is_looked_up_by_its_least_common_pairs() -> None:
     text = f"我们在这里的时候鹦鹉螺鲟鳇没有来。{SENTENCE}。鳄鱼鳄鱼鳄鱼"
     units, spans = located_units(text), spans_of(text)
-    every, asked = sentence_terms(units, spans), sentence_terms(units, spans, most=7)
+    every, asked = neighbour_terms(units, spans, most=None), neighbour_terms(units, spans)
     assert np.bincount(asked.sentences).tolist() == [7, 7, 2]
     assert np.isin(asked.hashes, every.hashes).all()
-    kept = chosen_terms(units, spans).hashes
+    kept = chosen_terms(units, spans, unordered=False).hashes
     assert np.isin(kept, asked.hashes).all()
-    fewer = sentence_terms(units, spans, most=4)
+    fewer = neighbour_terms(units, spans, most=4)
     assert np.isin(kept, fewer.hashes).all()
     # In the order of the text, with their own contexts.
     rows = [every.hashes.tolist().index(value) for value in asked.hashes.tolist()]
@@ -103,7 +155,7 @@ def test_a_unit_beside_a_pair_is_told_by_the_contexts() -> None:
     pair = "渔网"
     contexts = []
     for text in ("破的渔网又补", "破了渔网又补", "破的渔网再补", "破了渔网再补"):
-        found = sentence_terms(located_units(text), spans_of(text))
+        found = neighbour_terms(located_units(text), spans_of(text), most=None)
         contexts.append(found.contexts[text.index(pair)])
     first = np.repeat(np.array(contexts[:1]), 4)
     before, after = is_beside(first, np.array(contexts))
@@ -117,11 +169,7 @@ def test_a_unit_beside_a_pair_is_told_by_the_contexts() -> None:
      (10, 300, False), (30, 50, True), (100, 110, True), (100, 300, False), (400, 2000, True)],
 )  # fmt: skip
 def test_lengths_decide_whether_sentences_may_be_alike(one: int, other: int, alike: bool) -> None:
-    contexts = []
-    for count in (one, other):
-        text = "鳄" * count
-        terms = sentence_terms(located_units(text), np.array([[0, count]], np.int32))
-        contexts.append(terms.contexts[:1])
+    contexts = [stepped_lengths(np.array([count])) for count in (one, other)]
     assert may_be_alike(contexts[0], contexts[1], 0.7).tolist() == [alike]
     assert may_be_alike(contexts[1], contexts[0], 0.7).tolist() == [alike]
 
@@ -146,5 +194,9 @@ def test_windows_have_the_terms_of_the_sentences() -> None:
     assert by_window.starts[-12:].tolist() == by_sentence.starts[-12:].tolist()
 
 
-def test_the_recipe_is_pinned() -> None:
-    assert PassageRecipe(sentences=True).record()["known_answer"] == "ea76b1342d1cc48b"
+def test_recipes_are_pinned() -> None:
+    older, now = PassageRecipe(sentences=True), PassageRecipe(sentences=True, unordered=True)
+    assert older.record()["known_answer"] == "ea76b1342d1cc48b"
+    assert now.record()["known_answer"] == "5c9518e3d18714dc"
+    assert now.record()["version"] == 5
+    assert PassageRecipe.from_record(now.record()) == now

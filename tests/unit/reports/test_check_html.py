@@ -6,7 +6,7 @@ import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import hypothesis
 import pytest
@@ -14,9 +14,10 @@ from checked_papers import articles, checked, chinese_paper, english_paper, long
 from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter, MissingExtra
-from simstore.model import CheckedPaper
-from simstore.model.check import CheckedPassage, Copy, ExcludedAs
-from simstore.reports import html_page
+from simstore.model import CheckedPaper, CheckOptions, MutualCheck, MutualPair
+from simstore.model.check import ChapterShare, CheckedPassage, Copy, ExcludedAs
+from simstore.reports import check_data, html_page
+from simstore.reports.check_data import settings_text
 from simstore.reports.html_page import Library, in_script, percent, shown
 from simstore.reports.html_words import Language, all_words, sentence_in
 
@@ -166,7 +167,17 @@ def test_a_paper_with_script_shows_it_as_text() -> None:
     said = "".join(reader.texts["span"])
     assert HOSTILE.replace("\x00", "␀").replace("\x1b", "␛") in said
     part = data_of(page)["parts"][0]  # type: ignore[index]
-    assert part["copies"][0][8] == shown(HOSTILE)
+    assert part["text"].startswith(shown(HOSTILE))
+    assert said_by_source(part, part["copies"][0]) == shown(HOSTILE)
+
+
+def said_by_source(part: dict[str, Any], row: list[Any]) -> str:
+    """What the source of a copy says, as the script reads it."""
+    flat = row[7]
+    return "".join(
+        part["text"][flat[2 * at - 2] : flat[2 * at - 1]] if piece == 0 else piece
+        for at, piece in enumerate(row[8])
+    )
 
 
 def test_the_text_of_a_paper_stands_in_the_page_once_and_whole() -> None:
@@ -210,15 +221,182 @@ def test_data_give_spans_and_blocks_as_they_are() -> None:
     for row, copy in zip(part["copies"], paper.copies, strict=True):
         assert row[:2] + row[3:5] == [copy.start, copy.end, copy.source_start, copy.source_end]
         assert row[7] == [place for block in copy.blocks for place in block]
-        assert row[8] == copy.source_text
+        assert said_by_source(part, row) == copy.source_text
+
+
+def test_of_a_source_only_what_differs_is_said_again() -> None:
+    source = "The Ferry will NOT sail before Saturday, the office said."
+    text = "Mine. the ferry will not sail until Saturday, the office said."
+    paper = checked("p", None, text, {"one": source}, {})
+    part = data_of(report(paper))["parts"][0]  # type: ignore[index]
+    row = part["copies"][0]
+    assert said_by_source(part, row) == paper.copies[0].source_text
+    said = "".join(piece for piece in row[8] if piece)
+    assert "The Ferry will NOT" in said
+    assert "office" not in said
+
+
+def test_of_many_copies_those_of_passages_and_primary_sources_are_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    paper = long_paper(400, 60)
+    monkeypatch.setattr(check_data, "MOST_COPIES", 20)
+    part = data_of(report(paper))["parts"][0]  # type: ignore[index]
+    best = {one.copy for one in paper.passages if one.copy is not None}
+    assert len(part["copies"]) == max(20, len(best))
+    assert len(part["copies"]) + len(part["rest"]) == len(paper.copies)
+    assert len(part["cases"]) + part["left"] == len(paper.cases)
+    selected = [one for one in paper.passages if one.copy is not None]
+    for row, passage in zip(part["passages"], selected, strict=True):
+        copy = paper.copies[passage.copy or 0]
+        assert part["copies"][row[3][0][0]][:2] == [copy.start, copy.end]
+
+
+def test_a_long_paper_of_many_sources_makes_a_small_page() -> None:
+    """150,000 characters, each of 2,000 sentences in twelve documents: at most 2.5 MB."""
+    one = long_paper(2_000, 300)
+    half = [copy for copy in one.copies if copy.similarity == 1]
+    every = tuple(
+        replace(copy, source_key=f"{copy.source_key}-{again}")
+        for copy in half
+        for again in range(12)
+    )
+    numbers = {copy.start: 12 * at for at, copy in enumerate(half)}
+    passages = tuple(
+        replace(each, copy=numbers.get(each.start), others=tuple(
+            (numbers[each.start] + again, 1.0) for again in range(1, 12)
+        ) if each.start in numbers else ())
+        for each in one.passages
+    )  # fmt: skip
+    paper = summed("k", None, one.text, passages, every, {})
+    assert len(paper.text) > 150_000
+    assert len(every) > 6_000
+    assert len(report(paper).encode()) < 2_500_000
+
+
+def test_chapters_are_told_with_their_shares() -> None:
+    chapter = ChapterShare(
+        title="2 <b>Method</b>", start=0, end=9, characters=9, copied=3, share=1 / 3, identical=1,
+        identical_share=1 / 9,
+    )  # fmt: skip
+    first = replace(chapter, title="", share=0.0, copied=0)
+    page = report(replace(english_paper(), chapters=(first, chapter)))
+    table = page[page.index('class="chapters"') :].partition("</table>")[0]
+    assert re.findall("<bdi>(.*?)</bdi>", table) == [
+        ENGLISH["before_chapters"], "2 &lt;b&gt;Method&lt;/b&gt;",
+    ]  # fmt: skip
+    assert re.findall("<span>(.*?)</span>", table) == ["0%", "33.3%"]
+    assert 'class="chapters"' not in report(english_paper())
+
+
+def foot_of(page: str) -> dict[str, str]:
+    return dict(re.findall(r"<dt>([^<]*)</dt><dd><bdi>(.*?)</bdi>", page))
+
+
+def test_the_foot_names_date_library_version_settings_and_the_report() -> None:
+    options = CheckOptions(high=0.9, exclude=("mine-*", "old"), exclude_quotations=True)
+    library = Library(
+        name="news.db", document_count=1_234, last_run=(7, 86_400), settings=settings_text(options)
+    )
+    paper = english_paper()
+
+    def made(one: CheckedPaper = paper, told: Library = library, at: int = 0) -> dict[str, str]:
+        return foot_of(html_report([one], generated_at=at, compared_with=told))
+
+    foot = made()
+    assert foot["Made"].startswith("1970-01-01 00:00")
+    assert foot["Library"].startswith(
+        "news.db: 1,234 documents. Last changed by ingest run 7, 1970"
+    )
+    assert foot["Settings"] == "high: 0.9; exclude: mine-* old; exclude quotations"
+    assert foot["Version"].startswith("simstore ")
+    assert re.fullmatch("([0-9A-F]{4}-){2}[0-9A-F]{4}", foot["Report number"])
+    others = [
+        made(at=1),
+        made(replace(paper, text=paper.text + " ")),
+        made(told=replace(library, document_count=1_235)),
+        made(replace(paper, totals=replace(paper.totals, copied=1))),
+    ]
+    assert len({foot["Report number"], *(one["Report number"] for one in others)}) == 5
+    assert made() == foot
+    plain = made(told=Library(name="n", document_count=0, settings=settings_text(CheckOptions())))
+    assert plain["Settings"] == ENGLISH["default_settings"]
+    assert ENGLISH["never_changed"] in plain["Library"]
+
+
+def class_of(count: int) -> tuple[list[CheckedPaper], MutualCheck]:
+    """Papers of which each has a stretch of the next one, the last of none."""
+    base = english_paper()
+    papers = [replace(base, key=f"{n}.txt", title=f"Essay <{n}>") for n in range(count)]
+    beside = []
+    pairs = []
+    for number, paper in enumerate(papers):
+        sources, copies = [], []
+        if number + 1 < count:
+            sources = [replace(base.sources[0], key=f"{number + 1}.txt", document_id=number + 1)]
+            copies = [
+                replace(
+                    base.copies[0],
+                    source_key=f"{number + 1}.txt",
+                    source_document_id=number + 1,
+                )
+            ]
+            pairs.append(
+                MutualPair(
+                    first=number,
+                    second=number + 1,
+                    first_key="",
+                    second_key="",
+                    share=base.sources[0].share,
+                    second_share=0.0,
+                    characters=1_234,
+                    identical=1_000,
+                    identical_share=0.25,
+                    cases=1,
+                )
+            )
+        beside.append(replace(paper, sources=tuple(sources), copies=tuple(copies), cases=()))
+    return papers, MutualCheck(papers=tuple(beside), pairs=tuple(pairs))
+
+
+def test_a_class_begins_with_a_table_its_pairs_and_a_matrix() -> None:
+    papers, mutual = class_of(4)
+    page = html_report(papers, generated_at=0, mutual=mutual)
+    share = percent(mutual.pairs[0].share)
+    pairs = page[page.index('class="pairs"') :].partition("</table>")[0]
+    assert pairs.count("<tr>") == 1 + 3
+    assert re.findall(r'#part-(\d)"><bdi>([^<]*)', pairs)[:2] == [
+        ("0", "Essay &lt;0&gt;"), ("1", "Essay &lt;1&gt;"),
+    ]  # fmt: skip
+    assert pairs.count(f"<span>{share}</span>") == 3
+    assert "1,234" in pairs
+    matrix = page[page.index('class="matrix"') :].partition("</table>")[0]
+    assert matrix.count('class="self"') == 4
+    assert len(re.findall(r'<td class="m\d">\d+</td>', matrix)) == 3
+    data = data_of(page)["pairs"]
+    copy = mutual.papers[0].copies[0]
+    flat = [place for block in copy.blocks for place in block]
+    ends = [copy.start, copy.end, copy.source_start, copy.source_end]
+    assert data[0] == [0, 1, [[*ends, *flat]]]  # type: ignore[index]
+    assert page.index('class="papers"') < page.index('class="pairs"') < page.index('id="part-0"')
+
+
+def test_a_large_class_has_no_matrix_and_few_papers_in_common_say_so() -> None:
+    papers, mutual = class_of(41)
+    assert 'class="matrix"' not in html_report(papers, generated_at=0, mutual=mutual)
+    papers, mutual = class_of(2)
+    page = html_report(papers, generated_at=0, mutual=replace(mutual, pairs=()))
+    assert ENGLISH["no_pairs"] in page
+    assert ENGLISH["beside"] not in html_report(papers[:2], generated_at=0)
 
 
 def test_what_is_excluded_is_told_of_only_where_something_is() -> None:
     paper = english_paper()
     totals = paper.totals
     page = report(paper)
-    assert f"<strong>{percent(totals.share)}</strong>" in page
-    assert f"<dt>{ENGLISH['with_excluded']}</dt><dd>{percent(totals.share_with_excluded)}<" in page
+    assert f'<strong data-of="share">{percent(totals.share)}</strong>' in page
+    told = f'<dd data-of="with_excluded"><span>{percent(totals.share_with_excluded)}<'
+    assert f"<dt>{ENGLISH['with_excluded']}</dt>{told}" in page
     assert ENGLISH["exclusions"] in page
     plain = report(replace(paper, totals=replace(totals, share_with_excluded=totals.share)))
     assert ENGLISH["with_excluded"] not in plain
@@ -315,7 +493,11 @@ def test_in_script_can_end_no_element() -> None:
 
 
 def method_of(page: str) -> list[str]:
-    return re.findall(r"<dd>(.*?)</dd>", page[page.index('class="method"') :], re.DOTALL)
+    return re.findall(
+        r"<dd>(.*?)</dd>",
+        page[page.index('class="method"') :].partition("</section>")[0],
+        re.DOTALL,
+    )
 
 
 @pytest.mark.parametrize("keep_text", [True, False])

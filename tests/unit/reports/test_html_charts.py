@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import random
 import re
 from itertools import pairwise
 
@@ -33,15 +34,32 @@ def test_each_passage_is_a_bar_as_high_as_its_similarity() -> None:
     assert len(boxes(along["none"])) == 2
 
 
-def test_thousands_of_passages_are_few_bars_and_the_highest_stay() -> None:
+def test_thousands_of_passages_are_few_bars_as_high_as_the_share_of_each_class() -> None:
     held = [Bar(n / 5000, (n + 1) / 5000, 0.3, "none") for n in range(5000)]
-    held[1234] = Bar(1234 / 5000, 1235 / 5000, 0.95, "high")
+    for number in range(1200, 1225):
+        held[number] = Bar(number / 5000, (number + 1) / 5000, 0.95, "high")
     drawn = chart(held)
     assert drawn.binned
     assert sum(len(boxes(path)) for _, path in drawn.along) <= MOST_BARS
-    ((left, right, top, _),) = boxes(dict(drawn.along)["high"])
-    assert left <= 246.9 <= right
-    assert top == 5
+    # Half of a hundredth of the text, and what is slightly similar stands upon it.
+    assert boxes(dict(drawn.along)["high"]) == [(240, 250, 50, 100)]
+    assert (240, 250, 0, 50) in boxes(dict(drawn.along)["none"])
+
+
+@given(st.floats(0.02, 0.98), st.integers(MOST_BARS + 1, 3_000), st.randoms())
+def test_the_area_of_a_class_is_its_share_of_a_long_text(
+    share: float, count: int, draw: random.Random
+) -> None:
+    copied = round(share * count)
+    order = [True] * copied + [False] * (count - copied)
+    draw.shuffle(order)
+    held = [
+        Bar(n / count, (n + 1) / count, float(one), "high" if one else "none")
+        for n, one in enumerate(order)
+    ]
+    found = boxes(dict(chart(held).along)["high"])
+    area = sum((right - left) * (bottom - top) for left, right, top, bottom in found) / 100_000
+    assert abs(area - copied / count) < 0.001
 
 
 def test_the_histogram_counts_every_similar_passage_once() -> None:

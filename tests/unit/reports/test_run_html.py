@@ -59,7 +59,7 @@ def test_samples_are_classed_by_their_nearest_document() -> None:
     assert part["sources"] == ["x", "y"]
     assert part["texts"] == ["the text of x", None]
     assert re.findall(r'class="p (\w+)"', page) == ["high", "moderate", "low"]
-    assert "<strong>25%</strong>" in page
+    assert '<strong data-of="share">25%</strong>' in page
     assert "too short to judge" in page
 
 

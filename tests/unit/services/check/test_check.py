@@ -483,7 +483,7 @@ def test_an_index_of_before_keeps_its_recipe_and_its_answers(tmp_path, monkeypat
     turns = "船在港口里 one 天地玄黄宇 two 日月盈昃辰 three 寒来暑往秋 four 闰余成岁律 five"
     with Store.open(tmp_path / "s.db") as store:
         store.add_many([("a", RIVER), ("b", turns)])
-        found = store.check(f"{OWN} {RIVER} {turns}")
+        found = store.check(f"{OWN} {RIVER} {turns}", CheckOptions(channels=("anchors",)))
         assert "of both" not in found.guarantee
         assert [source.key for source in found.sources] == ["a"]
         anchors = store.passages.status().anchor_count
@@ -516,3 +516,18 @@ def test_few_sources_explain_what_many_have(tmp_path):
     # Those behind the fold add nothing, and have no column for it.
     assert page.count('data-name="Adds"') == 2
     assert page.index("all but one") < page.index("first half") < page.index("Other sources: 7")
+
+
+def test_chapters_have_shares_of_their_own_that_add_up(shelf):
+    text = f"{OWN}\n\n1 Rivers\n\n{RIVER}\n\n2 Words\n\n{OWN * 2}\n\n3 Harbours\n\n{OWN}{HARBOUR}"
+    paper = shelf.check(text)
+    assert [one.title for one in paper.chapters] == ["", "1 Rivers", "2 Words", "3 Harbours"]
+    first, rivers, own, harbours = paper.chapters
+    assert first.copied == own.copied == 0
+    assert rivers.characters == len("1Rivers" + "".join(RIVER.split()))
+    assert rivers.copied == rivers.identical == len("".join(RIVER.split()))
+    assert harbours.share == len("".join(HARBOUR.split())) / harbours.characters
+    assert sum(one.copied for one in paper.chapters) == paper.totals.copied
+    assert sum(one.identical for one in paper.chapters) == paper.totals.identical
+    assert sum(one.characters for one in paper.chapters) == paper.totals.characters
+    assert shelf.check(RIVER).chapters == ()

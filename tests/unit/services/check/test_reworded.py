@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from simstore.model import CheckOptions, PassageStatus
+from simstore.services.check import passage_index
+from simstore.store import Store
+
+BRIDGE = (
+    "Divers inspected the central pier of the bridge in early spring. Their report describes deep "
+    "cracks beneath the waterline. Engineers proposed steel collars around every damaged column. "
+    "The council postponed repairs until the ferry season ended. Meanwhile heavy lorries were sent "
+    "across the northern causeway."
+)
+OWN = (
+    "My grandmother baked plum cakes on Sundays. Nobody ever learned her recipe. She measured "
+    "flour with a cracked teacup. The oven door squeaked like a gull."
+)
+HAN = (
+    "潜水员在初春检查了桥梁中央的桥墩。报告描述了水线以下很深的裂缝。工程师建议在每根受损的柱子周围安装钢箍。"
+    "议会把维修推迟到渡轮季节结束。与此同时重型卡车改走北面的堤道。"
+)
+
+
+def shuffled(text: str, seed: int = 1) -> str:
+    """Return a text with the words of each sentence in another order."""
+    drawn, made = random.Random(seed), []
+    for sentence in text.removesuffix(".").split(". "):
+        words = sentence.split()
+        drawn.shuffle(words)
+        made.append(words[0].title() + " " + " ".join(words[1:]))
+    return ". ".join(made) + "."
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.create(tmp_path / "s.db") as made:
+        made.passages.build()
+        made.add_many(
+            [("bridge", BRIDGE), ("han", HAN)]
+            + [(f"other-{n}", shuffled(OWN, n).replace("plum", f"fruit{n}")) for n in range(3)]
+        )
+        yield made
+
+
+def test_words_in_another_order_are_one_case(store: Store) -> None:
+    moved = shuffled(BRIDGE)
+    paper = store.check(f"It is well known. {moved} So we were told.")
+    (case,) = paper.cases
+    assert case.source_key == "bridge"
+    assert paper.text[case.start : case.end] == moved
+    assert (case.source_start, case.source_end) == (0, len(BRIDGE))
+    words = [paper.copies[n] for n in case.copies if paper.copies[n].evidence == "words"]
+    assert [copy.source_text for copy in words] == [BRIDGE]
+    assert words[0].similarity > 0.95
+    # What is in one order is less than what is copied.
+    assert paper.totals.identical < paper.totals.copied
+    assert [p.kind for p in paper.passages] == ["none", *["high"] * 5, "none"]
+
+
+def test_a_check_without_sentences_and_a_fast_one_do_not_see_it(store: Store) -> None:
+    moved = shuffled(BRIDGE)
+    for options in (CheckOptions(channels=("anchors",)), CheckOptions(fast=True)):
+        assert store.check(moved, options).copies == ()
+        assert "in any order" not in store.check(moved, options).method
+    assert "in any order" in store.check(moved).method
+
+
+def test_characters_in_another_order_are_found_with_some_replaced(store: Store) -> None:
+    drawn = random.Random(3)
+    made = []
+    for sentence in HAN.removesuffix("。").split("。"):
+        letters = [one if drawn.random() > 0.1 else "鲸" for one in sentence]
+        drawn.shuffle(letters)
+        made.append("".join(letters))
+    (case,) = store.check("。".join(made) + "。").cases
+    assert case.source_key == "han"
+
+
+def test_a_few_words_in_common_are_no_copy(store: Store) -> None:
+    text = (
+        "Divers painted the pier in early spring. Our report praises cracks in old cups. Engineers "
+        "proposed a picnic. The council ended the season with a song. Lorries were sent home."
+    )
+    assert store.check(text).copies == ()
+
+
+@pytest.mark.parametrize(
+    "options", [CheckOptions(high=1.0, moderate=1.0), CheckOptions(min_words=60)]
+)
+def test_limits_hold_for_words_in_any_order(store: Store, options: CheckOptions) -> None:
+    text = shuffled(BRIDGE).replace("steel", "wooden").replace("heavy", "empty")
+    assert store.check(text).copies
+    assert store.check(text, options).copies == ()
+
+
+def test_an_older_index_answers_and_is_made_anew_by_build(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = passage_index.PassageRecipe
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            passage_index, "PassageRecipe", lambda *a, **k: replace(made(*a, **k), unordered=False)
+        )
+        with Store.create(tmp_path / "s.db") as store:
+            store.passages.build()
+            store.add_many([("bridge", BRIDGE), ("own", OWN)])
+    edited = "Divers inspected the northern pier of the bridge in early autumn."
+    with Store.open(tmp_path / "s.db") as store:
+        older = store.passages.status()
+        assert isinstance(older, PassageStatus)
+        assert store.check(shuffled(BRIDGE)).copies == ()
+        assert [copy.source_key for copy in store.check(edited).copies] == ["bridge"]
+        renewed = store.passages.build()
+        assert (renewed.complete, renewed.sentences) == (True, True)
+        assert renewed.term_count < (older.term_count or 0)
+        assert renewed.anchor_count == older.anchor_count
+        assert [case.source_key for case in store.check(shuffled(BRIDGE)).cases] == ["bridge"]
+        assert [copy.source_key for copy in store.check(edited).copies] == ["bridge"]
+        assert store.maintenance.fsck() == []
+
+
+@pytest.mark.slow
+def test_any_order_and_split_of_the_library_gives_the_same_cases(tmp_path: Path) -> None:
+    answers = []
+    for seed in range(3):
+        items = [("bridge", BRIDGE), ("han", HAN), ("own", OWN)]
+        random.Random(seed).shuffle(items)
+        with Store.create(tmp_path / f"{seed}.db") as store:
+            store.add_many(items[:seed])
+            store.passages.build()
+            for item in items[seed:]:
+                store.add_many([item])
+            paper = store.check(f"{shuffled(BRIDGE)} {shuffled(OWN)}")
+            answers.append(
+                sorted((c.source_key, c.start, c.end, c.source_start) for c in paper.cases)
+            )
+    assert answers[0] == answers[1] == answers[2]
+    assert [key for key, *_ in answers[0]] == ["bridge", "own"]
