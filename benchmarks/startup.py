@@ -37,6 +37,7 @@ def main() -> None:
         folder = Path(name)
         with Store.create(folder / "simstore.db") as store:
             store.add_many(texts)
+        (folder / "one.txt").write_text(f"{texts[0][0]}\n{texts[0][1]}\n", encoding="utf-8")
         pages = "\f".join(f"{key}\n{text}\n" for key, text in texts[:PAGES])
         (folder / "sample.txt").write_text(pages, encoding="utf-8")
         query = [*program, "query", "sample.txt", "--no-record", "--format", "jsonl"]
@@ -50,7 +51,17 @@ def main() -> None:
         commands = {
             "python -c pass": [sys.executable, "-c", "pass"],
             "import numpy": [sys.executable, "-c", "import numpy"],
+            "import sqlalchemy": [sys.executable, "-c", "import sqlalchemy"],
+            "from simstore import Store": [sys.executable, "-c", "from simstore import Store"],
             "simstore --help": [*program, "--help"],
+            f"simstore query, one text in a store of {count:,}": [
+                *program,
+                "query",
+                "one.txt",
+                "--no-record",
+                "--format",
+                "jsonl",
+            ],
             f"{QUERY} in a store of {count:,}": query,
         }
 

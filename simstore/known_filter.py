@@ -1,4 +1,4 @@
-"""A cuckoo filter of the keys and texts that a store knows, as a file for crawlers.
+"""The known-keys filter: a cuckoo filter of what a store knows, as a file for crawlers.
 
 A file of it, all numbers little-endian::
 
@@ -59,11 +59,11 @@ KINDS = {"keys": 1, "digests": 2}
 _HEAD = struct.Struct("<8sHHI")
 _PART = struct.Struct("<BBBBIQQQ")
 _BLAKE2B_128 = 1
-_NO_FILTER = "it is no filter that `simstore export --filter` wrote"
+_NO_FILTER = "it is no known-keys filter that `simstore export --known-keys` wrote"
 
 
 class KnownFilter:
-    """A filter of known keys and texts: no false negatives, few false positives.
+    """A known-keys filter: no false negatives, few false positives.
 
     >>> known = store.filters.known()
     >>> known.add_key("harbour")

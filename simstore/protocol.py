@@ -176,7 +176,7 @@ class EvaluateProtocol(Protocol):
 
 
 class FiltersProtocol(Protocol):
-    """Filters of known keys and texts: :class:`simstore.store.filters.Filters`."""
+    """Known-keys filters: :class:`simstore.store.filters.Filters`."""
 
     def known(
         self,

@@ -138,8 +138,9 @@ def expire(
 )
 @option("--digest", "Look for a text by its BLAKE2b-128 digest.", metavar="HEX")
 @option(
-    "--filter filter_file",
-    "Ask a filter that `simstore export --filter` wrote, not the store: known, or unknown.",
+    "--known-keys filter_file",
+    "Ask the known-keys filter that `simstore export --known-keys` wrote, not the store: "
+    "known, or unknown.",
     metavar="FILE",
 )
 @format_option("keys")
@@ -162,7 +163,7 @@ def seen(
       simstore seen --keys-from frontier.txt --format jsonl
       simstore seen --file page.html  under which key was this text seen?
       simstore seen --text 'Boil the bones.'
-      simstore seen --filter known.filter --keys-from frontier.txt
+      simstore seen --known-keys known.filter --keys-from frontier.txt
 
     Exit code 0: all were seen; 7: some were not, and the answer says which. Any other code is an
     error, and nothing was answered: 3, as for `query`, there is no store or file of this name.
@@ -190,7 +191,7 @@ def seen(
             if len(texts) != 1:
                 raise InvalidParameter(
                     f"--file {printable(text_file)!r} holds {counted(len(texts), 'document')}: "
-                    "with --filter, name a file with one"
+                    "with --known-keys, name a file with one"
                 )
             content = texts[0][1]
         print_known(filter_file, wanted, content if by_content else None, output_format)

@@ -62,8 +62,8 @@ _DOCUMENTS_ONLY = (
 @section(
     "Filter",
     option(
-        "--filter filter_file",
-        "Write no documents, but a filter of the keys and texts that are known.",
+        "--known-keys filter_file",
+        "Write no documents, but a known-keys filter: of the keys and texts that are known.",
         metavar="FILE",
     ),
     option(
@@ -96,7 +96,7 @@ def export(ctx: click.Context, /, filter_file: str | None, force: bool, **option
       simstore export --unique -o corpus.parquet --log dropped.jsonl
       simstore export --duplicates  what --unique leaves out, and why
       simstore export --unique --dry-run           how many that would be
-      simstore export --filter known.filter  for a crawler, of keys and texts
+      simstore export --known-keys known.filter  for a crawler, of keys and texts
 
     The records are those that `simstore ingest` takes: what --log keeps, comes back by `simstore
     ingest dropped.jsonl`. --unique and --duplicates go by the clusters that `simstore clusters`
@@ -111,7 +111,7 @@ def export(ctx: click.Context, /, filter_file: str | None, force: bool, **option
     if odd:
         names = ", ".join(sorted(_flag(ctx, name) for name in odd))
         raise click.UsageError(
-            f"{names}: {'not with' if filter_file is not None else 'only with'} --filter"
+            f"{names}: {'not with' if filter_file is not None else 'only with'} --known-keys"
         )
     if filter_file is not None:
         _write_filter(filter_file, force=force, **{name: options[name] for name in _FILTER_ONLY})

@@ -1,4 +1,4 @@
-"""Look up keys in an exported filter file (a cuckoo filter), for ``simstore seen --filter``."""
+"""Look up keys in a known-keys filter (a file), for ``simstore seen --known-keys``."""
 
 from __future__ import annotations
 

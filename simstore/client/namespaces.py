@@ -184,7 +184,7 @@ class RemoteFilters(RemoteNamespace):
 
         data = self._client._ask(
             "GET",
-            "/v1/filter",
+            "/v1/known-keys",
             {"false_positive_rate": false_positive_rate, "of": list(of), "capacity": capacity},
         )
         try:

@@ -57,7 +57,7 @@ _PYTHON = {
         "`store.clusters.build(rebuild=True, policy=...)`",
     "`simstore copy`": "`copy_store()`",
     "`simstore copy --restart`": "`copy_store(..., restart=True)`",
-    "`simstore export --filter`": "`store.filters.known().save()`",
+    "`simstore export --known-keys`": "`store.filters.known().save()`",
     "`simstore fingerprints`": "`store.fingerprints`",
     "`simstore fsck`": "`store.maintenance.fsck()`",
     "`simstore ingest SOURCE`": "`store.ingest(...)`",

@@ -1,4 +1,4 @@
-"""Serve a filter of known keys and texts to crawlers: built on request, cached until outdated."""
+"""Serve a known-keys filter to crawlers: built on request, cached until outdated."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class FilterCache:
                 raise InvalidParameter(
                     f"capacity {key.capacity:,}: this server gives room for {most:,} at most, "
                     f"{_TIMES_KNOWN} times what it knows, or {FREE_CAPACITY:,}; `simstore export "
-                    "--filter --capacity` makes any where the store lies"
+                    "--known-keys --capacity` makes any where the store lies"
                 )
         made = self._store.filters.known(
             false_positive_rate=key.false_positive_rate, of=key.of, capacity=key.capacity

@@ -1,4 +1,4 @@
-"""The namespace ``store.filters``: filters of known keys and texts, for crawlers."""
+"""The namespace ``store.filters``: known-keys filters, for crawlers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Filters(Namespace):
-    """Filters of known keys and texts, in ``store.filters``."""
+    """Known-keys filters, of keys and texts, in ``store.filters``."""
 
     def known(
         self,
@@ -23,7 +23,7 @@ class Filters(Namespace):
         capacity: int | None = None,
         on_progress: Progress | None = None,
     ) -> KnownFilter:
-        """Return a filter of known keys and texts, for a crawler.
+        """Return a known-keys filter, of keys and texts, for a crawler.
 
         >>> known = store.filters.known()
         >>> known.knows_key("ferry-2025"), known.knows_key("harbour")

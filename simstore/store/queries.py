@@ -186,7 +186,7 @@ class Queries(Opened, of="Store"):
 
         The store is read, not written. Rows are not compared with each other.
 
-        >>> rows = [{"id": 1, "text": text}, {"id": 2, "text": "Oats need no sour dough."}]
+        >>> rows = [{"id": 1, "text": text}, {"id": 2, "text": "Oats."}]
         >>> [row["id"] for row in store.filter(rows)]
         [2]
         >>> batch = {"id": [1, 2], "text": [text, "Oats."]}

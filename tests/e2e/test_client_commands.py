@@ -171,7 +171,7 @@ def test_compared_texts_are_the_same_but_for_the_time(both: Both) -> None:
 def test_files_are_the_same(both: Both) -> None:
     for words in (
         ["check", "paper.txt", "-o", "{}.jsonl"],
-        ["export", "--filter", "{}.filter", "--of", "keys", "--capacity", "99"],
+        ["export", "--known-keys", "{}.filter", "--of", "keys", "--capacity", "99"],
     ):
         made = []
         for name, run in (("here", both.here), ("there", both.there)):

@@ -68,7 +68,7 @@ def test_unique_and_what_it_leaves_out(shell: Shell) -> None:
 
 @pytest.mark.slow
 def test_a_filter_for_a_crawler(shell: Shell) -> None:
-    done = shell("export", "--filter", "known.filter", "--false-positive-rate", "0.0001")
+    done = shell("export", "--known-keys", "known.filter", "--false-positive-rate", "0.0001")
     assert done.out == b""
     assert done.error_lines == ["known.filter: 4 keys", "known.filter: 3 digests"]
     known = KnownFilter.load(shell.folder / "known.filter")
@@ -76,31 +76,33 @@ def test_a_filter_for_a_crawler(shell: Shell) -> None:
     text = shell("show", "bread", "--text").out
     # Without a store.
     (shell.folder / "simstore.db").unlink()
-    assert shell.lines("seen", "--filter", "known.filter", "harbour", "bread") == [
+    assert shell.lines("seen", "--known-keys", "known.filter", "harbour", "bread") == [
         "key      state", "harbour  known", "bread    known",
     ]  # fmt: skip
     (shell.folder / "keys").write_bytes(b"harbour\nnever\xff\n")
     found = shell.json_lines(
-        "seen", "--filter", "known.filter", "--keys-from", "keys", "--format", "jsonl", code=7
+        "seen", "--known-keys", "known.filter", "--keys-from", "keys", "--format", "jsonl", code=7
     )
     assert found == [
         {"key": "harbour", "known": True},
         {"key": "never\\xff", "key_base64": "bmV2ZXL/", "known": False},
     ]
-    keys_known = shell("seen", "--filter", "known.filter", "copy", "x", "--format", "keys", code=7)
+    keys_known = shell(
+        "seen", "--known-keys", "known.filter", "copy", "x", "--format", "keys", code=7
+    )
     assert keys_known.out == b"copy\n"
     (shell.folder / "page.txt").write_text("no such text")
-    assert shell.lines("seen", "--filter", "known.filter", "--file", "page.txt", code=7) == [
+    assert shell.lines("seen", "--known-keys", "known.filter", "--file", "page.txt", code=7) == [
         "unknown"
     ]
     digest = member_hash(text).hex()
-    assert shell.lines("seen", "--filter", "known.filter", "--digest", digest) == ["known"]
-    shell("seen", "--filter", "none.filter", "a", code=3)
-    shell("seen", "--filter", "page.txt", "a", code=5)
+    assert shell.lines("seen", "--known-keys", "known.filter", "--digest", digest) == ["known"]
+    shell("seen", "--known-keys", "none.filter", "a", code=3)
+    shell("seen", "--known-keys", "page.txt", "a", code=5)
 
 
 def test_a_filter_of_keys_alone(shell: Shell) -> None:
-    shell("export", "--filter", "known.filter", "--of", "keys", "--capacity", "5000")
+    shell("export", "--known-keys", "known.filter", "--of", "keys", "--capacity", "5000")
     known = KnownFilter.load(shell.folder / "known.filter")
     assert known.of == ("keys",)
     assert len(known.table("keys").slots) >= 5000
@@ -110,22 +112,26 @@ def test_a_filter_of_keys_alone(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("words", "code", "said"),
     [
-        (["--unique", "--filter", "f"], 2, "--unique: not with --filter"),
-        (["-o", "x", "--log", "y", "--filter", "f"], 2, "--log, --output: not with --filter"),
-        (["--capacity", "9", "--of", "keys"], 2, "--capacity, --of: only with --filter"),
-        (["--filter", "f", "--of", "urls"], 2, "choose keys, digests"),
-        (["--filter", "f", "--of", ""], 2, "choose keys, digests"),
-        (["--filter", "f", "--false-positive-rate", "1.5"], 2, "above 0 and below 1"),
-        (["--filter", "f", "--capacity", "1"], 2, "the store knows 4 keys"),
-        (["--filter", "article.txt"], 4, "--force"),
-        (["--filter", "none/f"], 6, "cannot be written"),
+        (["--unique", "--known-keys", "f"], 2, "--unique: not with --known-keys"),
+        (
+            ["-o", "x", "--log", "y", "--known-keys", "f"],
+            2,
+            "--log, --output: not with --known-keys",
+        ),
+        (["--capacity", "9", "--of", "keys"], 2, "--capacity, --of: only with --known-keys"),
+        (["--known-keys", "f", "--of", "urls"], 2, "choose keys, digests"),
+        (["--known-keys", "f", "--of", ""], 2, "choose keys, digests"),
+        (["--known-keys", "f", "--false-positive-rate", "1.5"], 2, "above 0 and below 1"),
+        (["--known-keys", "f", "--capacity", "1"], 2, "the store knows 4 keys"),
+        (["--known-keys", "article.txt"], 4, "--force"),
+        (["--known-keys", "none/f"], 6, "cannot be written"),
         (["--log", "y"], 2, "unique part"),
         (["--unique", "-o", "x", "--log", "./x"], 2, "one file"),
         (["-o", "article.txt"], 4, "--force"),
         (["--unique", "-o", "x", "--log", "article.txt"], 4, "--force"),
         (["-o", "none/x"], 6, "cannot be written"),
         (["--force", "-o", "simstore.db"], 2, "belongs to the store"),
-        (["--force", "--filter", "simstore.db"], 2, "belongs to the store"),
+        (["--force", "--known-keys", "simstore.db"], 2, "belongs to the store"),
         (["--force", "--unique", "--log", "simstore.db"], 2, "belongs to the store"),
         (["--format", "xlsx"], 2, "'xlsx' is not one of"),
     ],

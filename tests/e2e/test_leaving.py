@@ -228,7 +228,7 @@ def test_duplicates_gives_the_bytes_of_keys_that_are_not_utf_8(shell: Shell) -> 
 
 
 @pytest.mark.parametrize("journal", ["-wal", "-shm"])
-@pytest.mark.parametrize("words", [("export", "-o"), ("export", "--filter")])
+@pytest.mark.parametrize("words", [("export", "-o"), ("export", "--known-keys")])
 def test_a_journal_of_the_store_is_no_place_to_write(
     shell: Shell, words: tuple[str, ...], journal: str
 ) -> None:

@@ -28,7 +28,7 @@ WORDS = {
     "check": ["more.jsonl"],
     "compare": ["key:p1", "key:p2"],
     "expire": ["--dry-run"],
-    "export": ["--filter", "-o", "known.filter"],
+    "export": ["--known-keys", "-o", "known.filter"],
     "fingerprints near": ["00ff"],
     "fingerprints pairs": [],
     "init": ["--db", "new.db"],

@@ -43,7 +43,7 @@ def folder(made_folder: Path, tmp_path: Path) -> Path:
 COMMANDS = {
     "backup": ["backup", "{}"],
     "export": ["export", "-o", "{}"],
-    "filter": ["export", "--filter", "{}"],
+    "filter": ["export", "--known-keys", "{}"],
     "log": ["export", "--unique", "-o", "/dev/null", "--log", "{}"],
     "check": ["check", "river.txt", "--format", "jsonl", "-o", "{}"],
     "report": ["report", "--format", "jsonl", "-o", "{}"],

@@ -280,6 +280,7 @@ def test_without_script_the_text_and_its_sources_can_be_read(visit: Open) -> Non
 @pytest.mark.parametrize(
     ("image", "name", "scheme", "selected"),
     [
+        ("report-class", "class", "light", None),
         ("report-numbers", "en", "light", None),
         ("report-passages", "en", "light", 12),
         ("report-chinese-dark", "zh", "dark", 4),
@@ -289,6 +290,9 @@ def test_pictures_of_the_documentation(
     visit: Open, image: str, name: str, scheme: str, selected: int | None
 ) -> None:
     page = visit(name, color_scheme=scheme, viewport={"width": 1280, "height": 920}).page
+    if name == "class":
+        page.locator("td[data-pair] button").first.click()
+        page.evaluate("scrollTo(0, 0)")
     if selected is not None:
         page.locator("#text-0").evaluate("(text) => text.previousElementSibling.scrollIntoView()")
         page.locator(".p").nth(selected).click()

@@ -275,7 +275,7 @@ def test_a_store_of_fingerprints_alone_takes_no_documents(tmp_path: Path) -> Non
             ("/v1/query", {"text": TEXT}),
         ):
             refused(ask.post(path, json=body), 400, "InvalidParameter")
-        refused(ask.get("/v1/filter"), 400, "InvalidParameter")
+        refused(ask.get("/v1/known-keys"), 400, "InvalidParameter")
         assert ask.get("/v1/stats").json()["document_count"] == 0
         assert ask.get("/metrics").status_code == 200
         assert ask.get("/readyz").status_code == 200

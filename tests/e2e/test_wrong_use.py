@@ -36,7 +36,7 @@ NEEDS_STORE = [
     ["orphans"],
     ["export"],
     ["export", "--unique"],
-    ["export", "--filter", "known.filter"],
+    ["export", "--known-keys", "known.filter"],
     ["stats"],
     ["vocabulary", "status"],
     ["vocabulary", "refresh"],

@@ -155,7 +155,7 @@ class HostileCommands:
             ["ingest", "--passages", "--on-duplicate", "flag", "first.jsonl"],
             ["clusters"],
             ["query", "sample.txt"],
-            ["export", "--filter", "known.filter"],
+            ["export", "--known-keys", "known.filter"],
             ["backup", "other.db"],
             ["token", "add", "reader", "--expires", "1d"],
             ["token", "revoke", "reader"],

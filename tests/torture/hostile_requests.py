@@ -329,7 +329,7 @@ def _requests(chance: Random) -> Iterator[tuple[str, bytes]]:
     for path in (
         "/v1/documents?limit=3", "/v1/documents/kept%2F1%3F?story=1&original=prefer:x",
         "/v1/clusters", "/v1/clusters/of?key=kept%2F1%3F", "/v1/duplicates", "/v1/rejects",
-        "/v1/runs", "/v1/stats?sizes=1", "/v1/scheme", "/v1/filter?capacity=10", "/metrics",
+        "/v1/runs", "/v1/stats?sizes=1", "/v1/scheme", "/v1/known-keys?capacity=10", "/metrics",
         "/openapi.json", "/readyz", "/", "/search", "/document?key=kept%2F1%3F", "/overview",
         "/runs", "/rejects", "/login", "/static/page.css", "/report/x", "/report/x/file",
     ):  # fmt: skip

@@ -436,7 +436,7 @@ def exports(maker: Maker) -> Program:
     for number in range(chance.randint(1, 4)):
         name = maker.place(f"{number}{chance.choice(('.jsonl', '.jsonl.gz', '.filter'))}")
         words = ["export", "--db", STORE, "--force"]
-        words += ["--filter" if name.endswith(".filter") else "-o", name]
+        words += ["--known-keys" if name.endswith(".filter") else "-o", name]
         if name.endswith(".jsonl"):
             if chance.random() < 0.5:
                 outputs[name] = {"older": "An older export."}

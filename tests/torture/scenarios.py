@@ -120,8 +120,8 @@ SCENARIOS = (
     Scenario(
         "export a filter",
         "rich",
-        ("export", *_DB, "--filter", "known.filter"),
-        ("export", *_DB, "--filter", "known.filter", "--force"),
+        ("export", *_DB, "--known-keys", "known.filter"),
+        ("export", *_DB, "--known-keys", "known.filter", "--force"),
     ),
     Scenario("upgrade", "older", ("upgrade", *_DB)),
     Scenario("refresh", "course", ("vocabulary", "refresh", *_DB)),

@@ -154,7 +154,7 @@ def test_first_ingest(faults: Faults, folder: Path, tmp_path: Path, kind: str) -
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", ["all.jsonl", "all.jsonl.gz", "known.filter"])
 def test_export(faults: Faults, folder: Path, store: Path, name: str, kind: str) -> None:
-    option = "--filter" if name == "known.filter" else "-o"
+    option = "--known-keys" if name == "known.filter" else "-o"
     words = ["export", "--db", store, option, folder / name]
     prepare = prepared(folder)
     prepare()

@@ -317,11 +317,11 @@ WORST: tuple[Worst, ...] = (
     _ok("a cookie of 60 kB", request("GET", "/", more={"Cookie": "a=" + '"\\' * 30_000})),
     _ok(
         "ranges by the thousand",
-        request("GET", "/v1/filter", more={"Range": "bytes=" + "0-0," * 14_000}),
+        request("GET", "/v1/known-keys", more={"Range": "bytes=" + "0-0," * 14_000}),
     ),
     _ok(
         "tags by the thousand",
-        request("GET", "/v1/filter", more={"If-None-Match": '"x",' * 14_000}),
+        request("GET", "/v1/known-keys", more={"If-None-Match": '"x",' * 14_000}),
     ),
     _ok(
         "a name of a request of 60 kB",
@@ -343,11 +343,11 @@ WORST: tuple[Worst, ...] = (
     ),
     _ok(
         "a filter with room for all",
-        request("GET", "/v1/filter?capacity=9223372036854775807"),
+        request("GET", "/v1/known-keys?capacity=9223372036854775807"),
         400,
         422,
     ),
-    _ok("a filter without a rate", request("GET", "/v1/filter?false_positive_rate=1e-300")),
+    _ok("a filter without a rate", request("GET", "/v1/known-keys?false_positive_rate=1e-300")),
     # What is no request.
     _ok("HTTP/2", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
     _ok("TLS", b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500), 400),

@@ -128,9 +128,9 @@ async def query_runs(request: Request, limit: _RUNS = 20) -> Response:
 
 
 @router.get(
-    "/v1/filter",
+    "/v1/known-keys",
     dependencies=[requires("read")],
-    summary="A filter of what the store knows",
+    summary="A known-keys filter",
     responses={
         200: {
             "description": "The filter, as simstore.KnownFilter reads it",
@@ -147,7 +147,7 @@ async def known_filter(
     of: Kinds = ("keys", "digests"),
     capacity: Annotated[int | None, Query(ge=1, le=_MOST_MEMBERS)] = None,
 ) -> Response:
-    """Return a filter of the keys and texts that the store knows, for a crawler.
+    """Return a known-keys filter, of the keys and texts that the store knows, for a crawler.
 
     It is made anew when the store has changed, and then kept for ten times as long as that took.
     Send its ``ETag`` as ``If-None-Match``: where it is good still, the answer is 304, without it.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -30,7 +31,7 @@ def flagged(
     starts = [start for start, _ in between]
     for passage in passages if counts else ():
         flags = fold_disguises(paper.text[passage.start : passage.end]).counts.flags()
-        if any(passage.start <= start < passage.end for start in starts):
+        if bisect_left(starts, passage.start) < bisect_left(starts, passage.end):
             flags += (LETTERS_BETWEEN,)
         for flag in flags:
             spans.setdefault(flag, []).append((passage.start, passage.end))

@@ -46,21 +46,21 @@ def test_rejects_come_in_pages_or_as_lines(tmp_path: Path) -> None:
 
 def test_the_filter_knows_the_keys_and_has_a_tag(ask: httpx.Client, tmp_path: Path) -> None:
     add(ask, ("a", TEXT), ("b", OTHER))
-    reply = ask.get("/v1/filter")
+    reply = ask.get("/v1/known-keys")
     path = tmp_path / "known"
     path.write_bytes(reply.content)
     assert KnownFilter.load(path).knows_keys(["a", "b", "c"]).tolist() == [True, True, False]
     assert KnownFilter.load(path).knows_text(TEXT)
     tag = reply.headers["etag"]
     for held in (tag, f'"other", {tag}', f"W/{tag}", "*"):
-        again = ask.get("/v1/filter", headers={"If-None-Match": held})
+        again = ask.get("/v1/known-keys", headers={"If-None-Match": held})
         assert (again.status_code, again.content, again.headers["etag"]) == (304, b"", tag)
     # Other parameters are another filter.
-    other = ask.get("/v1/filter?of=keys", headers={"If-None-Match": tag})
+    other = ask.get("/v1/known-keys?of=keys", headers={"If-None-Match": tag})
     assert (other.status_code, other.headers["etag"] != tag) == (200, True)
     for change in (lambda: add(ask, ("c", NEAR)), lambda: ask.delete("/v1/documents/a")):
         change()
-        new = ask.get("/v1/filter", headers={"If-None-Match": tag})
+        new = ask.get("/v1/known-keys", headers={"If-None-Match": tag})
         assert (new.status_code, new.headers["etag"] != tag) == (200, True)
         tag = new.headers["etag"]
     path.write_bytes(new.content)
@@ -79,11 +79,11 @@ def test_the_filter_knows_the_keys_and_has_a_tag(ask: httpx.Client, tmp_path: Pa
 def test_wrong_filters_are_refused(ask: httpx.Client, asked: str, status: int) -> None:
     add(ask, ("a", TEXT), ("b", OTHER))
     title = "InvalidParameter" if status == 400 else "MalformedRequest"
-    refused(ask.get(f"/v1/filter?{asked}"), status, title)
+    refused(ask.get(f"/v1/known-keys?{asked}"), status, title)
 
 
 def test_room_for_more_than_is_known_is_given_within_bounds(ask: httpx.Client) -> None:
     add(ask, ("a", TEXT), ("b", OTHER))
-    reply = ask.get("/v1/filter?capacity=1000000")
+    reply = ask.get("/v1/known-keys?capacity=1000000")
     assert reply.status_code == 200
     assert len(reply.content) < 10_000_000
