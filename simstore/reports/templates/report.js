@@ -99,7 +99,7 @@
       for (const element of both.querySelectorAll("[data-twin]"))
         element.classList.toggle("twin", element.dataset.twin === target.dataset?.twin);
     });
-    const remark = evidence === "text" ? null : made("p.remark", words[evidence === "words" ? "by_words" : evidence]);
+    const remark = evidence === "text" ? null : made("p.remark", evidence === "words" ? words.by_words : words[evidence]);
     return [both, remark];
   }
   function twin(element, number) {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from simstore.rows.batch import LineContent, Place, Row, RowBatch, RowFile
 from simstore.rows.inputs import check_unchanged, identity
 from simstore.services.dedup.ledger import Ledger
 from simstore.services.dedup.options import RowObserver, RowOptions, RowRule
+from simstore.services.ingest.garbage import collected_between
 from simstore.services.ingest.pipeline import in_order
 from simstore.services.workers.processors import usual_processor_count
 from simstore.text.decoding import encode, exact_text, text_digest
@@ -161,11 +163,13 @@ def sign_files(
 
     share = 1 / (2 * threads)
     read = read_files(files, ledger, observer)
-    for made, reached in in_order(signed, read, threads, share=lambda _: share):
-        for name, data in made.items():
-            ledger.append(name, data)
-        now = reached
-        ledger.checkpoint(now.as_json())
+    with collected_between() as collect:
+        for made, reached in in_order(signed, read, threads, share=lambda _: share):
+            for name, data in made.items():
+                ledger.append(name, data)
+            now = reached
+            ledger.checkpoint(now.as_json())
+            collect()
     now = Reading(len(files), Place(), now.row_count, now.damaged)
     ledger.checkpoint(now.as_json(), now=True)
     return now
@@ -246,7 +250,6 @@ class SignedRows(StoredKeys):
 
     def __init__(self, ledger: Ledger) -> None:
         super().__init__(ledger)
-        self._sets = _mapped(ledger, SETS, np.dtype("<u8"))
         self._set_starts = _starts(self.rows["shingles"])
 
     @property
@@ -257,9 +260,13 @@ class SignedRows(StoredKeys):
     def sets(self, rows: NDArray[np.int64]) -> ShingleSets:
         """Return the shingle sets of rows."""
         starts, sizes = self._set_starts[rows].tolist(), self.rows["shingles"][rows].tolist()
-        return from_rows(
-            [self._sets[start : start + size] for start, size in zip(starts, sizes, strict=True)]
-        )
+        # Read, not mapped: most are looked at once, and pages of a mapped file stay in memory.
+        with self._ledger.path(SETS).open("rb", buffering=0) as file:
+            held = [
+                np.frombuffer(os.pread(file.fileno(), 8 * size, 8 * start), "<u8")
+                for start, size in zip(starts, sizes, strict=True)
+            ]
+        return from_rows(held)
 
 
 def _starts(sizes: NDArray[Any]) -> NDArray[np.int64]:

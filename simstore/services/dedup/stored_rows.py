@@ -32,7 +32,8 @@ from simstore.services.dedup.verdicts import ClusterVerdicts, Original, Verdicts
 from simstore.services.ingest.ingest import ingest_documents
 from simstore.services.ingest.options import IngestOptions, Observer
 from simstore.services.open_store.open_store import OpenStore
-from simstore.storage import documents
+from simstore.storage import documents, duplicates
+from simstore.storage.duplicates import DuplicateRow
 from simstore.text.decoding import encode, exact_text, text_digest
 
 FOUND = "found.jsonl"
@@ -135,7 +136,7 @@ class _Judging:
 
     def _judged(self, held: Sequence[Document]) -> list[_Judged]:
         digests = [text_digest(encode(one.text)) for one in held]
-        keys, known = self._keys(held, digests)
+        keys, known, skipped = self._keys(held, digests)
         firsts: dict[str, _Judged] = {}
         fresh: list[Document] = []
         result = []
@@ -146,7 +147,10 @@ class _Judging:
                 continue
             made = firsts[key] = _Judged(key)
             result.append(made)
-            if key not in known:
+            if (row := skipped.get(key)) is not None and key not in known:
+                made.original = Original(exact_text(row.original_key), None, row.basis)  # type: ignore[arg-type]
+                made.resemblance = row.resemblance
+            elif key not in known:
                 fresh.append(replace(one, key=key))
             elif known[key] <= self.newest or digest in self._kept:
                 made.original, made.resemblance = Original(key, None, "same"), 1.0
@@ -162,21 +166,32 @@ class _Judging:
 
     def _keys(
         self, held: Sequence[Document], digests: Sequence[bytes]
-    ) -> tuple[list[str], dict[str, int]]:
-        """Return the keys of rows in the store, and the numbers of those that it has."""
+    ) -> tuple[list[str], dict[str, int], dict[str, DuplicateRow]]:
+        """Return the keys of rows in the store, and what it has of them.
+
+        Returns:
+            The keys; the numbers of those that it has; those of them that it skipped before.
+        """
         usual = [one.key for one in held]
         apart = [
             f"{key}@{digest.hex()[:_DIGEST_LETTERS]}"
             for key, digest in zip(usual, digests, strict=True)
         ]
         with self._store.database.read() as connection:
-            rows = documents.by_keys(connection, sorted({encode(key) for key in usual + apart}))
+            asked = sorted({encode(key) for key in usual + apart})
+            rows = documents.by_keys(connection, asked)
+            others = duplicates.by_keys(connection, asked)
         stored = {exact_text(key): row for key, row in rows.items()}
-        holders = {key: row.digest for key, row in stored.items()}
+        # A key that was skipped has a date of its own: with another text it would come first.
+        skipped = {
+            exact_text(key): row for key, row in others.items() if row.original_id is not None
+        }
+        holders = {exact_text(key): row.digest for key, row in others.items()}
+        holders |= {key: row.digest for key, row in stored.items()}
         keys = []
         for key, other, digest in zip(usual, apart, digests, strict=True):
             keys.append(key if holders.setdefault(key, digest) == digest else other)
-        return keys, {key: row.document_id for key, row in stored.items()}
+        return keys, {key: row.document_id for key, row in stored.items()}, skipped
 
     def _add(self, fresh: Sequence[Document], firsts: dict[str, _Judged]) -> None:
         """Ingest documents, and note what those that are skipped duplicate."""

@@ -145,6 +145,16 @@ def test_with_a_store_later_files_lose_what_earlier_had(rows: Any, tmp_path: Pat
     assert told[-1]["original_source"] is None
 
 
+def test_the_same_file_again_gives_nothing_new(source: Path, tmp_path: Path) -> None:
+    with Store(tmp_path / "s.db") as store:
+        first = dedup_rows(source, tmp_path / "1.jsonl", store=store)
+        again = dedup_rows(source, tmp_path / "2.jsonl", store=store, log=tmp_path / "log")
+    assert (again.kept, again.dropped) == (0, first.read)
+    assert (tmp_path / "2.jsonl").read_bytes() == b""
+    told = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
+    assert sum(one["key"] == one["duplicate_of"] for one in told) == first.kept
+
+
 def test_the_longest_or_preferred_row_is_kept(tmp_path: Path) -> None:
     rows = [
         {"id": "a", "text": _text(1)},
