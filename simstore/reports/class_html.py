@@ -3,62 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from simstore.model import MutualCheck, MutualPair
-from simstore.reports.html_page import percent
+from simstore.reports.html_page import PairRow, PapersBeside, percent
 
 # Pairs that are listed, and of which two papers can be put side by side.
 MOST_PAIRS = 500
 # A matrix of more papers cannot be read.
 MOST_IN_MATRIX = 40
 _SHADES = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairRow:
-    """A pair of papers, as people read it.
-
-    Attributes:
-        first: Place of the first paper among the sections, from 0.
-        second: That of the other.
-        share: Share of the first that is in the second.
-        width: The same, 0 to 1000.
-        second_share: Share of the second that is in the first.
-        facts: Characters, share that is word for word the same, cases.
-        data: What the script needs to put both side by side.
-    """
-
-    first: int
-    second: int
-    share: str
-    width: int
-    second_share: str
-    facts: tuple[str, str, str]
-    data: list[Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PapersBeside:
-    """The papers of a report beside each other.
-
-    Attributes:
-        titles: What the papers are called.
-        pairs: Those that are listed, the largest share first.
-        left: How many pairs are not listed.
-        shares: Of each paper the share that is in any other paper.
-        nearest: Of each paper the paper that has most of it; None where none has any.
-        matrix: Of each paper, for each other one, the share of it that is there in whole percent
-            and a shade from 0 to 5; None for itself. Empty where there are too many.
-    """
-
-    titles: tuple[str, ...]
-    pairs: tuple[PairRow, ...]
-    left: int
-    shares: tuple[str, ...]
-    nearest: tuple[int | None, ...]
-    matrix: tuple[tuple[tuple[str, int] | None, ...], ...]
 
 
 def papers_beside(mutual: MutualCheck, titles: Sequence[str]) -> PapersBeside:

@@ -24,8 +24,6 @@ from simstore.reports.lines import time_text
 if TYPE_CHECKING:
     from jinja2 import Template
 
-    from simstore.reports.class_html import PapersBeside
-
 SHOWN_SOURCES = 12
 # BCP 47.
 LANGUAGE_TAGS: dict[Language, str] = {"en": "en", "zh": "zh-Hans"}
@@ -182,6 +180,51 @@ class Section:
     def excludes(self) -> bool:
         """Return whether something in its text does not count."""
         return any(piece.parts for block in self.blocks for piece in block)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairRow:
+    """A pair of papers, as people read it.
+
+    Attributes:
+        first: Place of the first paper among the sections, from 0.
+        second: That of the other.
+        share: Share of the first that is in the second.
+        width: The same, 0 to 1000.
+        second_share: Share of the second that is in the first.
+        facts: Characters, share that is word for word the same, cases.
+        data: What the script needs to put both side by side.
+    """
+
+    first: int
+    second: int
+    share: str
+    width: int
+    second_share: str
+    facts: tuple[str, str, str]
+    data: list[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PapersBeside:
+    """The papers of a report beside each other.
+
+    Attributes:
+        titles: What the papers are called.
+        pairs: Those that are listed, the largest share first.
+        left: How many pairs are not listed.
+        shares: Of each paper the share that is in any other paper.
+        nearest: Of each paper the paper that has most of it; None where none has any.
+        matrix: Of each paper, for each other one, the share of it that is there in whole percent
+            and a shade from 0 to 5; None for itself. Empty where there are too many.
+    """
+
+    titles: tuple[str, ...]
+    pairs: tuple[PairRow, ...]
+    left: int
+    shares: tuple[str, ...]
+    nearest: tuple[int | None, ...]
+    matrix: tuple[tuple[tuple[str, int] | None, ...], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -181,6 +181,10 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
         [("a\udcff", LAMP), ("b", f"Mine. {LAMP}"), {"key": "c", "text": LIBRARY, "title": "T"}],
         CheckOptions(high=0.9, by="window", window=40),
     ),
+    "new and known rows": lambda held: [
+        list(held.filter([{"id": "a", "text": LAMP}, {"id": "b", "text": "Other."}], keep=keep))
+        for keep in ("new", "known")
+    ],
     "filter": lambda held: held.filters.known(of=["keys"], capacity=500).to_bytes(),
 }
 
