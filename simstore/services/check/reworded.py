@@ -35,6 +35,8 @@ LEAST_SHARED = 10.0, 12.0
 LEAST_WHOLE = 0.5
 # Sentences beside a stretch belong to it where so much of them is in common.
 LEAST_TAKEN = 0.5
+# Sentences within a stretch that have less in common with the source are the paper's own.
+LEAST_WITHIN = 0.3
 # Sentences before and after one that was found that are compared too.
 _AROUND = 8
 # Sentences that may lie between two that are alike, in either text.
@@ -176,9 +178,11 @@ class ComparedSentences:
             waiting = [(group, _MOST_GAP) for group in _gathered(seeds, _MOST_GAP)]
             while waiting:
                 group, gap = waiting.pop()
-                copy = self._whole(part, theirs, group)
-                if copy is not None:
-                    yield copy
+                found = self._whole(part, theirs, group)
+                if isinstance(found, list):
+                    waiting += [(one, gap) for one in found]
+                elif found is not None:
+                    yield found
                 elif gap:
                     # What is not alike as a whole may have parts that are.
                     waiting += [(one, gap - 1) for one in _gathered(group, gap - 1)]
@@ -236,8 +240,15 @@ class ComparedSentences:
         )
         return np.stack((rows[alike[:, 0]], alike[:, 1]), axis=1)
 
-    def _whole(self, part: _Part, theirs: _Bags, group: NDArray[np.int64]) -> FoundCopy | None:
-        """Return the stretches with a group of pairs as a copy where they are alike as a whole."""
+    def _whole(
+        self, part: _Part, theirs: _Bags, group: NDArray[np.int64]
+    ) -> FoundCopy | list[NDArray[np.int64]] | None:
+        """Return the stretches with a group of pairs as a copy where they are alike as a whole.
+
+        Returns:
+            The copy; or the group in parts, where sentences of the paper's own are between them; or
+            None.
+        """
         low, high = group.min(axis=0).tolist(), (group.max(axis=0) + 1).tolist()
         weights, size = self._weights, len(self._weights)
         sides, rows = [], []
@@ -251,6 +262,9 @@ class ComparedSentences:
         fit = _Fit(one, other, weights)
         fit.trim()
         fit.grow()
+        parts = self._around_own(group, one, other, rows[0], low[0])
+        if parts:
+            return parts
         bounds = UnitBounds(
             int(rows[0][one.first, 0]),
             int(rows[0][one.end - 1, 1]),
@@ -274,6 +288,41 @@ class ComparedSentences:
         )
         moved = tuple((a + bounds.first, b + bounds.source_first, n) for a, b, n in blocks)
         return FoundCopy(source, Stretch(moved), bounds=bounds, cosine=cosine)
+
+    def _around_own(
+        self,
+        group: NDArray[np.int64],
+        one: _Side,
+        other: _Side,
+        bounds: NDArray[np.int64],
+        low: int,
+    ) -> list[NDArray[np.int64]]:
+        """Return a group of pairs in parts, where sentences of the paper's own are between them.
+
+        Args:
+            group: The pairs.
+            one: The sentences of the paper that are chosen.
+            other: Those of the source.
+            bounds: First unit of each sentence of ``one``, and the one behind its last.
+            low: The first sentence of the paper in the group.
+
+        Returns:
+            The parts; empty where there are none.
+        """
+        table = one.table[one.first : one.end]
+        known = (np.minimum(table, other.bag)[:, 1:] * self._weights[1:]).sum(axis=1)
+        is_own = known < LEAST_WITHIN * (table * self._weights).sum(axis=1)
+        edges = np.flatnonzero(np.diff(np.concatenate(([0], is_own.view(np.int8), [0]))))
+        cuts = []
+        for begin, end in edges.reshape(-1, 2).tolist():
+            units = slice(int(bounds[one.first + begin, 0]), int(bounds[one.first + end - 1, 1]))
+            if self._options.weights[units].sum() >= 1:
+                cuts.append(begin)
+        # Sentences of `one` are numbered from its table's first.
+        begins = np.array(cuts) + max(low - _AROUND, 0) + one.first
+        numbers = np.searchsorted(begins, group[:, 0], side="right")
+        parts = [group[numbers == number] for number in np.unique(numbers)]
+        return parts if len(parts) > 1 else []
 
 
 def _parts(

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from simstore.errors import Conflict, InvalidParameter
+from simstore.errors import Conflict, InvalidParameter, SimstoreError
 from simstore.model import Ignored
 from simstore.outputs import check_output, is_standard_output, written
 from simstore.rows.batch import RowFile
@@ -101,8 +101,13 @@ def dedup_files(
             else _resumed_or_anew(folder, begun, _files_of(store, gate))
         )
         is_publishing = bool(ledger.last.get("publishing"))
-        targets = _targets(names, files, output, options, is_publishing=is_publishing)
-        _check_marks(files, options, MARKS if gate is None else gate.columns)
+        try:
+            targets = _targets(names, files, output, options, is_publishing=is_publishing)
+            _check_marks(files, options, MARKS if gate is None else gate.columns)
+        except SimstoreError:
+            if ledger.is_new:
+                ledger.remove()
+            raise
         resumed_at = Reading.of(ledger.last).row_count
         summary = _run(
             names, files, targets, ledger, begun, options, observer, store, gate, output, resumed_at

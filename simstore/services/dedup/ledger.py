@@ -35,6 +35,10 @@ class Ledger:
         anew: Forget what another run left.
         files: Names of the files that grow.
 
+    Attributes:
+        is_new: Whether there is no run to go on with.
+        last: What the last checkpoint noted; empty where there is none.
+
     Raises:
         Conflict: Another run left its state there, or runs.
         StorageError: It cannot be written.
@@ -44,6 +48,7 @@ class Ledger:
         self, folder: Path, begun: Mapping[str, Any], files: tuple[str, ...], *, anew: bool
     ) -> None:
         self.folder = folder
+        self.is_new = True
         self.last: dict[str, Any] = {}
         self._checked_at = time.monotonic()
         self._files: dict[str, BinaryIO] = {}
@@ -64,6 +69,7 @@ class Ledger:
                 for left in folder.iterdir():
                     if not left.name.startswith("input-"):
                         shutil.rmtree(left) if left.is_dir() else left.unlink()
+            self.is_new = not lines
             self.last = lines[-1] if len(lines) > 1 else {}
             self._journal = (folder / _JOURNAL).open("ab")
             if not lines:

@@ -82,6 +82,22 @@ def test_characters_in_another_order_are_found_with_some_replaced(store: Store) 
     assert case.source_key == "han"
 
 
+def test_what_is_the_papers_own_between_two_parts_is_not_copied(store: Store) -> None:
+    sentences = shuffled(BRIDGE).split(". ")
+    mine = (
+        "I keep a diary of fog, ice and weddings. Every winter it grows by forty pages. Nobody but "
+        "my aunt has read it."
+    )
+    first, last = ". ".join(sentences[:3]) + ".", ". ".join(sentences[3:])
+    paper = store.check(f"{first} {mine} {last}")
+    assert {copy.source_key for copy in paper.copies} == {"bridge"}
+    begin = len(first) + 1
+    assert not any(copy.start < begin + len(mine) and copy.end > begin for copy in paper.copies)
+    assert [passage.kind for passage in paper.passages] == [
+        *["high"] * 3, *["none"] * 3, *["high"] * 2,
+    ]  # fmt: skip
+
+
 def test_a_few_words_in_common_are_no_copy(store: Store) -> None:
     text = (
         "Divers painted the pier in early spring. Our report praises cracks in old cups. Engineers "

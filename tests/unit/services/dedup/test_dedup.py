@@ -257,6 +257,7 @@ def test_outputs_that_are_there_are_refused(source: Path, tmp_path: Path) -> Non
         dedup_rows(source, source, force=True)
     with pytest.raises(InvalidParameter, match="would be csv"):
         dedup_rows(source, tmp_path / "out.csv")
+    assert not list(tmp_path.glob("*.partial"))
 
 
 class _Stop(Exception):
