@@ -114,8 +114,8 @@ def decontaminate(
 
     Examples:
       simstore decontaminate train.jsonl --against benchmarks/ -o clean.jsonl
-      simstore decontaminate train/*.parquet --against gsm8k.jsonl --item-field question -o clean/
-      simstore decontaminate web.jsonl --against tests.db --words 8 --mark -o marked.jsonl
+      simstore decontaminate train/ --against q.jsonl --item-field prompt -o new/
+      simstore decontaminate web.jsonl --against t.db --words 8 --mark -o new/
 
     Rows keep their bytes, columns and order, as with `simstore dedup`. --log FILE tells of each row
     that is dropped which item it holds, and where.

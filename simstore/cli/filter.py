@@ -83,7 +83,7 @@ def filter_rows(
       simstore filter day-2.jsonl --against seen.db -o new.jsonl
       simstore filter data/*.parquet --against seen.db -o new/ --log known.jsonl
       simstore filter pages.csv --against seen.db --keep known -o known.csv
-      zcat pages.jsonl.gz | simstore filter - --server http://10.0.0.7:8765 -o - > new.jsonl
+      zcat a.jsonl.gz | simstore filter - --server http://10.0.0.7:8765 -o - > b
 
     Rows are those of JSON Lines, CSV, Parquet, Arrow, or texts of a folder, compressed or not. They
     keep their columns, types and order; those of JSON Lines and CSV are the very bytes. The same

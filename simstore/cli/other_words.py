@@ -13,8 +13,9 @@ _WORDS = {
     "compare": "diff similarity cmp",
     "filter": "gate sieve screen against",
     "decontaminate": "decontamination contamination benchmarks leakage leak",
-    "clusters": "cluster group groups dedup dedupe deduplicate uniq unique",
-    "export": "dump dedup dedupe deduplicate download uniq unique save write",
+    "dedup": "deduplicate dedupe unique uniq distinct",
+    "clusters": "cluster group groups",
+    "export": "dump download save write",
     "duplicates": "dups dupes dup duplicate flagged skipped",
     "orphans": "orphan orphaned",
     "seen": "exists known has contains",
@@ -47,7 +48,6 @@ _WORDS = {
     "revoke": "remove delete rm",
     "retry": "again redo",
     "clear": "remove delete rm forget",
-    "dedup": "deduplicate dedupe unique uniq clusters",
 }
 
 

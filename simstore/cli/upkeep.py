@@ -52,7 +52,7 @@ def reindex(
     Examples:
       simstore reindex                          the same scheme, computed anew
       simstore reindex --scheme web --bits 128  longer fingerprints
-      simstore reindex --channels simhash,minhash  sketches for a store that has none
+      simstore reindex --channels simhash,minhash  sketches, too
       simstore reindex --resume                 go on after an interruption
     """
     choice = scheme_choice(**scheme)

@@ -65,6 +65,7 @@ RIGHT = {
     "rejects clear": ["--yes"],
     "vocabulary policy": ["frozen"],
     "decontaminate": ["article.txt", "--against", "article.txt", "-o", "out/"],
+    "dedup": ["article.txt", "-o", "out/"],
     "filter": ["article.txt", "-o", "out/"],
     "spark dedup": ["article.txt", "--output", "out"],
     "token add": ["someone"],
@@ -72,7 +73,7 @@ RIGHT = {
     "completion": ["bash"],
 }
 # They use no store, or make one, or look at their input first.
-WITHOUT_STORE = {"ingest", "init", "completion", "spark dedup", "import", "restore"}
+WITHOUT_STORE = {"ingest", "dedup", "init", "completion", "spark dedup", "import", "restore"}
 FILES = ["none.txt", "folder", "empty.txt", "binary.bin"]
 PLACES = ["none.db", "none/none.db", "folder", "empty.txt", "binary.bin", "other.db", ""]
 

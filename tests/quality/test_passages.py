@@ -22,15 +22,15 @@ pytestmark = pytest.mark.quality
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 # Precision, recall, plagdet.
 FLOORS = {
-    ("en", "verbatim"): (0.98, 0.98, 0.97),
-    ("en", "shuffled"): (0.97, 0.96, 0.82),
-    ("en", "light"): (0.98, 0.98, 0.97),
-    ("en", "heavy"): (0.97, 0.97, 0.96),
-    ("en", "retold"): (0.95, 0.92, 0.85),
-    ("zh", "verbatim"): (0.97, 0.98, 0.93),
-    ("zh", "shuffled"): (0.97, 0.97, 0.90),
-    ("zh", "light"): (0.98, 0.97, 0.97),
-    ("zh", "heavy"): (0.98, 0.90, 0.94),
+    ("en", "verbatim"): (0.98, 0.98, 0.98),
+    ("en", "shuffled"): (0.97, 0.98, 0.97),
+    ("en", "light"): (0.98, 0.98, 0.98),
+    ("en", "heavy"): (0.98, 0.97, 0.97),
+    ("en", "retold"): (0.98, 0.89, 0.93),
+    ("zh", "verbatim"): (0.98, 0.98, 0.98),
+    ("zh", "shuffled"): (0.97, 0.98, 0.98),
+    ("zh", "light"): (0.98, 0.98, 0.98),
+    ("zh", "heavy"): (0.98, 0.98, 0.98),
 }
 
 
@@ -52,7 +52,7 @@ def test_copied_passages_are_found(
             store.add_many(library.items())
         papers = [Document(paper.key, paper.text) for paper in asked.papers]
         for paper, checked in zip(asked.papers, store.check_many(papers), strict=True):
-            told = [(copy.start, copy.end, copy.source_key) for copy in checked.copies]
+            told = [(case.start, case.end, case.source_key) for case in checked.cases]
             found.setdefault((paper.language, paper.kind), []).append((paper, told))
     measured = {
         kind: data.measure(*map(list, zip(*rows, strict=True))) for kind, rows in found.items()

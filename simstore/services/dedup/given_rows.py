@@ -107,6 +107,7 @@ def _taken(table: Any, places: Sequence[int]) -> Any:
         return table.iloc[list(places)]
     if hasattr(table, "iter_slices"):
         return table[list(places)]
-    if hasattr(table, "take"):
-        return table.take(list(places))
-    return table.select(list(places))
+    # A data set takes a number of first rows by the other word.
+    if hasattr(table, "features"):
+        return table.select(list(places))
+    return table.take(list(places))

@@ -22,8 +22,8 @@ _NAMES: dict[tuple[type, ...], str] = {
         seconds
     """,
     (int, float, _NULL): """
-        containment containment_reverse cosine likeness min_resemblance passage_similarity
-        resemblance
+        character_resemblance containment containment_reverse cosine likeness
+        min_resemblance passage_similarity resemblance
     """,
     (int, str): """
         version

@@ -26,6 +26,9 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "ingest": (["more.jsonl"], 5),
     "query": (["sample.txt"], 0),
     "check": (["paper.txt"], 0),
+    "dedup": (["keyed.jsonl", "-o", "unique.jsonl"], 0),
+    "filter": (["keyed.jsonl", "-o", "new.jsonl"], 0),
+    "decontaminate": (["keyed.jsonl", "--against", "items.jsonl", "-o", "clean.jsonl"], 0),
     "passages build": ([], 0),
     "passages drop": ([], 0),
     "passages status": ([], 0),
@@ -98,6 +101,8 @@ def filled(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> Path:
     corpora.article_file(folder / "sample.txt", SAMPLE)
     (folder / "paper.txt").write_text(f"{PAGES[0][1]} And more of it.", encoding="utf-8")
     (folder / "more.jsonl").write_text('{"key": "m", "text": "海港在黎明时很安静。"}\n{"key": 1\n')
+    (folder / "keyed.jsonl").write_text('{"key": "m", "text": "海港在黎明时很安静。"}\n')
+    (folder / "items.jsonl").write_text('{"text": "海港在黎明时"}\n')
     (folder / "pairs.tsv").write_text("harbour\tharbour-2\t1\nharbour\tbread\t0\n")
     (folder / "hashes.txt").write_text("00ff3a0c12345678\n00ff3a0c12345679\n")
     (folder / "bad.jsonl").write_text("{\n")

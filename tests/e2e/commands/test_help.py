@@ -97,7 +97,7 @@ def test_help_lists_every_command_under_a_heading(empty: Shell) -> None:
     [
         (["search"], "`query`"),
         (["find", "x.txt"], "`query`"),
-        (["dedup"], "`clusters` or `export`"),
+        (["dedupe"], "`dedup`"),
         (["delete"], "`remove`"),
         (["rm", "a"], "`remove`"),
         (["ls"], "`list`"),

@@ -7,8 +7,6 @@ import io
 from decimal import Decimal
 from pathlib import Path
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from simstore.errors import InvalidParameter
@@ -16,6 +14,10 @@ from simstore.model import Document, Rejection
 from simstore.rows.batch import DROPPED, KEPT, PASSED, Place, RowFile
 from simstore.rows.inputs import row_file
 from simstore.sources.reader import ReadOptions
+
+pa = pytest.importorskip("pyarrow", reason="pip install '.[parquet]' runs these tests")
+pq = pytest.importorskip("pyarrow.parquet")
+pytestmark = pytest.mark.parquet
 
 COUNT = 5_000
 

@@ -11,8 +11,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 
 from simstore import RowObserver, Store, dedup_rows
@@ -196,7 +194,10 @@ def test_files_of_a_folder_are_written_one_by_one(tmp_path: Path) -> None:
     assert summary.dropped == 1
 
 
+@pytest.mark.parquet
 def test_parquet_files_end_up_in_a_folder_with_their_types(rows: Any, tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow", reason="pip install '.[parquet]' runs this test")
+    pq = pytest.importorskip("pyarrow.parquet")
     (tmp_path / "in").mkdir()
     for n, part in enumerate((rows[:30], rows[30:])):
         pq.write_table(pa.Table.from_pylist(part), tmp_path / "in" / f"{n}.parquet")
@@ -210,8 +211,9 @@ def test_parquet_files_end_up_in_a_folder_with_their_types(rows: Any, tmp_path: 
     assert str(marked.schema.field("cluster").type) == "int64"
 
 
+@pytest.mark.frames
 def test_a_data_set_of_hugging_face_stays_one(rows: Any, tmp_path: Path) -> None:
-    import datasets
+    datasets = pytest.importorskip("datasets", reason="needs the packages of dev")
 
     made = datasets.Dataset.from_list(rows)
     datasets.DatasetDict({"train": made, "test": made.select(range(5))}).save_to_disk(
