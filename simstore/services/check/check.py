@@ -75,7 +75,7 @@ _OF_WORDS = (
     "looked up too"
 )
 # A stretch whose words are the same is told where so much of it at most is told already.
-MOST_KNOWN = 0.8
+MOST_KNOWN = 0.7
 
 
 def check_options(options: CheckOptions) -> None:
