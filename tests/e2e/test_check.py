@@ -164,7 +164,7 @@ def test_every_format_has_the_same_headline(shell: Shell, options: tuple[str, ..
     shell("check", "quoting.txt", "-o", "report.html", *options)
     page = (shell.folder / "report.html").read_text()
     told = re.search(r"^copied +(\S+)% \((\d+) of ", table, re.MULTILINE)
-    headline = re.search(r"<strong>([\d.]+)%</strong>", page)
+    headline = re.search(r"<strong data-of=\"share\">([\d.]+)%</strong>", page)
     assert told is not None
     assert headline is not None
     share = round(100 * totals["share"], 1)
@@ -317,5 +317,5 @@ def test_a_key_to_be_excluded_that_is_not_there_is_told(shell: Shell) -> None:
 def test_what_is_excluded_counts_not_in_the_headline(shell: Shell) -> None:
     shell("check", "paper.txt", "--exclude", "riv*", "-o", "report.html")
     page = (shell.folder / "report.html").read_text()
-    assert '<p class="overall"><strong>0' in page
+    assert '<p class="overall"><strong data-of="share">0' in page
     assert "What the check excludes" in page

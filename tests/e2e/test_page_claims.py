@@ -151,7 +151,7 @@ def test_an_error_keeps_what_was_typed(quoted: Path) -> None:
     }  # fmt: skip
     with serve(quoted) as served, browsing(served.url) as ask:
         assert typed(ask.get("/")) == {
-            "text": "", "exclude": "", "high": "0.8", "moderate": "0.5",
+            "text": "", "exclude": "", "high": "0.8", "moderate": "0.5", "sentences": "1",
         }  # fmt: skip
         answer = ask.post("/check", data=fields, files=[("file", ("", b""))])
         assert answer.status_code == 400

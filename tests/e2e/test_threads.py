@@ -16,9 +16,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     """A folder with a store, a file of 2,400 samples and a folder of 90 papers."""
     shell = Shell(nursery, tmp_path)
     texts = [
-        f"the {number} boats of harbour {number % 7} came in before the night of the "
-        f"{number % 11} storms and nobody counted the {number * 3} lamps on the quay"
-        for number in range(200)
+        " ".join(f"word{number * step % 9973}" for step in range(1, 26)) for number in range(1, 201)
     ]
     lines = [json.dumps({"key": f"k{place}", "text": text}) for place, text in enumerate(texts)]
     (tmp_path / "stored.jsonl").write_text("\n".join(lines))
