@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 # Longer lines are sentences; a heading of Chinese characters is shorter.
-_LONGEST, _LONGEST_HAN = 90, 36
+_LONGEST, _LONGEST_HAN, _LONGEST_MARKED = 90, 36, 300
 # What has less text below its heading is a line of a table of contents, or a heading above another.
 _LEAST_TEXT = 80
 # Capitals alone are the weakest mark: they count where no others are.
 _CAPITALS = 9
 _HAN = re.compile("[\u3400-\u9fff]")
-_LINE = re.compile(r"^[^\S\n]*(\S[^\n]*?)[^\S\n]*$", re.MULTILINE)
+_LINE = re.compile(r"[^\n]+")
 _MARKDOWN = re.compile(r"(#{1,6})[ \t]+(\S.*?)[ \t#]*$")
 _CHAPTER = re.compile(
     r"(?:chapter|part|section|book|appendix|adventure|lecture|letter|act)[ \t]+"
@@ -91,8 +91,8 @@ def _headings(text: str) -> Iterator[tuple[int, str, int]]:
     """Yield where each heading begins, what it says, and its level from 1 on."""
     has_blank_lines = "\n\n" in text
     for found in _LINE.finditer(text):
-        line = found[1]
-        level, title = _level(line)
+        line = found[0].strip()
+        level, title = _level(line) if line else (0, "")
         if not level:
             continue
         # Between lines of one paragraph is no heading, but below a mark text may begin at once.
@@ -100,11 +100,13 @@ def _headings(text: str) -> Iterator[tuple[int, str, int]]:
         above = text[text.rfind("\n", 0, max(start - 1, 0)) + 1 : start].strip()
         below = text[end : end + 2].strip(" \t")
         if line.startswith("#") or not has_blank_lines or (not above and below in ("\n\n", "")):
-            yield found.start(1), title, level
+            yield start + len(found[0]) - len(found[0].lstrip()), title, level
 
 
 def _level(line: str) -> tuple[int, str]:
     """Return the level of a heading and its words; 0 where the line is none."""
+    if len(line) > _LONGEST_MARKED:
+        return 0, line
     if marked := _MARKDOWN.match(line):
         return len(marked[1]), marked[2]
     if len(line) > (_LONGEST_HAN if _HAN.search(line) else _LONGEST):
