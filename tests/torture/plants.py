@@ -86,7 +86,7 @@ def commit_error_swallowed(put: Put) -> None:
 
 def write_error_swallowed(put: Put) -> None:
     """A file of which the content cannot be written is given its name all the same."""
-    whole = outputs._compressed
+    whole = outputs.compressed
 
     @contextmanager
     def careless(file: BinaryIO, suffix: str) -> Iterator[BinaryIO]:
@@ -96,7 +96,7 @@ def write_error_swallowed(put: Put) -> None:
         with suppress(OSError):
             os.write(file.fileno(), held.getvalue())
 
-    put(outputs, "_compressed", careless)
+    put(outputs, "compressed", careless)
 
 
 def short_pages(put: Put) -> None:
