@@ -191,7 +191,7 @@ def test_queries_and_small_writers_go_on_during_a_long_transaction(
                     assert [one.key for one in asked.result(60)] == ["a"]
                 if claims:
                     assert other.add(f"b{len(claims)}", "a text that nobody claims") == "added"
-                connection.rollback()
+                connection.sqlalchemy.rollback()
         assert store.maintenance.fsck() == []
 
 

@@ -18,7 +18,7 @@ import simstore
 from simstore import compiled
 from simstore.errors import InvalidParameter, MalformedRecord, SourceNotFound
 from simstore.model import Ignored, IngestProgress, QueryOptions, Rejection
-from simstore.services.ingest import one_document
+from simstore.services.ingest import one_document, run
 from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.sources.reader import ReadOptions
 from simstore.sources.unpacking import zstd
@@ -431,7 +431,8 @@ def test_times_of_sight_are_the_first_and_the_last(
             (500, "river", (1_000, 2_000)),
             (3_000, "stone", (1_000, 3_000)),
         ):
-            monkeypatch.setattr(one_document, "now", lambda time=time: time)
+            for module in (one_document, run):
+                monkeypatch.setattr(module, "now", lambda time=time: time)
             store.add("k", text)
             assert seen() == expected
         for since, found in ((1_000, ["k"]), (1_001, [])):
