@@ -26,7 +26,10 @@ HAN = "江口的铁桥关闭十一个星期，工程师更换轴承。步行的�
 VARYING = (
     (re.compile(r"\d+(\.\d+)? (ms|s|us|µs)\b"), "TIME"),
     # Whether two ingests began in one second.
-    (re.compile(r"ingest as others; ingested before them|ingest, TIME before others[a-z ]*"), "ORDER"),
+    (
+        re.compile(r"ingest as others; ingested before them|ingest, TIME before others[a-z ]*"),
+        "ORDER",
+    ),
     (re.compile(r"\"(seconds|file_bytes|file_bytes_per_document)\": [\d.e-]+"), r'"\1": N'),
     (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(Z|\+00:00)?"), "MOMENT"),
     (re.compile(r"\b\d+:\d\d:\d\d  "), "TIME  "),
