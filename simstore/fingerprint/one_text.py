@@ -68,7 +68,7 @@ _byte: Any = np.uint8
 
 @dataclass(frozen=True, slots=True)
 class PreparedText:
-    """What is made of one text.
+    """The fingerprint, sketch and vocabulary change of one text.
 
     Attributes:
         words: Its fingerprint of at most 64 bits, uint64, shape (1, 1).

@@ -143,7 +143,7 @@ class Decoding(Shown):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class PaperWarning(Shown):
-    """What hides words of a text from a program, or text from a reader.
+    """A disguise: it hides words from a program, or text from a reader.
 
     >>> status = store.passages.build()
     >>> paper = store.check("A fr\u200bee fer\u200bry to the island.")

@@ -89,7 +89,7 @@ class _Level:
 
     @property
     def is_sorted(self) -> bool:
-        """Whether the hashes are sorted."""
+        """True where the hashes are sorted."""
         return isinstance(self._made, _Sorted)
 
     def rows_agreeing(self, queries: NDArray[np.uint64]) -> Iterator[tuple[int, NDArray[np.int64]]]:

@@ -1,4 +1,4 @@
-"""What of a checked paper does not count, and why: templates, quotations, small matches, ..."""
+"""Find the parts of a checked paper that do not count: templates, quotations, small matches."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRule:
-    """What makes a text hold an item.
+    """The rule by which a text holds an item.
 
     Attributes:
         words: Length of a run, words of scripts with blanks between words; 4 to 150.

@@ -49,7 +49,7 @@ class ContaminationExample:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class BenchmarkReport(Shown):
-    """What was found of one benchmark.
+    """The findings of one benchmark.
 
     Attributes:
         benchmark: Its name.

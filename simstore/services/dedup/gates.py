@@ -38,7 +38,7 @@ Keep = Literal["new", "known"]
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What a row is like.
+    """The stored document that a row resembles.
 
     Attributes:
         key: Key of the document that it resembles most.
@@ -59,7 +59,7 @@ Answer = Callable[[Sequence[Document]], Sequence[Known | None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gate:
-    """What decides of rows.
+    """A question to a store that decides which rows are kept.
 
     Attributes:
         name: What is asked, for an interrupted run: it goes on with the same alone.
@@ -80,7 +80,7 @@ class Gate:
 
 
 class GateVerdicts:
-    """What a gate decided of each row.
+    """The decisions of a gate, one for each row.
 
     Args:
         gate: The gate.

@@ -95,7 +95,7 @@ class RowOptions:
 
 @dataclass(frozen=True, slots=True)
 class RowRule:
-    """What decides which rows are near-duplicates."""
+    """Return the rule by which rows are near-duplicates."""
 
     scheme: Scheme
     channels: Channels
