@@ -179,6 +179,8 @@ class DuplicateChecker:
         self._gone: set[int] = set()
         self._followers: dict[int, list[int]] = {}
         self._edges: SequentialEdges | None = None
+        # Stored documents of which it is known whether they are flagged, and those that are.
+        self._looked_at: set[int] = set()
         self._stored_flagged: set[int] = set()
         may_link = snapshot.settings.has_links or any(one.links for one in batch.documents)
         self._rule = Contenders(connection, may_link=may_link)
@@ -291,8 +293,10 @@ class DuplicateChecker:
         Those are among them that come after some document of the batch: they may be its duplicates.
         """
         numbers = document_ids.tolist()
-        flagged = duplicates.flagged_among(self._snapshot.connection, numbers)
-        self._stored_flagged |= flagged
+        others = [number for number in numbers if number not in self._looked_at]
+        self._looked_at.update(others)
+        self._stored_flagged |= duplicates.flagged_among(self._snapshot.connection, others)
+        flagged = self._stored_flagged.intersection(numbers)
         known = self._rule.stored(flagged)
         return np.array(
             [
