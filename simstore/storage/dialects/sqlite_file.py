@@ -127,7 +127,7 @@ class ConnectionPool:
 
     def _put_back(self, pooled: _PooledConnection) -> None:
         driver = pooled.connection.driver
-        if self._is_closed or isinstance(driver, UnloggedConnection) or driver.in_transaction:
+        if self._is_closed or isinstance(driver, UnloggedConnection) or not _is_at_rest(driver):
             pooled.connection.close()
         else:
             self._idle.append(pooled)
@@ -166,6 +166,15 @@ class ConnectionPool:
         if pages != pooled.log_pages:
             pooled.connection.driver.execute(f"PRAGMA wal_autocheckpoint = {pages}")
             pooled.log_pages = pages
+
+
+def _is_at_rest(driver: sqlite3.Connection) -> bool:
+    """Return whether a connection is open, and in no transaction."""
+    try:
+        return not driver.in_transaction
+    except sqlite3.ProgrammingError:
+        # SQLAlchemy closes one whose statement an interruption ended.
+        return False
 
 
 MINIMUM_SQLITE = (3, 35, 0)
