@@ -17,11 +17,16 @@ def test_an_interruption_that_ends_a_statement_is_told_as_one(tmp_path: Path, ki
     path = tmp_path / "s.db"
     Store.create(path).close()
     database = Database(path)
-    for _ in range(2):
+
+    def interrupted() -> None:
         # What SQLAlchemy does where an interruption comes while a statement runs.
-        with pytest.raises(KeyboardInterrupt), getattr(database, kind)() as connection:
+        with getattr(database, kind)() as connection:
             connection.sqlalchemy.invalidate(KeyboardInterrupt())
             raise KeyboardInterrupt
+
+    for _ in range(2):
+        with pytest.raises(KeyboardInterrupt):
+            interrupted()
     with database.read() as connection:
         assert connection.exec_driver_sql("SELECT count(*) FROM document").scalar() == 0
     database.close()
