@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pan_measure import Passage, macro, micro
@@ -22,7 +22,7 @@ from pan_set import PanSet, Paper, pan_set
 from simstore import Store
 from simstore.model import Case, CheckedPaper, Copy, Document
 
-_WORDS, _UNITS = re.compile(r"[^\W_\u3400-\u9fff]+"), re.compile(r"[\u3400-\u9fff]|[^\W_]+")
+_UNITS, _WORD = re.compile(r"[\u3400-\u9fff]|[^\W_]+"), re.compile(r"[^\u3400-\u9fff]")
 # The run that is sure to be found, in words and in units of either kind.
 _RUN_WORDS, _RUN = 8, 13
 
@@ -50,21 +50,22 @@ def passage_of(paper: Paper, told: Case | Copy) -> Passage:
     )
 
 
-def is_touched(paper: Paper, found: CheckedPaper) -> bool:
+def is_touched(paper: Paper, told: Iterable[Passage], library: Mapping[str, str]) -> bool:
     """Return whether something is told that has no run of the guaranteed length."""
+    return not all(
+        _runs(paper.text[one.start : one.end])
+        & _runs(library[one.source][one.source_start : one.source_end])
+        for one in told
+    )
 
-    def is_run(text: str) -> bool:
-        units = _UNITS.findall(text)
-        return len(units) >= (_RUN_WORDS if len(_WORDS.findall(text)) == len(units) else _RUN)
 
-    def has_run(case: Case) -> bool:
-        return any(
-            is_run(paper.text[start:end])
-            for number in case.copies
-            for start, end, _, _ in found.copies[number].blocks
-        )
-
-    return any(not has_run(case) for case in found.cases)
+def _runs(text: str) -> set[tuple[str, ...]]:
+    """Return the runs of the guaranteed length in a text: words, or units of either kind."""
+    units = [unit.casefold() for unit in _UNITS.findall(text)]
+    of_words = (tuple(units[n : n + _RUN_WORDS]) for n in range(len(units) - _RUN_WORDS + 1))
+    return {run for run in of_words if all(map(_WORD.match, run))} | {
+        tuple(units[n : n + _RUN]) for n in range(len(units) - _RUN + 1)
+    }
 
 
 def told_of(rows: Sequence[tuple[Paper, CheckedPaper]], *, copies: bool) -> list[str]:
@@ -96,7 +97,7 @@ def main() -> None:
     rows = list(checked(asked))
     print("| papers | cases | plagdet | precision | recall | granularity | macro: plagdet "
           "| precision | recall |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|")  # fmt: skip
-    for language in asked.libraries:
+    for language, library in asked.libraries.items():
         theirs = [row for row in rows if row[0].language == language]
         for kind in dict.fromkeys(paper.kind for paper, _ in theirs if paper.kind != "clean"):
             told = told_of([row for row in theirs if row[0].kind == kind], copies=given.copies)
@@ -104,8 +105,11 @@ def main() -> None:
         told = told_of(theirs, copies=given.copies)
         print("| " + " | ".join((f"{language}, all", *told)) + " |")
         clean = [row for row in theirs if row[0].kind == "clean"]
-        print(f"\n{language}: {sum(is_touched(*row) for row in clean)} of {len(clean)} clean papers"
-              " touched\n")  # fmt: skip
+        touched = sum(
+            is_touched(paper, [passage_of(paper, one) for one in found.cases], library)
+            for paper, found in clean
+        )
+        print(f"\n{language}: {touched} of {len(clean)} clean papers touched\n")
 
 
 if __name__ == "__main__":

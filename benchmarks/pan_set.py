@@ -94,12 +94,10 @@ def pan_set(part: Part, folder: Path | None = None, *, papers: int = 20, seed: i
         papers: Papers of each language and kind.
         seed: Another seed makes other papers; the library stays.
     """
-    if folder is None:
-        given = os.environ.get("SIMSTORE_TEST_DATA")
-        folder = Path(given) if given else REPOSITORY.parent / "shared" / "data"
+    folder = folder or data_folder()
     libraries, made = {}, []
     for language in SETS:
-        maker = _Maker(language, part, folder)
+        maker = Maker(language, part, folder)
         libraries[language] = maker.library
         kinds = KINDS[language] + (HELD_OUT[language] if part == "held-out" else ())
         for kind in kinds:
@@ -109,14 +107,27 @@ def pan_set(part: Part, folder: Path | None = None, *, papers: int = 20, seed: i
     return PanSet(libraries, tuple(made))
 
 
-class _Maker:
-    """Makes the papers of a language and part."""
+def data_folder() -> Path:
+    """Return the folder of the data: SIMSTORE_TEST_DATA, or one beside the project."""
+    given = os.environ.get("SIMSTORE_TEST_DATA")
+    return Path(given) if given else REPOSITORY.parent / "shared" / "data"
+
+
+class Maker:
+    """Makes the papers of a language and part.
+
+    Attributes:
+        library: Texts that are copied from, by their keys.
+        of_sets: Those that passages are cut from: no scans and no translations.
+        hosts: Texts that are in no library, by their keys.
+        rewriter: Changes passages.
+    """
 
     def __init__(self, language: str, part: Part, folder: Path) -> None:
         self._language = language
-        self._rewriter = Rewriter(language)
+        self.rewriter = Rewriter(language)
         self.library: dict[str, str] = {}
-        self._hosts: list[str] = []
+        self.hosts: dict[str, str] = {}
         self._scans: dict[str, str] = {}
         self._retold: dict[str, list[str]] = {}
         self._stretches: dict[str, list[tuple[int, int]]] = {}
@@ -125,7 +136,7 @@ class _Maker:
             if (number % 3 == 0) != (part == "held-out"):
                 continue
             if number // 3 % 4 == 0:
-                self._hosts.append(text)
+                self.hosts[key] = text
             else:
                 self.library[key] = text
         of_sets = sorted(self.library)
@@ -137,13 +148,13 @@ class _Maker:
             counted.update(set(self._runs(text)))
         self._common = {run for run, count in counted.items() if count > 1}
         self._known = counted.keys()
-        self._of_sets = [key for key in of_sets if any(self._cut(key))]
+        self.of_sets = [key for key in of_sets if any(self._cut(key))]
         words = [word for key in of_sets for word in _PARTS.findall(self.library[key][:4000])]
-        self._rewriter.words = words
+        self.rewriter.words = words
 
     def _take_scans(self, part: Part, folder: Path) -> None:
         for name in ("train", "dev"):
-            for record in _lines(folder / "foreign" / "ocr" / f"{name}.jsonl.gz"):
+            for record in lines(folder / "foreign" / "ocr" / f"{name}.jsonl.gz"):
                 number = record["document_metadata"]["document_id"]
                 true = record["ground_truth"]["transcription_unit"]
                 read = record["ocr_hypothesis"]["transcription_unit"]
@@ -158,7 +169,7 @@ class _Maker:
         if part != "held-out":
             return
         base, others = _TRANSLATIONS
-        for record in _lines(folder / "labelled" / "docs.jsonl.gz"):
+        for record in lines(folder / "labelled" / "docs.jsonl.gz"):
             if record["set"] != "bible-parallel":
                 continue
             if f"::{base}/" in record["id"]:
@@ -172,7 +183,7 @@ class _Maker:
         """Return a paper: sentences of a host, and passages between them."""
         copied = [] if kind == "clean" else self._copied(kind, rng)
         own: list[str] = []
-        for host in rng.sample(self._hosts, len(self._hosts)):
+        for host in rng.sample(list(self.hosts.values()), len(self.hosts)):
             for start, end in sentences(host):
                 sentence = host[start:end]
                 runs = list(self._runs(sentence))
@@ -218,10 +229,10 @@ class _Maker:
                 found.append(self._other_translation(rng))
                 continue
             again = bool(found) and rng.random() < 0.34
-            key = found[0][1] if again else rng.choice(self._of_sets)
+            key = found[0][1] if again else rng.choice(self.of_sets)
             first, end = rng.choice(self._cut(key))
             if all(key != one[1] or end <= one[2] or one[3] <= first for one in found):
-                passage = self._rewriter.rewritten(self.library[key][first:end], kind, rng)
+                passage = self.rewriter.rewritten(self.library[key][first:end], kind, rng)
                 found.append((passage, key, first, end))
         return found
 
@@ -266,7 +277,7 @@ class _Maker:
 def _sources(language: str, folder: Path) -> Iterator[tuple[str, str]]:
     """Yield key and text of all sources: the first version of each group, parts of books."""
     seen = set()
-    for record in _lines(folder / "labelled" / "docs.jsonl.gz"):
+    for record in lines(folder / "labelled" / "docs.jsonl.gz"):
         name, group = record["set"], record.get("group")
         if name not in SETS[language] or (name, group) in seen or len(record["text"]) < 1500:
             continue
@@ -288,9 +299,10 @@ def _sources(language: str, folder: Path) -> Iterator[tuple[str, str]]:
 
 
 @cache
-def _lines(file: Path) -> tuple[dict[str, Any], ...]:
-    with gzip.open(file, "rt", encoding="utf-8") as lines:
-        return tuple(map(json.loads, lines))
+def lines(file: Path) -> tuple[dict[str, Any], ...]:
+    """Return the records of a compressed file of JSON Lines."""
+    with gzip.open(file, "rt", encoding="utf-8") as records:
+        return tuple(map(json.loads, records))
 
 
 def _number(key: str) -> int:

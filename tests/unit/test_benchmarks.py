@@ -216,22 +216,6 @@ def test_sources_of_the_shares_hold_the_same_texts(part: Any, tmp_path: Path) ->
             assert "Section" not in one.text
 
 
-def test_plagdet_measures_are_those_of_the_paper(part: Any) -> None:
-    data = part("plagiarism_set")
-    cases = (data.Case(10, 20, "a", 0, 10), data.Case(40, 60, "b", 0, 20))
-    paper = data.Paper("p", "en", "verbatim", "x" * 100, cases)
-    perfect = data.measure([paper], [[(10, 20, "a"), (40, 60, "b")]])
-    assert perfect == data.Measured(1.0, 1.0, 1.0, 1.0)
-    # Two detections of the second case; 5 characters too many; the first has the wrong source.
-    found = data.measure([paper], [[(10, 20, "c"), (40, 50, "b"), (50, 65, "b")]])
-    assert found.recall == 20 / 30
-    assert found.precision == 20 / 35
-    assert found.granularity == 2.0
-    f1 = 2 * found.recall * found.precision / (found.recall + found.precision)
-    assert found.plagdet == pytest.approx(f1 / np.log2(3))
-    assert data.measure([paper], [[]]) == data.Measured(0.0, 0.0, 1.0, 0.0)
-
-
 def passage(part: Any, start: int, end: int, source_start: int, **others: Any) -> Any:
     """A passage of the same length in paper and source."""
     return part("pan_measure").Passage(
@@ -311,10 +295,66 @@ def test_pan_papers_have_the_passages_that_they_tell_of(
                 assert letters(copied) == letters(source)
 
 
-def test_detections_of_one_source_are_joined_over_gaps(part: Any) -> None:
-    peers = part("plagiarism_peers")
-    found = [(0, 10, "a"), (15, 20, "a"), (12, 14, "b"), (40, 50, "a")]
-    assert peers.joined(found, 5) == [(0, 20, "a"), (40, 50, "a"), (12, 14, "b")]
+def test_passages_of_one_source_are_joined_as_copies_are(part: Any) -> None:
+    peers, sets = part("pan_peers"), part("pan_set")
+    # Words of nine letters: a run of the guarantee takes 80 characters.
+    paper = sets.Paper("p", "en", "verbatim", "ninechars " * 400, ())
+    near = [passage(part, 0, 160, 0), passage(part, 400, 560, 400)]
+    far = passage(part, 1600, 1760, 1600)
+    other = passage(part, 160, 400, 0, source="t")
+    found = peers.cases_of(paper, [*near, far, other], 1.0)
+    assert set(found) == {passage(part, 0, 560, 0), far, other}
+    # In another order they are one case too; longer runs reach further, shorter ones less.
+    turned = [passage(part, 0, 160, 400), passage(part, 400, 560, 0)]
+    assert [(one.start, one.end) for one in peers.cases_of(paper, turned, 1.0)] == [(0, 560)]
+    assert len(peers.cases_of(paper, [*near, far], 4.0)) == 1
+    apart = [passage(part, 0, 160, 0), passage(part, 640, 800, 640)]
+    assert [len(peers.cases_of(paper, apart, reach)) for reach in (1.0, 0.5)] == [1, 2]
+    made = peers.with_all_settings(paper, {7: [passage(part, 0, 80, 0)]})
+    assert made[7, 1.0, 0] == [passage(part, 0, 80, 0)]
+    assert made[7, 1.0, 150] == []
+
+
+def test_peers_tell_both_places_of_a_copy(part: Any) -> None:
+    peers, sets = part("pan_peers"), part("pan_set")
+    pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
+    copied = "Ferries to the island take forty minutes and run each hour until dusk."
+    source = f"Nothing of this is known elsewhere. {copied} Tickets are sold on board by the crew."
+    text = f"My own words come first, for what they are worth. {copied} The rest is mine again."
+    paper = sets.Paper("p", "en", "verbatim", text, ())
+    for detector in (peers.of_difflib, peers.of_rapidfuzz):
+        found = detector({"s": source, "t": "Of other things. Quite others, and many of them."})
+        (one,) = found(paper)[8 if detector is peers.of_difflib else 85]
+        told = text[one.start : one.end], source[one.source_start : one.source_end]
+        assert [part.strip(" .") for part in told] == [copied.strip(".")] * 2
+
+
+def test_clean_papers_are_touched_by_what_has_no_run(part: Any) -> None:
+    pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
+    pan, sets = part("pan"), part("pan_set")
+    run = "one two three four five six seven eight"
+    for text, others, touched in (
+        (run, f"before {run.upper()} behind", False),
+        (run.removesuffix(" eight"), run, True),
+        ("一二三四五六七八九十百千万", "一二三四五六七八九十百千万", False),
+        ("一二三四五六七八九十百千", "一二三四五六七八九十百千万", True),
+    ):
+        paper = sets.Paper("p", "en", "clean", text, ())
+        whole = part("pan_measure").Passage(
+            paper="p", start=0, end=len(text), source="s", source_start=0, source_end=len(others)
+        )
+        assert pan.is_touched(paper, [whole], {"s": others}) == touched
+    assert not pan.is_touched(paper, [], {})
+
+
+def test_area_is_how_often_a_positive_is_above_a_negative(part: Any) -> None:
+    graded = part("graded")
+    assert graded.area([2, 3], [0, 1]) == 1.0
+    assert graded.area([0, 1], [2, 3]) == 0.0
+    assert graded.area([1, 1], [1, 1]) == 0.5
+    assert graded.area([3, 1], [1, 2]) == (1 + 1 + 0.5 + 0) / 4
+    text, source = "a b c d e", "x a b c d y"
+    assert graded.containment(graded.Graded("k", "light", text, source)) == 2 / 3
 
 
 @pytest.mark.slow
