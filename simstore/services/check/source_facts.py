@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
+
+from simstore.storage import documents
+from simstore.storage.connection import Connection
+from simstore.text.decoding import exact_text
 
 # Names of metadata, the first that a document has. Options of `ingest` name others.
 AUTHOR_FIELDS = ("author", "authors", "byline", "creator")
@@ -74,6 +78,15 @@ def facts_of(
         date=date,
         url=key if _ADDRESS.fullmatch(key) else _first(metadata, URL_FIELDS),
     )
+
+
+def stored_facts(connection: Connection, document_ids: Sequence[int]) -> dict[int, SourceFacts]:
+    """Return what stored documents tell of themselves; nothing of those that are gone."""
+    found = documents.descriptions_of(connection, document_ids)
+    return {
+        number: facts_of(exact_text(bytes(key)), title, collection, metadata, published_at)
+        for number, (key, title, collection, metadata, published_at) in found.items()
+    }
 
 
 def folded_name(name: str) -> str:

@@ -27,6 +27,7 @@ from simstore.search.methods import METHODS, check_method
 from simstore.search.plan import check_radius, default_radius
 from simstore.services.open_store.open_store import SHORT_CHARACTERS, OpenStore, Snapshot, now
 from simstore.services.open_store.state import State
+from simstore.services.query.match_facts import with_facts
 from simstore.services.query.matching import Matcher
 from simstore.services.workers.worker_pool import (
     EarlyStart,
@@ -141,6 +142,7 @@ def query_samples(
             if on_progress is not None:
                 on_progress()
         with computing():
+            results = with_facts(snapshot.connection, results)
             stale = stale_reason(snapshot)
     run = QueryRun(
         run_id=None,
