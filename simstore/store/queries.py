@@ -19,8 +19,7 @@ from simstore.model import (
     Stream,
     with_keywords,
 )
-from simstore.services.query.match_facts import with_facts
-from simstore.services.query.query import query_samples
+from simstore.services.query.query import query_samples, with_facts
 from simstore.sources.documents import accept
 from simstore.sources.files import Files, open_sources
 from simstore.sources.source import known_bytes, read_so_far, samples_of, told_of

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from simstore.errors import NotFound
 from simstore.fingerprint.winnowing import Winnowing
+from simstore.model.documents import SourceFacts
 from simstore.services.check.passage_lookup import NearPassages, near_passages
-from simstore.services.check.source_facts import SourceFacts, stored_facts
 from simstore.services.features.feature_counts import stored_texts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, passages
@@ -174,4 +174,4 @@ class StoredPassages:
 
     def facts(self, document_ids: Sequence[int]) -> dict[int, SourceFacts]:
         """Return what documents tell of themselves."""
-        return stored_facts(self._snapshot.connection, document_ids)
+        return documents.source_facts_of(self._snapshot.connection, document_ids)

@@ -14,6 +14,7 @@ from simstore.model import QueryRun
 from simstore.model.frames import to_frame
 from simstore.reports.formats import RENDERERS
 from simstore.reports.run_html import run_report
+from simstore.storage import documents
 
 TEXT = "The last ferry to the island leaves at nine in the evening, and nobody waits for it."
 ADDRESS = "https://gazette.example/ferry"
@@ -44,13 +45,11 @@ def test_a_match_tells_what_its_document_tells_and_its_key_where_that_is_an_addr
 def test_one_statement_tells_of_all_matches_and_none_is_run_without_them(
     store, monkeypatch
 ) -> None:
-    from simstore.services.query import match_facts
-
     asked: list[list[int]] = []
-    stored = match_facts.stored_facts
+    stored = documents.source_facts_of
     monkeypatch.setattr(
-        match_facts,
-        "stored_facts",
+        documents,
+        "source_facts_of",
         lambda connection, numbers: asked.append(numbers) or stored(connection, numbers),
     )
     store.query_many([("a", TEXT), ("b", TEXT), ("c", "Bread is baked at dawn.")])
