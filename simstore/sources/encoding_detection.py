@@ -302,7 +302,12 @@ class RecordDecoder:
     def decoded(self, record: bytes) -> Decoded | str:
         """Return the text of a record; or why its encoding is not certain."""
         if (text := strictly_decoded(record, UTF8)) is not None:
-            return unmarked_text(record) or Decoded(text, UTF8, 0)
+            unmarked = unmarked_text(record)
+            # A record is whole: where escapes leave a part unread, they are none.
+            is_by_chance = unmarked is not None and unmarked.replaced and b"\0" not in record
+            if unmarked is None or is_by_chance:
+                return Decoded(text, UTF8, 0)
+            return unmarked
         return _recognised_text(record, self._usual) or decoded(record)
 
     @cached_property

@@ -62,8 +62,15 @@ def _detector(head: bytes) -> Callable[[bytes], Decoded | str]:
 
     def decode_line(line: bytes) -> Decoded | str:
         found = decoder.decoded(line)
-        if isinstance(found, Decoded) and (found.replaced or _is_mark_alone(found)):
-            return not_certain(line)
+        if isinstance(found, str) or found.encoding == UTF8:
+            return found
+        is_damaged = bool(found.replaced) or _is_mark_alone(found)
+        if is_damaged or isinstance(_object(found), str):
+            # What only looks like the escapes of another encoding is UTF-8 all the same.
+            if (text := strictly_decoded(line, UTF8)) is not None:
+                return Decoded(text, UTF8, 0)
+            if is_damaged:
+                return not_certain(line)
         return found
 
     return decode_line
