@@ -24,6 +24,7 @@ from simstore.sources.source import Record
 
 _MARK = "\ufeff"
 _BLANKS = " \t\r\n\v\f"
+_DECODER = json.JSONDecoder()
 
 
 def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
@@ -96,11 +97,11 @@ def _decoder(*encodings: str) -> Callable[[bytes], Decoded | str]:
 def _object(line: Decoded) -> dict[str, Any] | str | None:
     """Return the object of a line; None: it is blank; or why there is none."""
     text = line.text.removeprefix(_MARK)
-    if not text.strip(_BLANKS):
-        return None
     try:
-        record = json.loads(text)
+        record = _DECODER.decode(text)
     except json.JSONDecodeError as error:
+        if not text.strip(_BLANKS):
+            return None
         return f"not JSON: {error.msg} at column {error.colno}"
     except RecursionError:
         return TOO_DEEP
@@ -108,4 +109,4 @@ def _object(line: Decoded) -> dict[str, Any] | str | None:
         return f"not usable: {error}"
     if not isinstance(record, dict):
         return f"a JSON {type(record).__name__}, not an object"
-    return record | line.metadata
+    return record | line.metadata if line.encoding != UTF8 or line.replaced else record
