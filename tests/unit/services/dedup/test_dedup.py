@@ -22,6 +22,7 @@ from simstore.errors import (
     UnreadableSource,
 )
 from simstore.services.dedup import ledger, signed_rows, stored_rows
+from simstore.services.duplicates.comparison import CandidateComparison
 from simstore.sources.reader import ReadOptions
 
 WORDS = [f"word{n}" for n in range(3_000)]
@@ -373,6 +374,23 @@ def test_standard_input_is_read_once_and_written_out(
     monkeypatch.setattr(sys, "stdout", type("Out", (), {"buffer": made}))
     dedup_rows("-", "-")
     assert made.getvalue() == (tmp_path / "out.jsonl").read_bytes()
+
+
+def test_rows_without_candidates_in_the_store_are_compared_with_nothing(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = CandidateComparison._may_hold
+    asked: list[int] = []
+
+    def counted(self: Any, one: int, others: Any) -> Any:
+        asked.append(len(others))
+        return real(self, one, others)
+
+    monkeypatch.setattr(CandidateComparison, "_may_hold", counted)
+    with Store(tmp_path / "s.db") as store:
+        dedup_rows(source, tmp_path / "out.jsonl", store=store)
+    assert asked
+    assert all(asked)
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "-"])
