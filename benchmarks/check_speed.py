@@ -2,8 +2,8 @@
 
 Usage: python benchmarks/check_speed.py [--quick] [--million]
 
-Words are drawn by chance, so no two sentences are about the same: it is the worst case for the
-search of sentences. ``--million`` also asks libraries of a million passages.
+Words are drawn by chance, so many sentences have rare words in common that are not about the same:
+a hard case for the search of sentences. ``--million`` also asks libraries of a million passages.
 """
 
 from __future__ import annotations
