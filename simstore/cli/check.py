@@ -110,7 +110,8 @@ MUTUAL_PAPERS = 100
     choice(
         "--by",
         ("sentences", "window"),
-        "What a passage of the paper is.  [default: sentences; with --window: window]",
+        "What a passage of the paper is; the table lists them, too, where it is given.  "
+        "[default: sentences; with --window: window]",
     ),
     count("--window", "Characters of a window.  [default: 30]"),
     option(
@@ -201,6 +202,8 @@ def check(
         *(("simhash",) if options.pop("simhash") else ()),
     )
     options["template"] = tuple(_texts(options["template"], read))
+    # Who says what a passage is wants to see them.
+    tells_passages = not (options["by"] is None and options["window"] is None)
     rule = CheckOptions(**_passages(options), channels=channels)
     chosen = _format(output_format, output)
     if chosen == "html":
@@ -247,7 +250,7 @@ def check(
         for number, paper in enumerate(checked):
             if number:
                 click.echo(file=sys.stdout)
-            _print(paper, all_sources=all_sources)
+            _print(paper, all_sources=all_sources, with_passages=tells_passages)
         if beside is not None:
             _print_pairs(beside)
     warn_of_decodings(decodings)
@@ -410,38 +413,41 @@ def _rendered(
             yield page.encode()
 
 
-def _print(paper: CheckedPaper, *, all_sources: bool) -> None:
-    from simstore.reports.check_lines import (
-        listed_sources,
-        passage_rows,
-        source_rows,
-        total_facts,
-    )
+def _print(paper: CheckedPaper, *, all_sources: bool, with_passages: bool) -> None:
+    from simstore.reports.check_lines import case_rows, passage_rows, total_facts
 
     print_facts(total_facts(paper))
     if paper.sources:
+        _print_sources(paper, all_sources=all_sources)
+    if cases := case_rows(paper, all_sources=all_sources):
         click.echo(file=sys.stdout)
-        columns = ("share", "adds", "same", "characters", "cases", "source", "about")
-        told = source_rows(paper, all_sources=all_sources)
-        # Sources that tell nothing of themselves need no column for it.
-        shown = len(columns) - (not any(row[-1] for row in told))
-        print_table(
-            columns[:shown], [row[:shown] for row in told], drop=("cases", "characters", "same")
-        )
-        others = listed_sources(paper, all_sources=all_sources)[1]
-        if others:
-            have = "source has" if others == 1 else "sources have"
-            click.echo(
-                f"and {others:,} other {have} parts of the same text; --all-sources lists them",
-                file=sys.stdout,
-            )
-    rows = passage_rows(paper)
-    if rows:
+        print_table(("source", "start", "end", "words", "same", "case"), cases, below="case")
+    if with_passages and (passages := passage_rows(paper)):
         click.echo(file=sys.stdout)
-        print_table(
-            ("start", "end", "class", "similarity", "source", "passage"),
-            rows,
-            drop=("class", "similarity"),
+        columns = ("start", "end", "class", "similarity", "source", "passage")
+        print_table(columns, passages, below="passage")
+
+
+def _print_sources(paper: CheckedPaper, *, all_sources: bool) -> None:
+    from simstore.reports.check_lines import listed_sources, source_rows
+
+    click.echo(file=sys.stdout)
+    columns = ("share", "adds", "same", "characters", "cases", "source", "about")
+    told = source_rows(paper, all_sources=all_sources)
+    # Sources that tell nothing of themselves need no column for it.
+    shown = len(columns) - (not any(row[-1] for row in told))
+    print_table(
+        columns[:shown],
+        [row[:shown] for row in told],
+        drop=("cases", "characters", "same"),
+        below="about",
+    )
+    others = listed_sources(paper, all_sources=all_sources)[1]
+    if others:
+        have = "source has" if others == 1 else "sources have"
+        click.echo(
+            f"and {others:,} other {have} parts of the same text; --all-sources lists them",
+            file=sys.stdout,
         )
 
 

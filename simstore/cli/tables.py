@@ -17,6 +17,12 @@ from simstore.errors import printable
 _GAP = "  "
 # Of a text that is cut, so many columns of the terminal are left at least.
 _LEAST_WIDTH = 12
+# What stands below a row, and the most lines of it.
+_INDENT = " " * 4
+_MOST_LINES = 3
+# Characters of scripts without blanks, and marks that may not begin a line.
+_WIDE = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+_CLOSING = "\u3001\u3002\u300b\u300d\u300f\uff01\uff09\uff0c\uff1a\uff1b\uff1f\u2019\u201d"
 _FIGURES = re.compile(r"[~+-]?\d[\d.,:+ -]*(UTC|%)?|-?")
 
 
@@ -56,30 +62,52 @@ class _Column:
 
 
 def print_table(
-    columns: Sequence[str], rows: Iterable[Sequence[Any]], *, drop: Sequence[str] = ()
+    columns: Sequence[str],
+    rows: Iterable[Sequence[Any]],
+    *,
+    drop: Sequence[str] = (),
+    below: str | None = None,
 ) -> None:
     """Print a table to standard output, numbers to the right.
 
     On a terminal it is as wide as that: columns are left out, then texts are cut in their middle,
     numbers never, and a message says what. A file or a pipe gets all.
 
+    >>> print_table(("key", "words"), [("ferry", 1_200), ("bridge", 80)])
+    key     words
+    ferry   1,200
+    bridge     80
+
     Args:
         columns: Their names.
         rows: Their values.
         drop: Columns to leave out where there is no room, in this order; those of them that say
             nothing go before the others.
+        below: A column of texts that stand below their rows, in a few lines, on a terminal that
+            has no room for them beside the others.
     """
     shown = list(rows)
     kept = [_Column(name, [row[place] for row in shown]) for place, name in enumerate(columns)]
     message = ""
+    texts: list[list[str]] = [[] for _ in shown]
     if sys.stdout.isatty():
-        kept, message = _fitted(kept, get_terminal_size().columns, drop)
+        room = get_terminal_size().columns
+        lines_of = next((column for column in kept if column.name == below), None)
+        is_short = False
+        if lines_of is not None and _excess(kept, room) > 0:
+            kept.remove(lines_of)
+            wrapped = [_wrapped(cell, room - len(_INDENT)) for cell in lines_of.cells]
+            texts = [lines for lines, _ in wrapped]
+            is_short = any(is_cut for _, is_cut in wrapped)
+        kept, message = _fitted(kept, room, drop, is_cut=is_short)
     header, *lines = zip(*(column.lines() for column in kept), strict=True)
     head = _GAP.join(header).rstrip()
     # click would take another stream than this one where it can show ASCII alone.
     click.echo(click.style(head, bold=True) if has_style() else head, file=sys.stdout)
-    for line in lines:
+    for line, under in zip(lines, texts, strict=True):
         click.echo(_GAP.join(line).rstrip(), file=sys.stdout)
+        for text in under:
+            click.echo(_INDENT + text, file=sys.stdout)
     if message:
         log.info("%s", message)
 
@@ -103,7 +131,9 @@ def has_style() -> bool:
     )
 
 
-def _fitted(columns: list[_Column], room: int, drop: Sequence[str]) -> tuple[list[_Column], str]:
+def _fitted(
+    columns: list[_Column], room: int, drop: Sequence[str], *, is_cut: bool
+) -> tuple[list[_Column], str]:
     """Return the columns that fit a width, and what is to be said of the others."""
     order = [column for name in drop for column in columns if column.name == name]
     order.sort(key=lambda column: not column.is_empty)
@@ -115,7 +145,7 @@ def _fitted(columns: list[_Column], room: int, drop: Sequence[str]) -> tuple[lis
             continue
         left_out.append(column)
         columns = [one for one in columns if one is not column]
-    is_cut = _narrow(columns, room)
+    is_cut |= _narrow(columns, room)
     told = [f"left out: {', '.join(column.name for column in left_out)}"] if left_out else []
     told += ["long texts are cut"] if is_cut else []
     if not told:
@@ -163,3 +193,34 @@ def _cut(text: str, width: int) -> str:
     tail = taken(reversed(text), (width - 1) // 2)[::-1]
     head = taken(text, width - 1 - cell_len("".join(tail)))
     return f"{''.join(head)}\u2026{''.join(tail)}"
+
+
+def _wrapped(text: str, width: int) -> tuple[list[str], bool]:
+    """Return a text in a few lines of so many columns, and whether something is left out.
+
+    Of a longer text the last line is its end.
+    """
+    from rich.cells import cell_len
+
+    def filled(pieces: Iterable[str], room: int) -> list[str]:
+        """Return the first of the pieces that have room in a line."""
+        line: list[str] = []
+        for piece in pieces:
+            if line and room < cell_len(piece.rstrip()):
+                break
+            line.append(piece)
+            room -= cell_len(piece)
+        return line
+
+    # Words and, of scripts without blanks, characters, with the blanks after them.
+    pieces = re.findall(rf"(?:[{_WIDE}][{_CLOSING}]*|[^\s{_WIDE}]{{1,{width - 2}}})\s*", text)
+    left = pieces
+    lines: list[str] = []
+    while left and len(lines) < _MOST_LINES:
+        line = filled(left, width)
+        left = left[len(line) :]
+        lines.append("".join(line).rstrip())
+    if left:
+        end = filled(reversed(pieces), width - 3)[::-1]
+        lines[-1] = f"\u2026 {''.join(end)}"
+    return lines, bool(left)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any
 from xml.sax.saxutils import quoteattr  # it reads nothing  # nosec B406
+
+import numpy as np
 
 from simstore.errors import counted, printable
 from simstore.model import (
@@ -18,6 +21,7 @@ from simstore.model import (
     Totals,
 )
 from simstore.reports.lines import csv_line, decoding_fields, key_bytes, key_text, rounded, to_json
+from simstore.text.located import located_units
 
 CSV_COLUMNS = (
     "paper", "start", "end", "among", "source", "title", "source_start", "source_end", "characters",
@@ -294,6 +298,37 @@ def source_line(source: SourceShare) -> str:
     """
     facts = (source.title, source.author, source.date, source.url)
     return ", ".join(printable(fact) for fact in facts if fact and fact != source.key)
+
+
+def case_rows(
+    paper: CheckedPaper, *, all_sources: bool = False
+) -> list[tuple[str, int, int, int, str, str]]:
+    """Return a row a case of the listed sources: source, place, words, what is the same, its text.
+
+    Source by source, in the order in which they are listed; of each in the order of the paper.
+    Words are characters where a script has no blanks between them. Of a case that is excluded as a
+    whole nothing is the same.
+
+    Args:
+        paper: What was checked.
+        all_sources: As for :func:`listed_sources`.
+    """
+    listed = listed_sources(paper, all_sources=all_sources)[0]
+    of_source: dict[str, list[Case]] = {source.key: [] for source in listed}
+    for case in paper.cases:
+        of_source.get(case.source_key, []).append(case)
+    starts = located_units(paper.text).starts
+    return [
+        (
+            case.source_key,
+            case.start,
+            case.end,
+            int(np.diff(np.searchsorted(starts, (case.start, case.end)))[0]),
+            f"{case.identical_share:.1%}" if case.characters else "excluded",
+            " ".join(paper.text[case.start : case.end].split()),
+        )
+        for case in chain.from_iterable(of_source.values())
+    ]
 
 
 def passage_rows(paper: CheckedPaper) -> list[tuple[int, int, str, str, str, str]]:

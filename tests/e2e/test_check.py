@@ -36,14 +36,16 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
 
 
 @pytest.mark.slow
-def test_a_table_tells_totals_sources_and_passages(shell: Shell) -> None:
+def test_a_table_tells_totals_sources_and_their_cases(shell: Shell) -> None:
     done = shell("check", "paper.txt")
     assert done.errors == ""
-    facts, sources, passages = done.text.split("\n\n")
+    facts, sources, cases = done.text.split("\n\n")
     assert "passages            2 high (>= 0.8), 0 moderate (>= 0.5), 1 neither" in facts
     assert sources.splitlines()[1].split()[-1] == "river"
-    rows = passages.splitlines()[1:]
-    assert [row.split()[2:5] for row in rows] == [["high", "1.000", "river"]] * 2
+    header, row = cases.splitlines()
+    assert header.split() == ["source", "start", "end", "words", "same", "case"]
+    place = ["river", str(len(OWN)), str(len(OWN + RIVER) - 1)]
+    assert row.split(maxsplit=5) == [*place, "30", "100.0%", RIVER.strip()]
 
 
 @pytest.mark.slow
@@ -225,6 +227,15 @@ def test_a_size_of_windows_says_that_passages_are_windows(shell: Shell) -> None:
     assert by_size != shell("check", "paper.txt", "--format", "jsonl").text
     done = shell("check", "paper.txt", "--by", "sentences", "--window", "20", code=2)
     assert "--window is for --by window" in done.errors
+
+
+@pytest.mark.slow
+def test_the_table_lists_passages_where_it_is_said_what_one_is(shell: Shell) -> None:
+    assert "similarity" not in shell("check", "paper.txt").text
+    for how, rows in ((("--by", "sentences"), 2), (("--window", "60"), 3)):
+        passages = shell("check", "paper.txt", *how).text.split("\n\n")[-1].splitlines()
+        assert passages[0].split() == ["start", "end", "class", "similarity", "source", "passage"]
+        assert len(passages) == 1 + rows
 
 
 @pytest.mark.slow

@@ -119,6 +119,52 @@ def test_runs_tell_what_became_of_documents_before_how_long_it_took(
     assert header == ["run", "started", "state", "added", "unchanged", "flagged", "of"]
 
 
+ENGLISH = "The river rises in the hills behind the old quarry and falls slowly to the sea. " * 9
+CHINESE = (
+    "\u6e2f\u53e3\u5341\u5206\u5b89\u9759\uff0c\u7b2c\u4e00\u6279\u8239\u968f\u6f6e\u6c34\u9a76\u5165\u3002"
+    * 20
+)
+
+
+@pytest.mark.parametrize(
+    "text", [ENGLISH, CHINESE, "x" * 900], ids=["words", "Chinese", "one word"]
+)
+@pytest.mark.parametrize("columns", [80, 40])
+def test_a_long_text_stands_below_its_row_with_its_beginning_and_its_end(
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    text: str,
+    columns: int,
+) -> None:
+    text = text.strip()
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(tables, "get_terminal_size", lambda: os.terminal_size((columns, 24)))
+    rows = [("a", 1, text), ("b", 2, "short")]
+    tables.print_table(("key", "bytes", "text"), rows, below="text")
+    lines = [plain(line) for line in capsys.readouterr().out.splitlines()]
+    assert max(map(cell_len, lines)) <= columns
+    assert [line.split() for line in lines[:2]] == [["key", "bytes"], ["a", "1"]]
+    *beginning, end = (line.removeprefix("    ") for line in lines[2:5])
+    assert text.replace(" ", "").startswith("".join(beginning).replace(" ", ""))
+    assert end.startswith("\u2026 ")
+    assert text.endswith(end[2:])
+    assert all(cell_len(line) > columns - 16 or text[0] == "x" for line in lines[2:5])
+    # Marks that close a sentence never begin a line.
+    assert not any(line.strip()[0] in "\uff0c\u3002" for line in lines[2:5])
+    assert [line.split() for line in lines[5:]] == [["b", "2"], ["short"]]
+
+
+def test_a_text_stays_in_its_row_where_there_is_room_and_in_a_file(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tables, "get_terminal_size", lambda: os.terminal_size((80, 24)))
+    for is_terminal, text in ((True, "a short one"), (False, ENGLISH.strip())):
+        monkeypatch.setattr(sys.stdout, "isatty", lambda shown=is_terminal: shown, raising=False)
+        tables.print_table(("key", "text"), [("a", text)], below="text")
+        lines = [plain(line) for line in capsys.readouterr().out.splitlines()]
+        assert [line.split(maxsplit=1) for line in lines] == [["key", "text"], ["a", text]]
+
+
 def test_columns_of_wide_characters_stand_below_each_other(printed: Printed) -> None:
     lines, _ = printed(None)
     ends = [cell_len(line[: line.index(number) + len(number)]) for line, number in (

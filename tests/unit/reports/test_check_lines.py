@@ -4,11 +4,13 @@ import json
 from dataclasses import replace
 from xml.etree import ElementTree
 
-from checked_papers import english_paper
+import pytest
+from checked_papers import UNITS, chinese_paper, english_paper
 
-from simstore.model import Copy, MutualCheck, MutualPair
+from simstore.model import CheckedPaper, Copy, MutualCheck, MutualPair
 from simstore.reports.anonymous import unnamed
 from simstore.reports.check_lines import (
+    case_rows,
     listed_sources,
     pair_rows,
     passage_rows,
@@ -178,6 +180,33 @@ def test_the_table_tells_totals_and_passages_that_are_like_a_source():
     told = [passage for passage in paper.passages if passage.kind != "none"]
     texts = (" ".join(paper.text[one.start : one.end].split()) for one in told)
     assert [row[-1] for row in rows] == list(texts)
+
+
+@pytest.mark.parametrize("paper", [english_paper(), chinese_paper()], ids=["en", "zh"])
+def test_the_table_tells_the_cases_source_by_source(paper: CheckedPaper) -> None:
+    rows = case_rows(paper, all_sources=True)
+    # In the order of the sources; of each in the order of the paper.
+    of_sources = [
+        [case for case in paper.cases if case.source_key == source.key] for source in paper.sources
+    ]
+    cases = [case for group in of_sources for case in group]
+    assert len({case.source_key for case in cases}) > 1
+    assert [row[:3] for row in rows] == [(one.source_key, one.start, one.end) for one in cases]
+    for case, (*_, words, same, text) in zip(cases, rows, strict=True):
+        assert words == len(UNITS.findall(paper.text[case.start : case.end].replace("-", " ")))
+        assert same == f"{case.identical_share:.1%}"
+        assert text == " ".join(paper.text[case.start : case.end].split())
+
+
+def test_the_table_tells_cases_of_the_listed_sources_alone_and_those_that_are_excluded() -> None:
+    paper = english_paper()
+    first, *rest = paper.sources
+    others = tuple(replace(one, order=None) for one in rest)
+    cases = tuple(replace(case, characters=0) for case in paper.cases)
+    paper = replace(paper, sources=(replace(first, order=1), *others), cases=cases)
+    rows = case_rows(paper)
+    assert {(row[0], row[4]) for row in rows} == {(first.key, "excluded")}
+    assert len(case_rows(paper, all_sources=True)) == len(cases) > len(rows)
 
 
 def test_primary_sources_are_listed_and_the_others_counted():
