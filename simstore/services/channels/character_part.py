@@ -19,6 +19,7 @@ from simstore.fingerprint.sketching import unpack_sketches
 from simstore.fingerprint.titles import (
     asked_forms,
     is_one_word_apart,
+    most_features,
     stored_forms,
     title_words,
 )
@@ -151,6 +152,10 @@ class CharacterSearch:
         """
         normalization = self._snapshot.scheme.normalization
         words = [title_words(sample.document.text, normalization) for sample in samples]
+        for sample, own in zip(samples, words, strict=True):
+            if own:
+                # A word with a hyphen has two features.
+                sample.title_features = max(most_features(own), sample.feature_count + 1)
         named = self._named(words)
         found = [
             self._likely(sample, {**stored, **self._sketches(near - stored.keys())}, near)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.channels import CHARACTERS, WORD_SKETCHES
-from simstore.fingerprint.titles import most_features, title_words
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
 from simstore.model.channels import channel
 from simstore.search.resemblance import Overlap
@@ -213,7 +212,7 @@ class Matcher:
         options = self._options
         limit = 1 if options.first else options.limit
         digests = {match.document_id: sizes[match.document_id][0] for match in matches}
-        longest = self._longest_title(sample)
+        longest = 0 if self._options.filters_by_text else sample.title_features
         short = {
             number: digest
             for number, digest in digests.items()
@@ -270,14 +269,6 @@ class Matcher:
             else match
             for match in judged
         ]
-
-    def _longest_title(self, sample: ReadSample) -> int:
-        """Return up to how many words two texts are judged as titles; 0: by their words."""
-        if CHARACTERS not in self._searches or self._options.filters_by_text:
-            return 0
-        words = title_words(sample.document.text, self._snapshot.scheme.normalization)
-        # One with hyphens has more words by the scheme than as a title.
-        return max(most_features(words), sample.feature_count + 1) if words else 0
 
     def _is_told(self, sample: ReadSample, match: Match, short: Mapping[int, bytes]) -> bool:
         options = self._options
