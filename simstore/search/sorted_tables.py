@@ -20,7 +20,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.compiled import pays
-from simstore.search.hamming import BatchResults, FoundPairs, verified_pairs, verify, verify_values
+from simstore.search.hamming import (
+    BatchResults,
+    FoundPairs,
+    distances,
+    verified_pairs,
+    verify,
+    verify_values,
+)
 from simstore.search.pages import sortable
 from simstore.search.plan import Plan, Rates, check_radius
 from simstore.search.scan import scan_many
@@ -335,6 +342,9 @@ class SortedTables:
 # Fingerprints of a buffer: a thousand queries compare with them in some milliseconds.
 _BUFFERED = 2_048
 
+# Fingerprints of a level that are compared with one quicker than it is looked up in their tables.
+_COMPARED = 1 << 17
+
 _Level = tuple[NDArray[np.uint64], SortedTables]
 
 
@@ -395,6 +405,22 @@ class GrowingTables:
             found = tables.near_many(words, radius)
             parts.append((found.query_rows, found.words))
         return np.concatenate([one for one, _ in parts]), np.concatenate([two for _, two in parts])
+
+    def has_near(self, words: NDArray[np.uint64], radius: int) -> bool:
+        """Return whether a fingerprint is within a radius of one.
+
+        Args:
+            words: The one, shape (ceil(M / 64),).
+            radius: Largest distance, in bits, inclusive.
+        """
+        if (distances(self._buffer, words) <= radius).any():
+            return True
+        return any(
+            bool((distances(held, words) <= radius).any())
+            if len(held) <= _COMPARED
+            else len(tables.near_many(words[None], radius).query_rows) > 0
+            for held, tables in self._levels
+        )
 
 
 # Fingerprints up to which comparing each with each is quicker than sorting them.

@@ -43,6 +43,13 @@ _INSERT_ONE = (
     f"INSERT INTO document ({', '.join(COLUMNS)}) "  # noqa: S608 - ours
     f"VALUES ({', '.join('?' * len(COLUMNS))}) RETURNING document_id"
 )
+_INSERT_UNKNOWN = (
+    f"INSERT INTO document ({', '.join(COLUMNS)}) "  # noqa: S608 - ours
+    f"SELECT {', '.join('?' * len(COLUMNS))} "
+    "WHERE NOT EXISTS (SELECT 1 FROM document WHERE key = ?) "
+    "AND NOT EXISTS (SELECT 1 FROM document WHERE digest = ?) "
+    "AND NOT EXISTS (SELECT 1 FROM duplicate WHERE key = ?) RETURNING document_id"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,15 +177,6 @@ def digests_of(connection: Connection, document_ids: Sequence[int]) -> list[byte
     return list(found)
 
 
-def is_known(connection: Connection, key: bytes, digest: bytes) -> bool:
-    """Return whether a document has this key or this digest, or the key is one of a duplicate."""
-    statement = (
-        "SELECT 1 FROM document WHERE key = ? UNION ALL SELECT 1 FROM document WHERE digest = ? "
-        "UNION ALL SELECT 1 FROM duplicate WHERE key = ? LIMIT 1"
-    )
-    return bool(fetch(connection, statement, key, digest, key))
-
-
 def by_digests(
     connection: Connection, digests: Sequence[bytes]
 ) -> dict[bytes, list[tuple[int, bytes]]]:
@@ -194,18 +192,36 @@ def by_digests(
 
 def insert_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> list[int]:
     """Insert documents in order, each with all of :data:`COLUMNS`; return their numbers."""
-    made: list[tuple[Any, ...]] = []
-    for row in rows:
-        values = [row[name] for name in COLUMNS]
-        if values[_METADATA] is not None:
-            values[_METADATA] = json.dumps(values[_METADATA])
-        made.append(tuple(values))
+    made = [_values(row) for row in rows]
     if len(made) == 1:
         return [fetch(connection, _INSERT_ONE, *made[0])[0][0]]
     numbers = next_numbers(connection, "document", "document_id", len(rows))
     made = [(number, *values) for number, values in zip(numbers, made, strict=True)]
     insert_rows(connection, tables.document, ("document_id", *COLUMNS), made)
     return numbers
+
+
+def _values(row: Mapping[str, Any]) -> tuple[Any, ...]:
+    values = [row[name] for name in COLUMNS]
+    if values[_METADATA] is not None:
+        values[_METADATA] = json.dumps(values[_METADATA])
+    return tuple(values)
+
+
+def insert_unknown(connection: Connection, row: Mapping[str, Any]) -> int | None:
+    """Insert a document whose key and text are new to a store, in SQLite; return its number.
+
+    Args:
+        connection: The only writer.
+        row: As of :func:`insert_many`.
+
+    Returns:
+        None: a document has this key or digest, or the key is one of a duplicate; nothing is
+        inserted.
+    """
+    key, digest = row["key"], row["digest"]
+    rows = fetch(connection, _INSERT_UNKNOWN, *_values(row), key, digest, key)
+    return rows[0][0] if rows else None
 
 
 def update_many(connection: Connection, rows: Sequence[Mapping[str, Any]]) -> None:

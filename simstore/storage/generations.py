@@ -32,6 +32,7 @@ class StoreSettings:
         has_duplicates: Some documents or keys are known as duplicates.
         has_links: Some documents are known to link to a key.
         keeps_clusters: Clusters are kept.
+        layout_id: The newest layout that sketches of words are packed by; None: there is none.
     """
 
     policy: Policy
@@ -48,6 +49,7 @@ class StoreSettings:
     has_duplicates: bool = False
     has_links: bool = False
     keeps_clusters: bool = False
+    layout_id: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +72,17 @@ class GenerationRow:
     edition: int = 0
 
 
+class FingerprintCounts(NamedTuple):
+    """What a generation counts of its fingerprints, as in :class:`GenerationRow`."""
+
+    fingerprint_count: int
+    packed_count: int
+    edition: int
+
+
 # The numbers of pages have 32 bits of generation.
 LARGEST_GENERATION = (1 << 32) - 1
-_SETTINGS_COUNT = 14
+_SETTINGS_COUNT = 15
 
 
 class _Statements(NamedTuple):
@@ -89,7 +99,8 @@ def _made(changes: str, fingerprint_count: str, edition: str) -> _Statements:
     (SELECT max(index_id) FROM passage_index), (SELECT max(status) FROM passage_index),
     on_duplicate, min_resemblance, radius, keep_columns,
     EXISTS (SELECT 1 FROM scheme WHERE status = 'building'), EXISTS (SELECT 1 FROM duplicate),
-    EXISTS (SELECT 1 FROM document_link), EXISTS (SELECT 1 FROM clustering)"""  # noqa: S608 - our own words
+    EXISTS (SELECT 1 FROM document_link), EXISTS (SELECT 1 FROM clustering),
+    (SELECT max(layout_id) FROM band_layout WHERE status = 'standing')"""  # noqa: S608 - our own words
     counted = f"{fingerprint_count}, packed_count, {edition}"
     return _Statements(
         f"SELECT {columns} FROM store",  # noqa: S608 - our own words
@@ -185,6 +196,7 @@ def _settings(row: tuple[Any, ...]) -> StoreSettings:
         has_duplicates=bool(row[11]),
         has_links=bool(row[12]),
         keeps_clusters=bool(row[13]),
+        layout_id=row[14],
     )
 
 
@@ -348,7 +360,7 @@ def set_generation_status(
 
 def note_fingerprints(
     connection: Connection, generation_id: int, *, added: int = 0, packed: int = 0
-) -> None:
+) -> FingerprintCounts | None:
     """Count fingerprints of a generation that came or went, and those that changed their place.
 
     Args:
@@ -356,21 +368,26 @@ def note_fingerprints(
         generation_id: The generation.
         added: Distinct fingerprints that came, less those that went.
         packed: Those that are in pages now and were not, less those that are not any more.
+
+    Returns:
+        What is counted by now; None: nothing has changed, or it has to be read.
     """
     if not added and not packed:
-        return
+        return None
     if not packed and dialect_of(connection).appends_counts:
         counter_deltas.note_fingerprints(connection, generation_id, added)
-        return
-    execute(
+        return None
+    rows = fetch(
         connection,
         "UPDATE generation SET fingerprint_count = fingerprint_count + ?, "
-        "packed_count = packed_count + ?, edition = edition + ? WHERE generation_id = ?",
+        "packed_count = packed_count + ?, edition = edition + ? WHERE generation_id = ? "
+        "RETURNING fingerprint_count, packed_count, edition",
         added,
         packed,
         1 if added else 0,
         generation_id,
     )
+    return FingerprintCounts(*rows[0]) if rows else None
 
 
 def packed_count(connection: Connection, generation_id: int) -> int:

@@ -87,6 +87,10 @@ class SketchTables:
             f"SELECT page, postings FROM {self._pages_name} WHERE layout_id = ? "  # noqa: S608 - ours
             "AND page >= ? AND page < ? ORDER BY page LIMIT ?"
         )
+        self._insert_one = (
+            f"INSERT INTO {self.name} (scheme_id, document_id, size, sketch) "  # noqa: S608 - ours
+            "VALUES (?, ?, ?, ?) RETURNING sketch_id"
+        )
         columns = "layout_id, bands, band_rows, key_bits, packed_to, packed_count"
         self._layout = (
             f"SELECT {columns} FROM {self._layouts_name} WHERE scheme_id = ? "  # noqa: S608 - ours
@@ -118,6 +122,11 @@ class SketchTables:
             ("scheme_id", "document_id", "size", "sketch"),
             [(scheme_id, *row) for row in made],
         )
+
+    def put_one(self, connection: Connection, scheme_id: int, made: tuple[int, int, bytes]) -> int:
+        """Write the sketch of a document as :meth:`put_many` does; return the sketch's number."""
+        number: int = fetch(connection, self._insert_one, scheme_id, *made)[0][0]
+        return number
 
     def drop_many(self, connection: Connection, document_ids: Sequence[int]) -> None:
         """Delete the sketches of documents, by every scheme."""

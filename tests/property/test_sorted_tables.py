@@ -18,7 +18,7 @@ from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.search import sorted_tables, table_plans
 from simstore.search.plan import Plan, choose_plan
 from simstore.search.scan import scan_many
-from simstore.search.sorted_tables import SortedTables
+from simstore.search.sorted_tables import GrowingTables, SortedTables
 
 from .kernels import kernels
 from .plans import by_scan, by_segments
@@ -54,6 +54,24 @@ def nearest(stored: list[int], query: int, radius: int) -> list[tuple[int, int]]
         ((values[row], far) for row, far in oracle.within(values, query, radius)),
         key=lambda match: (match[1], match[0]),
     )
+
+
+@given(case=planted())
+def test_growing_tables_tell_whether_one_is_near(
+    case: tuple[list[int], list[int], int, int],
+) -> None:
+    stored, queries, width, radius = case
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sorted_tables, "_BUFFERED", 3)
+        # Some levels are compared, others looked up.
+        patched.setattr(sorted_tables, "_COMPARED", 4)
+        tables = GrowingTables(width)
+        for value in stored:
+            tables = tables.extended(to_words([value], width))
+        others = [value ^ (1 << width) - 1 for value in queries]
+        for query in (*queries, *others):
+            near = tables.has_near(to_words([query], width)[0], radius)
+            assert near == bool(nearest(stored, query, radius))
 
 
 def of_many(tables: SortedTables, queries: list[int], radius: int) -> list[list[tuple[int, int]]]:

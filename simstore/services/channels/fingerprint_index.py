@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -111,14 +111,17 @@ class FingerprintIndex:
         self._snapshot = snapshot
         self._row = row
         self._is_exact = exact
-        self._postings = Postings(snapshot.connection, bits, row)
         self._widths = segment_widths(bits)
-        self._is_packed = self._postings.has_pages and not self._postings.has_tail
+        self._is_packed = 0 < row.packed_count == row.fingerprint_count
         self._uniform: dict[int, list[list[float]]] = {}
         self._plans: dict[int, Plan] = {}
         self._exact: set[int] = set()
         self._sorted: SortedTables | None = None
         self._rates = PAGE_RATES if 2 * row.packed_count > row.fingerprint_count else TAIL_RATES
+
+    @cached_property
+    def _postings(self) -> Postings:
+        return Postings(self._snapshot.connection, self.bits, self._row)
 
     def near_many(self, queries: NDArray[np.uint64], radius: int) -> BatchResults:
         """Return the fingerprints within a radius of each of many queries.
@@ -136,7 +139,12 @@ class FingerprintIndex:
         if self.tables is not None:
             return self.tables.near_many(queries, radius)
         plan = _plan(self.bits, radius, self.count.bit_length(), len(queries), self._rates)
-        tail_tables = None if plan.method == "scan" else self._tail_tables(len(queries))
+        tail_tables = self._tail_tables(len(queries))
+        if tail_tables is not None and not self._row.packed_count:
+            rows, words = tail_tables.near_many(queries, radius)
+            return _verified(queries, rows, words, radius)
+        if plan.method == "scan" or len(queries) == 1:
+            tail_tables = None
         engine = self.engine(len(queries), plan, has_tail_tables=tail_tables is not None)
         if engine == "scan":
             return self.scan(queries, radius)
@@ -163,13 +171,26 @@ class FingerprintIndex:
             CorruptStore: A page is damaged.
         """
         plan = _plan(self.bits, radius, self.count.bit_length(), 1, self._rates)
-        is_plain = self.tables is None and not self._postings.has_pages and self.bits <= _WORD_BITS
-        if is_plain and plan.method != "scan" and self.engine(1, plan) == "single":
+        is_single = plan.method != "scan" and self.engine(1, plan) == "single"
+        packed_count = self._row.packed_count
+        held = self._tail_tables(1) if self.tables is None else None
+        if held is not None and (is_single or not packed_count):
+            if held.has_near(words, radius):
+                return True
+            if not packed_count:
+                return False
+            (value,) = to_integers(words[None])
+            found, _, crowded = self._fetch(
+                self._probes(value, plan.thresholds), _SKEWED, in_tail=False
+            )
+            if not crowded:
+                return bool(self._compare(value, radius, found, None)[0])
+        elif is_single and self.tables is None and not packed_count and self.bits <= _WORD_BITS:
             value = int(words[0])
-            found = self._postings.tail_values(self._probes(value, plan.thresholds), _SKEWED)
-            if found is not None:
+            values = self._postings.tail_values(self._probes(value, plan.thresholds), _SKEWED)
+            if values is not None:
                 # Those of the table have a sign.
-                return any((stored & _ALL_ONES ^ value).bit_count() <= radius for stored in found)
+                return any((stored & _ALL_ONES ^ value).bit_count() <= radius for stored in values)
         return len(self.near_many(words[None], radius).query_rows) > 0
 
     def engine(
@@ -267,7 +288,7 @@ class FingerprintIndex:
         """Return the tail in memory; it may hold fingerprints that have gone."""
         snapshot = self._snapshot
         connection = snapshot.connection
-        if self._is_exact or query_count == 1 or tail.can_find_near(connection, self.bits):
+        if self._is_exact or tail.can_find_near(connection, self.bits):
             return None
         return snapshot.store.tail_tables(connection, self.bits, self._row, query_count)
 
@@ -428,13 +449,14 @@ class FingerprintIndex:
         return LookupResult(found, thresholds, looked_up, compared)
 
     def _fetch(
-        self, probes: list[Probe], limit: int = -1
+        self, probes: list[Probe], limit: int = -1, *, in_tail: bool = True
     ) -> tuple[list[Page], NDArray[np.uint64] | None, bool]:
         """Return pages, rows of the tail, and whether there are so many that others may be fewer.
 
         Args:
             probes: What to look up.
             limit: Rows from which they are many, and may be incomplete; -1: never.
+            in_tail: Look in the tail, too.
         """
         held: list[Page] = []
         rows = None
@@ -446,7 +468,7 @@ class FingerprintIndex:
                     crowded = sum(len(page[1]) for page in held) > _CROWDED_PAGE_BYTES
                 except TypeError as error:
                     raise self._snapshot.corrupt(error) from error
-        if self._postings.has_tail and not crowded:
+        if in_tail and self._postings.has_tail and not crowded:
             rows = self._postings.tail(probes, limit)
             crowded = limit >= 0 and len(rows) > limit
         return held, rows, crowded

@@ -37,7 +37,7 @@ class FingerprintPart(StorePart):
 
             known = corpus_statistics.of_generation(snapshot, generation.generation_id)
             words = snapshot.scheme.fingerprints(added.counts(), known(added.feature_ids))
-        fingerprints.link_rows(
+        counts = fingerprints.link_rows(
             connection,
             snapshot.scheme.bits,
             generation.generation_id,
@@ -45,7 +45,7 @@ class FingerprintPart(StorePart):
             words,
             packed_count=generation.packed_count,
         )
-        snapshot.store.note_added(snapshot, words)
+        snapshot.store.note_added(snapshot, words, counts)
 
     def last_made(self, snapshot: Snapshot) -> int:
         """Return the largest number of a document that has a fingerprint, or 0."""

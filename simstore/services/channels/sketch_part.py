@@ -49,7 +49,14 @@ class SketchPart(StorePart):
         """Write the sketches of texts."""
         held = added.batch.sketches[self.name]
         made = [(number, *held[place]) for number, place in added.places.items()]
-        self._tables.put_many(snapshot.connection, snapshot.scheme_id, made)
+        if len(made) != 1:
+            self._tables.put_many(snapshot.connection, snapshot.scheme_id, made)
+            return
+        number = self._tables.put_one(snapshot.connection, snapshot.scheme_id, made[0])
+        if made[0][2] and snapshot.store.holds_sketches(self.name):
+            from simstore.services.channels.sketch_search import note_added
+
+            note_added(snapshot, self.name, number, made[0][2])
 
     def make_anew(self, snapshot: Snapshot, document_ids: Sequence[int]) -> None:
         """Make the sketches of stored documents from their texts, and write them."""

@@ -80,7 +80,7 @@ class SketchSearch:
         self._tables = SKETCHES[name]
         self._cache = snapshot.store.sketch_cache(name)
         self._sketching = snapshot.channels.recipe(name).sketching
-        self._packed = self._tables.layout(snapshot.connection, snapshot.scheme_id)
+        self._packed = _layout(snapshot, name)
         standing = self._packed.layout if self._packed else None
         self._whole = standing or snapshot.channels.recipe(name).layout
         self.layout: BandLayout = (
@@ -326,16 +326,18 @@ class SketchSearch:
         after = self._packed.packed_to if self._packed else 0
         key = state.scheme_id, layout_id
         kept = self._cache.tail.get(key)
+        since = changes = state.settings.changes
         index = BandIndex(self._whole.bands)
         # Where writers work beside each other, later numbers may be read before smaller ones come.
         settled = self._cache.settled.up_to(self._snapshot.connection)
         if kept:
-            if kept.changes == state.settings.changes and settled is None:
-                yield kept.index
-                return
-            if kept.changes < state.settings.changes or settled is not None:
-                index = kept.index
+            if settled is not None or kept.since <= changes:
+                since, index = kept.since, kept.index
                 after = max(after, index.last_number)
+            if settled is None and kept.since <= changes <= kept.changes:
+                # What came later is found in vain: no document has it in this snapshot.
+                yield index
+                return
         read = self._tables.read_after(self._snapshot.connection, state.scheme_id, after)
         for numbers, packed in read:
             bands = band_values(self._unpacked(packed), self._whole)
@@ -351,8 +353,8 @@ class SketchSearch:
                     yield BandTable(band_values(self._unpacked(others), self._whole), more)
                 return
             index = index.extended(bands, numbers)
-        if kept is None or kept.changes <= state.settings.changes:
-            self._cache.tail.put(key, CachedTail(state.settings.changes, index))
+        if kept is None or kept.changes <= changes:
+            self._cache.tail.put(key, CachedTail(since, changes, index))
         yield index
 
     def _unpacked(self, packed: Sequence[bytes]) -> NDArray[Any]:
@@ -360,6 +362,45 @@ class SketchSearch:
             return unpack_sketches(packed, self._sketching)
         except ValueError as error:
             raise self._snapshot.corrupt(str(error)) from error
+
+
+def _layout(snapshot: Snapshot, name: str) -> LayoutRow | None:
+    """Return the standing layout of a channel's sketches; None: they are not packed."""
+    tables, scheme_id = SKETCHES[name], snapshot.scheme_id
+    if name != WORD_SKETCHES:
+        return tables.layout(snapshot.connection, scheme_id)
+    # Each writer asks: what begins its transaction tells whether there is another one.
+    return snapshot.store.sketch_cache(name).layout.made(
+        (scheme_id, snapshot.settings.layout_id),
+        lambda: tables.layout(snapshot.connection, scheme_id),
+    )
+
+
+def note_added(snapshot: Snapshot, name: str, number: int, packed: bytes) -> None:
+    """Add the sketch of a writer's document to the tail in memory, so that it is not read back.
+
+    To be called once the change is counted.
+
+    Args:
+        snapshot: The store as it was before the document, in the transaction that has added it and
+            nothing else.
+        name: The channel.
+        number: That of the sketch.
+        packed: The sketch, of a set that is not empty.
+    """
+    cache, before = snapshot.store.sketch_cache(name), snapshot.settings.changes
+    if snapshot.store.database.allows_concurrent_writers:
+        return
+    row = _layout(snapshot, name)
+    key = snapshot.scheme_id, row.layout_id if row else 0
+    kept, recipe = cache.tail.get(key), snapshot.channels.recipe(name)
+    if kept is None or kept.changes != before or len(kept.index) >= _KEPT_SKETCHES:
+        return
+    bands = band_values(
+        unpack_sketches([packed], recipe.sketching), row.layout if row else recipe.layout
+    )
+    index = kept.index.extended(bands, np.array([number], np.int64))
+    cache.tail.put(key, CachedTail(kept.since, before + 1, index))
 
 
 def _agree(

@@ -193,8 +193,6 @@ def _write(
     if batch.packed_texts:
         texts = [(ids[key], batch.packed_texts[changed[key].place or 0]) for key in recounted]
         documents.put_texts(connection, texts, replacing=replaced)
-    if recounted:
-        generations.note_change(connection)
     return added
 
 
@@ -259,6 +257,8 @@ def replace_features(
 ) -> None:
     """Put what was made of the batch's texts in the place of what was made of older content.
 
+    The store's change is counted with it.
+
     Args:
         snapshot: The store in the writer's transaction.
         batch: The batch.
@@ -289,6 +289,8 @@ def replace_features(
         passages.drop_many(connection, replaced)
         indexed = [(number, batch.passages[place]) for number, place in places.items()]
         passages.put_many(connection, indexed)
+    if places:
+        generations.note_change(connection)
     added = AddedTexts(
         batch=batch,
         places=places,

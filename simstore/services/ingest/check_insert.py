@@ -41,8 +41,11 @@ def check_and_store(
     """
     takes_turns = not snapshot.store.database.allows_concurrent_writers
     is_alone = len(batch.documents) == 1 and not source_ids and takes_turns
-    if is_alone and new_document.is_new(snapshot, batch, check):
-        new_document.store(snapshot, batch, run_id=run_id, seen_at=seen_at)
+    if (
+        is_alone
+        and new_document.may_be_new(snapshot, batch, check)
+        and new_document.store(snapshot, batch, run_id=run_id, seen_at=seen_at)
+    ):
         return BatchOutcome(outcomes=("added",), duplicates={}, renewed=frozenset(batch.keys))
     return store_in_order(
         snapshot, batch, check, run_id=run_id, seen_at=seen_at, source_ids=source_ids

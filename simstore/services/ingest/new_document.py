@@ -11,20 +11,18 @@ from simstore.services.ingest import batch_history
 from simstore.services.ingest.batches import replace_features
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import documents, generations
+from simstore.storage import documents
 
 
-def is_new(snapshot: Snapshot, batch: PreparedBatch, rule: DuplicateRule | None) -> bool:
-    """Return whether it is certain that nothing stored has to do with the document of a batch.
+def may_be_new(snapshot: Snapshot, batch: PreparedBatch, rule: DuplicateRule | None) -> bool:
+    """Return whether nothing stored has to do with the document of a batch but by key or text.
 
     Args:
         snapshot: The store in the transaction of a writer that is the only one.
         batch: One document, prepared with what stands.
         rule: What is a duplicate; None: nothing is looked for.
     """
-    if batch.documents[0].links or documents.is_known(
-        snapshot.connection, batch.keys[0], batch.digests[0]
-    ):
+    if batch.documents[0].links:
         return False
     if rule is None:
         return True
@@ -40,14 +38,17 @@ def is_new(snapshot: Snapshot, batch: PreparedBatch, rule: DuplicateRule | None)
     return candidates.has_none(text)
 
 
-def store(snapshot: Snapshot, batch: PreparedBatch, *, run_id: int, seen_at: int) -> None:
-    """Add the one document of a batch, of whose key, text and links nothing is stored.
+def store(snapshot: Snapshot, batch: PreparedBatch, *, run_id: int, seen_at: int) -> bool:
+    """Add the one document of a batch that may be new, where nothing is known of its key and text.
 
     Args:
         snapshot: The store in the writer's transaction.
         batch: The document, prepared with what stands.
         run_id: The ingest run.
         seen_at: The time, for a document without a date.
+
+    Returns:
+        Whether it was added; else something is known of them, and nothing is written.
     """
     connection = snapshot.connection
     (document,), (key,), (digest,) = batch.documents, batch.keys, batch.digests
@@ -65,9 +66,11 @@ def store(snapshot: Snapshot, batch: PreparedBatch, *, run_id: int, seen_at: int
         "revision": 1,
         **batch_history.first_times(document, seen_at).columns(),
     }
-    (number,) = documents.insert_many(connection, [row])
+    number = documents.insert_unknown(connection, row)
+    if number is None:
+        return False
     replace_features(snapshot, batch, (), {number: 0})
     if batch.packed_texts:
         documents.put_texts(connection, [(number, batch.packed_texts[0])])
-    generations.note_change(connection)
     note_changes(snapshot, (digest,))
+    return True

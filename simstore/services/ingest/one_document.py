@@ -56,13 +56,14 @@ def store_one(opened: OpenStore, given: Document, options: IngestOptions) -> Out
             generations.refuse_during_reindex(connection)
         if not is_prepared_for(state, snapshot):
             batch = prepare([document], snapshot)
-        if new_document.is_new(snapshot, batch, rule):
-            outcome: Outcome = "added"
-            counts = {"added": 1, "byte_count": batch.sizes[0]}
-            run_id = runs.add_run(connection, counts, seen_at, now(), __version__)
-            new_document.store(snapshot, batch, run_id=run_id, seen_at=seen_at)
-        else:
-            outcome = _decide(snapshot, batch, rule, seen_at)
+        counts = {"added": 1, "byte_count": batch.sizes[0]}
+        run_id = runs.add_run(connection, counts, seen_at, now(), __version__)
+        outcome: Outcome = "added"
+        if not (
+            new_document.may_be_new(snapshot, batch, rule)
+            and new_document.store(snapshot, batch, run_id=run_id, seen_at=seen_at)
+        ):
+            outcome = _decide(snapshot, batch, rule, run_id, seen_at)
         if snapshot.settings.changes % deltas.TOGETHER == 0:
             deltas.merge_many(connection, snapshot.scheme_id, deltas.TOGETHER)
     finish(opened, snapshot, int(outcome in ("added", "updated", "flagged")), options)
@@ -70,11 +71,14 @@ def store_one(opened: OpenStore, given: Document, options: IngestOptions) -> Out
 
 
 def _decide(
-    snapshot: Snapshot, batch: PreparedBatch, rule: DuplicateRule | None, seen_at: int
+    snapshot: Snapshot,
+    batch: PreparedBatch,
+    rule: DuplicateRule | None,
+    run_id: int,
+    seen_at: int,
 ) -> Outcome:
-    """Store a batch of one as any other, with its run; return what became of the document."""
+    """Store a batch of one as any other and correct its run; return the document's outcome."""
     connection = snapshot.connection
-    run_id = runs.begin_run(connection, [], seen_at, __version__)
     done = store_in_order(snapshot, batch, rule, run_id=run_id, seen_at=seen_at, source_ids={})
     counts = Counter[str](done.outcomes)
     counts["duplicates"] = len(done.duplicates)

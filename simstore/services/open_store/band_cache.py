@@ -22,9 +22,12 @@ class CachedTail:
     """The bands of sketches not packed yet (the tail), kept from query to query.
 
     Attributes:
-        changes: The store's count of changes when it was read.
+        since: The store's count of changes from which on it holds the whole tail, and sketches that
+            have gone or, in an older snapshot, are yet to come.
+        changes: The count up to which it does.
     """
 
+    since: int
     changes: int
     index: BandIndex
 
@@ -106,6 +109,7 @@ class SketchCache:
 
     Attributes:
         settled: Up to which sketches are known by their numbers.
+        layout: How sketches of words are packed, by the scheme and ``StoreSettings.layout_id``.
         tail: By the scheme and the layout it is the tail of, 0 before the first.
         bands: By the layout.
         hashes: By the scheme, and how sketches are cut into bands.
@@ -113,6 +117,9 @@ class SketchCache:
     """
 
     settled: SettledNumbers
+    layout: SnapshotCache[tuple[int, int | None], LayoutRow | None] = field(
+        default_factory=SnapshotCache
+    )
     tail: SnapshotCache[tuple[int, int], CachedTail] = field(default_factory=SnapshotCache)
     bands: SnapshotCache[int, CachedBandFilter] = field(default_factory=SnapshotCache)
     hashes: SnapshotCache[tuple[int, BandLayout], CachedBandHashes] = field(

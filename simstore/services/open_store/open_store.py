@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
@@ -235,6 +235,11 @@ class OpenStore:
             kept = self._sketch_caches.setdefault(name, made)
         return kept
 
+    def holds_sketches(self, name: str) -> bool:
+        """Return whether sketches of a channel that are not packed are in memory."""
+        kept = self._sketch_caches.get(name)
+        return kept is not None and not kept.tail.is_empty
+
     def tail_tables(
         self, connection: Connection, bits: int, row: GenerationRow, asked: int
     ) -> GrowingTables | None:
@@ -251,18 +256,27 @@ class OpenStore:
             return kept
         return self.tail_cache.read(connection, bits, row, asked)
 
-    def note_added(self, before: Snapshot, words: NDArray[np.uint64]) -> None:
+    def note_added(
+        self,
+        before: Snapshot,
+        words: NDArray[np.uint64],
+        counts: generations.FingerprintCounts | None = None,
+    ) -> None:
         """Add a transaction's new fingerprints to the caches in memory.
 
         Args:
             before: The transaction that has added them and no others, as it was before.
             words: The fingerprints, shape (n, ceil(M / 64)).
+            counts: What the generation counts after it; None: it is read.
         """
         connection, row = before.connection, before.generation
         if row is None or (self.tail_cache.is_unused and self.resident is None) or self.is_beside:
             # Beside other writers, nobody knows what the tail holds by what this one has added.
             return
-        after = generations.standing(connection)[2]
+        if counts is not None:
+            after: GenerationRow | None = replace(row, **counts._asdict())
+        else:
+            after = generations.standing(connection)[2]
         if after is None:
             return
         if self.resident is not None:

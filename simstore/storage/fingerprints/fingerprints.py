@@ -21,7 +21,7 @@ from simstore.storage.fingerprints.tail import (
     to_stored,
     words_of,
 )
-from simstore.storage.generations import GenerationRow
+from simstore.storage.generations import FingerprintCounts, GenerationRow
 from simstore.storage.rows import (
     chunks,
     count_rows,
@@ -69,7 +69,7 @@ def link_rows(
     words: NDArray[np.uint64],
     *,
     packed_count: int | None = None,
-) -> None:
+) -> FingerprintCounts | None:
     """Give documents their fingerprints in a generation; they must have none there yet.
 
     Args:
@@ -79,11 +79,15 @@ def link_rows(
         document_ids: The documents.
         words: Their fingerprints, shape (documents, ceil(M / 64)).
         packed_count: Fingerprints of the generation that are in pages; None: it is looked up.
+
+    Returns:
+        As :func:`simstore.storage.generations.note_fingerprints`.
     """
     if not document_ids:
-        return
+        return None
     distinct = np.unique(words, axis=0) if len(words) > 1 else words
-    add(connection, bits, generation_id, distinct, packed_count=packed_count)
+    added = _into_tail(connection, bits, generation_id, distinct, packed_count)
+    counts = generations.note_fingerprints(connection, generation_id, added=added)
     insert_rows(
         connection,
         tables.fingerprint_tables(bits).links,
@@ -93,6 +97,7 @@ def link_rows(
             for document_id, value in zip(document_ids, stored_values(words), strict=True)
         ],
     )
+    return counts
 
 
 def add(
@@ -112,12 +117,23 @@ def add(
         words: Fingerprints, shape (n, ceil(M / 64)).
         packed_count: Fingerprints of the generation that are in pages; None: it is looked up.
     """
+    added = _into_tail(connection, bits, generation_id, words, packed_count)
+    generations.note_fingerprints(connection, generation_id, added=added)
+    return added
+
+
+def _into_tail(
+    connection: Connection,
+    bits: int,
+    generation_id: int,
+    words: NDArray[np.uint64],
+    packed_count: int | None,
+) -> int:
+    """Put fingerprints into the tail that are in no page; return how many, not counted yet."""
     packed = segment_pages.packed_among(
         connection, bits, generation_id, words, packed_count=packed_count
     )
-    added = tail.add(connection, bits, generation_id, words[~packed])
-    generations.note_fingerprints(connection, generation_id, added=added)
-    return added
+    return tail.add(connection, bits, generation_id, words[~packed])
 
 
 def remove(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
