@@ -217,7 +217,7 @@ class Matcher:
             number: digest
             for number, digest in digests.items()
             if min(sizes[number][1], sample.feature_count) < self._least
-            or max(sizes[number][1], sample.feature_count) <= longest
+            or 0 < max(sizes[number][1], sample.feature_count) <= longest
         }
         without_distance = self._neighbours is None
         must_verify = self._options.filters_by_text or without_distance
