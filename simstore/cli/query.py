@@ -42,6 +42,7 @@ from simstore.model.channels import CHANNELS, searched_names
 from simstore.model.query import PlanName
 from simstore.model.times import moment_given
 from simstore.reports.formats import RENDERERS
+from simstore.reports.lines import about_line
 from simstore.sources.files import Files
 
 if TYPE_CHECKING:
@@ -230,13 +231,24 @@ def print_matches(run: QueryRun, output_format: str) -> None:
         for sample in run.samples
         for match in sample.matches
     )
+    about = any(about_line(match) for sample in run.samples for match in sample.matches)
     more = (*(("likeness", "cosine") if likeness else ()), *(("characters",) if spelt else ()))
     from simstore.cli.tables import print_table
 
     print_table(
-        ("sample", "distance", "resemblance", "containment", *more, "found by", "match"),
-        (row for sample in run.samples for row in _rows_of(sample, likeness, spelt)),
+        (
+            "sample",
+            "distance",
+            "resemblance",
+            "containment",
+            *more,
+            "found by",
+            "match",
+            *(("about",) if about else ()),
+        ),
+        (row for sample in run.samples for row in _rows_of(sample, likeness, spelt, about)),
         drop=("found by", "containment", *(("cosine",) if likeness else ())),
+        below="about",
     )
 
 
@@ -255,11 +267,14 @@ def tell_unlisted(samples: Iterable[SampleResult], output_format: str) -> None:
         )
 
 
-def _rows_of(sample: SampleResult, likeness: bool, spelt: bool) -> list[tuple[Any, ...]]:
+def _rows_of(
+    sample: SampleResult, likeness: bool, spelt: bool, about: bool
+) -> list[tuple[Any, ...]]:
     nothing = (None,) * (3 + 2 * likeness + spelt) + ("",)
+    unsaid = ("",) * about
     if not sample.matches:
         shown = f"- ({_TOO_SHORT})" if sample.too_short else "-"
-        return [(sample.key, *nothing, shown)]
+        return [(sample.key, *nothing, shown, *unsaid)]
     rows = [
         (
             sample.key if number == 0 else "",
@@ -270,10 +285,11 @@ def _rows_of(sample: SampleResult, likeness: bool, spelt: bool) -> list[tuple[An
             *((_share(match.character_resemblance),) if spelt else ()),
             " + ".join(match.channels),
             _place(match),
+            *((about_line(match),) if about else ()),
         )
         for number, match in enumerate(sample.matches)
     ]
-    return [*rows, ("", *nothing, f"({_TOO_SHORT})")] if sample.too_short else rows
+    return [*rows, ("", *nothing, f"({_TOO_SHORT})", *unsaid)] if sample.too_short else rows
 
 
 def _place(match: Match) -> str:

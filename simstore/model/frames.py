@@ -34,7 +34,8 @@ _MATCH_COLUMNS: Columns = {
     "containment": "float64", "distance": "Int64", "document_id": "Int64", "channels": "object",
     "containment_reverse": "float64", "basis": "object",
     "likeness": "float64", "cosine": "float64", "passage_start": "Int64", "passage_end": "Int64",
-    "passage_similarity": "float64", "character_resemblance": "float64", "too_short": "bool",
+    "passage_similarity": "float64", "character_resemblance": "float64", "title": "object",
+    "author": "object", "date": "object", "url": "object", "too_short": "bool",
 }  # fmt: skip
 _CLUSTER_COLUMNS: Columns = {
     "cluster_id": "int64", "key": "object", "role": "object", "resemblance": "float64",
@@ -156,7 +157,8 @@ def _of_match(match: Any) -> _Row:
         match.key, match.resemblance, match.containment, match.distance, match.document_id,
         _cell("channels", match.channels), match.containment_reverse, match.basis, match.likeness,
         match.cosine, match.passage_start, match.passage_end,
-        match.passage_similarity, match.character_resemblance,
+        match.passage_similarity, match.character_resemblance, match.title, match.author,
+        match.date, match.url,
     )  # fmt: skip
 
 

@@ -74,6 +74,10 @@ class Match(Shown):
         character_resemblance: |A∩B| / |A∪B| of the sets of runs of characters,
             0 to 1; None where the channel ``characters`` did not find it. An
             estimate where the store keeps no texts.
+        title: The document's title, where it has one.
+        author: Who wrote it, where the document says so; several with commas.
+        date: When it was published, where the document says so.
+        url: Its address, where the document has one, or its key is one.
     """
 
     _FIRST = ("key", "resemblance", "containment", "distance")
@@ -92,6 +96,10 @@ class Match(Shown):
     passage_end: int | None = None
     passage_similarity: float | None = None
     character_resemblance: float | None = None
+    title: str | None = None
+    author: str | None = None
+    date: str | None = None
+    url: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

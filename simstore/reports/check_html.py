@@ -30,7 +30,9 @@ from simstore.reports.html_page import (
     Section,
     SourceRow,
     Tile,
+    about_of,
     contents,
+    name_of,
     percent,
     render,
     shown,
@@ -101,7 +103,7 @@ def report_contents(
     sections = [_section(paper, words, lang, address_of) for paper in papers]
     title = words["report"]
     if len(papers) == 1:
-        title = f"{_name(papers[0].title, papers[0].key)} – {title}"
+        title = f"{name_of(papers[0].title, papers[0].key)} – {title}"
     number = report_number(papers, generated_at, compared_with, mutual.pairs if mutual else ())
     return contents(
         sections,
@@ -128,7 +130,7 @@ def _section(
     passages = _in_turn(paper.passages)
     length = len(paper.text) or 1
     selected = [passage for passage in passages if passage.copy is not None]
-    title = _name(paper.title, paper.key)
+    title = name_of(paper.title, paper.key)
     return Section(
         title=title,
         facts=() if title == key_text(paper.key) else (key_text(paper.key),),
@@ -160,7 +162,7 @@ def _section(
         data=paper_data(
             paper,
             selected,
-            [_name(source.title, source.key) for source in paper.sources],
+            [name_of(source.title, source.key) for source in paper.sources],
             [address_of(source.key) for source in paper.sources] if address_of else [],
         ),
         chapters=tuple(
@@ -254,13 +256,13 @@ def _sources(paper: CheckedPaper, address_of: Callable[[str], str] | None) -> tu
     largest = max((source.characters for source in paper.sources), default=0) or 1
     rows = []
     for number, source in enumerate(paper.sources, 1):
-        name, key = _name(source.title, source.key), key_text(source.key)
+        name, key = name_of(source.title, source.key), key_text(source.key)
         rows.append(
             SourceRow(
                 number=number,
                 title=name,
                 key="" if name == key else key,
-                about=_about(source),
+                about=about_of(source),
                 share=percent(source.share),
                 width=round(1000 * source.characters / largest),
                 facts=(
@@ -274,12 +276,6 @@ def _sources(paper: CheckedPaper, address_of: Callable[[str], str] | None) -> tu
             )
         )
     return tuple(rows)
-
-
-def _about(source: SourceShare) -> str:
-    """Return author, date and address of a source, in a line."""
-    facts = (source.author, source.date, source.url)
-    return shown(", ".join(fact for fact in facts if fact and fact != source.key))
 
 
 def _in_turn(passages: Sequence[CheckedPassage]) -> list[CheckedPassage]:
@@ -397,7 +393,3 @@ def _marked(
     if passage.flags:
         hint += "\n" + "\n".join(words[flag.replace(" ", "_")] for flag in passage.flags)
     return replace(piece, number=number, kind=kind, source=source, hint=shown(hint))
-
-
-def _name(title: str | None, key: str) -> str:
-    return shown(title.strip()) if title and title.strip() else key_text(key)

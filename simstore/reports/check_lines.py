@@ -20,7 +20,15 @@ from simstore.model import (
     SourceShare,
     Totals,
 )
-from simstore.reports.lines import csv_line, decoding_fields, key_bytes, key_text, rounded, to_json
+from simstore.reports.lines import (
+    about_line,
+    csv_line,
+    decoding_fields,
+    key_bytes,
+    key_text,
+    rounded,
+    to_json,
+)
 from simstore.text.located import located_units
 
 CSV_COLUMNS = (
@@ -285,19 +293,10 @@ def source_rows(
             source.characters,
             source.cases,
             source.key,
-            source_line(source),
+            about_line(source),
         )
         for source in listed_sources(paper, all_sources=all_sources)[0]
     ]
-
-
-def source_line(source: SourceShare) -> str:
-    """Return title, author, date and address of a source, in a line; empty: it tells none.
-
-    What is its key is left out.
-    """
-    facts = (source.title, source.author, source.date, source.url)
-    return ", ".join(printable(fact) for fact in facts if fact and fact != source.key)
 
 
 def case_rows(

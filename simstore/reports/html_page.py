@@ -19,10 +19,12 @@ from typing import TYPE_CHECKING, Any
 from simstore.errors import MissingExtra
 from simstore.reports.html_charts import Chart
 from simstore.reports.html_words import Language, words_of
-from simstore.reports.lines import time_text
+from simstore.reports.lines import key_text, time_text
 
 if TYPE_CHECKING:
     from jinja2 import Template
+
+    from simstore.model import Match, SourceShare
 
 SHOWN_SOURCES = 12
 # BCP 47.
@@ -362,6 +364,17 @@ def percent(share: float) -> str:
 def shown(text: str) -> str:
     """Return a text with a visible sign for each character that is none; none is added or lost."""
     return text.translate(_VISIBLE)
+
+
+def name_of(title: str | None, key: str) -> str:
+    """Return what a text is called: its title or, without one, its key."""
+    return shown(title.strip()) if title and title.strip() else key_text(key)
+
+
+def about_of(found: Match | SourceShare) -> str:
+    """Return author, date and address of a document, in a line; what is its key is left out."""
+    facts = (found.author, found.date, found.url)
+    return shown(", ".join(fact for fact in facts if fact and fact != found.key))
 
 
 def in_script(value: Any) -> str:

@@ -16,13 +16,14 @@ from simstore.errors import printable
 from simstore.text.decoding import encode
 
 if TYPE_CHECKING:
-    from simstore.model import Decoding, SampleResult
+    from simstore.model import Decoding, Match, SampleResult, SourceShare
 
 _CONTROLS = re.compile("[\x7f-\x9f]")
 CSV_COLUMNS = (
     "sample", "rank", "key", "distance", "document_id", "channels", "resemblance", "containment",
     "containment_reverse", "basis", "likeness", "cosine",
     "too_short", "passage_start", "passage_end", "passage_similarity", "character_resemblance",
+    "title", "author", "date", "url",
 )  # fmt: skip
 
 
@@ -55,6 +56,10 @@ def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
                     "passage_end": match.passage_end,
                     "passage_similarity": rounded(match.passage_similarity),
                     "character_resemblance": rounded(match.character_resemblance),
+                    "title": match.title,
+                    "author": match.author,
+                    "date": match.date,
+                    "url": match.url,
                 }
                 for match in sample.matches
             ],
@@ -94,6 +99,10 @@ def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
                     match.passage_end,
                     rounded(match.passage_similarity),
                     rounded(match.character_resemblance),
+                    *(
+                        fact and printable(fact)
+                        for fact in (match.title, match.author, match.date, match.url)
+                    ),
                 )
             )
         yield buffer.getvalue().encode()
@@ -126,6 +135,15 @@ def csv_line(values: Sequence[Any]) -> bytes:
     buffer = io.StringIO()
     csv.writer(buffer, lineterminator="\n").writerow(values)
     return buffer.getvalue().encode("utf-8", "backslashreplace")
+
+
+def about_line(found: Match | SourceShare) -> str:
+    """Return title, author, date and address of a document, in a line; empty: it tells none.
+
+    What is its key is left out.
+    """
+    facts = (found.title, found.author, found.date, found.url)
+    return ", ".join(printable(fact) for fact in facts if fact and fact != found.key)
 
 
 def decoding_fields(decoding: Decoding | None) -> dict[str, Any]:

@@ -12,7 +12,9 @@ from simstore.reports.html_page import (
     Section,
     SourceRow,
     Tile,
+    about_of,
     contents,
+    name_of,
     percent,
     render,
     shown,
@@ -70,6 +72,7 @@ def run_contents(
     words = words_of(lang, "run")
     count = len(run.samples) or 1
     near = _near(run)
+    told = {match.key: match for sample in run.samples for match in sample.matches}
     numbers = {key: number for number, key in enumerate(near, 1)}
     values = [_similarity(sample, run.bits) for sample in run.samples]
     kinds = [_class(value, high, moderate) for value in values]
@@ -98,7 +101,7 @@ def run_contents(
                 for place, (value, kind) in enumerate(zip(values, kinds, strict=True))
             ]
         ),
-        sources=_documents(near, count),
+        sources=_documents(near, count, told),
         nothing=words["nothing"],
         fact_names=(words["samples"],),
         blocks=tuple(
@@ -111,7 +114,7 @@ def run_contents(
             (words["reading"], words["run_reading"]),
         ),
         data={
-            "sources": [key_text(key) for key in near],
+            "sources": [name_of(told[key].title, key) for key in near],
             "texts": [_beginning(text_of(key)) for key in near],
             "samples": [
                 [
@@ -175,13 +178,16 @@ def _near(run: QueryRun) -> dict[str, list[int]]:
     return dict(sorted(near.items(), key=lambda item: -len(item[1])))
 
 
-def _documents(near: dict[str, list[int]], count: int) -> tuple[SourceRow, ...]:
+def _documents(
+    near: dict[str, list[int]], count: int, told: dict[str, Match]
+) -> tuple[SourceRow, ...]:
     largest = max(map(len, near.values()), default=0) or 1
     return tuple(
         SourceRow(
             number=number,
-            title=key_text(key),
-            key="",
+            title=name_of(told[key].title, key),
+            key="" if name_of(told[key].title, key) == key_text(key) else key_text(key),
+            about=about_of(told[key]),
             share=percent(len(places) / count),
             width=round(1000 * len(places) / largest),
             facts=(f"{len(places):,}",),

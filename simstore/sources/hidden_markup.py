@@ -7,6 +7,7 @@ from collections import Counter
 from typing import Any
 
 from simstore.sources.hidden_text import MARK, HiddenText
+from simstore.sources.style_sheets import page_styles
 
 # Whether a page may have any, without parsing it.
 _MAY_HIDE = re.compile(
@@ -19,6 +20,7 @@ _SMALL = re.compile(r"(?:^|;)font-size:(?:0|[01](?:\.\d*)?(?:px|pt)|0?\.0\d*(?:r
 _WHITE = re.compile(
     r"(?:^|;)color:(?:white|#fff|#ffffff|#fefefe|rgb\(25[45],25[45],25[45]\))(?:;|!|$)"
 )
+_NAME = re.compile("[a-z][a-z0-9]*")
 _BLOCKS = "p, li, td, th, dd, dt, blockquote, pre, h1, h2, h3, h4, h5, h6"
 _BLOCK_TAGS = frozenset(_BLOCKS.split(", "))
 # What stands within a line. Whole blocks that are not shown are menus and dialogues.
@@ -26,6 +28,7 @@ _INLINE = frozenset(
     ("a", "b", "big", "em", "font", "i", "ins", "mark", "s", "small", "span", "strong", "sub",
      "sup", "tt", "u")
 )  # fmt: skip
+_NO_TEXT = frozenset(("html", "head", "body", "title", "style", "script", "a", "button", "nav"))
 # Of a block: one or two that are not shown are buttons and notes that a script shows.
 _LEAST_HIDDEN = 3
 _MOST_ELEMENTS = 20_000
@@ -33,25 +36,31 @@ _MOST_ANCESTORS = 200
 
 
 def mark_hidden(tree: Any, markup: str, hidden: HiddenText) -> None:
-    """Put a mark in the place of each stretch of a page that its own style hides.
+    """Put a mark in the place of each stretch of a page that its style hides.
 
-    What sheets of styles and scripts hide is not known. Text in the background's colour is told
-    only where no element around it may have a background of its own.
+    Letters in the background's colour and tiny ones are hidden by style sheets within the page too,
+    where it has no others; what scripts hide is not known. By an element's own style alone, text in
+    the background's colour is told only where nothing around it may have a background of its own.
 
     Args:
         tree: The parsed page; it is changed.
         markup: The page.
         hidden: Takes the text that no reader sees.
     """
-    if _MAY_HIDE.search(markup) is None:
+    sheets = page_styles(tree, markup)
+    suspects = set() if sheets is None else set(sheets.suspects)
+    if not suspects and _MAY_HIDE.search(markup) is None:
         return
-    found = tree.document.query_selector_all(f"{_BLOCKS}, [style]")
+    names = sorted({one.tag for one in suspects if _NAME.fullmatch(one.tag or "")})
+    found = tree.document.query_selector_all(", ".join((_BLOCKS, "[style]", *names)))
     blocks, chosen = 0, []
     # All are chosen before the tree is changed.
     for number in range(min(len(found), _MOST_ELEMENTS)):
         element = found.item(number)
         blocks += element.tag in _BLOCK_TAGS
         reason = _reason(element)
+        if not reason and sheets is not None and element in suspects and _is_shown(element):
+            reason = sheets.reason(element)
         if reason and element.text.strip():
             chosen.append((element, reason, max(blocks, 1)))
     several = Counter(block for _, reason, block in chosen if reason == "hidden")
@@ -76,6 +85,11 @@ def _reason(element: Any) -> str:
     if _HIDDEN.search(style):
         return "hidden" if element.tag in _INLINE and _is_in_text(element) else ""
     return "colour" if _WHITE.search(style) and _is_on_page(element) else ""
+
+
+def _is_shown(element: Any) -> bool:
+    """Return whether an element is text of the page: not the page, nor a part that is no text."""
+    return element.tag not in _NO_TEXT
 
 
 def _is_in_text(element: Any) -> bool:

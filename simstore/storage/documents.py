@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simstore.model import LABELS, DocumentFilter, DocumentLabels
+from simstore.model.documents import SourceFacts, facts_told
 from simstore.storage import sql, tables
 from simstore.storage.connection import Connection
 from simstore.storage.damage import json_of
@@ -23,7 +24,7 @@ from simstore.storage.rows import (
     numbers_after,
     select_in,
 )
-from simstore.text.decoding import encode, line_as_stored
+from simstore.text.decoding import encode, exact_text, line_as_stored
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
@@ -137,18 +138,20 @@ def keys_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, by
     return {row[0]: row[1] for row in select_in(connection, statement, document_ids)}
 
 
-def descriptions_of(
-    connection: Connection, document_ids: Sequence[int]
-) -> dict[int, tuple[bytes, str | None, str | None, Mapping[str, Any], int | None]]:
-    """Return key, title, collection, metadata and date of publication of documents."""
+def source_facts_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, SourceFacts]:
+    """Return what documents tell of themselves; nothing of those that are gone."""
     statement = (
         "SELECT document_id, key, title, collection, metadata, "
         "CASE WHEN first_seen_basis = 'published' THEN first_seen END "
         "FROM document WHERE document_id IN ({})"
     )
     return {
-        row[0]: (row[1], row[2], row[3], json_of(connection, row[4]) or {}, row[5])
-        for row in select_in(connection, statement, document_ids)
+        number: facts_told(
+            exact_text(bytes(key)), title, collection, json_of(connection, told) or {}, published
+        )
+        for number, key, title, collection, told, published in select_in(
+            connection, statement, document_ids
+        )
     }
 
 

@@ -15,7 +15,9 @@ from simstore.text.decoding import exact_text
 
 KEPT_RUNS = 100
 _SENTENCES = "sentences"
-_MATCH_COLUMNS = tuple(field.name for field in fields(Match))
+# What a document tells of itself is not kept with a run: the document has it.
+_NOT_KEPT = ("title", "author", "date", "url")
+_MATCH_COLUMNS = tuple(field.name for field in fields(Match) if field.name not in _NOT_KEPT)
 
 
 def record_run(

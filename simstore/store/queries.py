@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from simstore.errors import RunNotFound, check_numbers
@@ -18,7 +19,7 @@ from simstore.model import (
     Stream,
     with_keywords,
 )
-from simstore.services.query.query import query_samples
+from simstore.services.query.query import query_samples, with_facts
 from simstore.sources.documents import accept
 from simstore.sources.files import Files, open_sources
 from simstore.sources.source import known_bytes, read_so_far, samples_of, told_of
@@ -494,6 +495,6 @@ class Queries(Opened, of="Store"):
         check_numbers(run=run_id)
         with self._opened.database.read() as connection:
             run = queries.load_run(connection, run_id)
-        if run is None:
-            raise RunNotFound(run_id)
-        return run
+            if run is None:
+                raise RunNotFound(run_id)
+            return replace(run, samples=tuple(with_facts(connection, run.samples)))

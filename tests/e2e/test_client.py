@@ -257,6 +257,7 @@ def test_a_length_reads_nothing_of_a_collection_and_a_list_reads_it_once(
 def test_a_query_finds_what_is_near(shelf: Held) -> None:
     found = shelf.query(NEARLY)
     assert {"lamp", "nearly"} <= {match.key for match in found}
+    assert {match.key: match.title for match in found}["lamp"] == "A lamp"
     assert found == sorted(found, key=lambda match: (match.distance or 0, match.document_id))
     assert shelf.query(BREAD, limit=1)[0].resemblance == 1.0
 

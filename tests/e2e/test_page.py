@@ -182,8 +182,13 @@ def test_several_files_are_one_report_and_what_cannot_be_read_is_told(ask: httpx
         ask, "", ("one.txt", text), ("broken.docx", b"PK\x03\x04 nothing"), ("two.txt", text)
     )
     assert made.status_code == 200
-    assert "2 Papers" in visible(made)
+    assert "2 papers" in visible(made)
     assert "broken.docx was left out" in visible(made)
+    # They are beside each other too, on the page and in the file that is saved.
+    saved = ask.get(f"{made.url.path}/file")
+    for page in (made, saved):
+        assert "Papers beside each other" in visible(page)
+        assert page.text.count("data-pair=") == 1
 
 
 @pytest.mark.parametrize(

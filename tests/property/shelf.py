@@ -3,8 +3,8 @@
 import numpy as np
 
 from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, anchors
+from simstore.model.documents import SourceFacts
 from simstore.services.check.check_index import AnchorPostings
-from simstore.services.check.source_facts import SourceFacts
 from simstore.text.located import located_units
 from simstore.text.normalization import DEFAULT
 

@@ -4,6 +4,7 @@
 (() => {
   const { words, form, parts, pairs } = JSON.parse(document.getElementById("data").textContent);
   const AT_ONCE = 100, PRINTED = 300;
+  const grouped = (number) => number.toLocaleString("en");
   const filled = (said, ...values) => values.reduce((text, value) => text.replace("{}", value), said);
   const percent = (share) => `${(Math.min(share < 1 ? 0.999 : 1, share) * 100).toFixed(1).replace(".0", "")}%`;
 
@@ -72,7 +73,7 @@
   function pair(part, copy, from, to) {
     const found = stretches(copy, from, to), paper = pointsOf(part);
     const [, , , sourceStart, sourceEnd, , evidence] = copy;
-    const place = (start, end) => made("span", filled(words.span, start + 1, end));
+    const place = (start, end) => made("span", filled(words.span, grouped(start + 1), grouped(end)));
     const side = (name, start, end, text) => made("div", made("p.side", name, place(start, end)), text);
     const low = found.length ? found[0].b0 : sourceStart;
     const high = found.length ? found[found.length - 1].b1 : sourceEnd;
@@ -302,8 +303,8 @@
     }
     const left = all.length - Math.min(all.length, held + count);
     if (left) rows.append(made("div.more", button("", words.more, () => fill(details, AT_ONCE)),
-      made("p.remark.left", filled(words.cut, left.toLocaleString("en")))));
-    else if (part.left) rows.append(made("p.more.remark", filled(words.left_out_cases, part.left.toLocaleString("en"))));
+      made("p.remark.left", filled(words.cut, grouped(left)))));
+    else if (part.left) rows.append(made("p.more.remark", filled(words.left_out_cases, grouped(part.left))));
   }
   for (const details of document.querySelectorAll("details.all"))
     details.addEventListener("toggle", () => details.open && (details.querySelector(".row") || fill(details, AT_ONCE)));
@@ -375,14 +376,14 @@
       if (place) (place.querySelector("span") ?? place).textContent = said;
       return place;
     };
-    const copied = inked(part, found, 1), count = (number) => number.toLocaleString("en");
+    const copied = inked(part, found, 1);
     const before = article.dataset.share ??= article.querySelector("[data-of=share]").textContent;
     put("share", percent(copied / total));
     article.querySelector(".hero .meter rect").setAttribute("width", Math.round(1000 * copied / total));
     put("word_for_word", percent(inked(part, found, 2) / total));
     put("largest", percent(largest(part, wanted) / total));
     const characters = article.querySelector("[data-of=characters] small");
-    characters.textContent = characters.textContent.replace(/\d[\d,]*/, count(copied));
+    characters.textContent = characters.textContent.replace(/\d[\d,]*/, grouped(copied));
     const quoted = found.slice();
     for (let i = 0; i < part.quoted.length; i += 2) quoted.fill(0, part.quoted[i], part.quoted[i + 1]);
     put("without_quotations", percent(inked(part, quoted, 1) / total));
@@ -399,15 +400,15 @@
       if (best) span.dataset.n = part.copies[best[0]][2]; else delete span.dataset.n;
       classes[now]++;
     }
-    put("high", count(classes.high));
-    put("moderate", count(classes.moderate));
-    put("none", count(part.counted - classes.high - classes.moderate));
+    put("high", grouped(classes.high));
+    put("moderate", grouped(classes.moderate));
+    put("none", grouped(part.counted - classes.high - classes.moderate));
     part.chapters.forEach(([start, end, size], number) => {
       const row = article.querySelector(`[data-chapter="${number}"]`), here = inked(part, found, 1, start, end);
       row.querySelector(".share span").textContent = percent(here / (size || 1));
       row.querySelector("rect").setAttribute("width", Math.round(1000 * here / (size || 1)));
       const [told, same] = row.querySelectorAll(".fact");
-      told.textContent = count(here);
+      told.textContent = grouped(here);
       same.textContent = percent(inked(part, found, 2, start, end) / (size || 1));
     });
     article.classList.toggle("recounted", part.aside.size > 0);

@@ -147,6 +147,7 @@ def _shown(request: Request, name: str, report: CachedReport) -> Response:
         lang=language_of(request),
         generated_at=report.made_at,
         compared_with=report.compared_with,
+        mutual=report.mutual,
         address_of=lambda key: f"/document?key={in_address(key)}",
     )
     mine = {
@@ -168,6 +169,7 @@ async def save_report(request: Request, name: str) -> Response:
         lang=lang,
         generated_at=report.made_at,
         compared_with=report.compared_with,
+        mutual=report.mutual,
     )
     headers = {"Content-Disposition": 'attachment; filename="report.html"'}
     return Response(text.encode(), 200, headers, "text/html; charset=utf-8")
@@ -292,8 +294,13 @@ def _check(service: Service, given: FormInput, pasted: str, step: Step) -> Cache
         papers += _checked(service, [document], options, len(papers), step)
     if not papers:
         raise failure or FormError("empty")
+    mutual = None
+    if len(papers) > 1:
+        step()
+        texts = [Document(paper.key, paper.text, title=paper.title) for paper in papers]
+        mutual = service.store.check_mutual(texts, given.options, on_step=step)
     library = library_of(service, given.options)
-    return CachedReport(tuple(papers), tuple(left_out), int(time.time()), library)
+    return CachedReport(tuple(papers), tuple(left_out), int(time.time()), library, mutual)
 
 
 def _checked(

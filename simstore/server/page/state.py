@@ -13,7 +13,7 @@ from typing import Any
 
 from fastapi import Request
 
-from simstore.model import CheckedPaper, StoreFigures, StoreStatistics
+from simstore.model import CheckedPaper, MutualCheck, StoreFigures, StoreStatistics
 from simstore.reports.html_page import Library
 from simstore.server.cached_value import CachedValue
 from simstore.server.service import Service, service_of
@@ -44,12 +44,14 @@ class CachedReport:
         left_out: Names of what could not be read, and why.
         made_at: When it was made, in seconds since 1970-01-01 UTC.
         compared_with: The documents that they were compared with.
+        mutual: The papers beside each other, where there are several.
     """
 
     papers: tuple[CheckedPaper, ...]
     left_out: tuple[tuple[str, str], ...]
     made_at: int
     compared_with: Library | None = None
+    mutual: MutualCheck | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ class ReportCache:
 def _size(report: CachedReport) -> int:
     """Return about how much memory a report takes."""
     size = 0
-    for paper in report.papers:
+    for paper in (*report.papers, *(report.mutual.papers if report.mutual else ())):
         size += _LETTER_BYTES * len(paper.text) + _PASSAGE_BYTES * len(paper.passages)
         for copy in paper.copies:
             size += _COPY_BYTES + _LETTER_BYTES * len(copy.source_text or "")

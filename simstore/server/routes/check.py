@@ -137,9 +137,7 @@ async def check(request: Request, lang: Language = "en") -> Response:
             lambda: list(service.store.check_many(papers, options, on_step=step))
         )
     if accepts(request, _HTML):
-        headers = {"Content-Security-Policy": content_policy()}
-        page = await service.heavy.go_on(lambda: _report(service, found, lang, options))
-        return Response(page, headers=headers, media_type=_HTML)
+        return _page(await service.heavy.go_on(lambda: _report(service, found, lang, options)))
     return await service.heavy.go_on(lambda: reply(to_wire(CheckReply(tuple(found)))))
 
 
@@ -147,18 +145,32 @@ async def check(request: Request, lang: Language = "en") -> Response:
     "/v1/check/mutual",
     dependencies=[requires("read")],
     summary="Which papers have text in common",
-    responses=answers(MutualCheck, 413, 415, 501),
+    responses=answers(MutualCheck, 404, 413, 415, 501, page=True),
     openapi_extra=json_body(MutualBody),
 )
-async def check_mutual(request: Request) -> Response:
-    """Compare papers with one another; nothing is stored, no stored document is looked at."""
+async def check_mutual(request: Request, lang: Language = "en") -> Response:
+    """Compare papers with one another; nothing is stored, and the library is not looked at.
+
+    With ``Accept: text/html``: a report of the papers, in which they are compared with the library
+    too.
+    """
     service = service_of(request)
     wanted = await read_body(request, MutualBody, service.readers)
-    papers = _papers(service, wanted.papers)
+    papers, options = _papers(service, wanted.papers), wanted.options
+    is_page = accepts(request, _HTML)
+    if is_page and not papers:
+        raise MalformedRequest("body.papers", "a report needs a paper")
     with while_wanted() as step:
         found = await service.heavy.run(
-            lambda: service.store.check_mutual(papers, wanted.options, on_step=step)
+            lambda: service.store.check_mutual(papers, options, on_step=step)
         )
+        if is_page:
+            checked = await service.heavy.go_on(
+                lambda: list(service.store.check_many(papers, options, on_step=step))
+            )
+    if is_page:
+        page = await service.heavy.go_on(lambda: _report(service, checked, lang, options, found))
+        return _page(page)
     return await service.heavy.go_on(lambda: reply(to_wire(found)))
 
 
@@ -252,7 +264,21 @@ def _compared(one: Compared, name: str) -> str | Document:
 
 
 def _report(
-    service: Service, papers: list[CheckedPaper], lang: Language, options: CheckOptions
+    service: Service,
+    papers: list[CheckedPaper],
+    lang: Language,
+    options: CheckOptions,
+    mutual: MutualCheck | None = None,
 ) -> str:
-    library = library_of(service, options)
-    return html_report(papers, lang=lang, generated_at=int(time.time()), compared_with=library)
+    return html_report(
+        papers,
+        lang=lang,
+        generated_at=int(time.time()),
+        compared_with=library_of(service, options),
+        mutual=mutual,
+    )
+
+
+def _page(report: str) -> Response:
+    headers = {"Content-Security-Policy": content_policy()}
+    return Response(report, headers=headers, media_type=_HTML)

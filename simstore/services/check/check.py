@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, SimstoreError
 from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
+from simstore.model.documents import folded_name
 from simstore.search import alignment
 from simstore.search.alignment import CoveredUnits
 from simstore.services.check.check_index import PassageIndex, StoredPassages
@@ -40,7 +41,6 @@ from simstore.services.check.sentence_lookup import (
     sentence_pairs,
     unit_weights,
 )
-from simstore.services.check.source_facts import folded_name
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.workers.worker_pool import (
     EarlyStart,

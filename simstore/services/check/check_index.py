@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 
 from simstore.errors import NotFound
 from simstore.fingerprint.winnowing import Winnowing
+from simstore.model.documents import SourceFacts
 from simstore.services.check.passage_lookup import NearPassages, near_passages
-from simstore.services.check.source_facts import SourceFacts, facts_of
 from simstore.services.features.feature_counts import stored_texts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, passages
-from simstore.text.decoding import exact_text
 from simstore.text.normalization import Normalization
 
 
@@ -175,8 +174,4 @@ class StoredPassages:
 
     def facts(self, document_ids: Sequence[int]) -> dict[int, SourceFacts]:
         """Return what documents tell of themselves."""
-        found = documents.descriptions_of(self._snapshot.connection, document_ids)
-        return {
-            number: facts_of(exact_text(bytes(key)), title, collection, metadata, published_at)
-            for number, (key, title, collection, metadata, published_at) in found.items()
-        }
+        return documents.source_facts_of(self._snapshot.connection, document_ids)

@@ -23,10 +23,10 @@ from simstore.model import (
     Totals,
 )
 from simstore.model.check import ExcludedAs, PassageKind
+from simstore.model.documents import SourceFacts
 from simstore.search.cases import is_told, joined
 from simstore.services.check.counted_copies import PaperMeasure, UnitCopy, counted_cases
 from simstore.services.check.exclusions import Exclusions, mask_of
-from simstore.services.check.source_facts import SourceFacts
 from simstore.text import headings, quotations
 from simstore.text.located import LocatedUnits
 from simstore.text.passages import Span, sentences, windows

@@ -12,11 +12,11 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.winnowing import MIXED_WINNOWING
 from simstore.model import CheckedPaper, CheckOptions, Document, MutualCheck, MutualPair, Rejection
+from simstore.model.documents import SourceFacts, facts_told
 from simstore.services.check.check import PaperChecker, check_options
 from simstore.services.check.check_index import AnchorPostings
 from simstore.services.check.copies import Step, no_step
 from simstore.services.check.passage_lookup import NearPassages
-from simstore.services.check.source_facts import SourceFacts, facts_of
 from simstore.services.open_store.open_store import OpenStore
 from simstore.text.decoding import encode
 
@@ -123,7 +123,7 @@ class PaperPassages:
         """Return what papers tell of themselves."""
         papers = {number: self._papers[number] for number in document_ids}
         return {
-            number: facts_of(
+            number: facts_told(
                 paper.key, paper.title, paper.collection, paper.metadata, paper.published_at
             )
             for number, paper in papers.items()

@@ -166,6 +166,9 @@ class EdgeSearch:
             for text, row, numbers in zip(
                 block, comparison.add(block).tolist(), found, strict=True
             ):
+                if not len(numbers):
+                    pairs.append((row, numbers))
+                    continue
                 chosen = np.isin(numbers, there, assume_unique=True)
                 if not own:
                     chosen &= numbers != (text.document_id or 0)

@@ -18,11 +18,13 @@ from simstore.errors import (
 )
 from simstore.model import (
     Document,
+    Match,
     QueryOptions,
     QueryRun,
     Rejection,
     SampleResult,
 )
+from simstore.model.documents import SourceFacts
 from simstore.search.methods import METHODS, check_method
 from simstore.search.plan import check_radius, default_radius
 from simstore.services.open_store.open_store import SHORT_CHARACTERS, OpenStore, Snapshot, now
@@ -36,9 +38,11 @@ from simstore.services.workers.worker_pool import (
     worker_count,
 )
 from simstore.storage import documents, queries
+from simstore.storage.connection import Connection
 from simstore.storage.engine import Database
 from simstore.storage.fingerprints import fingerprints
 
+_UNTOLD = SourceFacts()
 BATCH_SAMPLES = 256
 BATCH_CHARACTERS = 4 << 20
 # What is answered before worker processes are started takes about as long as starting them.
@@ -141,6 +145,7 @@ def query_samples(
             if on_progress is not None:
                 on_progress()
         with computing():
+            results = with_facts(snapshot.connection, results)
             stale = stale_reason(snapshot)
     run = QueryRun(
         run_id=None,
@@ -229,6 +234,35 @@ def _answering(
         # Before it is asked: the others would wait for its first answer.
         matcher.answer(_short_samples())
         yield matcher.answer
+
+
+def with_facts(connection: Connection, samples: Sequence[SampleResult]) -> list[SampleResult]:
+    """Return results whose matches tell what their documents tell of themselves.
+
+    Args:
+        connection: A snapshot.
+        samples: The results. Of a document that is gone nothing is told.
+    """
+    found = {match.document_id for sample in samples for match in sample.matches}
+    if not found:
+        return list(samples)
+    facts = documents.source_facts_of(connection, sorted(found))
+    return [
+        replace(
+            sample,
+            matches=tuple(_told(match, facts.get(match.document_id)) for match in sample.matches),
+        )
+        if sample.matches
+        else sample
+        for sample in samples
+    ]
+
+
+def _told(match: Match, facts: SourceFacts | None) -> Match:
+    known = facts or _UNTOLD
+    if known.title is known.author is known.date is known.url is None:
+        return match
+    return replace(match, title=known.title, author=known.author, date=known.date, url=known.url)
 
 
 def stale_reason(snapshot: Snapshot) -> str | None:

@@ -125,6 +125,21 @@ def test_collection_and_metadata_restrict_a_query(empty: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_the_table_tells_about_documents_that_tell_something_of_themselves(empty: Shell) -> None:
+    text = "The last ferry to the island leaves at nine in the evening, and nobody waits."
+    (empty.folder / "q.txt").write_text(text)
+    for name, told in (("plain", {}), ("told", {"head": "The ferry", "by": "Ann Lee"})):
+        (empty.folder / "n.jsonl").write_text(json.dumps({"id": name, "text": text, **told}))
+        fields = ("--title-field", "head", "--author-field", "by")
+        empty("ingest", "--on-duplicate", "keep", "--db", f"{name}.db", *fields, "n.jsonl")
+    plain = empty("query", "--db", "plain.db", "q.txt").text.splitlines()
+    told = empty("query", "--db", "told.db", "q.txt").text.splitlines()
+    assert plain[0].split()[-1] == "match"
+    assert told[0].split()[-2:] == ["match", "about"]
+    assert told[1].endswith("told   The ferry, Ann Lee")
+
+
+@pytest.mark.slow
 def test_query_goes_wider_with_the_radius_and_never_inserts(shell: Shell) -> None:
     counts = []
     for radius in (0, 3, 20, 64):

@@ -141,6 +141,22 @@ def test_papers_are_compared_with_one_another(ask: httpx.Client) -> None:
     refused(ask.post("/v1/check/mutual", json={"text": TEXT}), 422, "MalformedRequest")
 
 
+def test_papers_beside_each_other_are_a_report_where_a_page_is_asked_for(ask: httpx.Client) -> None:
+    add(ask, ("a", TEXT))
+    papers = [{"text": TEXT, "key": "p"}, {"text": f"Mine. {TEXT}", "key": "q"}]
+    asked: dict[str, Any] = {"json": {"papers": papers}, "headers": {"Accept": "text/html"}}
+    for lang, title in (("en", "2 papers"), ("zh", "2 \u7bc7\u6587\u7ae0")):
+        page = ask.post(f"/v1/check/mutual?lang={lang}", **asked)
+        assert page.headers["Content-Type"].startswith("text/html")
+        assert "script-src" in page.headers["Content-Security-Policy"]
+        assert f"<h1>{title}</h1>" in page.text
+        # The pair with its place side by side, and the library's document as a source of both.
+        assert page.text.count("data-pair=") == 1
+        assert page.text.count("<bdi>a</bdi>") >= 2
+    none = ask.post("/v1/check/mutual", json={"papers": []}, headers={"Accept": "text/html"})
+    refused(none, 422, "MalformedRequest")
+
+
 def test_a_file_is_checked(ask: httpx.Client) -> None:
     add(ask, ("a", TEXT))
     page = f"<html><title>Mine</title><body><p>{TEXT}</p></body></html>"

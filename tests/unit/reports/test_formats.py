@@ -77,6 +77,10 @@ def test_jsonl_has_a_line_a_sample_and_exact_bytes_where_keys_are_not_utf8() -> 
         "passage_end": None,
         "passage_similarity": None,
         "character_resemblance": None,
+        "title": None,
+        "author": None,
+        "date": None,
+        "url": None,
     }
     assert [
         base64.b64decode(m["key_base64"]) for m in lines[0]["matches"] if "key_base64" in m
@@ -134,5 +138,5 @@ def test_no_samples_give_an_empty_report() -> None:
     assert rendered("csv", ()) == (
         b"sample,rank,key,distance,document_id,channels,resemblance,containment,"
         b"containment_reverse,basis,likeness,cosine,too_short,"
-        b"passage_start,passage_end,passage_similarity,character_resemblance\n"
+        b"passage_start,passage_end,passage_similarity,character_resemblance,title,author,date,url\n"
     )

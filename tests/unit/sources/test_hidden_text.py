@@ -195,6 +195,85 @@ def test_honest_styles_of_a_web_page_hide_nothing(page: str) -> None:
     assert "hidden_text" not in found.metadata
 
 
+@pytest.mark.parametrize(
+    ("sheet", "why"),
+    [
+        (".g { color: #fff }", "in the background's colour"),
+        ("span { color: WHITE !important; }", "in the background's colour"),
+        ("#top span.g { font-size: 1px }", "smaller than 2 points"),
+        ("p > .g, .h { color: rgb(254, 255, 255) }", "in the background's colour"),
+        ("body { background: #eee } .g { color: #eeeeee }", "in the background's colour"),
+        (".g { color: black } span.g { color: white }", "in the background's colour"),
+        ("@media print { .g { color: black } } .g { color: white }", "in the background's colour"),
+        ("/* .g { color: black } */ @font-face { font-family: a } .g { color: white }",
+         "in the background's colour"),
+    ],
+)  # fmt: skip
+def test_text_that_a_style_sheet_hides_is_left_out_and_told(sheet: str, why: str) -> None:
+    words = '<span class="g">x</span>'.join(TEXT.split())
+    page = (
+        f"<html><head><style>{sheet}</style></head><body id='top'>"
+        f"<p>First paragraph here.</p><p>{words}</p></body></html>"
+    )
+    found = read_page(page, "all", None)
+    assert not isinstance(found, str)
+    assert found.text.split() == f"First paragraph here. {TEXT}".split()
+    assert found.metadata["hidden_text"] == {
+        "characters": 14,
+        "places": [f"paragraph 2: 14 characters {why}"],
+    }
+
+
+def test_a_whole_block_that_a_style_sheet_hides_is_told() -> None:
+    page = (
+        "<style>.ghost { color: #fefefe } .pale { color: #eee }</style><p>Seen by all.</p>"
+        '<div class="ghost"><p>Nobody sees this.</p></div><p class="pale">Pale, and seen.</p>'
+    )
+    found = read_page(page, "all", None)
+    assert not isinstance(found, str)
+    assert "Nobody" not in found.text
+    assert "Pale, and seen." in found.text
+    assert found.metadata["hidden_text"]["characters"] == 15
+
+
+@pytest.mark.parametrize(
+    ("sheet", "markup"),
+    [
+        ("body { background: #111; color: #fff }", "on a dark ground"),
+        (".b { background: navy } .b p { color: white }", "on a box"),
+        (".b { background: url(sea.jpg) } p { color: white }", "on a picture"),
+        ("p { color: white } p { color: black }", "the later rule"),
+        ("p { color: white } .b p { color: black }", "the stronger rule"),
+        ("p { color: white } p:first-child { color: black }", "a rule that may hold"),
+        ("p { color: white } @media (min-width: 1px) { p { color: black } }", "by the screen"),
+        ("p { color: white; text-shadow: 0 0 2px #000 }", "with a shadow"),
+        (".b { position: absolute } p { color: white }", "over something else"),
+        (".b { font-size: 0 } p { font-size: 16px }", "gaps that are taken away"),
+        ("p { color: white } i { color: black }", "<i>of another colour</i>"),
+        ("p { font-size: 10px }", "small print"),
+        ("p { display: none }", "what a script shows"),
+        ("@import 'more.css'; p { color: white }", "a sheet of another file"),
+        ("p { color: var(--ink) }", "of a colour that is not known"),
+        ("p { color: white", "a rule without an end"),
+    ],
+)
+def test_honest_style_sheets_hide_nothing(sheet: str, markup: str) -> None:
+    page = f"<style>{sheet}</style><body><div class='b'><p>{markup}</p></div></body>"
+    found = read_page(page, "all", None)
+    assert not isinstance(found, str)
+    assert "hidden_text" not in found.metadata, found.metadata
+
+
+@pytest.mark.parametrize(
+    "beside", ['<link rel="stylesheet" href="a.css">', '<script src="a.js"></script>']
+)
+def test_sheets_within_a_page_are_not_asked_where_it_has_others(beside: str) -> None:
+    page = f"{beside}<style>p {{ color: white }}</style><body><p>Perhaps on black.</p></body>"
+    found = read_page(page, "all", None)
+    assert not isinstance(found, str)
+    assert "hidden_text" not in found.metadata
+
+
 @pytest.mark.parametrize("name", ["paper.docx"])
 def test_a_copy_hidden_behind_white_letters_is_found_and_warned_of(
     tmp_path: Path, name: str

@@ -10,9 +10,9 @@ pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
 from simstore import Store
 from simstore.errors import InvalidParameter
+from simstore.model.documents import SourceFacts, facts_told, folded_name
 from simstore.reports.check_html import html_report
 from simstore.reports.check_lines import render_jsonl, total_facts
-from simstore.services.check.source_facts import SourceFacts, facts_of, folded_name
 
 RIVER = (
     "The river rises in the hills behind the old quarry and falls slowly to the sea. "
@@ -150,9 +150,9 @@ def test_a_source_tells_title_author_date_and_address(store):
 
 def test_facts_are_the_first_usual_field_that_says_something():
     metadata = {"author": " ", "byline": "By  Ann", "date": 1999, "link": "http://a.b/c"}
-    facts = facts_of("k", None, None, metadata, None)
+    facts = facts_told("k", None, None, metadata, None)
     assert facts == SourceFacts(author="By Ann", date="1999", url="http://a.b/c")
-    assert facts_of("k", None, None, {"author": True, "date": {}}, None) == SourceFacts()
+    assert facts_told("k", None, None, {"author": True, "date": {}}, None) == SourceFacts()
     for name in ("ann lee", "Bo Ek", "Ann Lee and Bo Ek"):
         assert SourceFacts(author="Ann Lee and Bo Ek").is_by(frozenset({folded_name(name)}))
     assert not SourceFacts(author="Ann Leeds").is_by(frozenset({"ann lee"}))
