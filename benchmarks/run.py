@@ -40,7 +40,6 @@ PARTS = (
     "passages",
     "graded",
     "clean_flags",
-    "check_speed",
     "service",
     "postgres",
     "startup",
