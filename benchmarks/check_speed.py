@@ -67,9 +67,8 @@ def main() -> None:
                 while batch := list(islice(library, _TOGETHER)):
                     store.add_many(batch)
         with Store.open(place) as store:
-            print(
-                f"{store.passages.status(sizes=False).document_count:,} documents, {given.language}\n"
-            )
+            status = store.passages.status(sizes=False)
+            print(f"{status.document_count:,} documents, {given.language}\n")
             print(
                 "| paper | copies | seconds | copies, --fast | seconds |\n|---|---:|---:|---:|---:|"
             )
