@@ -221,7 +221,6 @@ def compare(report: Report, given: Namespace, count: int, folder: Path) -> None:
         f"{surplus:,} copies and light edits",
         ("", "lines of code", "processor, s", "clock, s", "memory, MB", "copies left",
          "wrongly dropped"),
-        "Memory below that of the process which built the rows is told as that.",
     )  # fmt: skip
     seconds = {}
     for name, runs in found.items():
