@@ -33,6 +33,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from rapidfuzz import fuzz, process
 from results import Report, parser
 
 from simstore import Store, compiled
@@ -40,7 +41,7 @@ from simstore.fingerprint import minhash
 from simstore.fingerprint.characters import CharacterSketching, similarity_sketches
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.shingle_sets import ShingleSets
-from simstore.model import QueryRun
+from simstore.fingerprint.titles import is_one_word_apart, title_words
 
 SHARES = (0.02, 0.05, 0.1, 0.2)
 LENGTHS = {"en": (4, 5, 6, 7), "zh": (2, 3, 4, 5)}
@@ -423,6 +424,8 @@ def _name(axis: Any, chosen: Sequence[tuple[str, float, Mapping[str, float]]]) -
         )  # fmt: skip
 
 
+_HAN = re.compile("[\u4e00-\u9fff]")
+_HAN_ALONE = re.compile("[\u4e00-\u9fff]{6,24}")
 _NAME = re.compile(r'\.SH "?NAME"?\n(.*?)\n\.', re.DOTALL)
 _EDITS = ("replaced", "left out", "put in")
 _ALL = ("simhash", "minhash", "characters")
@@ -446,9 +449,24 @@ def titles(most: int) -> list[str]:
     return chosen[:most]
 
 
+def headings(folder: Path, most: int) -> list[str]:
+    """Return headings of Chinese documentation, of 6 to 24 characters, in a mixed order."""
+    found = set()
+    with gzip.open(folder / "labelled" / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
+        for row in map(json.loads, lines):
+            if row["lang"].startswith("zh"):
+                for line in row["text"].splitlines():
+                    title = line.strip(" #=*").strip()
+                    if _HAN_ALONE.fullmatch(title):
+                        found.add(title)
+    chosen = sorted(found)
+    random.Random(4).shuffle(chosen)
+    return chosen[:most]
+
+
 def edited(title: str, edit: str, drawn: random.Random, words: Sequence[str]) -> str:
     """Return a title in which one word is another, is left out or is put in."""
-    made = title.split()
+    made = _words(title)
     at = drawn.randrange(len(made))
     if edit == "put in":
         made.insert(at, drawn.choice(words))
@@ -456,7 +474,7 @@ def edited(title: str, edit: str, drawn: random.Random, words: Sequence[str]) ->
         made[at] = drawn.choice([word for word in words[:50] if word != made[at]])
     else:
         del made[at]
-    return " ".join(made)
+    return ("" if _HAN.match(title) else " ").join(made)
 
 
 def tell_queries(report: Report, folder: Path, *, quick: bool) -> None:
@@ -480,46 +498,83 @@ def tell_queries(report: Report, folder: Path, *, quick: bool) -> None:
                 ", ".join(channels), f"{found / len(read):.3f}", len(wrong),
                 sum(key.startswith("n") for key in wrong),
             )  # fmt: skip
-    tell_titles(report, titles(1_000 if quick else 6_000), 40 if quick else 400)
+    most, count = (1_000, 40) if quick else (6_000, 400)
+    tell_titles(report, "Titles of packages and manual pages", titles(most), count)
+    chinese = headings(folder, most)
+    tell_titles(report, "Headings of Chinese documentation", chinese, count)
 
 
-def tell_titles(report: Report, every: Sequence[str], count: int) -> None:
-    """Add the table of titles in which a word was changed."""
+def tell_titles(report: Report, name: str, every: Sequence[str], count: int) -> None:
+    """Add the table of titles in which a word was changed.
+
+    Found is the original. Right is what differs from the sample in one word at most, by a
+    comparison with every title; the ceiling is the most alike by RapidFuzz, one for each sample.
+    """
     strangers, stored = every[::5], [title for at, title in enumerate(every) if at % 5]
     drawn = random.Random(7)
-    words = [word for title in stored[:500] for word in title.split()]
+    words = [word for title in stored[:500] for word in _words(title)]
     drawn.shuffle(words)
     table = report.table(
-        f"Titles: {len(stored):,} stored, one word changed",
-        ("words", "change", *(f"{part} {what}" for part in ("found", "precision")
-                              for what in ("by words", "by all"))),
+        f"{name}: {len(stored):,} stored, one word changed",
+        ("words", "change", *(f"{part} {what}"
+                              for part in ("found", "right of those told")
+                              for what in ("by words", "by all", "by RapidFuzz"))),
     )  # fmt: skip
+    cut = [title_words(title) for title in stored]
     with Store.create(":memory:", channels=_ALL) as store:
         store.add_many([(f"t{at}", title) for at, title in enumerate(stored)])
         for least, most in ((3, 4), (5, 8), (9, 12)):
-            of_length = [n for n, one in enumerate(stored) if least <= len(one.split()) <= most]
+            of_length = [n for n, one in enumerate(stored) if least <= len(_words(one)) <= most]
             chosen = drawn.sample(of_length, min(count, len(of_length)))
             for edit in _EDITS:
                 asked = [(f"t{n}", edited(stored[n], edit, drawn, words)) for n in chosen]
-                shares = [_judged(store.query_many(asked, channels=c)) for c in (_WORDS, _ALL)]
-                table.add(f"{least}-{most}", edit, *(f"{one[0]:.3f}" for one in shares),
-                          *(f"{one[1]:.3f}" for one in shares))  # fmt: skip
+                right = [_right(text, cut) for _, text in asked]
+                told = [
+                    [{match.key for match in one} for one in store.query_many(asked, channels=c)]
+                    for c in (_WORDS, _ALL)
+                ]
+                told.append([_most_alike(text, stored) for _, text in asked])
+                keys = [key for key, _ in asked]
+                table.add(
+                    f"{least}-{most}", edit,
+                    *(f"{sum(map(set.__contains__, one, keys)) / len(keys):.3f}" for one in told),
+                    *(f"{_share(one, right):.3f}" for one in told),
+                )  # fmt: skip
         asked = [(f"s{at}", title) for at, title in enumerate(strangers)]
-        told = [
-            sum(bool(one.matches) for one in store.query_many(asked, channels=channels))
-            for channels in (_WORDS, _ALL)
-        ]
+        answers = [store.query_many(asked, channels=channels) for channels in (_WORDS, _ALL)]
+    right = [_right(text, cut) for _, text in asked]
+    told = [[{match.key for match in one} for one in run] for run in answers]
     table.note = (
-        f"Of {len(asked):,} titles that are not stored {told[0] / len(asked):.3f} have a match by "
-        f"words, {told[1] / len(asked):.3f} by all channels."
+        f"Of {len(asked):,} titles that are not stored {sum(map(bool, right)) / len(asked):.3f} "
+        f"have one that differs in a word; {sum(map(bool, told[0])) / len(asked):.3f} have a match "
+        f"by words, {sum(map(bool, told[1])) / len(asked):.3f} by all channels, of which "
+        f"{_share(told[1], right):.3f} are right."
     )
 
 
-def _judged(run: QueryRun) -> tuple[float, float]:
-    """Return the share of samples whose original was told, and the share of originals."""
-    found = sum(any(match.key == one.key for match in one) for one in run)
-    told = sum(len(one.matches) for one in run)
-    return found / len(run), found / max(told, 1)
+def _words(title: str) -> list[str]:
+    """Return the words of a title; of Chinese every two characters."""
+    return re.findall("[\u4e00-\u9fff]{1,2}|[^\\s\u4e00-\u9fff]+", title)
+
+
+def _right(text: str, stored: Sequence[tuple[str, ...]]) -> set[str]:
+    """Return the keys of the titles that differ from a text in one word at most."""
+    own = title_words(text)
+    return {
+        f"t{at}"
+        for at, other in enumerate(stored)
+        if abs(len(other) - len(own)) <= 2 and is_one_word_apart(own, other)
+    }
+
+
+def _most_alike(text: str, stored: Sequence[str]) -> set[str]:
+    """Return the key of the title that is most like a text, of all of them."""
+    return {f"t{process.extractOne(text, stored, scorer=fuzz.ratio)[2]}"}
+
+
+def _share(told: Sequence[set[str]], right: Sequence[set[str]]) -> float:
+    count = sum(map(len, told))
+    return sum(len(one & other) for one, other in zip(told, right, strict=True)) / max(count, 1)
 
 
 def main() -> None:

@@ -47,12 +47,14 @@ PARTS = (
     "threads",
     "growth",
     "clustering",
+    "dedup",
     "big",
     "spark_equality",
     "short_sentences",
 )
-# Minutes of the machine, gigabytes of disk, or data of others: only when asked for.
-BY_OPTION = ("big", "spark_equality", "short_sentences")
+# Minutes of the machine, gigabytes of disk, data of others, or environments of peers: only when
+# asked for.
+BY_OPTION = ("big", "dedup", "spark_equality", "short_sentences")
 TAKES_DOCUMENTS = ("ingest",)
 # These keep what takes long to make.
 TAKES_WORK = ("service",)

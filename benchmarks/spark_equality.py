@@ -118,7 +118,7 @@ def of_spark(folder: Path, names: list[str], master: str) -> Answer:
         members: Any = output.table("clusters").toArrow().to_pylist()
         placed: Any = output.documents().select("digest", "place").toArrow().to_pylist()
     stars = [
-        f"{row['canonical']} {row['key']} {row['resemblance']!r} {row['distance']}"
+        f"{row['duplicate_of'] or row['key']} {row['key']} {row['resemblance']!r} {row['distance']}"
         for row in members
     ]
     edges = DedupedOutput(out).edges()

@@ -194,7 +194,9 @@ def report(options: argparse.Namespace, folder: Path, rows: Iterator[tuple[str, 
         found = dedup(spark, names, str(folder / "out"))
         seconds = time.perf_counter() - started
         table: Any = read_output(spark, str(folder / "out")).table("clusters").toArrow()
-    stars = {star(r["canonical"], r["key"], r["resemblance"]) for r in table.to_pylist()}
+    stars = {
+        star(r["duplicate_of"] or r["key"], r["key"], r["resemblance"]) for r in table.to_pylist()
+    }
     expected, of_store = stars_of_store(folder, names)
     if stars != expected:
         raise SystemExit(f"the clusters differ from a store's: {sorted(stars ^ expected)[:5]}")

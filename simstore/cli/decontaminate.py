@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -17,7 +18,7 @@ from simstore.cli.parameters import command, completed, flag, option, section
 from simstore.cli.results import print_items
 from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
-from simstore.errors import printable
+from simstore.errors import InvalidParameter, printable
 
 if TYPE_CHECKING:
     from simstore.services.dedup.benchmarks import Item
@@ -138,8 +139,7 @@ def decontaminate(
         read=read,
     )
     rule = RunRule(words=words, characters=characters, common_share=common_share)
-    for place in against:
-        refuse_stores(output, log_file, rejects, report_file, place=place)
+    _refuse_benchmarks(against, output, log_file, rejects, report_file)
     if report_file is not None:
         check_output(report_file, replace=force)
     items = _items(against, replace(read, text_field=item_field))
@@ -161,16 +161,37 @@ def decontaminate(
     shown.report(summary, held, output, output_format, rejects, as_message=True)
 
 
+def _refuse_benchmarks(against: Sequence[str], *paths: str | None) -> None:
+    """Raise where a file that is to be written is a benchmark, or a part of one."""
+    from simstore.outputs import is_same_file
+
+    for place in against:
+        if _is_store(place):
+            refuse_stores(*paths, place=place)
+            continue
+        for path in filter(None, paths):
+            is_part = os.path.isfile(path) and Path(place).resolve() in Path(path).resolve().parents
+            if is_part or is_same_file(path, place):
+                raise InvalidParameter(
+                    f"{printable(path)} is a benchmark of --against; name another file"
+                )
+
+
+def _is_store(place: str) -> bool:
+    from simstore.outputs import is_store
+
+    return "://" in place or (Path(place).is_file() and is_store(Path(place)))
+
+
 def _items(against: Sequence[str], read: ReadOptions) -> list[Item]:
     """Return the items of stores and files."""
-    from simstore.outputs import is_store
     from simstore.services.dedup.benchmarks import Item
     from simstore.services.dedup.decontaminate import read_items
     from simstore.store import Store
 
     items: list[Item] = []
     for place in against:
-        if "://" in place or (Path(place).is_file() and is_store(Path(place))):
+        if _is_store(place):
             with Store.open(place, read_only=True) as store:
                 items += [
                     Item(one.collection or Path(place).name, one.key, one.text or "")

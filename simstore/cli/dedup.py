@@ -108,7 +108,7 @@ def dedup(
     read = take_read_options(given)
 
     from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
-    from simstore.services.dedup.dedup import dedup_files
+    from simstore.services.dedup.dedup import check_run, dedup_files
     from simstore.services.dedup.options import RowOptions
 
     layout = bands_of(bands)
@@ -133,6 +133,7 @@ def dedup(
         raise InvalidParameter(
             "--radius, --channels and --bands are those of the store: leave them out with --db"
         )
+    check_run(inputs, output, options, has_store=has_store)
     with ExitStack() as stack:
         shown = stack.enter_context(shown_rows())
         opened = None

@@ -59,8 +59,8 @@ CHANNELS = (
     ),
     Channel(
         name="characters",
-        finds="sketches of runs of characters, for scans, typed copies and headlines: what "
-        "resembles is found though one character in ten is wrong",
+        finds="sketches of runs of characters, for scans, typed copies and titles: what "
+        "resembles is found though one character in ten is wrong, a title though one word is",
         sketching="simstore.fingerprint.characters:CharacterSketching",
         store_part="simstore.services.channels.character_part:CharacterPart",
         finds_duplicates=False,

@@ -23,6 +23,7 @@ _TITLES = {
     "resemblance": "shingle resemblance",
     "containment": "shingle containment",
     "minhash": "MinHash",
+    "characters": "runs of characters",
     "i-match": "I-Match",
     "counting-bloom": "counting Bloom filter",
     "cosine": "term vectors, cosine",
@@ -37,6 +38,7 @@ _MEASURES = {
     "b_in_a": "B in A",
     "min_max_ratio": "min/max ratio",
     "dice_of_lists": "dice of lists",
+    "one_word_apart": "one word apart",
     "standard_error": "standard error",
 }
 

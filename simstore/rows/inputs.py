@@ -66,7 +66,11 @@ def open_rows(
             called = STANDARD_INPUT if stream_count == 1 else f"{STANDARD_INPUT}{stream_count}"
             path = spool / f"input-{stream_count}"
             _spool(name, path)
-            files[called] = row_file(str(path), called, options)
+            if options.format == "auto" and not path.stat().st_size:
+                # No rows are rows of some format: an output is written, without any.
+                files[called] = LineRows(str(path), called, replace(options, format="jsonl"))
+            else:
+                files[called] = row_file(str(path), called, options)
             continue
         sources, others = open_sources([name], options)
         passed_over += others

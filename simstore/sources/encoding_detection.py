@@ -21,6 +21,7 @@ from simstore.sources.encodings import (
     undecodable_at,
 )
 
+_WIDE_MARKS = tuple(mark for mark, _ in MARKS[1:])
 _WIDE_WIDTHS = (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-be", 2))
 # The first bytes tell enough: an eighth of those of Chinese in UTF-16 are control characters or
 # NUL, half of those of Russian, and of English.
@@ -301,9 +302,16 @@ class RecordDecoder:
 
     def decoded(self, record: bytes) -> Decoded | str:
         """Return the text of a record; or why its encoding is not certain."""
-        if (text := strictly_decoded(record, UTF8)) is not None:
-            return unmarked_text(record) or Decoded(text, UTF8, 0)
-        return _recognised_text(record, self._usual) or decoded(record)
+        try:
+            text = record.decode()
+        except UnicodeDecodeError:
+            return _recognised_text(record, self._usual) or decoded(record)
+        unmarked = unmarked_text(record)
+        # A record is whole: where escapes leave a part unread, they are none.
+        is_by_chance = unmarked is not None and unmarked.replaced and b"\0" not in record
+        if unmarked is None or is_by_chance:
+            return Decoded(text, UTF8, 0)
+        return unmarked
 
     @cached_property
     def _usual(self) -> str | None:
@@ -424,6 +432,8 @@ def unmarked_text(data: bytes) -> Decoded | None:
 
     Half a character at the end is replaced, and counted.
     """
+    if not _may_be_unmarked(data):
+        return None
     wide = wide_encoding(data)
     tried = (wide,) if wide is not None else _escaped(data)
     best = min((decoded_as(data, one) for one in tried), key=lambda one: one.replaced, default=None)
@@ -432,11 +442,21 @@ def unmarked_text(data: bytes) -> Decoded | None:
     return replace(best, is_detected=True)
 
 
+def _may_be_unmarked(data: bytes) -> bool:
+    """Return whether bytes have a mark, an escape or a control character; most texts have none."""
+    sample = data[:_SAMPLE_BYTES]
+    # To look for one byte is much faster than for two.
+    return (
+        (b"~" in data and b"~{" in data)
+        or b"\x1b" in data
+        or len(sample.translate(None, delete=_CONTROLS)) < len(sample)
+        or data.startswith(_WIDE_MARKS)
+    )
+
+
 def _escaped(data: bytes) -> Iterator[str]:
     """Yield the encodings whose escapes stand in bytes, those of ISO 2022 first."""
-    # To look for one byte is much faster than for two, and there is none in most texts.
-    is_likely = (b"\x1b" in data and b"\x1b$" in data) or (b"~" in data and b"~{" in data)
-    if is_likely and data.isascii():
+    if data.isascii():
         for escape, encodings in _ESCAPES:
             if escape.search(data):
                 yield from encodings

@@ -24,6 +24,7 @@ from simstore.sources.source import Record
 
 _MARK = "\ufeff"
 _BLANKS = " \t\r\n\v\f"
+_DECODER = json.JSONDecoder()
 
 
 def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
@@ -62,8 +63,15 @@ def _detector(head: bytes) -> Callable[[bytes], Decoded | str]:
 
     def decode_line(line: bytes) -> Decoded | str:
         found = decoder.decoded(line)
-        if isinstance(found, Decoded) and (found.replaced or _is_mark_alone(found)):
-            return not_certain(line)
+        if isinstance(found, str) or found.encoding == UTF8:
+            return found
+        is_damaged = bool(found.replaced) or _is_mark_alone(found)
+        if is_damaged or isinstance(_object(found), str):
+            # What only looks like the escapes of another encoding is UTF-8 all the same.
+            if (text := strictly_decoded(line, UTF8)) is not None:
+                return Decoded(text, UTF8, 0)
+            if is_damaged:
+                return not_certain(line)
         return found
 
     return decode_line
@@ -89,11 +97,11 @@ def _decoder(*encodings: str) -> Callable[[bytes], Decoded | str]:
 def _object(line: Decoded) -> dict[str, Any] | str | None:
     """Return the object of a line; None: it is blank; or why there is none."""
     text = line.text.removeprefix(_MARK)
-    if not text.strip(_BLANKS):
-        return None
     try:
-        record = json.loads(text)
+        record = _DECODER.decode(text)
     except json.JSONDecodeError as error:
+        if not text.strip(_BLANKS):
+            return None
         return f"not JSON: {error.msg} at column {error.colno}"
     except RecursionError:
         return TOO_DEEP
@@ -101,4 +109,4 @@ def _object(line: Decoded) -> dict[str, Any] | str | None:
         return f"not usable: {error}"
     if not isinstance(record, dict):
         return f"a JSON {type(record).__name__}, not an object"
-    return record | line.metadata
+    return record | line.metadata if line.encoding != UTF8 or line.replaced else record

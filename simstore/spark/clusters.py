@@ -18,10 +18,12 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-# Rows of the table of clusters, as ``simstore clusters`` tells them.
+# Rows of the table of clusters, as ``simstore clusters`` tells them; ``duplicate_of`` and
+# ``resemblance`` are what ``simstore dedup`` adds to a row.
 CLUSTER_COLUMNS = (
     "cluster bigint, key string, key_base64 string, role string, distance int, "
-    "resemblance double, reason string, canonical string, canonical_base64 string, place bigint"
+    "resemblance double, reason string, duplicate_of string, duplicate_of_base64 string, "
+    "place bigint"
 )
 
 
@@ -90,8 +92,8 @@ def clusters(documents: DataFrame, orders: DataFrame, starred: DataFrame) -> Dat
             .when(is_centre, "same text")
             .otherwise("resemblance")
             .alias("reason"),
-            f.col("told.key").alias("canonical"),
-            f.col("told.key_base64").alias("canonical_base64"),
+            f.when(~is_canonical, f.col("told.key")).alias("duplicate_of"),
+            f.when(~is_canonical, f.col("told.key_base64")).alias("duplicate_of_base64"),
             "place",
         )
     )

@@ -49,8 +49,12 @@ _FROM_ONE_COLUMNS = frozenset((
 ))  # fmt: skip
 # More than any store counts.
 _LARGEST = 10**15
-# Parts of the numbers of pages.
-_LARGEST_OF = {"generation_id": LARGEST_GENERATION, "segment_id": LARGEST_SEGMENT}
+# Parts of the numbers of pages, and hashes.
+_LARGEST_OF = {
+    "generation_id": LARGEST_GENERATION,
+    "segment_id": LARGEST_SEGMENT,
+    "form": (1 << 63) - 1,
+}
 # Bytes of the digest of a text.
 _DIGEST_BYTES = 16
 _TABLES_OF_DIGESTS = frozenset((

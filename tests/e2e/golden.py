@@ -22,7 +22,7 @@ NAMES = (
     "store-0007", "course-0007", "store-0008", "course-0008",
     "store-0009", "course-0009", "store-0010", "course-0010",
     "store-0011", "course-0011", "store-0012", "course-0012", "course-0013",
-    "store-0014", "store-0015", "store-0016",
+    "store-0014", "store-0015", "store-0016", "store-0017",
 )  # fmt: skip
 # The store of ``web/2`` of the revision in which it was fixed.
 WEB2 = "web2-0013"

@@ -115,3 +115,15 @@ def test_items_without_a_text_are_refused_with_the_option(nursery: Nursery, fold
     assert done.code == 2
     assert "--item-field" in done.errors
     assert not (folder / "out.jsonl").exists()
+
+
+@pytest.mark.parametrize("output", ["first.jsonl", "tests/first.jsonl", "tests"])
+def test_a_benchmark_is_not_written_over(nursery: Nursery, folder: Path, output: str) -> None:
+    (folder / "first.jsonl").write_text('{"id": 1, "text": "Which grain is sown in autumn?"}\n')
+    (folder / "tests" / "first.jsonl").write_bytes((folder / "first.jsonl").read_bytes())
+    done = nursery.simstore(
+        folder, "decontaminate", "train.jsonl", "--against", "tests", "--against", "first.jsonl",
+        "--item-field", "question", "-o", output, "--force",
+    )  # fmt: skip
+    assert done.code == 2
+    assert f"{output} is a benchmark of --against; name another file" in done.errors

@@ -109,16 +109,21 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(shell: Shell) ->
     (shell.folder / "there.jsonl").write_text("mine")
     (shell.folder / "a.csv").write_text("id,text\n1,Rye\n")
     (shell.folder / "a.warc").write_text("WARC/1.0\r\n\r\n")
+    before = sorted(shell.folder.iterdir())
     for code, words, reason in (
         (4, ("rows.jsonl", "-o", "there.jsonl"), "there.jsonl"),
         (2, ("rows.jsonl", "a.csv", "-o", "o.jsonl"), "name a folder"),
         (2, ("a.warc", "-o", "o.warc"), "`simstore ingest` reads it"),
         (2, ("rows.jsonl", "-o", "o.jsonl", "--db", "s.db", "--policy", "longest"), "a store"),
         (3, ("nothing.jsonl", "-o", "o.jsonl"), "nothing.jsonl"),
+        (6, ("rows.jsonl", "-o", "no/such/o.jsonl"), "there is no folder no/such"),
+        (6, ("rows.jsonl", "-o", "no/such/", "--db", "s.db"), "there is no folder no"),
+        (6, ("rows.jsonl", "-o", "o.jsonl", "--log", "no/log"), "there is no folder no"),
     ):
         done = shell("dedup", *words, code=code)
         assert reason in done.errors
     assert (shell.folder / "there.jsonl").read_text() == "mine"
+    assert sorted(shell.folder.iterdir()) == before
 
 
 def test_rows_that_cannot_be_read_are_told_and_end_in_5(shell: Shell) -> None:

@@ -62,7 +62,7 @@ def stars_of_rows(rows: Iterable[dict[str, Any]]) -> list[Star]:
     found: dict[str, list[tuple[str, str, float, int | None]]] = {}
     for row in rows:
         member = (row["key"], row["role"], round(row["resemblance"], 12), row["distance"])
-        found.setdefault(row["canonical"], []).append(member)
+        found.setdefault(row["duplicate_of"] or row["key"], []).append(member)
     return sorted((canonical, tuple(sorted(members))) for canonical, members in found.items())
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -19,7 +20,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark
 
 import numpy as np
 
-from simstore import Store
+from simstore import Store, dedup_rows
 from simstore.errors import Conflict, InvalidParameter, JobFailed, NotFound
 from simstore.fingerprint.web import WebScheme
 from simstore.services.clusters.cluster import ClusterOptions
@@ -171,6 +172,38 @@ def test_a_frame_gives_what_its_file_gives(
         frame = spark.createDataFrame(part, "key string, text string, seen bigint")
         dedup_frame(frame, str(tmp_path / "out"), OPTIONS, add=start > 0)
     assert stars(spark, tmp_path / "out") == stars(spark, whole)
+
+
+@pytest.mark.parametrize("policy", ["first", "longest"])
+def test_rows_are_duplicates_of_the_same_rows_as_for_dedup(
+    spark: SparkSession, tmp_path: Path, policy: str
+) -> None:
+    records = [
+        {"id": f"{place}", "text": record["text"]}
+        for place, record in enumerate(corpus.documents(400, 11))
+    ]
+    names = corpus.write(tmp_path, records, 3)
+    dedup(spark, names, str(tmp_path / "out"), DedupOptions(policy=policy))
+    rows = read_output(spark, str(tmp_path / "out")).table("clusters").toArrow().to_pylist()
+    dedup_rows(names, tmp_path / "marked.jsonl", mark=True, policy=policy)
+    lines = (tmp_path / "marked.jsonl").read_text("utf-8").splitlines()
+    marked = {row["id"]: row for row in map(json.loads, lines)}
+    assert len(marked) == 400
+    expected = {
+        key: (row["duplicate_of"], row["resemblance"])
+        for key, row in marked.items()
+        if row["duplicate_of"] is not None
+    }
+    assert len(expected) > 50
+    assert {
+        row["key"]: (row["duplicate_of"], round(row["resemblance"], 6))
+        for row in rows
+        if row["duplicate_of"] is not None
+    } == expected
+    # Rows are of one cluster here where they are there; the numbers are each other's own.
+    numbers = {(marked[row["key"]]["cluster"], row["cluster"]) for row in rows}
+    assert len(numbers) == len({one for one, _ in numbers}) == len({other for _, other in numbers})
+    assert {row["key"] for row in rows} == {key for key, row in marked.items() if row["cluster"]}
 
 
 @pytest.mark.thorough

@@ -1,12 +1,14 @@
-"""Search by sketches of runs of characters, and verify what is found by the texts themselves.
+"""Search by sketches of runs of characters, and titles by their words; verify by the texts.
 
 What agrees in a band is a candidate. The sketches tell about how much it resembles the sample; what
-may be enough is compared by its text where the store keeps texts.
+may be enough is compared by its text where the store keeps texts. A title is found by its forms
+(:mod:`simstore.fingerprint.titles`) too, though a word of it is another.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,32 +16,122 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.characters import estimated_resemblances
 from simstore.fingerprint.sketching import unpack_sketches
+from simstore.fingerprint.titles import (
+    asked_forms,
+    is_one_word_apart,
+    most_features,
+    stored_forms,
+    title_words,
+)
+from simstore.model import Finding
 from simstore.search.resemblance import overlap
 from simstore.services.channels.samples import ReadSample
 from simstore.services.channels.sketch_part import SketchPart
 from simstore.services.channels.sketch_search import SketchSearch
+from simstore.services.channels.store_part import AddedTexts
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import Snapshot
+from simstore.storage import titles
+from simstore.storage.engine import Connection
 from simstore.storage.rows import chunks
-from simstore.storage.sketches import StoredSketch
+from simstore.storage.sketches import SKETCHES, StoredSketch
+from simstore.text.decoding import exact_text
 
 # With a smaller share of their runs in common, texts may just be on one subject.
 LEAST_RESEMBLANCE = 0.2
 # An estimate is so far from the truth once in 30,000 times, at that share.
 LEAST_ESTIMATE = 0.1
 _BATCH_DOCUMENTS = 256
+_REINDEX = "run `simstore reindex`"
+
+
+@dataclass(frozen=True, slots=True)
+class Spelt:
+    """How like a sample a document is by its characters.
+
+    Attributes:
+        resemblance: Share of all their runs of characters that they have in common.
+        is_one_word_apart: They are titles that differ in one word at most.
+    """
+
+    resemblance: float
+    is_one_word_apart: bool = False
 
 
 class CharacterPart(SketchPart):
-    """The store part of the channel ``characters``: sketches, and a search that verifies."""
+    """The store part of the channel ``characters``: sketches, forms of titles, and their search."""
 
     def search(self, snapshot: Snapshot) -> CharacterSearch:
         """Return a search that finds what resembles, not all that agrees in a band."""
         return CharacterSearch(snapshot, self.name)
 
+    def put(self, snapshot: Snapshot, added: AddedTexts) -> None:
+        """Write the sketches of texts, and the forms of titles."""
+        super().put(snapshot, added)
+        documents = added.batch.documents
+        _put_forms(snapshot, {n: documents[place].text for n, place in added.places.items()})
+
+    def make_anew(self, snapshot: Snapshot, document_ids: Sequence[int]) -> None:
+        """Make the sketches and forms of stored documents from their texts, and write them."""
+        super().make_anew(snapshot, document_ids)
+        _put_forms(snapshot, feature_counts.whole_texts(snapshot, document_ids))
+
+    def drop(self, connection: Connection, document_ids: Sequence[int]) -> None:
+        """Delete the sketches and forms of documents."""
+        super().drop(connection, document_ids)
+        titles.drop_many(connection, document_ids)
+
+    def drop_scheme_rows(self, connection: Connection, scheme_id: int, limit: int) -> bool:
+        """Delete up to ``limit`` sketches, and some forms, of a retired scheme."""
+        more = titles.drop_scheme_rows(connection, scheme_id, limit)
+        return super().drop_scheme_rows(connection, scheme_id, limit) or more
+
+    def findings(
+        self,
+        snapshot: Snapshot,
+        batches: Iterable[tuple[list[int], Mapping[int, bytes]]],
+    ) -> Iterator[Finding]:
+        """Yield the errors in sketches, their bands, and the forms of titles."""
+        if self.name not in snapshot.channels.names:
+            if held := titles.count(snapshot.connection, snapshot.scheme_id):
+                yield Finding("title", f"{held} forms in a store without {self.name}", _REINDEX)
+            yield from super().findings(snapshot, batches)
+            return
+        wrong: list[int] = []
+        yield from super().findings(snapshot, _compared(snapshot, batches, wrong))
+        for number in wrong:
+            yield Finding("title", f"document {number}: not the forms of its text", _REINDEX)
+
+
+def _put_forms(snapshot: Snapshot, texts: Mapping[int, str]) -> None:
+    normalization = snapshot.scheme.normalization
+    forms = [
+        (form, number)
+        for number, text in texts.items()
+        for form in stored_forms(title_words(text, normalization))
+    ]
+    if forms:
+        titles.put_many(snapshot.connection, snapshot.scheme_id, forms)
+
+
+def _compared(
+    snapshot: Snapshot,
+    batches: Iterable[tuple[list[int], Mapping[int, bytes]]],
+    wrong: list[int],
+) -> Iterator[tuple[list[int], Mapping[int, bytes]]]:
+    """Yield the batches; note the documents whose forms are not those of their texts."""
+    normalization = snapshot.scheme.normalization
+    for batch, texts in batches:
+        held = titles.of_documents(snapshot.connection, snapshot.scheme_id, batch)
+        for number, text in texts.items():
+            expected = stored_forms(title_words(exact_text(text), normalization))
+            if held.get(number, set()) != expected:
+                wrong.append(number)
+        yield batch, texts
+
 
 class CharacterSearch:
-    """A search by runs of characters in one snapshot of a store.
+    """A search by runs of characters, and by forms of titles, in one snapshot of a store.
 
     Args:
         snapshot: The store in a transaction.
@@ -53,25 +145,58 @@ class CharacterSearch:
         self._bands = SketchSearch(snapshot, name)
 
     def candidates(self, samples: Sequence[ReadSample]) -> list[Mapping[int, Any]]:
-        """Return the documents that resemble each sample, each with its resemblance.
+        """Return the documents that resemble each sample, each with what was found (`Spelt`).
 
-        Exact where the store keeps texts, else an estimate; 0.2 and more.
+        Exact where the store keeps texts, else an estimate; 0.2 and more, but for titles that
+        differ in one word.
         """
+        normalization = self._snapshot.scheme.normalization
+        words = [title_words(sample.document.text, normalization) for sample in samples]
+        for sample, own in zip(samples, words, strict=True):
+            if own:
+                # A word with a hyphen has two features.
+                sample.title_features = max(most_features(own), sample.feature_count + 1)
+        named = self._named(words)
         found = [
-            self._likely(sample, stored)
-            for sample, stored in zip(samples, self._bands.candidates(samples), strict=True)
+            self._likely(sample, {**stored, **self._sketches(near - stored.keys())}, near)
+            for sample, stored, near in zip(
+                samples, self._bands.candidates(samples), named, strict=True
+            )
         ]
         if not self._snapshot.settings.text_kept:
-            return [_enough(estimated) for estimated in found]
+            return [
+                _enough({n: Spelt(share, n in near) for n, share in estimated.items()})
+                for estimated, near in zip(found, named, strict=True)
+            ]
         asked = [place for place, estimated in enumerate(found) if estimated]
         sets = self._sketching.sets([samples[place].document.text for place in asked])
         result: list[Mapping[int, Any]] = [{}] * len(samples)
         for row, place in enumerate(asked):
-            result[place] = _enough(self._exact(sets.row(row), list(found[place])))
+            exact = self._exact(sets.row(row), words[place], list(found[place]))
+            result[place] = _enough(exact)
         return result
 
-    def _likely(self, sample: ReadSample, stored: Mapping[int, StoredSketch]) -> dict[int, float]:
-        """Return the candidates whose sketches may be like enough, with the estimate."""
+    def _named(self, words: Sequence[tuple[str, ...]]) -> list[set[int]]:
+        """Return the documents that have a form of each title."""
+        forms = [asked_forms(one) for one in words]
+        wanted = set().union(*forms)
+        if not wanted:
+            return [set() for _ in words]
+        held = titles.holders(self._snapshot.connection, self._snapshot.scheme_id, wanted)
+        return [{number for form in own for number in held.get(form, ())} for own in forms]
+
+    def _sketches(self, numbers: set[int]) -> dict[int, StoredSketch]:
+        if not numbers:
+            return {}
+        snapshot = self._snapshot
+        return SKETCHES[self._name].of_documents(
+            snapshot.connection, snapshot.scheme_id, sorted(numbers)
+        )
+
+    def _likely(
+        self, sample: ReadSample, stored: Mapping[int, StoredSketch], near: set[int]
+    ) -> dict[int, float]:
+        """Return the candidates whose sketches or forms may be like enough, with the estimate."""
         if not stored:
             return {}
         try:
@@ -82,18 +207,36 @@ class CharacterSearch:
         return {
             number: estimate
             for number, estimate in zip(stored, estimates.tolist(), strict=True)
-            if estimate >= LEAST_ESTIMATE
+            if estimate >= LEAST_ESTIMATE or number in near
         }
 
-    def _exact(self, own: NDArray[np.uint64], numbers: Sequence[int]) -> dict[int, float]:
-        found: dict[int, float] = {}
+    def _exact(
+        self, own: NDArray[np.uint64], words: Sequence[str], numbers: Sequence[int]
+    ) -> dict[int, Spelt]:
+        """Return how like a sample documents are.
+
+        Args:
+            own: The sample's runs of characters.
+            words: Its words, where it is a title.
+            numbers: The documents.
+        """
+        normalization = self._snapshot.scheme.normalization
+        found: dict[int, Spelt] = {}
         for part in chunks(numbers, _BATCH_DOCUMENTS):
             texts = feature_counts.stored_texts(self._snapshot, part)
             sets = self._sketching.sets(texts.values())
-            for row, number in enumerate(texts):
-                found[number] = overlap(own, sets.row(row)).resemblance
+            for row, (number, text) in enumerate(texts.items()):
+                others = title_words(text, normalization) if words else ()
+                found[number] = Spelt(
+                    overlap(own, sets.row(row)).resemblance,
+                    bool(others) and is_one_word_apart(words, others),
+                )
         return found
 
 
-def _enough(resemblances: Mapping[int, float]) -> dict[int, float]:
-    return {n: share for n, share in resemblances.items() if share >= LEAST_RESEMBLANCE}
+def _enough(found: Mapping[int, Spelt]) -> dict[int, Spelt]:
+    return {
+        number: spelt
+        for number, spelt in found.items()
+        if spelt.is_one_word_apart or spelt.resemblance >= LEAST_RESEMBLANCE
+    }

@@ -33,6 +33,8 @@ class ReadSample:
         sizes: By the channels of sketches that look, the size of its shingle set.
         sketches: And its sketch.
         found: By the channels but ``simhash`` that looked, the documents, and what was found.
+        title_features: Of a title that was looked up as one, up to how many features a document is
+            a title too; else 0.
     """
 
     document: Document
@@ -43,6 +45,7 @@ class ReadSample:
     sizes: dict[str, int] = field(default_factory=dict)
     sketches: dict[str, NDArray[Any]] = field(default_factory=dict)
     found: dict[str, Mapping[int, Any]] = field(default_factory=dict)
+    title_features: int = 0
     known_shingles: NDArray[np.uint64] | None = None
 
     @property

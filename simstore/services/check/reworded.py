@@ -12,7 +12,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +22,7 @@ from simstore.search.alignment import Stretch, aligned
 from simstore.services.check.check_index import PassageIndex
 from simstore.services.check.copies import FindOptions, FoundCopy, UnitBounds
 from simstore.services.check.paper_units import PaperUnits, SourceUnits, source_units
+from simstore.services.check.sentence_bags import Bags, BagTable, Fit, Side, stays_alone
 from simstore.services.check.sentence_lookup import AskedSentences, SentencePairs
 from simstore.storage.rows import chunks
 
@@ -33,8 +34,6 @@ LEAST_OF_WORDS, LEAST_OF_CHARACTERS = 0.6, 0.65
 LEAST_SHARED = 10.0, 12.0
 # And so large a Dice coefficient: a long stretch has the words of any short one.
 LEAST_WHOLE = 0.5
-# Sentences beside a stretch belong to it where so much of them is in common.
-LEAST_TAKEN = 0.5
 # Sentences within a stretch that have less in common with the source are the paper's own.
 LEAST_WITHIN = 0.3
 # Sentences before and after one that was found that are compared too.
@@ -44,70 +43,9 @@ _MOST_GAP = 4
 # Few sentences do not tell how rare a unit is: they are taken for so many.
 _LEAST_SENTENCES = 100
 _BATCH_DOCUMENTS = 64
-
-
-@dataclass(frozen=True, slots=True)
-class _Bags:
-    """Sentences as bags: each distinct unit of each, sentence by sentence.
-
-    Attributes:
-        bounds: First unit of each sentence, and the one behind its last, shape (n, 2).
-        rows: Which sentence each entry is of; ascending.
-        codes: The unit: 0 stands for every one that the paper has not.
-        counts: How often it is in the sentence.
-        begins: First entry of each sentence, and the number of all.
-    """
-
-    bounds: NDArray[np.int64]
-    rows: NDArray[np.int64]
-    codes: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    begins: NDArray[np.int64]
-
-    @classmethod
-    def of(cls, codes: NDArray[np.int64], bounds: NDArray[np.int64], size: int) -> _Bags:
-        """Return the bags of sentences of units with these codes, less than ``size``."""
-        lengths = bounds[:, 1] - bounds[:, 0]
-        rows = np.repeat(np.arange(len(bounds)), lengths)
-        places = np.arange(len(rows)) + np.repeat(
-            bounds[:, 0] - np.cumsum(lengths) + lengths, lengths
-        )
-        keys, counts = np.unique(rows * size + codes[places], return_counts=True)
-        begins = np.searchsorted(keys, np.arange(len(bounds) + 1) * size)
-        return cls(bounds, keys // size, keys % size, counts, begins)
-
-    def sums(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weight of each sentence; units that the paper has not count each time."""
-        each = weights[self.codes] * np.where(self.codes == 0, self.counts, 1)
-        return np.bincount(self.rows, each, len(self.bounds)).astype(np.float64)
-
-    def matrix(
-        self, chosen: NDArray[np.int64], columns: NDArray[np.int64], weights: NDArray[np.float64]
-    ) -> NDArray[np.float64]:
-        """Return the weights of the units of chosen sentences.
-
-        Args:
-            chosen: Rows of the matrix.
-            columns: The column of each code, -1 where it has none.
-            weights: Of each code.
-        """
-        made = np.zeros((len(chosen), int(columns.max(initial=-1)) + 1))
-        lengths = self.begins[chosen + 1] - self.begins[chosen]
-        entries = np.arange(int(lengths.sum())) + np.repeat(
-            self.begins[chosen] - np.cumsum(lengths) + lengths, lengths
-        )
-        codes = self.codes[entries]
-        at = columns[codes]
-        rows = np.repeat(np.arange(len(chosen)), lengths)
-        made[rows[at >= 0], at[at >= 0]] = weights[codes[at >= 0]]
-        return made
-
-    def table(self, first: int, end: int, size: int) -> NDArray[np.int64]:
-        """Return how often each unit is in each of some sentences that follow one another."""
-        made = np.zeros((end - first, size), np.int64)
-        entries = slice(int(self.begins[first]), int(self.begins[end]))
-        made[self.rows[entries] - first, self.codes[entries]] = self.counts[entries]
-        return made
+# Weights are sums of fractions.
+_ONE = 1 - 1e-9
+_NO_CODES, _NO_BOUNDS = np.empty(0, np.uint32), np.empty((0, 2), np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +61,42 @@ class _Part:
     source: SourceUnits
     bounds: NDArray[np.int64]
     places: NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sizes:
+    """How much each sentence weighs: as a vector, its distinct units, and all its units."""
+
+    norms: NDArray[np.float64]
+    sums: NDArray[np.float64]
+    totals: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, bags: Bags, weights: NDArray[np.float64]) -> _Sizes:
+        return cls(bags.norms(weights), bags.sums(weights), bags.totals(weights))
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """The sentences of a part of a source and those of the paper near what was found there.
+
+    Attributes:
+        part: The part.
+        first: The first of the paper's sentences.
+        begin: The first of the part's among those of all parts.
+        own: The paper's sentences, by the units that both have.
+        theirs: The part's.
+        weights: What each of these units weighs.
+        seeds: Pairs of sentences that are alike: of the paper, of the part; shape (n, 2).
+    """
+
+    part: _Part
+    first: int
+    begin: int
+    own: BagTable
+    theirs: BagTable
+    weights: NDArray[np.float64]
+    seeds: NDArray[np.int64]
 
 
 class ComparedSentences:
@@ -156,36 +130,53 @@ class ComparedSentences:
         self._codes = codes.reshape(-1) + 1
         size = len(self._names) + 1
         bounds = np.searchsorted(paper.units.starts, asked.spans).astype(np.int64)
-        self._bags = _Bags.of(self._codes, bounds, size)
-        self._theirs = [
-            _Bags.of(self._codes_of(part.source), part.bounds, size) for part in self._parts
-        ]
+        self._bags = Bags.of(self._codes, bounds, size)
+        # The bags of all parts: a part's sentences begin where `_begins` says.
+        counts = [len(part.bounds) for part in self._parts]
+        units = [len(part.source.symbols) for part in self._parts]
+        self._begins = np.cumsum([0, *counts]).tolist()
+        before = np.repeat(np.cumsum([0, *units])[:-1], counts)
+        self._theirs = Bags.of(
+            self._codes_of(
+                np.concatenate([_NO_CODES, *(p.source.symbols.codes for p in self._parts)])
+            ),
+            np.concatenate([_NO_BOUNDS, *(part.bounds for part in self._parts)]) + before[:, None],
+            size,
+        )
         frequencies = np.bincount(self._bags.codes, minlength=size)
-        for bags in self._theirs:
-            frequencies += np.bincount(bags.codes, minlength=size)
+        frequencies += np.bincount(self._theirs.codes, minlength=size)
         # What the paper has not is as rare as can be.
         frequencies[0] = 1
-        total = max(len(bounds) + sum(len(part.bounds) for part in self._parts), _LEAST_SENTENCES)
+        total = max(len(bounds) + sum(counts), _LEAST_SENTENCES)
         self._weights = np.log((total + 1) / np.maximum(frequencies, 1))
-        self._norms = np.sqrt(self._bags.sums(self._weights**2))
-        self._sums = self._bags.sums(self._weights)
+        self._sizes = tuple(_Sizes.of(bags, self._weights) for bags in (self._bags, self._theirs))
+        self._columns = np.full(size, -1)
+        # How many words, and what a copy counts, are before each unit.
+        self._words = np.concatenate(([0], np.cumsum(paper.units.spaced)))
+        self._counted = np.concatenate(([0.0], np.cumsum(options.weights)))
 
     def stretches(self) -> Iterator[FoundCopy]:
         """Yield the stretches of the paper whose words a source has, in whatever order."""
-        for part, theirs in zip(self._parts, self._theirs, strict=True):
+        for number, part in enumerate(self._parts):
             self._on_step()
-            seeds = self._seeds(part, theirs)
-            waiting = [(group, _MOST_GAP) for group in _gathered(seeds, _MOST_GAP)]
+            texts = self._texts(number, part)
+            gathered = self._promising(texts, _gathered(texts.seeds, _MOST_GAP))
+            waiting = [(group, _MOST_GAP) for group in gathered]
             while waiting:
                 group, gap = waiting.pop()
-                found = self._whole(part, theirs, group)
+                found = self._whole(texts, group)
                 if isinstance(found, list):
-                    waiting += [(one, gap) for one in found]
+                    waiting += [(one, gap) for one in self._promising(texts, found)]
                 elif found is not None:
                     yield found
-                elif gap:
+                else:
                     # What is not alike as a whole may have parts that are.
-                    waiting += [(one, gap - 1) for one in _gathered(group, gap - 1)]
+                    parts = [group]
+                    while gap and len(parts) == 1:
+                        gap -= 1
+                        parts = list(_gathered(group, gap))
+                    if len(parts) > 1:
+                        waiting += [(one, gap) for one in self._promising(texts, parts)]
 
     def is_alike(self, copy: FoundCopy, of_words: float, of_characters: float) -> bool:
         """Return whether the two stretches of a copy are alike as bags of units.
@@ -196,7 +187,7 @@ class ComparedSentences:
             of_characters: Least cosine of characters of scripts without blanks.
         """
         place, size = copy.place, len(self._weights)
-        theirs = self._codes_of(copy.source)[place.source_first : place.source_end]
+        theirs = self._codes_of(copy.source.symbols.codes[place.source_first : place.source_end])
         cosine = self._cosine(
             np.bincount(self._codes[place.first : place.end], minlength=size),
             np.bincount(theirs, minlength=size),
@@ -205,14 +196,13 @@ class ComparedSentences:
 
     def _between(self, place: UnitBounds, of_words: float, of_characters: float) -> float:
         """Return a limit between that of words and that of characters, by what units there are."""
-        words = float(self._paper.units.spaced[place.first : place.end].mean())
-        return words * of_words + (1 - words) * of_characters
+        words = (self._words[place.end] - self._words[place.first]) / (place.end - place.first)
+        return float(words * of_words + (1 - words) * of_characters)
 
-    def _codes_of(self, source: SourceUnits) -> NDArray[np.int64]:
-        """Return the units of a source by their numbers among the paper's, from 1; else 0."""
-        codes = source.symbols.codes
-        found = np.minimum(np.searchsorted(self._names, codes), len(self._names) - 1)
-        return np.where(self._names[found] == codes, found + 1, 0)
+    def _codes_of(self, symbols: NDArray[np.uint32]) -> NDArray[np.int64]:
+        """Return units of sources by their numbers among the paper's, from 1; else 0."""
+        found = np.minimum(np.searchsorted(self._names, symbols), len(self._names) - 1)
+        return np.where(self._names[found] == symbols, found + 1, 0)
 
     def _cosine(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
         squares = self._weights**2
@@ -222,26 +212,70 @@ class ComparedSentences:
         both = (one[1:] * other[1:] * squares[1:]).sum()
         return float(min(both / max(np.sqrt(length * other_length), 1e-9), 1.0))
 
-    def _seeds(self, part: _Part, theirs: _Bags) -> NDArray[np.int64]:
-        """Return the pairs of sentences that are alike: of the paper, of a part; shape (n, 2)."""
+    def _texts(self, number: int, part: _Part) -> _Texts:
+        """Return the sentences of a part, and those of the paper that are compared with them."""
+        begin, end = self._begins[number], self._begins[number + 1]
+        count = len(self._bags.bounds)
+        first = max(int(part.places[0]) - 2 * _AROUND, 0)
+        last = min(int(part.places[-1]) + 2 * _AROUND + 1, count)
+        units = self._theirs.units(begin, end)
+        self._columns[units] = np.arange(len(units))
+        theirs = self._theirs.table(begin, end, self._columns, len(units))
+        own = self._bags.table(first, last, self._columns, len(units))
+        self._columns[units] = -1
         around = part.places[:, None] + np.arange(-_AROUND, _AROUND + 1)
-        rows = np.unique(np.clip(around, 0, len(self._bags.bounds) - 1))
-        columns = np.full(len(self._weights), -1)
-        there = np.unique(theirs.codes)
-        there = there[there > 0]
-        columns[there] = np.arange(len(there))
-        own = self._bags.matrix(rows, columns, self._weights)
-        others = theirs.matrix(np.arange(len(part.bounds)), columns, self._weights)
-        norms, sums = np.sqrt(theirs.sums(self._weights**2)), theirs.sums(self._weights)
-        common = np.sqrt(own) @ np.sqrt(others).T
+        rows = np.unique(np.clip(around, 0, count - 1))
+        mine, others = self._sizes
+        weights = self._weights[units]
+        here, there = (own[rows - first] > 0) * weights, (theirs > 0).T
         alike = np.argwhere(
-            (own @ others.T > LEAST_COSINE * self._norms[rows][:, None] * norms)
-            & (2 * common > LEAST_DICE * (self._sums[rows][:, None] + sums))
+            (
+                (here * weights) @ there
+                > LEAST_COSINE * mine.norms[rows][:, None] * others.norms[begin:end]
+            )
+            & (
+                2 * (here @ there)
+                > LEAST_DICE * (mine.sums[rows][:, None] + others.sums[begin:end])
+            )
         )
-        return np.stack((rows[alike[:, 0]], alike[:, 1]), axis=1)
+        return _Texts(
+            part=part,
+            first=first,
+            begin=begin,
+            own=BagTable(own, mine.totals[first:last]),
+            theirs=BagTable(theirs, others.totals[begin:end]),
+            weights=weights,
+            seeds=np.stack((rows[alike[:, 0]], alike[:, 1]), axis=1),
+        )
+
+    def _promising(
+        self, texts: _Texts, groups: Iterable[NDArray[np.int64]]
+    ) -> list[NDArray[np.int64]]:
+        """Return groups of pairs, without single pairs that are no stretch.
+
+        Those are most: all are looked at together, and :meth:`_whole` would say the same of each.
+        """
+        found = list(groups)
+        single = [group for group in found if len(group) == 1]
+        if not single:
+            return found
+        pairs = np.concatenate(single)
+        rows, others = pairs[:, 0] - texts.first, pairs[:, 1]
+        alone, common = stays_alone(
+            texts.own, texts.theirs, np.stack((rows, others), axis=1), texts.weights
+        )
+        dice = 2 * common / (texts.own.totals[rows] + texts.theirs.totals[others])
+        bounds = self._bags.bounds[pairs[:, 0]]
+        words = (self._words[bounds[:, 1]] - self._words[bounds[:, 0]]) / (
+            bounds[:, 1] - bounds[:, 0]
+        )
+        least = words * LEAST_SHARED[0] + (1 - words) * LEAST_SHARED[1]
+        out = alone & ((dice < LEAST_WHOLE) | (common / self._weights[0] < least))
+        several = [group for group in found if len(group) > 1]
+        return several + [group for group, is_out in zip(single, out, strict=True) if not is_out]
 
     def _whole(
-        self, part: _Part, theirs: _Bags, group: NDArray[np.int64]
+        self, texts: _Texts, group: NDArray[np.int64]
     ) -> FoundCopy | list[NDArray[np.int64]] | None:
         """Return the stretches with a group of pairs as a copy where they are alike as a whole.
 
@@ -250,38 +284,42 @@ class ComparedSentences:
             None.
         """
         low, high = group.min(axis=0).tolist(), (group.max(axis=0) + 1).tolist()
-        weights, size = self._weights, len(self._weights)
-        sides, rows = [], []
-        for text, bags in enumerate((self._bags, theirs)):
-            begin = max(low[text] - _AROUND, 0)
-            end = min(high[text] + _AROUND, len(bags.bounds))
-            side = _Side(bags.table(begin, end, size), low[text] - begin, high[text] - begin)
-            sides.append(side)
-            rows.append(bags.bounds[begin:end])
+        sides, begins = [], []
+        for text, (table, first) in enumerate(((texts.own, texts.first), (texts.theirs, 0))):
+            begin = max(low[text] - first - _AROUND, 0)
+            seen = slice(begin, high[text] - first + _AROUND)
+            near = BagTable(table.counts[seen], table.totals[seen])
+            begins.append(begin + first)
+            sides.append(Side(near, low[text] - begins[-1], high[text] - begins[-1]))
         one, other = sides
-        fit = _Fit(one, other, weights)
+        fit = Fit(one, other, texts.weights)
         fit.trim()
         fit.grow()
-        parts = self._around_own(group, one, other, rows[0], low[0])
+        first, last = one.first + begins[0], one.end + begins[0]
+        parts = self._around_own(group, one, other, texts.weights, first)
         if parts:
             return parts
+        both = fit.both
+        shared = both / self._weights[0]
+        begin, end = other.first + begins[1], other.end + begins[1]
         bounds = UnitBounds(
-            int(rows[0][one.first, 0]),
-            int(rows[0][one.end - 1, 1]),
-            int(rows[1][other.first, 0]),
-            int(rows[1][other.end - 1, 1]),
+            int(self._bags.bounds[first, 0]),
+            int(self._bags.bounds[last - 1, 1]),
+            int(texts.part.bounds[begin, 0]),
+            int(texts.part.bounds[end - 1, 1]),
         )
-        cosine = self._cosine(one.bag, other.bag)
-        both = (np.minimum(one.bag, other.bag)[1:] * weights[1:]).sum()
-        dice, shared = 2 * both / ((one.bag + other.bag) * weights).sum(), both / weights[0]
+        if 2 * both < LEAST_WHOLE * fit.total or shared < self._between(bounds, *LEAST_SHARED):
+            return None
+        size = len(self._weights)
+        mine = self._bags.bag(first, last, size)
+        theirs = self._theirs.bag(texts.begin + begin, texts.begin + end, size)
+        cosine = self._cosine(mine, theirs)
         least = self._between(bounds, LEAST_OF_WORDS, LEAST_OF_CHARACTERS)
-        if cosine < max(least, self._options.moderate) or dice < LEAST_WHOLE:
+        known = np.minimum(mine, theirs)[1:].sum() / mine.sum()
+        counted = (self._counted[bounds.end] - self._counted[bounds.first]) * known
+        if cosine < max(least, self._options.moderate) or counted < _ONE:
             return None
-        known = np.minimum(one.bag, other.bag)[1:].sum() / one.bag.sum()
-        counted = self._options.weights[bounds.first : bounds.end].sum() * known
-        if shared < self._between(bounds, *LEAST_SHARED) or counted < 1:
-            return None
-        source = part.source
+        source = texts.part.source
         blocks = aligned(
             self._paper.symbols.text[bounds.first : bounds.end],
             source.symbols.text[bounds.source_first : bounds.source_end],
@@ -292,10 +330,10 @@ class ComparedSentences:
     def _around_own(
         self,
         group: NDArray[np.int64],
-        one: _Side,
-        other: _Side,
-        bounds: NDArray[np.int64],
-        low: int,
+        one: Side,
+        other: Side,
+        weights: NDArray[np.float64],
+        first: int,
     ) -> list[NDArray[np.int64]]:
         """Return a group of pairs in parts, where sentences of the paper's own are between them.
 
@@ -303,24 +341,26 @@ class ComparedSentences:
             group: The pairs.
             one: The sentences of the paper that are chosen.
             other: Those of the source.
-            bounds: First unit of each sentence of ``one``, and the one behind its last.
-            low: The first sentence of the paper in the group.
+            weights: What each unit weighs.
+            first: The first sentence that is chosen, by its number in the paper.
 
         Returns:
             The parts; empty where there are none.
         """
-        table = one.table[one.first : one.end]
-        known = (np.minimum(table, other.bag)[:, 1:] * self._weights[1:]).sum(axis=1)
-        is_own = known < LEAST_WITHIN * (table * self._weights).sum(axis=1)
+        chosen = slice(one.first, one.end)
+        known = np.minimum(one.table.counts[chosen], other.bag) @ weights
+        is_own = known < LEAST_WITHIN * one.table.totals[chosen]
+        if len(group) == 1 or not is_own.any():
+            return []
         edges = np.flatnonzero(np.diff(np.concatenate(([0], is_own.view(np.int8), [0]))))
-        cuts = []
-        for begin, end in edges.reshape(-1, 2).tolist():
-            units = slice(int(bounds[one.first + begin, 0]), int(bounds[one.first + end - 1, 1]))
-            if self._options.weights[units].sum() >= 1:
-                cuts.append(begin)
-        # Sentences of `one` are numbered from its table's first.
-        begins = np.array(cuts) + max(low - _AROUND, 0) + one.first
-        numbers = np.searchsorted(begins, group[:, 0], side="right")
+        bounds = self._bags.bounds
+        cuts = [
+            first + begin
+            for begin, end in edges.reshape(-1, 2).tolist()
+            if self._counted[bounds[first + end - 1, 1]] - self._counted[bounds[first + begin, 0]]
+            >= _ONE
+        ]
+        numbers = np.searchsorted(np.array(cuts), group[:, 0], side="right")
         parts = [group[numbers == number] for number in np.unique(numbers)]
         return parts if len(parts) > 1 else []
 
@@ -351,96 +391,6 @@ def _parts(
     made = source_units(cut, paper.alphabet, index.normalization)
     for source, (sentences, places) in zip(made, chosen, strict=True):
         yield _Part(source, np.searchsorted(source.starts, sentences).astype(np.int64), places)
-
-
-class _Side:
-    """Sentences of one text, of which some that follow one another are chosen.
-
-    Attributes:
-        table: How often each unit is in each, shape (sentences, units).
-        first: The first that is chosen.
-        end: The one behind the last.
-        bag: How often each unit is in those that are chosen.
-    """
-
-    def __init__(self, table: NDArray[np.int64], first: int, end: int) -> None:
-        self.table, self.first, self.end = table, first, end
-        self.bag = table[first:end].sum(axis=0)
-
-    def ends(self) -> list[int]:
-        """Return the sentence at each end; none where one alone is left."""
-        return [self.first, self.end - 1] if self.end - self.first > 1 else []
-
-    def next_ones(self) -> list[int | None]:
-        """Return the sentence before those that are chosen, and the one behind; None: none."""
-        return [
-            self.first - 1 if self.first else None,
-            self.end if self.end < len(self.table) else None,
-        ]
-
-    def drop(self, number: int) -> None:
-        """Leave out the sentence at an end."""
-        self.bag = self.bag - self.table[number]
-        if number == self.first:
-            self.first += 1
-        else:
-            self.end -= 1
-
-    def take(self, number: int) -> None:
-        """Take the sentence before or behind those that are chosen."""
-        self.bag = self.bag + self.table[number]
-        self.first, self.end = min(self.first, number), max(self.end, number + 1)
-
-
-class _Fit:
-    """Moves the ends of two stretches to where they are most alike."""
-
-    def __init__(self, one: _Side, other: _Side, weights: NDArray[np.float64]) -> None:
-        self._sides, self._weights = (one, other), weights
-
-    def _both(self, one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
-        return float((np.minimum(one, other)[1:] * self._weights[1:]).sum())
-
-    def trim(self) -> None:
-        """Leave out sentences at the ends as long as what is left becomes more alike."""
-        one, other = self._sides
-        weights = self._weights
-        size = float(((one.bag + other.bag) * weights).sum())
-        best = self._both(one.bag, other.bag) / size
-        while True:
-            tried = []
-            for side, opposite in ((one, other), (other, one)):
-                for number in side.ends():
-                    bag = side.table[number]
-                    left = size - float((bag * weights).sum())
-                    share = self._both(side.bag - bag, opposite.bag) / max(left, 1e-9)
-                    tried.append((share, left, number, side is other))
-            if not tried or max(tried)[0] <= best:
-                return
-            best, size, number, is_other = max(tried)
-            self._sides[is_other].drop(number)
-
-    def grow(self) -> None:
-        """Take sentences before and behind that have most of their units in common."""
-        one, other = self._sides
-        while True:
-            known = self._both(one.bag, other.bag)
-            tried: list[tuple[float, tuple[int | None, int | None]]] = []
-            for first in (None, *one.next_ones()):
-                for second in (None, *other.next_ones()):
-                    if first is None and second is None:
-                        continue
-                    added = 0 * one.bag if first is None else one.table[first]
-                    others = 0 * other.bag if second is None else other.table[second]
-                    more = self._both(one.bag + added, other.bag + others) - known
-                    size = float(((added + others) * self._weights).sum())
-                    tried.append((2 * more / max(size, 1e-9), (first, second)))
-            share, chosen = max(tried, key=lambda each: each[0], default=(0.0, (None, None)))
-            if share < LEAST_TAKEN:
-                return
-            for side, number in zip(self._sides, chosen, strict=True):
-                if number is not None:
-                    side.take(number)
 
 
 def _gathered(seeds: NDArray[np.int64], most: int) -> Iterator[NDArray[np.int64]]:

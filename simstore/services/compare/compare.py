@@ -170,6 +170,7 @@ def _measure(
         ("resemblance", shingling, lambda: measures.resemblance(made, options)),
         ("containment", shingling, lambda: measures.containment(made)),
         ("minhash", shingling, lambda: measures.minhash_estimate(made)),
+        ("characters", 0.0, lambda: measures.characters(made, options)),
         ("i-match", counting_time, lambda: measures.imatch_agreement(made, options, collection)),
         ("counting-bloom", counting_time, lambda: measures.filter_overlap(made, options)),
         ("cosine", counting_time, lambda: measures.cosine(made, options, collection)),

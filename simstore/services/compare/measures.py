@@ -11,13 +11,16 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint import counting_bloom, imatch, minhash
+from simstore.fingerprint.characters import CharacterSketching
 from simstore.fingerprint.shingle_sets import shingle_list
 from simstore.fingerprint.simhash import to_hex, to_integers
+from simstore.fingerprint.titles import is_one_word_apart, title_words
 from simstore.fingerprint.weights import COUNT_PART, SCALE, idf_weights, integer_weights
 from simstore.search import similarity
 from simstore.search.hamming import distances
+from simstore.search.resemblance import overlap
 from simstore.services.compare.compared import CollectionCounts, CompareOptions, Prepared
-from simstore.text.decoding import text_digest
+from simstore.text.decoding import decode, text_digest
 
 Value = float | int | bool | str | None
 Answer = tuple[Mapping[str, Value], str]
@@ -96,6 +99,23 @@ def minhash_estimate(made: Prepared) -> Answer:
     estimate = float(minhash.estimates(sketches[:1], sketches[1])[0])
     error = math.sqrt(estimate * (1 - estimate) / minhash.VALUES)
     return {"estimate": estimate, "standard_error": error}, detail
+
+
+def characters(made: Prepared, options: CompareOptions) -> Answer:
+    """Compare as the channel ``characters`` does; None where neither text has a character."""
+    form = options.form_of_words
+    texts = [decode(data) for data in made.data]
+    sketching = CharacterSketching(form)
+    sets = sketching.sets(texts)
+    found = overlap(sets.row(0), sets.row(1)).resemblance if sets.sizes().any() else None
+    words = [title_words(text, form) for text in texts]
+    values: dict[str, Value] = {
+        "jaccard": found,
+        # Of longer texts it is not asked.
+        "one_word_apart": is_one_word_apart(*words) if all(words) else None,
+    }
+    detail = f"runs of {sketching.shingle} letters or {sketching.wide} Han, without blanks"
+    return values, detail
 
 
 def imatch_agreement(

@@ -18,7 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from simstore.errors import Conflict, InvalidParameter, SimstoreError
+from simstore.errors import (
+    Conflict,
+    InvalidParameter,
+    SimstoreError,
+    StorageError,
+    printable,
+)
 from simstore.model import Ignored
 from simstore.outputs import check_output, is_standard_output, written
 from simstore.rows.batch import RowFile
@@ -70,20 +76,11 @@ def dedup_files(
         InvalidParameter: An option is out of its range, or asks for what cannot be done.
         OutputExists: An output is there already.
         Conflict: Another run left its state, or is under way.
-        StorageError: There is no room; the same command goes on.
+        StorageError: There is no such folder; or no room, and the same command goes on.
         UnreadableSource: An input has changed since it was read.
     """
-    rule = options.rule()
+    check_run(names, output, options, has_store=store is not None)
     is_once = any(map(is_read_once, names))
-    if rule.order.name != "first" and (is_once or store is not None):
-        what = "a store" if store is not None else "standard input and pipes"
-        raise InvalidParameter(
-            f"the policy {rule.order} reads all rows before the first is written, which {what} "
-            "cannot do here: choose first, or give files and no store"
-        )
-    for path in (options.log, options.rejects):
-        if path is not None:
-            check_output(path, replace=options.force or os.path.exists(_state_of(output)))
     with ExitStack() as stack:
         folder, is_kept = _folder(stack, output, is_once=is_once)
         spool = folder if is_once else None
@@ -114,6 +111,45 @@ def dedup_files(
         )
         ledger.remove()
     return summary
+
+
+def check_run(names: Sequence[str], output: str, options: RowOptions, *, has_store: bool) -> None:
+    """Refuse a run that cannot be done, before anything is read or made.
+
+    >>> from simstore.services.dedup.dedup import check_run
+    >>> from simstore.services.dedup.options import RowOptions
+    >>> check_run(["day.jsonl"], "new.jsonl", RowOptions(policy="longest"), has_store=True)
+    Traceback (most recent call last):
+    simstore.errors.InvalidParameter: the policy longest reads all rows before the first ...
+
+    Args:
+        names: The inputs as they were named.
+        output: A file, a folder, or ``-``.
+        options: Of the run.
+        has_store: Rows are added to a store.
+
+    Raises:
+        InvalidParameter: The policy needs all rows at once, and they come one by one.
+        OutputExists: The log, or the file of rejected rows, is there already.
+        StorageError: The folder of a file that is to be written does not exist.
+    """
+    order = options.rule().order
+    if order.name != "first" and (has_store or any(map(is_read_once, names))):
+        what = "a store" if has_store else "standard input and pipes"
+        raise InvalidParameter(
+            f"the policy {order} reads all rows before the first is written, which {what} "
+            "cannot do here: choose first, or give files and no store"
+        )
+    for path in (output, options.log, options.rejects):
+        if path is not None and not is_standard_output(path):
+            parent = os.path.dirname(path.rstrip(os.sep))
+            if parent and not os.path.isdir(parent):
+                raise StorageError(
+                    f"{printable(path)} cannot be written: there is no folder {printable(parent)}"
+                )
+    for path in (options.log, options.rejects):
+        if path is not None:
+            check_output(path, replace=options.force or os.path.exists(_state_of(output)))
 
 
 def _run(

@@ -22,6 +22,7 @@ from simstore.outputs import (
     make_folder,
     publish,
 )
+from simstore.rows import lines
 from simstore.rows.batch import DROPPED, KEPT, PASSED, Content, LineContent, RowFile, TableContent
 from simstore.rows.inputs import check_one_output, check_unchanged, identity
 from simstore.services.dedup.data_sets import is_data_set
@@ -114,6 +115,9 @@ def _names_below(names: Sequence[str], files: Sequence[RowFile]) -> list[str]:
 def _check_format(output: str, file: RowFile) -> None:
     """Raise where the ending of a name is that of another format."""
     reader = named_reader(base_name(output))
+    if reader is not None and reader.name in lines.FORMATS and not os.path.getsize(file.path):
+        # Without rows, a file is of each format of lines.
+        return
     if reader is not None and reader.name != file.format:
         raise InvalidParameter(
             f"{printable(output)} would be {reader.name}, and the rows of {printable(file.name)} "

@@ -109,19 +109,21 @@ class _Judging:
     def take(self, batches: Sequence[tuple[int, RowBatch]]) -> None:
         """Decide of some rows."""
         held = [row for _, batch in batches for row in batch.rows if isinstance(row, Document)]
-        judged = iter(self._judged(held))
+        texts = [encode(one.text) for one in held]
+        digests = list(map(text_digest, texts))
+        judged = self._judged(held, digests)
+        done = 0
         for number, batch in batches:
             made = row_array(number, batch.rows)
-            keys = []
-            for place, row in enumerate(batch.rows):
-                if not isinstance(row, Document):
-                    continue
-                one = next(judged)
-                key, text = encode(one.key), encode(row.text)
-                keys.append(key)
-                made[place]["key_bytes"] = len(key)
-                made[place]["byte_count"] = len(text)
-                made[place]["digest"] = np.frombuffer(text_digest(text), "<u8")
+            places = np.flatnonzero(made["kind"])
+            some = slice(done, done + len(places))
+            done = some.stop
+            keys = [encode(one.key) for one in judged[some]]
+            made["key_bytes"][places] = list(map(len, keys))
+            made["byte_count"][places] = list(map(len, texts[some]))
+            digest = np.frombuffer(b"".join(digests[some]), "<u8")
+            made["digest"][places] = digest.reshape(-1, 2)
+            for place, one in zip(places.tolist(), judged[some], strict=True):
                 if one.original is not None:
                     told = {
                         "row": self._row_count + place,
@@ -134,8 +136,7 @@ class _Judging:
             self._ledger.append(KEYS, b"".join(keys))
             self._row_count += len(batch.rows)
 
-    def _judged(self, held: Sequence[Document]) -> list[_Judged]:
-        digests = [text_digest(encode(one.text)) for one in held]
+    def _judged(self, held: Sequence[Document], digests: Sequence[bytes]) -> list[_Judged]:
         keys, known, skipped = self._keys(held, digests)
         firsts: dict[str, _Judged] = {}
         fresh: list[Document] = []
@@ -151,7 +152,7 @@ class _Judging:
                 made.original = Original(exact_text(row.original_key), None, row.basis)  # type: ignore[arg-type]
                 made.resemblance = row.resemblance
             elif key not in known:
-                fresh.append(replace(one, key=key))
+                fresh.append(one if one.key == key else replace(one, key=key))
             elif known[key] <= self.newest or digest in self._kept:
                 made.original, made.resemblance = Original(key, None, "same"), 1.0
         self._add(fresh, firsts)

@@ -128,6 +128,8 @@ class CandidateComparison:
             return
         needed: set[int] = set()
         for one, others in pairs:
+            if not len(others):
+                continue
             kept = self._digests[others] != self._digests[one]
             kept &= self._may_hold(one, others)
             if kept.any():
@@ -145,6 +147,14 @@ class CandidateComparison:
         Args:
             pairs: The row of a text, and the rows of others, shape (others,).
         """
+        found: list[dict[int, Verified]] = [{} for _ in pairs]
+        # Most texts are like no other at all.
+        asking = [place for place, (_, others) in enumerate(pairs) if len(others)]
+        for place, edges in zip(asking, self._edges([pairs[n] for n in asking]), strict=True):
+            found[place] = edges
+        return found
+
+    def _edges(self, pairs: Sequence[tuple[int, NDArray[np.int64]]]) -> list[dict[int, Verified]]:
         same = [self._digests[others] == self._digests[one] for one, others in pairs]
         left = [
             np.flatnonzero(~alike & self._may_hold(one, others))

@@ -30,8 +30,8 @@ from simstore.text.decoding import exact_text
 if TYPE_CHECKING:
     from simstore.services.query.sentence_channel import FoundSentence
 
-# Of texts too short to judge, the one most like a headline is told if it is as like as this.
-LEAST_HEADLINE = 0.3
+# A title that differs from a sample in more than a word is told if its characters are as like.
+LEAST_TITLE = 0.7
 
 
 class Matcher:
@@ -182,7 +182,7 @@ class Matcher:
                 distance=distance,
                 document_id=number,
                 channels=tuple(found_by[number]),
-                character_resemblance=spelt.get(number),
+                character_resemblance=spelt[number].resemblance if number in spelt else None,
                 **_passage(alike.get(number)),
             )
             for number, distance in distances.items()
@@ -212,14 +212,13 @@ class Matcher:
         options = self._options
         limit = 1 if options.first else options.limit
         digests = {match.document_id: sizes[match.document_id][0] for match in matches}
+        longest = 0 if self._options.filters_by_text else sample.title_features
         short = {
             number: digest
             for number, digest in digests.items()
             if min(sizes[number][1], sample.feature_count) < self._least
+            or 0 < max(sizes[number][1], sample.feature_count) <= longest
         }
-        nearest = max(
-            (m.character_resemblance or 0 for m in matches if m.document_id in short), default=0
-        )
         without_distance = self._neighbours is None
         must_verify = self._options.filters_by_text or without_distance
         if not must_verify:
@@ -230,10 +229,10 @@ class Matcher:
                 part = matches[seen:] if limit is None else matches[seen : seen + limit]
                 seen += len(part)
                 judged = self._verified(sample, part, digests if options.verify else short)
-                kept += [match for match in judged if self._is_told(sample, match, short, nearest)]
+                kept += [match for match in judged if self._is_told(sample, match, short)]
             return kept[:limit], seen if options.verify else 0
         judged = self._verified(sample, matches, digests)
-        told = [match for match in judged if self._is_told(sample, match, short, nearest)]
+        told = [match for match in judged if self._is_told(sample, match, short)]
         if without_distance:
             told.sort(key=lambda match: (-_likeness(match), match.document_id))
         return told[:limit], len(matches)
@@ -271,14 +270,12 @@ class Matcher:
             for match in judged
         ]
 
-    def _is_told(
-        self, sample: ReadSample, match: Match, short: Mapping[int, bytes], nearest: float
-    ) -> bool:
+    def _is_told(self, sample: ReadSample, match: Match, short: Mapping[int, bytes]) -> bool:
         options = self._options
         alike = match.passage_similarity is not None
         if match.document_id in short and not (
             alike
-            or self._is_near_headline(match, nearest)
+            or self._is_near_title(sample, match)
             or short[match.document_id] == sample.digest
             or 1.0 in (match.containment, match.containment_reverse)
         ):
@@ -293,17 +290,13 @@ class Matcher:
         )
         return all((least or 0.0) <= (value or 0.0) for least, value in thresholds)
 
-    def _is_near_headline(self, match: Match, nearest: float) -> bool:
-        """Return whether a short match is told for its characters: one like no other, or asked for.
-
-        Args:
-            match: A match of a sample, one of them too short to judge by words.
-            nearest: The largest resemblance of characters among such matches.
-        """
-        if match.character_resemblance is None:
+    def _is_near_title(self, sample: ReadSample, match: Match) -> bool:
+        """Return whether a short match is told for its characters: by one rule, or as asked."""
+        spelt = sample.found.get(CHARACTERS, {}).get(match.document_id)
+        if spelt is None:
             return False
         asked = self._options.min_character_resemblance is not None
-        return asked or match.character_resemblance == nearest >= LEAST_HEADLINE
+        return asked or spelt.is_one_word_apart or spelt.resemblance >= LEAST_TITLE
 
 
 def _passage(found: FoundSentence | None) -> dict[str, Any]:

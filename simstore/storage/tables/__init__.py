@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         passage_index,
         scheme,
         store,
+        title_form,
         vocabulary_delta,
     )
     from simstore.storage.tables.record_views import RECORD_VIEWS
@@ -98,6 +99,7 @@ __all__ = [
     "snapshot",
     "source",
     "store",
+    "title_form",
     "token",
     "vocabulary_delta",
 ]

@@ -33,6 +33,7 @@ from sqlalchemy.types import TypeEngine
 from simstore.storage.tables.documents import BIG, STATUS, metadata, owner_column
 from simstore.storage.tables.names import (
     SKETCH_PREFIXES,
+    TITLES,
     kept_name,
     links_name,
     sketch_names,
@@ -299,6 +300,29 @@ def _sketch_tables(prefix: str) -> tuple[Table, Table, Table]:
 
 # By the channels of sketches.
 SKETCH_TABLES = {name: _sketch_tables(prefix) for name, prefix in SKETCH_PREFIXES.items()}
+
+# What titles are found by, of the channel ``characters`` (fingerprint.titles).
+title_form = Table(
+    TITLES,
+    metadata,
+    Column(
+        "scheme_id",
+        Integer,
+        ForeignKey("scheme.scheme_id"),
+        primary_key=True,
+        autoincrement=False,
+    ),
+    Column("form", BIG, primary_key=True, autoincrement=False),
+    Column(
+        "document_id",
+        BIG,
+        ForeignKey("document.document_id", ondelete="CASCADE"),
+        primary_key=True,
+        autoincrement=False,
+        index=True,
+    ),
+    sqlite_with_rowid=False,
+)
 
 # The index, where there is one: its numbers are never given out again.
 passage_index = Table(

@@ -222,6 +222,23 @@ def test_line_of_a_foreign_byte_order_mark_alone_is_not_blank(mark: bytes) -> No
     assert reasons(records) == [not_certain(mark)]
 
 
+@pytest.mark.parametrize(
+    "text", ["regex ~{abcdef and more", "~{abcdefgh", "x ~{!!!!!!~", "~{<:Ky2;~} ~{abcd", "a~{MMMM"]
+)
+def test_line_of_utf_8_with_what_looks_like_escapes_of_hz_is_read_as_it_is(text: str) -> None:
+    line = json.dumps({"id": "1", "text": text}).encode()
+    (record,) = read_stream(READER, line + b"\n")
+    assert isinstance(record, Document)
+    assert (record.text, record.metadata) == (text, {})
+
+
+def test_lines_of_hz_are_still_read_as_hz() -> None:
+    text = "人人生而自由，在尊严和权利上一律平等。"
+    (record,) = read_stream(READER, b'{"text": "%s"}\n' % text.encode("hz"))
+    assert isinstance(record, Document)
+    assert (record.text, record.metadata["encoding"]) == (text, "hz")
+
+
 def test_file_of_utf_16_that_has_grown_is_read_on(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes('{"text": "a"}\n'.encode("utf-16-le"))

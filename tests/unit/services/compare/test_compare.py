@@ -24,7 +24,7 @@ from simstore.text.words import terms
 
 ALGORITHMS = (
     "blake2b", "md5", "simhash-64", "simhash-128", "resemblance", "containment", "minhash",
-    "i-match", "counting-bloom", "cosine", "euclid",
+    "characters", "i-match", "counting-bloom", "cosine", "euclid",
 )  # fmt: skip
 PAIRS = list(texts.pairs())
 each_pair = pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.name}-{pair.language}")
@@ -227,6 +227,26 @@ def test_two_characters_of_a_short_sentence_cost_up_to_ten_shingles(language: st
     assert found.similar
     assert number(found, "resemblance", "jaccard") < 0.8
     assert not value(found, "i-match", "equal")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "apart"),
+    [
+        ("Harbour reopens after the storm", "Harbour reopens after a storm", True),
+        ("Harbour reopens after the storm", "Harbour closes before the storm", False),
+        ("港口在风暴后重新开放", "港口在风暴后再次开放", True),
+        ("word " * 14, "word " * 14, None),
+    ],
+)
+def test_characters_are_what_the_channel_goes_by(one: str, other: str, apart: bool | None) -> None:
+    found = compare_texts(one, other)
+    size = 6 if one.isascii() else 3
+    a, b = (
+        {text[at : at + size] for at in range(len(text) - size + 1)}
+        for text in (text.casefold().replace(" ", "") for text in (one, other))
+    )
+    assert value(found, "characters", "jaccard") == pytest.approx(len(a & b) / len(a | b))
+    assert value(found, "characters", "one_word_apart") is apart
 
 
 @each_language

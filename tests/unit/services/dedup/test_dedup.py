@@ -22,6 +22,7 @@ from simstore.errors import (
     UnreadableSource,
 )
 from simstore.services.dedup import ledger, signed_rows, stored_rows
+from simstore.services.duplicates.comparison import CandidateComparison
 from simstore.sources.reader import ReadOptions
 
 WORDS = [f"word{n}" for n in range(3_000)]
@@ -373,6 +374,47 @@ def test_standard_input_is_read_once_and_written_out(
     monkeypatch.setattr(sys, "stdout", type("Out", (), {"buffer": made}))
     dedup_rows("-", "-")
     assert made.getvalue() == (tmp_path / "out.jsonl").read_bytes()
+
+
+def test_rows_without_candidates_in_the_store_are_compared_with_nothing(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = CandidateComparison._may_hold
+    asked: list[int] = []
+
+    def counted(self: Any, one: int, others: Any) -> Any:
+        asked.append(len(others))
+        return real(self, one, others)
+
+    monkeypatch.setattr(CandidateComparison, "_may_hold", counted)
+    with Store(tmp_path / "s.db") as store:
+        dedup_rows(source, tmp_path / "out.jsonl", store=store)
+    assert asked
+    assert all(asked)
+
+
+@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "-"])
+def test_no_rows_on_standard_input_are_a_file_without_rows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    made = io.BytesIO()
+    monkeypatch.setattr(sys, "stdin", type("In", (), {"buffer": io.BytesIO()}))
+    monkeypatch.setattr(sys, "stdout", type("Out", (), {"buffer": made}))
+    summary = dedup_rows("-", "-" if name == "-" else tmp_path / name)
+    assert (summary.read, summary.written) == (0, 0)
+    assert made.getvalue() == b""
+    assert [path.read_bytes() for path in tmp_path.iterdir()] == [b""] * (name != "-")
+
+
+@pytest.mark.parametrize("named", ["output", "log", "rejects"])
+def test_a_folder_that_is_missing_is_told_and_not_made(
+    source: Path, tmp_path: Path, named: str
+) -> None:
+    places = {"output": tmp_path / "out.jsonl", named: tmp_path / "no" / "such" / "file.jsonl"}
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(StorageError, match=r"there is no folder .*no/such"):
+        dedup_rows(source, **places)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_rows_without_a_key_are_called_by_file_and_number(tmp_path: Path) -> None:
