@@ -232,12 +232,16 @@ def versions() -> dict[str, str]:
 def _options(arguments: Sequence[str]) -> list[str]:
     """Return the options that change what is measured, not where files lie."""
     kept: list[str] = []
-    is_place = False
+    is_place = is_peer = False
     for argument in arguments:
         if argument.startswith("--"):
             is_place = argument in PLACES
+            is_peer = argument == "--peer"
         if not is_place:
-            kept.append(argument)
+            # NAME=PYTHON: where the environment of a peer lies is of one machine.
+            kept.append(
+                f"{argument.partition('=')[0]}=PYTHON" if "=" in argument and is_peer else argument
+            )
     return kept
 
 

@@ -219,6 +219,8 @@ class Document:
     @property
     def decoding(self) -> Decoding | None:
         """The decoding of its bytes; None: nothing of it is doubtful."""
+        if not self.metadata:
+            return None
         detected, replaced = self.metadata.get(DETECTED), self.metadata.get(REPLACED)
         is_detected = detected is True
         count = replaced if isinstance(replaced, int) and replaced > 0 else 0

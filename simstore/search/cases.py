@@ -18,6 +18,9 @@ from dataclasses import dataclass, field
 LEAST_GAP, MOST_GAP = 4.0, 12.0
 # What was left out of a source is not in the paper: gaps are longer there.
 SOURCE_GAPS = 2.0
+# A phrase of the source that the paper has again and again is one copy each time: the paper's own
+# text lies between, and takes so many times as long as all that the source has.
+MOST_REPEATED = 2.0
 # What has no run that is the same must have so much in common, and by so much more than differs.
 LEAST_WITHOUT_RUN, LEAST_EXCESS = 1.6, 1.2
 
@@ -96,10 +99,19 @@ def joined(copies: Sequence[CopySpan]) -> list[list[int]]:
         if len(parts) > 1:
             waiting += [(part, 1 - text, False) for part in parts]
         elif agreed or len(numbers) == 1:
-            found.append(sorted(numbers))
+            extents = [_extent([of_text[number] for number in numbers]) for of_text in spans]
+            if extents[0] > MOST_REPEATED * extents[1]:
+                found += [[number] for number in numbers]
+            else:
+                found.append(sorted(numbers))
         else:
             waiting.append((numbers, 1 - text, True))
     return sorted(found)
+
+
+def _extent(spans: Sequence[tuple[float, float]]) -> float:
+    """Return the length from where the first span begins to where the last ends."""
+    return max(end for _, end in spans) - min(first for first, _ in spans)
 
 
 def is_told(copies: Sequence[CopySpan]) -> bool:

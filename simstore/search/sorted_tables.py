@@ -401,26 +401,14 @@ class GrowingTables:
         """
         rows, places, _ = scan_many(self._buffer, words, radius)
         parts = [(rows, self._buffer[places])]
-        for _, tables in self._levels:
-            found = tables.near_many(words, radius)
-            parts.append((found.query_rows, found.words))
+        for held, tables in self._levels:
+            if len(words) == 1 and len(held) <= _COMPARED:
+                near = held[distances(held, words[0]) <= radius]
+                parts.append((np.zeros(len(near), np.int64), near))
+            else:
+                found = tables.near_many(words, radius)
+                parts.append((found.query_rows, found.words))
         return np.concatenate([one for one, _ in parts]), np.concatenate([two for _, two in parts])
-
-    def has_near(self, words: NDArray[np.uint64], radius: int) -> bool:
-        """Return whether a fingerprint is within a radius of one.
-
-        Args:
-            words: The one, shape (ceil(M / 64),).
-            radius: Largest distance, in bits, inclusive.
-        """
-        if (distances(self._buffer, words) <= radius).any():
-            return True
-        return any(
-            bool((distances(held, words) <= radius).any())
-            if len(held) <= _COMPARED
-            else len(tables.near_many(words[None], radius).query_rows) > 0
-            for held, tables in self._levels
-        )
 
 
 # Fingerprints up to which comparing each with each is quicker than sorting them.

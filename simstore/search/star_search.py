@@ -173,6 +173,17 @@ class StarSignatures:
     fewest_equal: int
     likely_equal: int
 
+    def shares(self) -> NDArray[np.bool_]:
+        """Return which texts share a band, or a key of fingerprints, with another.
+
+        Returns:
+            Shape (texts,). What shares nothing has no candidates, and is none.
+        """
+        found = np.zeros(len(self.sizes), np.bool_)
+        found |= (self.bands.groups >= 0).any(axis=1)
+        found[self.print_texts[(self.prints.groups >= 0).any(axis=1)]] = True
+        return found
+
 
 def search_stars(
     signatures: StarSignatures,

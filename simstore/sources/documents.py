@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from math import isfinite
 from numbers import Integral
+from operator import attrgetter
 from typing import Any, Protocol
 
 from simstore.errors import InvalidParameter, MalformedRequest, printable
@@ -65,6 +66,9 @@ _OTHER_FIELDS = (
 )  # fmt: skip
 _KEYWORDS = frozenset(DocumentKeywords.__annotations__)
 _TIMES = ("seen_at", "published_at", "seen_since")
+_STRINGS = ("key", "text", *LABELS)
+_strings_of, _times_of = attrgetter(*_STRINGS), attrgetter(*_TIMES)
+_NO_TIMES = (None,) * len(_TIMES)
 DEEPEST = 64
 MOST_BYTES = 1 << 20
 TOO_DEEP = f"not usable: nested deeper than {DEEPEST} levels"
@@ -89,8 +93,7 @@ def accept(given: Addable, place: str = "") -> Document:
         MalformedRequest: The same, of what stands in a request.
     """
     document = _as_document(given)
-    for name in ("key", "text", *LABELS):
-        value = getattr(document, name)
+    for name, value in zip(_STRINGS, _strings_of(document), strict=True):
         if value is None and name in LABELS:
             continue
         if not isinstance(value, str):
@@ -109,7 +112,7 @@ def accept(given: Addable, place: str = "") -> Document:
         raise InvalidParameter(
             f"the metadata of {printable(document.key)!r} cannot be stored ({error})"
         ) from None
-    if document.links or any(getattr(document, name) is not None for name in _TIMES):
+    if document.links or _times_of(document) != _NO_TIMES:
         document = _with_history(document, place)
     return document
 

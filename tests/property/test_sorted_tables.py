@@ -57,7 +57,7 @@ def nearest(stored: list[int], query: int, radius: int) -> list[tuple[int, int]]
 
 
 @given(case=planted())
-def test_growing_tables_tell_whether_one_is_near(
+def test_growing_tables_find_what_is_near_one(
     case: tuple[list[int], list[int], int, int],
 ) -> None:
     stored, queries, width, radius = case
@@ -70,8 +70,9 @@ def test_growing_tables_tell_whether_one_is_near(
             tables = tables.extended(to_words([value], width))
         others = [value ^ (1 << width) - 1 for value in queries]
         for query in (*queries, *others):
-            near = tables.has_near(to_words([query], width)[0], radius)
-            assert near == bool(nearest(stored, query, radius))
+            rows, words = tables.near_many(to_words([query], width), radius)
+            assert not rows.any()
+            assert set(to_integers(words)) == {value for value, _ in nearest(stored, query, radius)}
 
 
 def of_many(tables: SortedTables, queries: list[int], radius: int) -> list[list[tuple[int, int]]]:

@@ -263,6 +263,27 @@ def test_pairs_verified_in_a_batch_of_duplicates_grow_as_the_batch(
         assert counts["sets"] == (0 if alike == "identical" else 1)
 
 
+def test_texts_of_a_batch_that_share_nothing_are_compared_with_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    may_hold = CandidateComparison._may_hold
+
+    def counting(comparison: CandidateComparison, one: int, others: Any) -> Any:
+        asked.append(one)
+        return may_hold(comparison, one, others)
+
+    monkeypatch.setattr(CandidateComparison, "_may_hold", counting)
+    pages = [(f"{n}", " ".join(f"word{n}x{place}" for place in range(90))) for n in range(400)]
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many(pages[:200])
+        store.add_many(pages[200:], on_duplicate="flag")
+        assert not asked
+        store.add_many([("copy", f"{pages[0][1]} more"), *pages[1:200]], on_duplicate="flag")
+        # A candidate of the store is asked of before its shingles are read.
+        assert len(asked) == 1
+
+
 def test_copies_of_what_is_stored_are_settled_by_their_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

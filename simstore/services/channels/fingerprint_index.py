@@ -175,7 +175,7 @@ class FingerprintIndex:
         packed_count = self._row.packed_count
         held = self._tail_tables(1) if self.tables is None else None
         if held is not None and (is_single or not packed_count):
-            if held.has_near(words, radius):
+            if len(held.near_many(words[None], radius)[0]):
                 return True
             if not packed_count:
                 return False

@@ -82,8 +82,9 @@ class EdgeCandidates:
             self._snapshot.connection, sorted({text.digest for text in texts})
         )
         for place, text in enumerate(texts):
-            numbers = [number for number, _ in holders.get(text.digest, ())]
-            found[place].append(np.array(numbers, np.int64))
+            if text.digest in holders:
+                numbers = [number for number, _ in holders[text.digest]]
+                found[place].append(np.array(numbers, np.int64))
         # What has no shingle resembles nothing.
         judged = [place for place, text in enumerate(texts) if text.shingle_count != 0]
         near = [(place, words) for place in judged if (words := texts[place].words) is not None]
@@ -99,7 +100,8 @@ class EdgeCandidates:
                 for row in np.flatnonzero(np.diff(starts)).tolist():
                     some = order[starts[row] : starts[row + 1]]
                     found[sketched[row][0]].append(agreeing[some])
-        return [distinct_numbers(np.concatenate(parts)) for parts in found]
+        nothing = np.empty(0, np.int64)
+        return [distinct_numbers(np.concatenate(some)) if some else nothing for some in found]
 
     def has_none(self, text: CandidateText) -> bool:
         """Return whether it is certain that no stored document is a candidate of a text.

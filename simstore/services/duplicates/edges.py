@@ -162,24 +162,23 @@ class EdgeSearch:
             # One that has left without its turn having come yet is not there.
             rows = np.array([rows_of.get(number, -1) for number in asked.tolist()], np.int64)
             there, rows = asked[rows >= 0], rows[rows >= 0]
+            # Most texts of a batch have no candidate: nothing is done for each of these.
+            turns = [turn for turn, numbers in enumerate(found) if len(numbers)]
             pairs = []
-            for text, row, numbers in zip(
-                block, comparison.add(block).tolist(), found, strict=True
-            ):
-                if not len(numbers):
-                    pairs.append((row, numbers))
-                    continue
+            added = comparison.add([block[turn] for turn in turns])
+            for turn, row in zip(turns, added.tolist(), strict=True):
+                numbers = found[turn]
                 chosen = np.isin(numbers, there, assume_unique=True)
                 if not own:
-                    chosen &= numbers != (text.document_id or 0)
+                    chosen &= numbers != (block[turn].document_id or 0)
                 pairs.append((row, rows[np.searchsorted(there, numbers[chosen])]))
-            edges += [
-                [
+            of_block: list[list[Edge]] = [[] for _ in block]
+            for turn, of_text in zip(turns, comparison.edges(pairs), strict=True):
+                of_block[turn] = [
                     Edge(*held[row], one.resemblance, one.distance, one.basis)
                     for row, one in of_text.items()
                 ]
-                for of_text in comparison.edges(pairs)
-            ]
+            edges += of_block
         self.compared_count += comparison.compared_count
         return edges
 

@@ -352,15 +352,20 @@ class DuplicateChecker:
         if edges is None or place not in edges:
             return []
         to_stored = edges.stored(place)
+        standing = edges.standing(place)
+        if not to_stored and not standing:
+            return []
         known = self._rule.stored(to_stored)
         found = [(one, to_stored[n]) for n, one in known.items() if n not in self._gone]
-        found += [(self._arriving[n], edge) for n, edge in edges.standing(place).items()]
+        found += [(self._arriving[n], edge) for n, edge in standing.items()]
         return sorted(found, key=lambda one: one[0].position)
 
     def _chosen(self, place: int) -> Original | None:
         """Return the original that a document duplicates, by the rule."""
         me = self._arriving[place]
         like = [(one, edge) for one, edge in self._like(place) if one.key != me.key]
+        if not like:
+            return None
         originals = [(one, edge) for one, edge in like if self._is_original(one)]
         if self._rule.are_linked([me, *(one for one, _ in originals)]):
             near = {one.key: edge for one, edge in originals}

@@ -62,12 +62,15 @@ class SequentialEdges:
         self._same: dict[bytes, list[int]] = {}
         for row, one in enumerate(asked):
             self._same.setdefault(one.digest, []).append(row)
+        # Whether a text of a row may be like one of another row: most of a batch are not.
+        self._shares: list[bool] = []
         self._walk: Walk | None = None
         self._compared = search.comparison()
         if len(texts) > 1:
             self._compared.add(asked)
         if len(asked) > 1:
             signatures = _signatures(search, asked)
+            self._shares = signatures.shares().tolist()
             self._walk = walk_of(signatures, np.arange(len(asked)))
             self._compared.expect(_likely(signatures.bands, len(asked)))
 
@@ -98,14 +101,19 @@ class SequentialEdges:
         row = self._rows[place]
         is_first = row not in self._places
         self._places.setdefault(row, set()).add(place)
-        if self._walk is not None and is_first and self._texts[place].shingle_count != 0:
+        if (
+            self._walk is not None
+            and is_first
+            and self._shares[row]
+            and self._texts[place].shingle_count != 0
+        ):
             self._walk.stand(row)
 
     def standing(self, place: int) -> dict[int, Verified]:
         """Return the places of texts that were put and have an edge to another, and the edges."""
         one, row = self._texts[place], self._rows[place]
         found = {other for other in self._same[one.digest] if other in self._places}
-        if self._walk is not None and one.shingle_count != 0:
+        if self._walk is not None and self._shares[row] and one.shingle_count != 0:
             found.update(self._walk.candidates(row).tolist())
         if not found or len(self._texts) == 1:
             return {}

@@ -65,3 +65,11 @@ def test_a_case_without_a_run_needs_more_in_common():
     parts = [copy(4 * n, 4 * n, 1.2, 1, is_sure=False) for n in range(4)]
     assert not is_told(parts)
     assert is_told([*parts, copy(4, 4, 1)])
+
+
+def test_a_phrase_that_the_paper_repeats_is_a_case_each_time():
+    # One phrase of the source, four times in the paper, with text of its own between.
+    phrase = [copy(first, 10, 1.2) for first in (0, 4, 8, 12)]
+    assert joined(phrase) == [[0], [1], [2], [3]]
+    # With what stands around it in the source it is one passage.
+    assert joined([*phrase, copy(2, 6), copy(10, 14)]) == [[0, 1, 2, 3, 4, 5]]

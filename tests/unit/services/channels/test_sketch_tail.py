@@ -13,6 +13,8 @@ from simstore.services.channels.sketch_search import SketchSearch
 from simstore.storage.sketches import SketchTables
 from simstore.store import Store
 
+pytestmark = pytest.mark.sqlite("others may write beside a writer of PostgreSQL")
+
 
 def text(number: int, edit: str = "") -> str:
     return " ".join(f"word{number * 97 + place}" for place in range(60)) + edit
