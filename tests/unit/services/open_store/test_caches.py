@@ -132,7 +132,12 @@ def test_sketches_that_are_not_packed_are_read_once_until_some_change(
         for _ in range(3):
             store.query(TEXTS[0], channels=("minhash",))
         assert (sum(rows), counts["read_after"]) == (len(TEXTS), 1)
-        # What came since is read beside what is held.
+        # What this store adds joins what is held.
         store.add("more", "a text about m and its n")
+        store.query(TEXTS[0], channels=("minhash",))
+        assert (sum(rows), counts["read_after"]) == (len(TEXTS), 1)
+        # What came since is read beside what is held.
+        with Store.open(tmp_path / "s.db") as other:
+            other.add("most", "a text about o and its p")
         store.query(TEXTS[0], channels=("minhash",))
         assert (sum(rows), counts["read_after"]) == (len(TEXTS) + 1, 2)
