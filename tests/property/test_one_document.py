@@ -71,7 +71,7 @@ def test_a_document_by_itself_leaves_what_a_batch_of_one_leaves(
     with new_store(scheme) as (one_place, one), new_store(scheme) as (place, other):
         for document, mode in given_documents:
             outcome = add(one, document, mode)
-            with mock.patch.object(new_document, "is_new", return_value=False):
+            with mock.patch.object(new_document, "may_be_new", return_value=False):
                 summary = other.add_many([document], on_duplicate=mode)
             assert getattr(summary, outcome) >= 1
         assert rows(one_place) == rows(place)

@@ -15,13 +15,11 @@ from simstore.services.check.check_index import AnchorPostings, PassageIndex
 from simstore.services.check.paper_units import BETWEEN, PaperUnits
 from simstore.text.located import located_units
 
-# Hits whose surroundings are cut into units together: few at first, as one may be enough.
-_TOGETHER = (256, 1_024, 4_096)
+# Hits whose surroundings are cut into units together.
+_TOGETHER = 4_096
 # Characters before and after a hit that are looked at, beyond a run of t units as long as the
 # paper's are.
 _MARGIN = 16
-# How many times the room is looked at that units of the paper's mean length take.
-_WIDTHS = (1.5, 6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,64 +68,61 @@ def hits_of(paper: PaperUnits, postings: AnchorPostings) -> tuple[Hits, NDArray[
     return found, postings.lengths[rows]
 
 
-def surroundings(
-    paper: PaperUnits,
-    index: PassageIndex,
-    hits: Hits,
-    around: tuple[int, int] | None = None,
-) -> Iterator[HitContext]:
+def surroundings(paper: PaperUnits, index: PassageIndex, hits: Hits) -> Iterator[HitContext]:
     """Yield the text around hits, by source.
+
+    Each part holds every run of t units that has the hit's place in it.
 
     Args:
         paper: The paper.
         index: The index; it has the texts.
         hits: Documents and characters count.
-        around: The units of each part before the hit's place, and from there on. None: each part
-            holds every run of t units that has the hit's place in it.
     """
     winnowing = index.winnowing
-    run = max(winnowing.run_words, winnowing.run_characters)
-    before, after = around or (run, run + winnowing.gram_mixed)
     # One unit more: a word at the edge may have been cut.
-    needed = before + 1, after + 1
+    needed = max(winnowing.run_words, winnowing.run_characters) + 1
+    characters = len(paper.text) / max(len(paper.units), 1)
+    margin = max(1, int(needed * characters * 1.5) + _MARGIN)
     with ThreadPoolExecutor(1) as pool:
         # One thread cuts texts into units while this one reads the next.
         waiting: list[Future[list[HitContext]]] = []
         order = np.argsort(hits.documents, kind="stable")
-        start, sizes = 0, list(_TOGETHER)
-        while start < len(order):
-            rows = order[start : start + sizes[0]]
-            start += len(rows)
-            sizes = sizes[1:] or sizes
+        for start in range(0, len(order), _TOGETHER):
+            rows = order[start : start + _TOGETHER]
             texts = index.texts(np.unique(hits.documents[rows]).tolist())
             kept = rows[np.isin(hits.documents[rows], list(texts))]
-            waiting.append(pool.submit(_cut_wide_enough, paper, index, hits, kept, texts, needed))
+            waiting.append(
+                pool.submit(
+                    _cut_twice, paper, index, hits, kept, texts=texts, margin=margin, needed=needed
+                )
+            )
             if len(waiting) > 1:
                 yield from waiting.pop(0).result()
         for left in waiting:
             yield from left.result()
 
 
-def _cut_wide_enough(
+def _cut_twice(
     paper: PaperUnits,
     index: PassageIndex,
     hits: Hits,
     rows: NDArray[np.int64],
     texts: dict[int, str],
-    needed: tuple[int, int],
+    margin: int,
+    needed: int,
 ) -> list[HitContext]:
-    """Return what surrounds hits; more of the texts, or all, where a cut was too narrow."""
-    characters = len(paper.text) / max(len(paper.units), 1)
-    found = []
-    for times in (*_WIDTHS, None):
-        margins = None
-        if times is not None:
-            margins = tuple(int(units * characters * times) + _MARGIN for units in needed)
-        part, rows = _cut(paper, index, hits, rows, texts, margins, needed)
-        found.append(part)
-        if not len(rows):
-            break
-    return found
+    """Return what surrounds hits; whole texts where the first cut was too narrow."""
+    whole = np.zeros(len(rows), bool)
+    found, narrow = _cut(
+        paper, index, hits, rows, texts=texts, margin=margin, whole=whole, needed=needed
+    )
+    if not len(narrow):
+        return [found]
+    whole = np.ones(len(narrow), bool)
+    return [
+        found,
+        _cut(paper, index, hits, narrow, texts=texts, margin=margin, whole=whole, needed=needed)[0],
+    ]
 
 
 def _cut(
@@ -136,28 +131,17 @@ def _cut(
     hits: Hits,
     rows: NDArray[np.int64],
     texts: dict[int, str],
-    margins: tuple[int, ...] | None,
-    needed: tuple[int, int],
+    margin: int,
+    whole: NDArray[np.bool_],
+    needed: int,
 ) -> tuple[HitContext, NDArray[np.int64]]:
-    """Return what surrounds hits, and those of which it is too little.
-
-    Args:
-        paper: The paper.
-        index: The index.
-        hits: The hits.
-        rows: Which of them.
-        texts: The texts of their documents.
-        margins: Characters before the hit's place, and from there on; None: whole texts.
-        needed: Units that are to be there before it, and from there on.
-    """
+    """Return what surrounds hits, and those of which it is too little."""
     documents = hits.documents[rows].tolist()
     sources = hits.sources[rows]
+    firsts = np.where(whole, 0, np.maximum(sources - margin, 0))
     sizes = np.array([len(texts[number]) for number in documents], np.int64)
-    if margins is None:
-        firsts, ends = np.zeros(len(rows), np.int64), sizes
-    else:
-        firsts = np.maximum(sources - margins[0], 0)
-        ends = np.minimum(sources + margins[1], sizes)
+    # The anchor itself is of about so many characters too.
+    ends = np.where(whole, sizes, np.minimum(sources + margin + margin // 2, sizes))
     joined = BETWEEN.join(
         [
             texts[number][first:end]
@@ -178,14 +162,11 @@ def _cut(
     in_source = np.full(len(codes), -1, np.int64)
     in_source[shift] = np.maximum(starts - begins[part_of], 0) + firsts[part_of]
     places = np.searchsorted(starts, begins + sources - firsts)
-    enough = ((places - bounds[:-1] >= needed[0]) | (firsts == 0)) & (
-        (bounds[1:] - places >= needed[1]) | (ends == sizes)
+    enough = ((places - bounds[:-1] >= needed) | (firsts == 0)) & (
+        (bounds[1:] - places >= needed) | (ends == sizes)
     )
     # A text of signs alone has units only where it is cut by itself.
     enough &= counts > 0
-    if margins is not None:
-        # What was cut may look like another unit.
-        codes[shift[~enough[part_of]]] = 0
     parts = np.arange(len(rows))
     found = HitContext(rows, Symbols.of(codes), bounds[:-1] + parts, places + parts, in_source)
-    return found, rows[~enough] if margins is not None else rows[:0]
+    return found, rows[~enough & ~whole]

@@ -15,14 +15,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.alignment import (
-    Block,
-    CoveredUnits,
-    Stretch,
-    chained,
-    exact_runs,
-    stretched,
-)
+from simstore.search.alignment import Block, CoveredUnits, Stretch, chained, exact_runs, stretched
 from simstore.search.cases import CopySpan
 from simstore.search.chains import Hits, regions
 from simstore.services.check.anchor_hits import HitContext, hits_of, surroundings
@@ -144,7 +137,6 @@ class CopyFinder:
         self._options = options
         self._sums = np.r_[0.0, np.cumsum(options.weights)]
         self._found: list[FoundCopy] = []
-        self._offsets_known: dict[int, NDArray[np.int64]] = {}
         self._known: dict[int, CoveredUnits] = {}
         # Stretches without a run that is long enough: they explain nothing, and come last.
         self._unsure: list[FoundCopy] = []
@@ -322,21 +314,15 @@ class CopyFinder:
     def _explain_by(self, postings: AnchorPostings, waiting: list[int]) -> None:
         hits = Hits(postings.documents, np.zeros(len(postings), np.int64), postings.starts)
         windows = self._paper.windows
-        reach = [self._reach_of(number) for number in waiting]
-        most = (
-            max((one[0] for one in reach), default=0),
-            max((one[1] for one in reach), default=0),
-        )
-        for around in surroundings(self._paper, self._index, hits, most):
+        for around in surroundings(self._paper, self._index, hits):
             self._options.on_step()
             left = []
             hashes = postings.hashes[around.rows]
-            parts = {value: hashes == value for value in np.unique(hashes).tolist()}
             for number in waiting:
                 if self._is_explained(number):
                     continue
-                of_hash = parts.get(int(windows.hashes[number]))
-                if of_hash is None or not len(units := self._window_at(number, around, of_hash)):
+                units = self._window_at(number, around, hashes == windows.hashes[number])
+                if not len(units):
                     left.append(number)
                     continue
                 unit = int(units[0])
@@ -346,29 +332,16 @@ class CopyFinder:
             if not waiting:
                 return
 
-    def _offsets(self, number: int) -> NDArray[np.int64]:
-        """Return where the anchor of a run of the paper is in it, in units from its first."""
-        if number not in self._offsets_known:
-            paper, windows = self._paper, self._paper.windows
-            first, end = int(windows.first[number]), int(windows.end[number])
-            grams = slice(*np.searchsorted(paper.grams.first, (first, end)).tolist())
-            same = paper.grams.hashes[grams] == windows.hashes[number]
-            self._offsets_known[number] = paper.grams.first[grams][same].astype(np.int64) - first
-        return self._offsets_known[number]
-
-    def _reach_of(self, number: int) -> tuple[int, int]:
-        """Return the units of a run of the paper before its anchor, and from there on."""
-        windows, offsets = self._paper.windows, self._offsets(number)
-        length = int(windows.end[number] - windows.first[number])
-        return int(offsets.max()), length - int(offsets.min())
-
     def _window_at(
         self, number: int, around: HitContext, parts: NDArray[np.bool_]
     ) -> NDArray[np.int64]:
         """Return where parts have a run of the paper, by its anchor, as places of first units."""
         paper, windows = self._paper, self._paper.windows
         first, end = int(windows.first[number]), int(windows.end[number])
-        begins = (around.places[parts][:, None] - self._offsets(number)).reshape(-1)
+        grams = slice(*np.searchsorted(paper.grams.first, (first, end)).tolist())
+        same = paper.grams.hashes[grams] == windows.hashes[number]
+        offsets = paper.grams.first[grams][same] - first
+        begins = (around.places[parts][:, None] - offsets).reshape(-1)
         begins = begins[(begins >= 0) & (begins + end - first <= len(around.symbols))]
         codes = around.symbols.codes[begins[:, None] + np.arange(end - first)]
         found: NDArray[np.int64] = begins[(codes == paper.symbols.codes[first:end]).all(axis=1)]
