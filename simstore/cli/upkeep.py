@@ -321,6 +321,8 @@ def upgrade(output_format: str) -> None:
                 "it finds documents by fingerprints alone, as before; "
                 "`simstore reindex --channels simhash,minhash` adds sketches"
             )
+        if "characters" in channels and before < "0018":
+            log.info("titles are found though a word differs after `simstore reindex`")
 
 
 @command()

@@ -132,6 +132,24 @@ def test_upgraded_store_takes_new_documents_records_queries_and_reports_them(
     assert_sound(tmp_path / "store.db")
 
 
+def test_upgrade_says_how_titles_are_found_where_the_channel_was_there_before(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    place = tmp_path / "store.db"
+    title, asked = "Harbour reopens after the storm", "Harbour reopens before the storm"
+    with Store.create(place, channels=["simhash", "minhash", "characters"]) as store:
+        store.add("a", title)
+    golden.downgrade(place, "0017")
+    done = nursery.simstore(tmp_path, "upgrade", "--db", "store.db")
+    assert done.code == 0
+    assert "titles are found though a word differs after `simstore reindex`" in done.errors
+    with Store.open(place) as store:
+        assert [one.invariant for one in store.maintenance.fsck()] == ["title"]
+        store.maintenance.reindex()
+        assert [match.key for match in store.query(asked)] == ["a"]
+        assert store.maintenance.fsck() == []
+
+
 @stores
 def test_store_of_an_unknown_revision_is_refused_as_too_new_by_every_command(
     nursery: Nursery, tmp_path: Path, name: str
