@@ -81,8 +81,14 @@ def spread(page: Page) -> None:
 
 
 def boxes(page: Page) -> list[list[Any]]:
+    """Return the boxes of a page once it is laid out: two frames in a row have the same."""
     page.bring_to_front()
-    found: list[list[Any]] = page.evaluate(BOXES)
+    found: list[list[Any]] = []
+    for _ in range(100):
+        page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))")
+        before, found = found, page.evaluate(BOXES)
+        if found == before:
+            break
     return found
 
 
