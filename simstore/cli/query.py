@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 
 _PLANS = get_args(PlanName)
 _TOO_SHORT = "too short to judge: only copies, and what contains it or is contained"
+_TITLE = "too short to judge by words: copies, what contains it, and titles like it"
 
 
 @command()
@@ -271,10 +272,11 @@ def _rows_of(
     sample: SampleResult, likeness: bool, spelt: bool, about: bool
 ) -> list[tuple[Any, ...]]:
     nothing = (None,) * (3 + 2 * likeness + spelt) + ("",)
-    unsaid = ("",) * about
+    note = f"({_TITLE if spelt else _TOO_SHORT})" if sample.too_short else ""
     if not sample.matches:
-        shown = f"- ({_TOO_SHORT})" if sample.too_short else "-"
-        return [(sample.key, *nothing, shown, *unsaid)]
+        # What is long stands in the last column.
+        last = ("-", note) if about else (f"- {note}".rstrip(),)
+        return [(sample.key, *nothing, *last)]
     rows = [
         (
             sample.key if number == 0 else "",
@@ -289,7 +291,7 @@ def _rows_of(
         )
         for number, match in enumerate(sample.matches)
     ]
-    return [*rows, ("", *nothing, f"({_TOO_SHORT})", *unsaid)] if sample.too_short else rows
+    return [*rows, ("", *nothing, *("",) * about, note)] if note else rows
 
 
 def _place(match: Match) -> str:

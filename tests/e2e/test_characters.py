@@ -54,3 +54,13 @@ def test_store_client_http_and_command_tell_the_same(tmp_path: Path) -> None:
     found = [one for line in lines for one in line.get("matches", [])]
     shown = [(key, round(share or 0, 4)) for key, share in wanted[:1]]
     assert [(one["key"], one["character_resemblance"]) for one in found] == shown
+
+
+def test_the_table_says_by_what_a_title_is_judged(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db", channels=ALL) as store:
+        store.add("title", TITLE)
+    (tmp_path / "asked.txt").write_text(ASKED, "utf-8")
+    done = launch(tmp_path, "query", "asked.txt", "--as", "text", "--db", "s.db")
+    lines = done.text.splitlines()
+    assert lines[1].split()[-1] == "title"
+    assert "titles like it" in lines[2]
