@@ -69,7 +69,7 @@ class _Rule(NamedTuple):
 
 
 class PageStyles:
-    """What the style sheets within a page, and its elements, say of colours and sizes.
+    """Colours and sizes that the style sheets within a page, and its elements, set.
 
     Where a rule holds only sometimes, what it says of is taken for seen; where one cannot be read,
     or there are very many, the whole page.
@@ -209,7 +209,8 @@ def _rules(text: str) -> Iterator[_Rule]:
 
 def _strength(selector: str) -> tuple[int, int, int]:
     """Return the specificity of a selector (CSS Selectors 3, section 9)."""
-    return tuple(len(one.findall(selector)) for one in (_ID, _CLASS, _TAG))  # type: ignore[return-value]
+    ids, classes, tags = (len(one.findall(selector)) for one in (_ID, _CLASS, _TAG))
+    return ids, classes, tags
 
 
 def _declarations(text: str) -> Iterator[tuple[str, str, bool]]:

@@ -73,7 +73,7 @@ class GenerationRow:
 
 
 class FingerprintCounts(NamedTuple):
-    """What a generation counts of its fingerprints, as in :class:`GenerationRow`."""
+    """Counts of a generation's fingerprints, as in :class:`GenerationRow`."""
 
     fingerprint_count: int
     packed_count: int

@@ -47,7 +47,7 @@ _REINDEX = "run `simstore reindex`"
 
 @dataclass(frozen=True, slots=True)
 class Spelt:
-    """How like a sample a document is by its characters.
+    """Likeness of a document to a sample by their characters.
 
     Attributes:
         resemblance: Share of all their runs of characters that they have in common.

@@ -65,7 +65,7 @@ class _Part:
 
 @dataclass(frozen=True, slots=True)
 class _Sizes:
-    """How much each sentence weighs: as a vector, its distinct units, and all its units."""
+    """Weights of sentences: as vectors, of their distinct units, and of all their units."""
 
     norms: NDArray[np.float64]
     sums: NDArray[np.float64]
