@@ -226,7 +226,8 @@ def check(
         library = None
         if chosen == "html":
             library = _library(store, rule)
-        given = _papers(found, rejections, decodings)
+        reasons: set[str] = set()
+        given = _papers(found, rejections, decodings, reasons)
         beside = None
         if mutual is not False:
             given, beside = _beside(store, given, rule, asked=mutual is True)
@@ -253,6 +254,8 @@ def check(
             _print(paper, all_sources=all_sources, with_passages=tells_passages)
         if beside is not None:
             _print_pairs(beside)
+    if decodings and "excluded source" not in reasons:
+        _warn_of_nothing_excluded(rule)
     warn_of_decodings(decodings)
     if passed_over:
         log.warning(
@@ -297,10 +300,29 @@ def _refuse_papers(output: Path, papers: Iterable[str]) -> None:
 
 
 def _warn_of_absent(store: Store, keys: Iterable[str]) -> None:
-    """Warn of keys to be excluded that no document has; patterns may fit none."""
+    """Warn of keys to be excluded that no document has."""
     for key in keys:
-        if not set(key) & set("*?[") and key not in store:
+        if not _is_pattern(key) and key not in store:
             log.warning("--exclude %s: no document has this key", printable(key) or "''")
+
+
+def _is_pattern(key: str) -> bool:
+    return bool(set(key) & set("*?["))
+
+
+def _warn_of_nothing_excluded(rule: CheckOptions) -> None:
+    """Warn that sources are excluded of which no paper has anything: a name may be misspelt."""
+    given = {
+        "--exclude": tuple(filter(_is_pattern, rule.exclude)),
+        "--exclude-author": rule.exclude_author,
+        "--exclude-collection": rule.exclude_collection,
+    }
+    named = [f"{option} {printable(name)}" for option, names in given.items() for name in names]
+    if named:
+        log.warning(
+            "%s: nothing is left out by it, as no stretch is in such documents alone",
+            ", ".join(named),
+        )
 
 
 def _format(output_format: str, output: str | None) -> str:
@@ -330,13 +352,15 @@ def _papers(
     found: Iterable[CheckedPaper | Rejection],
     rejections: list[Rejection],
     decodings: list[tuple[str, Decoding | None]],
+    reasons: set[str],
 ) -> Iterator[CheckedPaper]:
-    """Yield the papers and note how they were decoded; put aside what could not be read."""
+    """Yield the papers; note how they were decoded, and why stretches of them do not count."""
     from simstore.model import CheckedPaper
 
     for one in found:
         if isinstance(one, CheckedPaper):
             decodings.append((one.key, one.decoding))
+            reasons.update(stretch.reason for stretch in one.excluded)
             yield one
         else:
             rejections.append(one)

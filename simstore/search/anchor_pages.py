@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,11 @@ _PAGE_POSTINGS = 32
 CROWDED = 256
 # Low bits of a hash that a posting holds; the page holds the others.
 _MOST_LOW_BITS = 32
-_LOW_MASK = np.uint64((1 << _MOST_LOW_BITS) - 1)
-_WIDTHS = (1, 2, 4, 8)
+_TAIL_LOW_BYTES = _MOST_LOW_BITS // 8
+# Bytes that a number of a page may take, and one of what is of one document.
+_WIDTHS = (1, 2, 3, 4, 8)
+_OWN_WIDTHS = (1, 2, 4, 8)
+_LOW_WIDTHS = (3, 4)
 _HAS_WORDS = 0x80
 _NO_WORDS = np.empty(0, np.uint64)
 
@@ -39,30 +43,31 @@ class PageLayout:
         entry_bytes: Bytes of an entry's number.
         start_bytes: Bytes of a place.
         length_bytes: Bytes of a length.
+        low_bytes: Bytes of the low bits of a hash: 4, or 3 where pages tell at least 16 others.
     """
 
     key_bits: int
     entry_bytes: int
     start_bytes: int
     length_bytes: int
+    low_bytes: int
 
     @property
     def is_possible(self) -> bool:
         """Return whether pages can be cut so."""
         widths = (self.entry_bytes, self.start_bytes, self.length_bytes)
-        least = HASH_BITS - _MOST_LOW_BITS
-        return least <= self.key_bits <= HASH_BITS and all(one in _WIDTHS for one in widths)
+        if self.low_bytes not in _LOW_WIDTHS or any(one not in _WIDTHS for one in widths):
+            return False
+        return HASH_BITS - 8 * self.low_bytes <= self.key_bits <= HASH_BITS
 
     @property
     def record(self) -> np.dtype[np.void]:
         """Return the type of a packed posting."""
-        return np.dtype(
-            [
-                ("low", "<u4"),
-                ("entry", f"<u{self.entry_bytes}"),
-                ("start", f"<u{self.start_bytes}"),
-                ("length", f"<u{self.length_bytes}"),
-            ]
+        return _record(
+            low=self.low_bytes,
+            entry=self.entry_bytes,
+            start=self.start_bytes,
+            length=self.length_bytes,
         )
 
     def pages_of(self, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -87,11 +92,42 @@ def layout_for(count: int, most_entry: int, most_start: int, most_length: int) -
     """
     bits = max(count // _PAGE_POSTINGS, 1).bit_length() - 1
     key_bits = min(max(bits, HASH_BITS - _MOST_LOW_BITS), HASH_BITS)
-    return PageLayout(key_bits, *map(_width, (most_entry, most_start, most_length)))
+    low_bytes = next(width for width in _LOW_WIDTHS if HASH_BITS - key_bits <= 8 * width)
+    widths = map(_width, (most_entry, most_start, most_length))
+    return PageLayout(key_bits, *widths, low_bytes)
 
 
-def _width(most: int) -> int:
-    return next(width for width in _WIDTHS if most < 1 << 8 * width)
+def _width(most: int, widths: Sequence[int] = _WIDTHS) -> int:
+    return next(width for width in widths if most < 1 << 8 * width)
+
+
+def _record(**widths: int) -> np.dtype[np.void]:
+    """Return the type of a packed posting whose numbers take so many bytes."""
+    # There is no number of three bytes: they stand for themselves, the lowest first.
+    return np.dtype(
+        [
+            (name, f"<u{width}") if width != 3 else (name, "u1", (3,))
+            for name, width in widths.items()
+        ]
+    )
+
+
+def _put(packed: Postings, name: str, values: NDArray[Any]) -> None:
+    """Write the numbers of packed postings; all their bytes above the width are 0."""
+    if packed.dtype[name].shape:
+        bytes_of = np.ascontiguousarray(values, "<u4").view(np.uint8).reshape(-1, 4)
+        packed[name] = bytes_of[:, :3]
+    else:
+        packed[name] = values
+
+
+def _numbers(packed: Postings, name: str) -> NDArray[Any]:
+    """Return the numbers of packed postings."""
+    if not packed.dtype[name].shape:
+        return packed[name]
+    wide = np.zeros((len(packed), 4), np.uint8)
+    wide[:, :3] = packed[name]
+    return wide.view("<u4").ravel()
 
 
 def in_order(postings: Postings) -> Postings:
@@ -116,12 +152,12 @@ def pack(postings: Postings, layout: PageLayout) -> Iterator[tuple[int, bytes]]:
     crowded = counts > CROWDED
     of_crowded = np.repeat(crowded, counts)
     packed = np.empty(len(postings), layout.record)
-    packed["low"] = hashes & _LOW_MASK
+    _put(packed, "low", _low(hashes, layout.low_bytes))
     for name in ("entry", "start", "length"):
-        packed[name] = postings[name]
+        _put(packed, name, postings[name])
     marks = np.zeros(int(crowded.sum()), layout.record)
     marked = hashes[firsts[crowded]]
-    marks["low"] = marked & _LOW_MASK
+    _put(marks, "low", _low(marked, layout.low_bytes))
     own = {
         int(number): packed[first : first + count].tobytes()
         for number, first, count in zip(
@@ -161,11 +197,11 @@ def unpack(
     packed = np.frombuffer(b"".join(blobs), record)
     shift = np.uint64(HASH_BITS - layout.key_bits)
     bases = np.array(numbers, np.int64).astype(np.uint64) >> np.uint64(1) >> shift << shift
-    low = packed["low"].astype(np.uint64) & ((np.uint64(1) << shift) - np.uint64(1))
+    low = _numbers(packed, "low").astype(np.uint64) & ((np.uint64(1) << shift) - np.uint64(1))
     found = np.empty(len(packed), Posting)
     found["hash"] = np.repeat(bases, sizes // record.itemsize) | low
     for name in ("entry", "start", "length"):
-        found[name] = packed[name]
+        found[name] = _numbers(packed, name)
     is_mark = found["length"] == 0
     if not is_mark.any():
         return found, np.empty(0, np.uint64)
@@ -176,9 +212,9 @@ def pack_document(postings: Postings) -> bytes:
     """Return the postings of one document, without the number of its entry."""
     most_start = int(postings["start"].max(initial=0))
     most_length = int(postings["length"].max(initial=0))
-    widths = _width(most_start), _width(most_length)
+    widths = _width(most_start, _OWN_WIDTHS), _width(most_length, _OWN_WIDTHS)
     packed = np.empty(len(postings), _tail_record(*widths))
-    packed["low"] = postings["hash"] & _LOW_MASK
+    packed["low"] = _low(postings["hash"], _TAIL_LOW_BYTES)
     packed["high"] = postings["hash"] >> np.uint64(_MOST_LOW_BITS)
     packed["start"], packed["length"] = postings["start"], postings["length"]
     return bytes(widths) + packed.tobytes()
@@ -190,7 +226,7 @@ def unpack_document(entry: int, blob: bytes) -> Postings:
     Raises:
         ValueError: The blob is damaged.
     """
-    if len(blob) < 2 or blob[0] not in _WIDTHS or blob[1] not in _WIDTHS:
+    if len(blob) < 2 or blob[0] not in _OWN_WIDTHS or blob[1] not in _OWN_WIDTHS:
         raise ValueError("the anchors of a document are damaged")
     packed = np.frombuffer(blob, _tail_record(blob[0], blob[1]), offset=2)
     found = np.empty(len(packed), Posting)
@@ -202,14 +238,12 @@ def unpack_document(entry: int, blob: bytes) -> Postings:
 
 
 def _tail_record(start_bytes: int, length_bytes: int) -> np.dtype[np.void]:
-    return np.dtype(
-        [
-            ("low", "<u4"),
-            ("high", "u1"),
-            ("start", f"<u{start_bytes}"),
-            ("length", f"<u{length_bytes}"),
-        ]
-    )
+    return _record(low=_TAIL_LOW_BYTES, high=1, start=start_bytes, length=length_bytes)
+
+
+def _low(hashes: NDArray[np.uint64], width: int) -> NDArray[np.uint64]:
+    """Return the low bytes of hashes."""
+    return hashes & np.uint64((1 << 8 * width) - 1)
 
 
 def pack_spans(spans: NDArray[np.int32], words: NDArray[np.uint64] = _NO_WORDS) -> bytes:
@@ -221,7 +255,7 @@ def pack_spans(spans: NDArray[np.int32], words: NDArray[np.uint64] = _NO_WORDS) 
     """
     ends = np.concatenate(([0], spans[:-1, 1]))
     both = np.stack((spans[:, 0] - ends, spans[:, 1] - spans[:, 0]))
-    width = _width(int(both.max(initial=0)))
+    width = _width(int(both.max(initial=0)), _OWN_WIDTHS)
     head = width | (_HAS_WORDS if len(words) else 0)
     return bytes([head]) + both.astype(f"<u{width}").tobytes() + words.astype("<u8").tobytes()
 
@@ -254,7 +288,7 @@ def unpack_words(blob: bytes) -> NDArray[np.uint64]:
 def _head(blob: bytes) -> tuple[int, int]:
     """Return the bytes of a number of packed spans, and how many spans there are."""
     width = blob[0] & ~_HAS_WORDS if blob else 0
-    if width in _WIDTHS:
+    if width in _OWN_WIDTHS:
         size = 2 * width + (8 if blob[0] & _HAS_WORDS else 0)
         if (len(blob) - 1) % size == 0:
             return width, (len(blob) - 1) // size

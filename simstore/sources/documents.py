@@ -204,6 +204,9 @@ def _of_record(given: Mapping[str, Any]) -> Document:
     key, text = names
     if key is None or text is None:
         what, usual = ("key", KEY_FIELDS) if key is None else ("text", TEXT_FIELDS)
+        held = next((name for name in usual if name in given), None)
+        if held is not None:
+            raise InvalidParameter(f"the {what} of a document is a string, and {held!r} is None")
         raise InvalidParameter(
             f"a mapping without {what!r}: it needs a key and a text; name the field that holds "
             f"the {what} {', '.join(usual[:-1])} or {usual[-1]}, or give {what}_field=..."
@@ -218,6 +221,15 @@ def _of_record(given: Mapping[str, Any]) -> Document:
     if rest and isinstance(fields.get("metadata", {}), Mapping):
         fields["metadata"] = {**rest, **fields.get("metadata", {})}
     return Document(key_of(given[key]), given[text], **fields)
+
+
+def key_within(given: Any) -> Any:
+    """Return the key of what may be a document; None: it has none that is seen."""
+    if isinstance(given, Document):
+        return given.key
+    if isinstance(given, Mapping):
+        return next((given[name] for name in KEY_FIELDS if given.get(name) is not None), None)
+    return given[0] if isinstance(given, tuple | list) and len(given) == 2 else None
 
 
 def key_of(given: Any) -> Any:

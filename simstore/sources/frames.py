@@ -15,12 +15,15 @@ from typing import Any
 import numpy as np
 
 from simstore.errors import InvalidParameter
+from simstore.errors.printing import printable
 from simstore.model import Document, Rejection
 from simstore.sources.documents import (
     KEY_FIELDS,
     TEXT_FIELDS,
+    Addable,
     DocumentsGiven,
     accept,
+    key_within,
 )
 from simstore.sources.fields import RecordFields, check_columns
 from simstore.sources.reader import ReadOptions
@@ -55,7 +58,7 @@ def documents_of(given: DocumentsGiven, read: ReadOptions | None) -> Iterator[Do
         any(name in given for name in KEY_FIELDS) and any(name in given for name in TEXT_FIELDS)
     ):
         # Keys and their texts.
-        return map(accept, given.items())
+        return _accepted(given.items())
     if isinstance(given, Mapping):
         raise InvalidParameter("one document is given where several can be; put it into a list")
     if isinstance(given, PathLike):
@@ -67,8 +70,23 @@ def documents_of(given: DocumentsGiven, read: ReadOptions | None) -> Iterator[Do
             f"{type(given).__name__} holds no documents; give a list of them, or a DataFrame"
         )
     if read is None:
-        return map(accept, given)
+        return _accepted(given)
     return _read(_RECORDS, map(_as_record, given), read)
+
+
+def _accepted(given: Iterable[Addable]) -> Iterator[Document]:
+    """Yield the documents that are given; what is none is named by its place, from 1, and its key.
+
+    Raises:
+        InvalidParameter: It is no document.
+    """
+    for place, one in enumerate(given, 1):
+        try:
+            yield accept(one)
+        except InvalidParameter as error:
+            key = key_within(one)
+            named = "" if key is None else f" (key {printable(str(key))!r})"
+            raise InvalidParameter(f"document {place}{named}: {error}") from None
 
 
 def _remedy(names: Sequence[str], options: ReadOptions, what: str) -> str:

@@ -39,8 +39,8 @@ _MERGED_AT_ONCE = 1 << 20
 # No segment has fewer key bits: a merge goes by these leading bits of the hash.
 _LEAST_KEY_BITS = 8
 _SEGMENTS = (
-    "SELECT segment_id, level, posting_count, key_bits, entry_bytes, start_bytes, length_bytes "
-    "FROM anchor_segment ORDER BY segment_id"
+    "SELECT segment_id, level, posting_count, key_bits, entry_bytes, start_bytes, length_bytes, "
+    "low_bytes FROM anchor_segment ORDER BY segment_id"
 )
 _PAGES = "SELECT page, postings FROM anchor_page WHERE page IN ({})"
 _SIZES = "SELECT page, length(postings) FROM anchor_page WHERE page IN ({})"
@@ -108,6 +108,7 @@ def merge(connection: Connection, merged: Sequence[Segment], level: int) -> None
             max(one.entry_bytes for one in layouts),
             max(one.start_bytes for one in layouts),
             max(one.length_bytes for one in layouts),
+            sized.low_bytes,
         )
         _write(connection, level, _merged(connection, merged, total), layout, None)
     for one in merged:
@@ -178,6 +179,7 @@ def _write(
             "entry_bytes": layout.entry_bytes,
             "start_bytes": layout.start_bytes,
             "length_bytes": layout.length_bytes,
+            "low_bytes": layout.low_bytes,
             "posting_count": count or 0,
         },
     )

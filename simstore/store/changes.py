@@ -122,8 +122,10 @@ class Changes(Opened, of="Store"):
                 ``url`` or ``doc_id``, a text, as ``text`` or ``content``, and
                 what else belongs to it), or :class:`simstore.Document`. Or a
                 table, whose rows are records: a DataFrame of pandas or polars,
-                a table of PyArrow, a data set of Hugging Face. Records that
-                cannot be used are rejected; ``store.rejects`` has them.
+                a table of PyArrow, a data set of Hugging Face. Rows that cannot
+                be used are rejected, and so are records where ``key_field``,
+                ``text_field`` or ``read`` say how they are read;
+                ``store.rejects`` has them.
             read: How records are read, as an object; keywords go before it.
             options: How to ingest, as an object; keywords go before it.
             observer: Hears of what happens.
@@ -160,8 +162,8 @@ class Changes(Opened, of="Store"):
 
         Raises:
             InvalidParameter: An option is out of its range, a table has no
-                column for key or text, or what is given is no document; what
-                came before it is stored.
+                column for key or text, or what is given is no document: the
+                message has its place and key, and what came before is stored.
             NotFound: Duplicates are asked for, and the store keeps nothing to
                 verify them by.
         """

@@ -23,9 +23,11 @@ NAMES = (
     "store-0009", "course-0009", "store-0010", "course-0010",
     "store-0011", "course-0011", "store-0012", "course-0012", "course-0013",
     "store-0014", "store-0015", "store-0016", "store-0017",
+    "store-0018",
 )  # fmt: skip
-# The store of ``web/2`` of the revision in which it was fixed.
-WEB2 = "web2-0013"
+# Stores of ``web/2``: of the revision in which it was fixed, and of the last one before numbers of
+# the passage index may have three bytes.
+WEB2 = ("web2-0013", "web2-0018")
 
 
 def revision(name: str) -> str:

@@ -321,7 +321,15 @@ def test_an_older_report_stays_where_no_paper_can_be_read(shell: Shell) -> None:
 def test_a_key_to_be_excluded_that_is_not_there_is_told(shell: Shell) -> None:
     done = shell("check", "--exclude", "rivre", "--exclude", "no-*", "paper.txt")
     assert "--exclude rivre: no document has this key" in done.errors
-    assert "no-*" not in done.errors
+
+
+def test_exclusions_that_leave_nothing_out_are_told(shell: Shell) -> None:
+    none = ("--exclude", "no-*", "--exclude-author", "Nobody", "--exclude-collection", "zz")
+    done = shell("check", *none, "paper.txt")
+    told = "--exclude no-*, --exclude-author Nobody, --exclude-collection zz: nothing is left out"
+    assert told in done.errors
+    done = shell("check", "--exclude", "riv*", "paper.txt")
+    assert "nothing is left out" not in done.errors
 
 
 @pytest.mark.slow

@@ -170,14 +170,15 @@ def test_store_of_an_unknown_revision_is_refused_as_too_new_by_every_command(
 
 
 @pytest.mark.slow
-def test_store_of_web_2_answers_as_it_did(nursery: Nursery, tmp_path: Path) -> None:
-    path = golden.copy_to(tmp_path, golden.WEB2)
+@pytest.mark.parametrize("name", golden.WEB2)
+def test_store_of_web_2_answers_as_it_did(nursery: Nursery, tmp_path: Path, name: str) -> None:
+    path = golden.copy_to(tmp_path, name)
     assert nursery.simstore(tmp_path, "upgrade", "--db", path).code == 0
     # Fingerprints, sketches and passages are those that its texts have here.
     assert_sound(path)
     with Store.open(path) as store:
         assert json.loads(json.dumps(golden.script().describe_web2(store))) == golden.described(
-            golden.WEB2
+            name
         )
         assert store.maintenance.scheme().label == "web/2"
         passages = store.passages.status()
@@ -185,7 +186,7 @@ def test_store_of_web_2_answers_as_it_did(nursery: Nursery, tmp_path: Path) -> N
         assert not passages.older_form
         store.maintenance.reindex()
         again = golden.script().describe_web2(store)
-    assert json.loads(json.dumps(again))["disguised"] == golden.described(golden.WEB2)["disguised"]
+    assert json.loads(json.dumps(again))["disguised"] == golden.described(name)["disguised"]
 
 
 @pytest.mark.parametrize("name", ["packed-0009", "packed-0010"])

@@ -235,9 +235,18 @@ def _unreadable(source: Source, mark: Mark, error: UnreadableSource | SourceNotF
 
 
 def batches_of_documents(given: Iterable[Document | Rejection], most: int) -> Iterator[Batch]:
-    """Yield documents that come from no source."""
+    """Yield documents that come from no source; those before an error, then raise it."""
     batch = Batch()
-    for document in given:
+    documents = iter(given)
+    while True:
+        try:
+            document = next(documents)
+        except StopIteration:
+            break
+        except Exception:
+            if batch.record_count:
+                yield batch
+            raise
         batch.append(document, None)
         if batch.is_full(most):
             yield batch

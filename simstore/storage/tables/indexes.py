@@ -381,6 +381,7 @@ anchor_segment = Table(
     Column("start_bytes", Integer, nullable=False),
     Column("length_bytes", Integer, nullable=False),
     Column("posting_count", BIG, nullable=False),
+    Column("low_bytes", Integer, nullable=False, server_default="4"),
     sqlite_autoincrement=True,
 )
 

@@ -226,6 +226,25 @@ def test_mappings_are_records_where_it_is_said_how_they_are_read(store: Store) -
         store.add_many([("a", "b")], read=ReadOptions())  # type: ignore[list-item]
 
 
+@pytest.mark.parametrize(
+    ("bad", "told"),
+    [
+        ({"url": "m3", "text": None}, r"document 3 \(key 'm3'\): .*'text' is None"),
+        ({"url": "m3", "text": 5}, r"document 3 \(key 'm3'\): .* a string, not int"),
+        (("m3", None), r"document 3 \(key 'm3'\): .* a string, not NoneType"),
+        ({"text": "no key"}, r"document 3: a mapping without 'key'"),
+        (5, r"document 3: int is no document"),
+    ],
+)
+def test_what_is_no_document_is_named_and_what_came_before_is_stored(
+    store: Store, bad: Any, told: str
+) -> None:
+    given = [("m1", "text 1"), {"url": "m2", "text": "text 2"}, bad, ("m4", "text 4")]
+    with pytest.raises(InvalidParameter, match=told):
+        store.add_many(given)
+    assert set(held(store)) == {"m1", "m2"}
+
+
 def test_two_columns_of_one_name_are_refused() -> None:
     table = Chunked({"key": ["a"], "text": ["b"]})
     table.column_names = ["key", "text", "key"]
