@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any, get_args
 
 import click
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
     from simstore.model import Match, QueryRun, SampleResult
 
 _PLANS = get_args(PlanName)
-_TOO_SHORT = "too short to judge: only copies, and what contains it or is contained"
-_TITLE = "too short to judge by words: copies, what contains it, and titles like it"
+_TOO_SHORT = "too short to judge: only copies match, and what contains them or is contained"
+_TITLES = "too short to judge by words: copies match, what contains them, and titles like them"
 
 
 @command()
@@ -251,6 +252,10 @@ def print_matches(run: QueryRun, output_format: str) -> None:
         drop=("found by", "containment", *(("cosine",) if likeness else ())),
         below="about",
     )
+    short = sum(sample.too_short for sample in run.samples)
+    if short:
+        told = counted(short, "sample is", "samples are")
+        click.echo(f"{told} {_TITLES if spelt else _TOO_SHORT}", file=sys.stdout)
 
 
 def tell_unlisted(samples: Iterable[SampleResult], output_format: str) -> None:
@@ -272,12 +277,9 @@ def _rows_of(
     sample: SampleResult, likeness: bool, spelt: bool, about: bool
 ) -> list[tuple[Any, ...]]:
     nothing = (None,) * (3 + 2 * likeness + spelt) + ("",)
-    note = f"({_TITLE if spelt else _TOO_SHORT})" if sample.too_short else ""
     if not sample.matches:
-        # What is long stands in the last column.
-        last = ("-", note) if about else (f"- {note}".rstrip(),)
-        return [(sample.key, *nothing, *last)]
-    rows = [
+        return [(sample.key, *nothing, "-", *("",) * about)]
+    return [
         (
             sample.key if number == 0 else "",
             match.distance,
@@ -291,7 +293,6 @@ def _rows_of(
         )
         for number, match in enumerate(sample.matches)
     ]
-    return [*rows, ("", *nothing, *("",) * about, note)] if note else rows
 
 
 def _place(match: Match) -> str:
