@@ -19,6 +19,22 @@ MOST = (1 << 2 * SIDE_BITS) - 1
 
 
 def neighbours(units: LocatedUnits, chosen: Grams, winnowing: Winnowing) -> NDArray[np.int32]:
+    """Return what an index keeps of :func:`bits_around`: 1 more, as 0 is no length of an anchor.
+
+    The two largest are both kept as :data:`MOST`.
+
+    Args:
+        units: A text.
+        chosen: Some of its grams.
+        winnowing: How long grams and runs are.
+
+    Returns:
+        1 to :data:`MOST`; shape (grams,).
+    """
+    return np.minimum(bits_around(units, chosen, winnowing) + 1, MOST).astype(np.int32)
+
+
+def bits_around(units: LocatedUnits, chosen: Grams, winnowing: Winnowing) -> NDArray[np.int32]:
     """Return the bits of the units around grams, those before them times 256.
 
     The nearest unit has the lowest bits. Of words each of four on a side has two, of characters
@@ -30,7 +46,7 @@ def neighbours(units: LocatedUnits, chosen: Grams, winnowing: Winnowing) -> NDAr
         winnowing: How long grams and runs are.
 
     Returns:
-        1 more than the bits, at most :data:`MOST`: 0 is no length of an anchor. Shape (grams,).
+        0 to 65,535; shape (grams,).
     """
     found = np.zeros(len(chosen), np.int32)
     padding = np.zeros(SIDE_BITS, np.uint64)
@@ -47,7 +63,7 @@ def neighbours(units: LocatedUnits, chosen: Grams, winnowing: Winnowing) -> NDAr
             for places in (first, last)
         )
         found[of_kind] = before << SIDE_BITS | behind
-    return np.minimum(found + 1, MOST).astype(np.int32)
+    return found
 
 
 def bits_each(units: LocatedUnits, chosen: Grams, winnowing: Winnowing) -> NDArray[np.int64]:

@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.anchor_neighbours import MOST, SIDE_BITS, bits_each, neighbours
+from simstore.fingerprint.anchor_neighbours import MOST, SIDE_BITS, bits_around, bits_each
 from simstore.fingerprint.winnowing import Winnowing
 from simstore.services.check.check_index import AnchorPostings
 from simstore.services.check.paper_units import PaperUnits
-
-_BITS = np.uint64(2 * SIDE_BITS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +28,15 @@ class WantedAnchors:
 
     Attributes:
         runs: The run, as its number among the paper's; int64.
-        masks: Which bits the run knows; uint64.
-        keys: The anchor's hash and those bits; uint64.
+        hashes: The anchor's hash; uint64.
+        masks: Which bits the run knows; uint16.
+        bits: Those bits; uint16.
     """
 
     runs: NDArray[np.int64]
-    masks: NDArray[np.uint64]
-    keys: NDArray[np.uint64]
+    hashes: NDArray[np.uint64]
+    masks: NDArray[np.uint16]
+    bits: NDArray[np.uint16]
 
     @classmethod
     def of(
@@ -61,37 +61,40 @@ class WantedAnchors:
             grams.last[places] < windows.end[numbers]
         )
         places, numbers = places[chosen], numbers[chosen]
-        masks = np.zeros(len(places), np.uint64)
-        around = masks
+        masks = bits = np.zeros(len(places), np.uint16)
         if has_neighbours:
             each = bits_each(paper.units, grams, winnowing)[places]
             before = _known(grams.first[places] - windows.first[numbers], each)
             behind = _known(windows.end[numbers] - 1 - grams.last[places], each)
-            masks = (before << SIDE_BITS | behind).astype(np.uint64)
-            around = _bits(neighbours(paper.units, grams, winnowing)[places])
-        return cls(numbers, masks, grams.hashes[places] << _BITS | around & masks)
+            masks = (before << SIDE_BITS | behind).astype(np.uint16)
+            around = bits_around(paper.units, grams, winnowing)[places]
+            bits = around.astype(np.uint16) & masks
+        return cls(numbers, grams.hashes[places], masks, bits)
 
     def may_have(self, postings: AnchorPostings, runs: Sequence[int]) -> NDArray[np.bool_]:
         """Return which anchors of documents may be in one of some runs.
 
         Args:
-            postings: The anchors.
+            postings: The anchors, by hash.
             runs: Numbers of runs, of those given before.
         """
         asked = np.isin(self.runs, np.array(runs, np.int64))
-        hashes, around = postings.hashes << _BITS, _bits(postings.lengths)
-        # The largest number may be either of two.
-        found: NDArray[np.bool_] = (postings.lengths == MOST) & np.isin(
-            hashes, self.keys[asked] >> _BITS << _BITS
+        rows = np.unique(
+            np.stack((self.hashes[asked], self.masks[asked], self.bits[asked])), axis=1
         )
-        for mask in np.unique(self.masks[asked]):
-            keys = self.keys[asked & (self.masks == mask)]
-            found |= np.isin(hashes | around & mask, keys)
+        firsts = np.searchsorted(postings.hashes, rows[0])
+        ends = np.searchsorted(postings.hashes, rows[0], side="right")
+        # The largest number may be either of two.
+        either = postings.lengths == MOST
+        around = (postings.lengths - 1).astype(np.uint16)
+        masks, bits = rows[1].astype(np.uint16), rows[2].astype(np.uint16)
+        found = np.zeros(len(postings), bool)
+        for first, end, mask, wanted in zip(
+            firsts.tolist(), ends.tolist(), masks, bits, strict=True
+        ):
+            part = slice(first, end)
+            found[part] |= (around[part] & mask == wanted) | either[part]
         return found
-
-
-def _bits(lengths: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
-    return (lengths - 1).astype(np.uint64)
 
 
 def _known(units: NDArray[np.int64], each: NDArray[np.int64]) -> NDArray[np.int64]:

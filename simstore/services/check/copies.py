@@ -196,7 +196,9 @@ class CopyFinder:
     def _promising(self, hits: Hits) -> list[int]:
         """Return the documents in which a single hit is within a run that is long enough."""
         kept: dict[int, None] = {}
-        for around in surroundings(self._paper, self._index, hits):
+        winnowing = self._index.winnowing
+        longest = max(winnowing.run_words, winnowing.run_characters)
+        for around in surroundings(self._paper, self._index, hits, longest):
             self._options.on_step()
             places = self._paper.grams.first[hits.papers[around.rows]].tolist()
             seeds = list(zip(places, around.places.tolist(), strict=True))
@@ -312,10 +314,7 @@ class CopyFinder:
             wanted = WantedAnchors.of(
                 self._paper, index.winnowing, left, has_neighbours=index.has_neighbours
             )
-            postings = self._index.postings(np.array(values, np.uint64))
-            postings = postings.of(wanted.may_have(postings, left))
-            postings = postings.of(self._options.explains(postings.documents))
-            self._explain_by(wanted, postings, left)
+            self._explain_by(wanted, index.postings(np.array(values, np.uint64)), left)
 
     def _is_explained(self, number: int) -> bool:
         windows = self._paper.windows
@@ -334,17 +333,24 @@ class CopyFinder:
             postings: Those of them that documents have.
             waiting: The runs.
         """
-        left = postings.of(np.argsort(postings.documents, kind="stable"))
+        windows = self._paper.windows
+        there = np.isin(windows.hashes[np.array(waiting, np.int64)], postings.hashes)
+        waiting = [number for number, is_there in zip(waiting, there, strict=True) if is_there]
+        needed = max((int(windows.end[n] - windows.first[n]) for n in waiting), default=0)
+        by_document = np.argsort(postings.documents, kind="stable")
+        is_left = np.ones(len(postings), bool)
         size = _FIRST_READ
-        while len(left):
-            there = set(left.hashes.tolist())
-            hashes = self._paper.windows.hashes
-            waiting = [number for number in waiting if int(hashes[number]) in there]
-            left = left.of(wanted.may_have(left, waiting))
-            read, left = left.of(slice(size)), left.of(slice(size, None))
+        while waiting:
+            chosen = is_left & wanted.may_have(postings, waiting)
+            rows = by_document[chosen[by_document]][:size]
+            if not len(rows):
+                return
+            is_left[rows] = False
             size = min(2 * size, _MOST_READ)
+            read = postings.of(rows)
+            read = read.of(self._options.explains(read.documents))
             hits = Hits(read.documents, np.zeros(len(read), np.int64), read.starts)
-            for around in surroundings(self._paper, self._index, hits):
+            for around in surroundings(self._paper, self._index, hits, needed):
                 self._options.on_step()
                 waiting = self._explained_by(read, around, waiting)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from simstore.fingerprint.anchor_neighbours import MOST, neighbours
+from simstore.fingerprint.anchor_neighbours import MOST, bits_around, neighbours
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.winnowing import MIXED_WINNOWING, Grams, grams
 from simstore.text.located import LocatedUnits, located_units
@@ -60,6 +60,7 @@ def test_nothing_around_a_gram_is_no_bit_and_the_number_is_never_0() -> None:
     assert neighbours(units, one, MIXED_WINNOWING).tolist() == [MOST]
     hashes[12] -= np.uint64(1)
     assert neighbours(units, one, MIXED_WINNOWING).tolist() == [MOST - 1]
+    assert bits_around(units, one, MIXED_WINNOWING).tolist() == [MOST - 2]
 
 
 @pytest.mark.parametrize("text", [WORDS, HAN, f"{HAN} {WORDS}", "天地玄黄宇 x " * 9])
