@@ -68,21 +68,19 @@ def hits_of(paper: PaperUnits, postings: AnchorPostings) -> tuple[Hits, NDArray[
     return found, postings.lengths[rows]
 
 
-def surroundings(
-    paper: PaperUnits, index: PassageIndex, hits: Hits, run: int
-) -> Iterator[HitContext]:
+def surroundings(paper: PaperUnits, index: PassageIndex, hits: Hits) -> Iterator[HitContext]:
     """Yield the text around hits, by source.
 
-    Each part holds every run of so many units that has the hit's place in it.
+    Each part holds every run of t units that has the hit's place in it.
 
     Args:
         paper: The paper.
         index: The index; it has the texts.
         hits: Documents and characters count.
-        run: Units of a run.
     """
+    winnowing = index.winnowing
     # One unit more: a word at the edge may have been cut.
-    needed = run + 1
+    needed = max(winnowing.run_words, winnowing.run_characters) + 1
     characters = len(paper.text) / max(len(paper.units), 1)
     margin = max(1, int(needed * characters * 1.5) + _MARGIN)
     with ThreadPoolExecutor(1) as pool:

@@ -196,9 +196,7 @@ class CopyFinder:
     def _promising(self, hits: Hits) -> list[int]:
         """Return the documents in which a single hit is within a run that is long enough."""
         kept: dict[int, None] = {}
-        winnowing = self._index.winnowing
-        longest = max(winnowing.run_words, winnowing.run_characters)
-        for around in surroundings(self._paper, self._index, hits, longest):
+        for around in surroundings(self._paper, self._index, hits):
             self._options.on_step()
             places = self._paper.grams.first[hits.papers[around.rows]].tolist()
             seeds = list(zip(places, around.places.tolist(), strict=True))
@@ -314,7 +312,8 @@ class CopyFinder:
             wanted = WantedAnchors.of(
                 self._paper, index.winnowing, left, has_neighbours=index.has_neighbours
             )
-            self._explain_by(wanted, index.postings(np.array(values, np.uint64)), left)
+            postings = index.postings(np.sort(np.array(values, np.uint64)))
+            self._explain_by(wanted, postings, left)
 
     def _is_explained(self, number: int) -> bool:
         windows = self._paper.windows
@@ -330,13 +329,12 @@ class CopyFinder:
 
         Args:
             wanted: The anchors of the runs.
-            postings: Those of them that documents have.
+            postings: Those of them that documents have, by hash.
             waiting: The runs.
         """
         windows = self._paper.windows
         there = np.isin(windows.hashes[np.array(waiting, np.int64)], postings.hashes)
         waiting = [number for number, is_there in zip(waiting, there, strict=True) if is_there]
-        needed = max((int(windows.end[n] - windows.first[n]) for n in waiting), default=0)
         by_document = np.argsort(postings.documents, kind="stable")
         is_left = np.ones(len(postings), bool)
         size = _FIRST_READ
@@ -350,7 +348,7 @@ class CopyFinder:
             read = postings.of(rows)
             read = read.of(self._options.explains(read.documents))
             hits = Hits(read.documents, np.zeros(len(read), np.int64), read.starts)
-            for around in surroundings(self._paper, self._index, hits, needed):
+            for around in surroundings(self._paper, self._index, hits):
                 self._options.on_step()
                 waiting = self._explained_by(read, around, waiting)
 
