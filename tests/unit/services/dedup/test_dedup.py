@@ -266,6 +266,38 @@ def test_rows_that_cannot_be_read_are_counted_and_kept_apart(tmp_path: Path) -> 
     assert out.read_bytes() == b"".join(lines)
 
 
+@pytest.mark.parametrize("on_reject", ["keep", "drop"])
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [("c.csv", None), ("c.csv", "body"), ("c.tsv", None), ("c.parquet", None), ("c.arrow", "b")],
+)
+def test_columns_without_the_text_are_refused_before_anything_is_written(
+    tmp_path: Path, name: str, field: str | None, on_reject: Any
+) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "Rye", "body": "Rye", "b": "Rye"}\n')
+    if name.endswith(("csv", "tsv")):
+        (tmp_path / name).write_text("id,story\n1,Rye.\n2,Oats.\n")
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import feather, parquet
+
+        table = pyarrow.table({"id": [1, 2], "story": ["Rye.", "Oats."]})
+        (parquet.write_table if name == "c.parquet" else feather.write_feather)(
+            table, str(tmp_path / name)
+        )
+    before = sorted(tmp_path.iterdir())
+    options = ReadOptions(text_field=field)
+    with pytest.raises(InvalidParameter, match=rf"{name}: no text: .*story.* \(text_field names"):
+        dedup_rows(
+            [tmp_path / "a.jsonl", tmp_path / name],
+            f"{tmp_path / 'out'}/",
+            on_reject=on_reject,
+            rejects=tmp_path / "rejects.jsonl",
+            read=options,
+        )
+    assert sorted(tmp_path.iterdir()) == before
+
+
 def test_outputs_that_are_there_are_refused(source: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.jsonl"
     out.write_bytes(b"mine")
