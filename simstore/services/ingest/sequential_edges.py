@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.minhash import VALUES
 from simstore.fingerprint.simhash import word_count
 from simstore.search.star_search import (
     ColumnPostings,
@@ -151,7 +150,7 @@ def _signatures(search: EdgeSearch, texts: Sequence[CandidateText]) -> StarSigna
     """Return what tells which of the texts may have an edge to each other."""
     count = len(texts)
     judged = [one.shingle_count != 0 for one in texts]
-    sketches = np.zeros((count, VALUES), np.uint16)
+    sketches = np.zeros((count, search.conditions.rule.values), np.uint16)
     made = {
         row: one.sketch for row, one in enumerate(texts) if judged[row] and one.sketch is not None
     }
