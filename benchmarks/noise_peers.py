@@ -1,0 +1,271 @@
+"""Scans and noisy copies asked of 100,000 documents, and of other packages on the same runs.
+
+Usage: python benchmarks/noise_peers.py [--quick] [--data FOLDER]
+
+The data are those of ``benchmarks/noise.py``. Stored are the corrected texts of the scans, the
+English documentation and books, and, up to the number of documents, texts of 1,500 characters that
+a chain of their word pairs writes: real words in a real order, never the same page twice. Asked is
+what was recognized of the scans, and copies of real texts with wrong characters.
+
+datasketch, gaoya and rensa get the runs that simstore cuts (six letters, without blanks), 256
+values, or 255, and as many bands as find most. They are asked for their candidates, and build in
+memory; simstore is asked for its answers, which are verified by the texts. RapidFuzz compares some
+of the scans with every text: the most that can be found. The table is in
+docs/explanation/benchmarks.md.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import random
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import xxhash
+from noise import CHANCE, STORE, books, labelled, resemblance, scans, with_random_errors
+from rapidfuzz import fuzz, process
+from results import Report, Table, parser
+
+from simstore import Store, compiled
+from simstore.fingerprint.characters import CharacterSketching
+from simstore.services.channels.sketch_search import SketchSearch
+from simstore.text.tokens import token_pieces
+
+NAMES = ("characters",)
+SIZE = 6
+_LENGTH = 1_500
+_PEER_DOCUMENTS = 20_000
+_LETTERS = "abcdefghijklmnopqrstuvwxyz"
+Ask = Callable[[str], set[int]]
+
+
+def written(texts: Sequence[str], count: int, seed: int = 3) -> Iterator[str]:
+    """Yield texts of some 1,500 characters that a chain of the texts' word pairs writes."""
+    after: dict[str, list[str]] = {}
+    words: list[str] = []
+    for text in texts:
+        own = text.split()
+        words += own
+        for one, other in zip(own, own[1:], strict=False):
+            after.setdefault(one, []).append(other)
+    drawn = random.Random(seed)
+    for _ in range(count):
+        made, size = [drawn.choice(words)], 0
+        while size < _LENGTH:
+            followers = after.get(made[-1])
+            made.append(drawn.choice(followers or words))
+            size += len(made[-1]) + 1
+        yield " ".join(made)
+
+
+def letters(text: str) -> str:
+    """Return what simstore cuts runs from: the letters and digits, folded, without blanks."""
+    return "".join(token for piece in token_pieces(text.casefold()) for token in piece)
+
+
+def runs(text: str) -> list[str]:
+    """Return the distinct runs of six."""
+    found = letters(text)
+    return list({found[at : at + SIZE] for at in range(max(len(found) - SIZE + 1, 1))})
+
+
+def datasketch_index(texts: Sequence[str]) -> Ask:
+    """MinHashLSH, 256 permutations, 85 bands of 3, hashed by xxHash."""
+    from datasketch import MinHash, MinHashLSH
+
+    def made(text: str) -> Any:
+        sketch = MinHash(256, hashfunc=xxhash.xxh32_intdigest)
+        sketch.update_batch([run.encode() for run in runs(text)])
+        return sketch
+
+    index = MinHashLSH(num_perm=256, params=(85, 3))
+    for place, text in enumerate(texts):
+        index.insert(place, made(text))
+    return lambda text: set(index.query(made(text)))
+
+
+def gaoya_index(texts: Sequence[str]) -> Ask:
+    """MinHashStringIndex, 32 bits, 85 bands of 3, from a resemblance of 0.1 on."""
+    from gaoya.minhash import MinHashStringIndex
+
+    index = MinHashStringIndex(32, 0.1, 85, 3, None, runs)
+    for place, text in enumerate(texts):
+        index.insert_document(place, text)
+    return lambda text: set(index.query(text))
+
+
+def rensa_index(texts: Sequence[str]) -> Ask:
+    """RMinHashLSH, 255 permutations, 85 bands."""
+    from rensa import RMinHash, RMinHashLSH
+
+    def made(text: str) -> Any:
+        sketch = RMinHash(num_perm=255, seed=42)
+        sketch.update(runs(text))
+        return sketch
+
+    index = RMinHashLSH(threshold=0.1, num_perm=255, num_bands=85)
+    for place, text in enumerate(texts):
+        index.insert(place, made(text))
+    return lambda text: set(index.query(made(text)))
+
+
+PEERS = {
+    "datasketch MinHashLSH, 256 values, 85x3": ("datasketch", datasketch_index),
+    "gaoya MinHashStringIndex, 85x3, from .1 on": ("gaoya", gaoya_index),
+    "rensa RMinHashLSH, 255 values, 85 bands": ("rensa", rensa_index),
+}
+
+
+class Trial:
+    """Texts, samples, and the places of the originals of these.
+
+    Args:
+        folder: Of the data.
+        samples: Texts of which noisy copies are made.
+    """
+
+    def __init__(self, folder: Path, samples: int) -> None:
+        self.right, read = scans(folder)
+        (english,) = (one for one in labelled(folder) if one.language == "en")
+        self.real = [*self.right, *english.texts, *books(folder).texts]
+        drawn = random.Random(5)
+        chosen = drawn.sample(range(len(self.right), len(self.real)), samples)
+        self.asked: dict[str, list[tuple[int, str]]] = {"real scans": list(enumerate(read))}
+        for share in (0.05, 0.1):
+            self.asked[f"{share:.0%} wrong"] = [
+                (at, with_random_errors(self.real[at], share, drawn, _LETTERS)) for at in chosen
+            ]
+        self.sketching = CharacterSketching()
+
+    def texts(self, count: int) -> list[str]:
+        """Return so many texts, the real ones first."""
+        return [*self.real, *written(self.real, count - len(self.real))][:count]
+
+    def tell(self, table: Table, name: str, texts: Sequence[str], made: float, ask: Ask) -> None:
+        """Add a row: what is found of each kind of sample, chance candidates, times."""
+        cells, chance, asked, spent = [], 0, 0, 0.0
+        for samples in self.asked.values():
+            found = 0
+            for original, text in samples:
+                begun = time.process_time()
+                told = ask(text)
+                spent += time.process_time() - begun
+                found += original in told
+                chance += self._by_chance(text, texts, told - {original})
+            asked += len(samples)
+            cells.append(f"{found / len(samples):.3f}")
+        table.add(
+            name, f"{len(texts):,}", *cells, f"{chance / asked * STORE / len(texts):,.0f}",
+            f"{1_000 * spent / asked:.1f}", f"{1_000 * made / len(texts):.2f}",
+        )  # fmt: skip
+
+    def _by_chance(self, text: str, texts: Sequence[str], told: set[int]) -> int:
+        if not told:
+            return 0
+        own = self.sketching.sets([text]).row(0)
+        # Of very many the share is told by some.
+        some = sorted(told)[:: max(len(told) // 200, 1)]
+        sets = self.sketching.sets([texts[at] for at in some])
+        few = sum(resemblance(own, sets.row(row)) < CHANCE for row in range(len(some)))
+        return round(few * len(told) / len(some))
+
+
+def tell_store(table: Table, trial: Trial, count: int) -> None:
+    """Add the row of a store: its answers, and what its bands find by chance."""
+    texts = trial.texts(count)
+    begun = time.process_time()
+    with Store.create(":memory:", channels=NAMES) as store:
+        store.add_many(((str(at), text) for at, text in enumerate(texts)), threads=1)
+        store.maintenance.compact()
+        made = time.process_time() - begun
+        wrong = 0
+
+        def ask(text: str) -> set[int]:
+            return {int(match.key) for match in store.query(text, channels=NAMES)}
+
+        rows: list[list[Any]] = []
+        found = Table("", ())
+        trial.tell(found, "simstore", texts, made, ask)
+        for samples in trial.asked.values():
+            wrong += sum(len(ask(text) - {original}) for original, text in samples)
+            rows.append(samples)
+        opened = store._opened
+        samples = [text for some in trial.asked.values() for _, text in some]
+        originals = [original for some in trial.asked.values() for original, _ in some]
+        with opened.database.read() as connection:
+            search = SketchSearch(opened.snapshot(connection), NAMES[0])
+            _, sketches = trial.sketching.sketched(samples)
+            agreeing = search.find(sketches)
+        told = (
+            {int(number) - 1 for number in one} - {original}
+            for one, original in zip(agreeing, originals, strict=True)
+        )
+        chance = sum(
+            trial._by_chance(text, texts, some) for text, some in zip(samples, told, strict=True)
+        )
+        (row,) = found.rows
+        row = [
+            f"simstore, {search.layout}, verified", *row[1:5],
+            f"{chance / len(samples) * STORE / count:,.0f}", *row[6:],
+        ]  # fmt: skip
+        table.add(*row)
+        table.note += (
+            f" Of {len(samples)} samples simstore told {wrong} other texts among {count:,}."
+        )
+
+
+def tell_ceiling(table: Table, trial: Trial, count: int, sample: int) -> None:
+    """Add the row of RapidFuzz, which compares scans with every text."""
+    texts = [letters(text) for text in trial.texts(count)]
+    some = trial.asked["real scans"][:: max(len(trial.right) // sample, 1)][:sample]
+    begun = time.process_time()
+    found = sum(
+        process.extractOne(letters(text), texts, scorer=fuzz.ratio)[2] == original
+        for original, text in some
+    )
+    spent = time.process_time() - begun
+    table.add(
+        f"RapidFuzz ratio, every text, {len(some)} scans", f"{count:,}",
+        f"{found / len(some):.3f}", "", "", "", f"{1_000 * spent / len(some):,.0f}", "",
+    )  # fmt: skip
+
+
+def main() -> None:
+    given = parser(__doc__)
+    given.add_argument("--data", type=Path, default=os.environ.get("SIMSTORE_TEST_DATA"))
+    options = given.parse_args()
+    if options.data is None:
+        given.error("no texts: set SIMSTORE_TEST_DATA or give --data")
+    compiled.enable(0.0)
+    report = Report(
+        "noise_peers",
+        "Wrong characters: simstore and other packages",
+        "Scans and noisy copies asked of stored originals, by runs of six letters.",
+    )
+    trial = Trial(options.data, 20 if options.quick else 150)
+    count, few = (4_000, 3_500) if options.quick else (STORE, _PEER_DOCUMENTS)
+    table = report.table(
+        "Scans and copies with wrong characters",
+        ("", "documents", *(f"found: {name}" for name in trial.asked),
+         "chance candidates of 100,000", "ms a query", "ms a document"),
+        note="Processor time; peers: of candidates in memory, which are not verified.",
+    )  # fmt: skip
+    texts = trial.texts(few)
+    for name, (package, index) in PEERS.items():
+        if importlib.util.find_spec(package) is None:
+            continue
+        begun = time.process_time()
+        ask = index(texts)
+        trial.tell(table, name, texts, time.process_time() - begun, ask)
+        del ask
+    tell_store(table, trial, few)
+    tell_ceiling(table, trial, few, 5 if options.quick else 20)
+    tell_store(table, trial, count)
+    print(report.markdown(3))
+
+
+if __name__ == "__main__":
+    main()
