@@ -4,6 +4,9 @@ A case is a stretch of a paper and the stretch of a source that it was taken fro
 the same as a program tells it. A detection detects a case where both stretches overlap in both
 texts. What counts are characters, of papers and of sources.
 
+A stretch of a paper may stand in a document that it was not taken from, word for word. To tell that
+document is no mistake and no find: :func:`judged` leaves such detections out.
+
 References:
     Potthast, Stein, Barrón-Cedeño, Rosso: An evaluation framework for plagiarism detection, COLING
     2010, section 2.
@@ -12,12 +15,18 @@ References:
 from __future__ import annotations
 
 import math
+import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+# A Chinese character, or a word of any other script.
+_UNITS, _WORD = re.compile(r"[\u3400-\u9fff]|[^\W_\u3400-\u9fff]+"), re.compile(r"[^\u3400-\u9fff]")
+# The run that is sure to be found, in words and in units of either kind.
+_RUN_WORDS, _RUN = 8, 13
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +90,49 @@ class Measured:
         both = self.precision + self.recall
         f1 = 2 * self.precision * self.recall / both if both else 0.0
         return f1 / math.log2(1 + self.granularity)
+
+
+def runs(text: str) -> set[tuple[str, ...]]:
+    """Return the runs of the guaranteed length in a text: words, or units of either kind.
+
+    Case, marks and white space do not count.
+    """
+    found = _units(text)
+    of_words = (tuple(found[n : n + _RUN_WORDS]) for n in range(len(found) - _RUN_WORDS + 1))
+    return {run for run in of_words if all(map(_WORD.match, run))} | {
+        tuple(found[n : n + _RUN]) for n in range(len(found) - _RUN + 1)
+    }
+
+
+def judged(
+    cases: Sequence[Passage],
+    detections: Sequence[Passage],
+    papers: Mapping[str, str],
+    library: Mapping[str, str],
+) -> list[Passage]:
+    """Return the detections that count: without those in another document of the same characters.
+
+    Such a detection has the same units in the paper and in the source from its first to its last,
+    at least a run of the guaranteed length, and no case of its paper was taken from that source.
+
+    Args:
+        cases: The cases of the papers.
+        detections: What a program tells of them.
+        papers: The text of each paper.
+        library: The text of each source.
+    """
+    planted = {(case.paper, case.source) for case in cases}
+
+    def is_the_same(one: Passage) -> bool:
+        text = papers[one.paper][one.start : one.end]
+        source = library[one.source][one.source_start : one.source_end]
+        return bool(runs(text)) and _units(text) == _units(source)
+
+    return [one for one in detections if (one.paper, one.source) in planted or not is_the_same(one)]
+
+
+def _units(text: str) -> list[str]:
+    return [unit.casefold() for unit in _UNITS.findall(text)]
 
 
 def micro(cases: Sequence[Passage], detections: Sequence[Passage]) -> Measured:

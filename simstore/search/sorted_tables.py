@@ -23,7 +23,6 @@ from simstore.compiled import pays
 from simstore.search.hamming import (
     BatchResults,
     FoundPairs,
-    distances,
     verified_pairs,
     verify,
     verify_values,
@@ -343,7 +342,7 @@ class SortedTables:
 _BUFFERED = 2_048
 
 # Fingerprints of a level that are compared with one quicker than it is looked up in their tables.
-_COMPARED = 1 << 17
+_COMPARED = 1 << 18
 
 _Level = tuple[NDArray[np.uint64], SortedTables]
 
@@ -403,8 +402,8 @@ class GrowingTables:
         parts = [(rows, self._buffer[places])]
         for held, tables in self._levels:
             if len(words) == 1 and len(held) <= _COMPARED:
-                near = held[distances(held, words[0]) <= radius]
-                parts.append((np.zeros(len(near), np.int64), near))
+                rows, places, _ = scan_many(held, words, radius)
+                parts.append((rows, held[places]))
             else:
                 found = tables.near_many(words, radius)
                 parts.append((found.query_rows, found.words))

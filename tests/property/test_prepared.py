@@ -49,9 +49,10 @@ def told(batch: PreparedBatch) -> list[object]:
 def changes(batch: PreparedBatch) -> object:
     from simstore.storage import codecs
 
-    if batch.change is None:
+    if not batch.changes:
         return None
-    terms, documents, totals = codecs.unpack_named_delta(batch.change)
+    (change,) = batch.changes
+    terms, documents, totals = codecs.unpack_named_delta(change)
     return dict(zip(terms, zip(documents.tolist(), totals.tolist(), strict=True), strict=True))
 
 

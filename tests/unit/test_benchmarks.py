@@ -6,7 +6,7 @@ import asyncio
 import json
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -259,6 +259,72 @@ def test_pan_detections_have_to_overlap_in_paper_and_source(part: Any) -> None:
     # What two detections tell counts once for micro measures.
     twice = [passage(part, 0, 60, 0), passage(part, 40, 100, 40)]
     assert pan.micro([case], twice) == pan.Measured(1.0, 1.0, 2.0)
+
+
+def test_pan_does_not_judge_detections_in_another_document_of_the_same_characters(
+    part: Any,
+) -> None:
+    pan = part("pan_measure")
+    run = "One two three, four five six seven eight."
+    chinese = "一二三四五六，七八九十百千万"
+    texts = {"p": f"{run} {chinese} Own words."}
+
+    def of(end: int, library: dict[str, str], *, start: int = 0, source: str = "t") -> int:
+        size = len(library[source])
+        one = pan.Passage(
+            paper="p", start=start, end=end, source=source, source_start=0, source_end=size
+        )
+        # The case is in the first source, and elsewhere in the paper.
+        planted = passage(part, len(texts["p"]), len(texts["p"]) + 10, 900)
+        return len(pan.judged([planted], [one], texts, library))
+
+    first, behind = len(run), len(run) + 1
+    # Marks, case and white space aside it is the same; so it is in Chinese, and in both together.
+    assert of(first, {"t": "one two\nthree four FIVE six seven eight"}) == 0
+    assert of(behind + len(chinese), {"t": chinese.replace("，", "")}, start=behind) == 0
+    assert of(behind + len(chinese), {"t": f"{run} {chinese}"}) == 0
+    # In the document that a case of the paper was taken from it is judged.
+    assert of(first, {"s": run}, source="s") == 1
+    # So is what was reworded, left out or put in, wherever it is.
+    for other in (
+        "One two three four five six seven nine",
+        "One two three four five six eight",
+        "One two three four five six seven seven eight",
+        "Eight one two three four five six seven",
+    ):
+        assert of(first, {"t": other}) == 1
+    assert of(behind + len(chinese), {"t": run}) == 1
+    # And what is shorter than the guarantee's run, in either language.
+    short, few = run.removesuffix(" eight."), chinese.removesuffix("万")
+    assert of(len(short), {"t": short}) == 1
+    assert of(behind + len(few), {"t": few}, start=behind) == 1
+
+
+def test_pan_figures_leave_out_what_is_not_judged(part: Any) -> None:
+    pan, sets = part("pan"), part("pan_set")
+    run = "one two three four five six seven eight"
+    text = f"{run} {run}"
+    case = part("pan_measure").Passage(
+        paper="p", start=0, end=len(run), source="s", source_start=0, source_end=len(run)
+    )
+    paper = sets.Paper("p", "en", "verbatim", text, (case,))
+    library = {"s": run, "t": run, "u": run.replace("four", "for")}
+
+    def told(*sources: str) -> list[str]:
+        found = SimpleNamespace(
+            cases=[
+                SimpleNamespace(
+                    start=0, end=len(run), source_key=key, source_start=0, source_end=len(run)
+                )
+                for key in sources
+            ]
+        )
+        return list(pan.told_of([(paper, found)], library, copies=False))
+
+    assert told("s", "t")[:5] == ["1", "1", "1", "1.000", "1.000"]
+    assert told("t")[:6] == ["1", "0", "1", "0.000", "0.000", "0.000"]
+    assert told("s", "u")[:3] == ["1", "2", "0"]
+    assert told("s", "u")[4] != "1.000"
 
 
 def letters(text: str) -> list[str]:

@@ -189,6 +189,25 @@ def test_statements_of_a_document_added_alone(
         assert counts[-3] <= most
 
 
+@pytest.mark.slow
+def test_statements_of_a_document_added_to_packed_ones(tmp_path: Path) -> None:
+    given = [(f"{n}", text) for n, text in enumerate(texts())]
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many(given[:1_000])
+        store.maintenance.pack()
+        for key, text in given[1_000:1_300]:
+            # The first read what pages carry.
+            store.add(key, text, on_duplicate="flag")
+        counts = sorted(
+            statements_of(store, lambda one=one: store.add(*one, on_duplicate="flag"))
+            for one in given[1_300:1_400]
+        )
+        # Beside those of a store without pages: pages of both channels, the sketches that share
+        # check bits with this one by chance, whether a page has the fingerprint, and a pragma.
+        assert counts[len(counts) // 2] <= 17
+        assert counts[-15] <= 17
+
+
 @pytest.mark.parametrize("on_duplicate", ["keep", "flag"])
 def test_pages_that_a_document_added_alone_changes(
     tmp_path: Path, on_duplicate: OnDuplicate

@@ -134,8 +134,13 @@ class SketchSearch:
             wanted: The sketch of a set that is not empty.
         """
         queries = band_values(wanted[None], self.layout)
-        if any(len(rows) for rows, _ in self._packed_candidates(queries)):
-            return True
+        packed = [numbers for _, numbers in self._packed_candidates(queries)]
+        if packed:
+            numbers = np.concatenate(packed)
+            one_each = distinct(numbers)
+            # Among many, most that pages name share some check bits by chance, in one band.
+            if len(one_each) < len(numbers) or self._any_agrees(queries, one_each):
+                return True
         return any(
             table.may_agree(queries[0])
             if isinstance(table, BandIndex)
@@ -200,13 +205,7 @@ class SketchSearch:
             rows, numbers = self._candidates(queries[part], [table[part] for table in tails])
             if not len(numbers):
                 continue
-            held = distinct(numbers)
-            known = self._tables.by_numbers(
-                self._snapshot.connection, self._snapshot.scheme_id, held.tolist()
-            )
-            stored = sorted(
-                (row for row in known.values() if row.packed), key=lambda row: row.document_id
-            )
+            stored = sorted(self._stored(distinct(numbers)), key=lambda row: row.document_id)
             if among is not None and stored:
                 passing = among(np.array([row.document_id for row in stored], np.int64))
                 stored = [row for row, passes in zip(stored, passing, strict=True) if passes]
@@ -220,6 +219,21 @@ class SketchSearch:
             bands = band_values(self._unpacked([row.packed for row in stored]), self.layout)
             agree = _agree(bands, places, queries[part], rows)
             yield start + rows[agree], places[agree], stored
+
+    def _any_agrees(self, queries: NDArray[np.uint64], numbers: NDArray[np.int64]) -> bool:
+        """Return whether one of the sketches of these numbers agrees with the one query."""
+        stored = self._stored(numbers)
+        if not stored:
+            return False
+        bands = band_values(self._unpacked([row.packed for row in stored]), self.layout)
+        return bool((bands == queries).any())
+
+    def _stored(self, numbers: NDArray[np.int64]) -> list[StoredSketch]:
+        """Return the sketches of these numbers that are there and not empty."""
+        known = self._tables.by_numbers(
+            self._snapshot.connection, self._snapshot.scheme_id, numbers.tolist()
+        )
+        return [row for row in known.values() if row.packed]
 
     def _candidates(
         self, queries: NDArray[np.uint64], tails: Sequence[Sequence[NDArray[np.int64]]]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,9 +37,9 @@ class PreparedBatch:
         sizes: Bytes of their texts.
         token_counts: Occurrences of features in them.
         packed_texts: Their compressed texts; empty where the store keeps none.
-        counts: Their feature counts; None where ``change`` says all that is needed of them.
-        change: What they change in a vocabulary by terms, packed; None: there is none, or its
-            features have numbers.
+        counts: Their feature counts; None where ``changes`` say all that is needed of them.
+        changes: What they change in a vocabulary by terms, packed, some documents each; empty:
+            there is none, or its features have numbers.
         words: Their fingerprints, where these depend on the document alone.
         sketches: By the channels of sketches, size of the shingle set and packed sketch of each.
         passages: What the passage index keeps of them; empty where there is none.
@@ -51,7 +52,7 @@ class PreparedBatch:
     token_counts: tuple[int, ...]
     packed_texts: tuple[bytes, ...]
     counts: FeatureCounts | None
-    change: bytes | None
+    changes: tuple[bytes, ...]
     words: NDArray[np.uint64] | None
     sketches: Mapping[str, tuple[tuple[int, bytes], ...]]
     passages: tuple[IndexedText, ...] = ()
@@ -74,10 +75,37 @@ class PreparedBatch:
             token_counts=self.token_counts[start:end],
             packed_texts=self.packed_texts[start:end],
             counts=counts,
-            change=None,
+            changes=(),
             words=None if self.words is None else self.words[start:end],
             sketches={name: made[start:end] for name, made in self.sketches.items()},
             passages=self.passages[start:end],
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[PreparedBatch]) -> PreparedBatch:
+        """Return the documents of several batches as those of one.
+
+        Args:
+            parts: At least one, prepared for one state; none has feature counts.
+        """
+        if len(parts) == 1:
+            return parts[0]
+        words = [part.words for part in parts if part.words is not None]
+        return cls(
+            documents=tuple(chain.from_iterable(part.documents for part in parts)),
+            keys=tuple(chain.from_iterable(part.keys for part in parts)),
+            digests=tuple(chain.from_iterable(part.digests for part in parts)),
+            sizes=tuple(chain.from_iterable(part.sizes for part in parts)),
+            token_counts=tuple(chain.from_iterable(part.token_counts for part in parts)),
+            packed_texts=tuple(chain.from_iterable(part.packed_texts for part in parts)),
+            counts=None,
+            changes=tuple(chain.from_iterable(part.changes for part in parts)),
+            words=np.concatenate(words) if words else None,
+            sketches={
+                name: tuple(chain.from_iterable(part.sketches[name] for part in parts))
+                for name in parts[0].sketches
+            },
+            passages=tuple(chain.from_iterable(part.passages for part in parts)),
         )
 
 
@@ -112,7 +140,7 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
         token_counts=tuple(token_counts.tolist()),
         packed_texts=codecs.compress_many(encoded) if state.settings.text_kept else (),
         counts=counts if keep_counts else None,
-        change=pack_change(counts) if pack_counts and counts is not None else None,
+        changes=(pack_change(counts),) if pack_counts and counts is not None else (),
         words=words,
         sketches={
             recipe.name: tuple(sketch_texts(recipe.sketching, texts, scanned))
@@ -147,7 +175,7 @@ def _prepared_alone(document: Document, encoded: bytes, state: State) -> Prepare
         token_counts=(made.token_count,),
         packed_texts=(codecs.compress(encoded),) if settings.text_kept else (),
         counts=None,
-        change=codecs.packed_named_delta(made.change) if state.records_vocabulary else None,
+        changes=(codecs.packed_named_delta(made.change),) if state.records_vocabulary else (),
         words=made.words,
         sketches={recipe.name: (made.sketch,)},
         passages=(state.passages.index(document.text),) if state.passages is not None else (),

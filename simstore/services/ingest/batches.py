@@ -268,8 +268,8 @@ def replace_features(
     connection = snapshot.connection
     rows = list(places.values())
     feature_ids = np.empty(0, np.int64)
-    if batch.change is not None and len(rows) == len(batch.documents) and not replaced:
-        deltas.add_packed(connection, snapshot.scheme_id, batch.change)
+    if batch.changes and 2 * len(rows) > len(batch.documents):
+        _record_changes(snapshot, batch, set(rows), replaced)
     elif snapshot.records_vocabulary:
         counts = _counts(snapshot, batch, rows)
         feature_ids = feature_counts.change_vocabulary(snapshot, added=counts, removed=replaced)
@@ -299,6 +299,19 @@ def replace_features(
     )
     for part in parts_of(snapshot):
         part.put(snapshot, added)
+
+
+def _record_changes(
+    snapshot: Snapshot, batch: PreparedBatch, written: set[int], replaced: Sequence[int]
+) -> None:
+    """Append what a batch changes in the vocabulary, without those that are not written."""
+    for change in batch.changes:
+        deltas.add_packed(snapshot.connection, snapshot.scheme_id, change)
+    left_out = [place for place in range(len(batch.documents)) if place not in written]
+    if left_out:
+        change = feature_counts.pack_change(_counts(snapshot, batch, left_out), sign=-1)
+        deltas.add_packed(snapshot.connection, snapshot.scheme_id, change)
+    feature_counts.change_vocabulary(snapshot, removed=replaced)
 
 
 def _counts(state: State, batch: PreparedBatch, places: Sequence[int]) -> FeatureCounts:

@@ -90,6 +90,8 @@ def commit(
 
     Other processes write beside it where the database lets them and they decide of other things.
     """
+    if check is not None:
+        works = _joined(works)
     prepared = [(batch, state) for _, batch, state in works]
     names = {name for batch, _, _ in works for name in batch.marks}
     seen = [part.seen_key for batch, _, _ in works for part in batch.passed_over if part.seen_key]
@@ -107,6 +109,18 @@ def commit(
             state = opened.state(connection)
             deltas.merge_many(connection, state.scheme_id, run.unmerged)
         run.unmerged = 0
+
+
+def _joined(works: Sequence[Work]) -> Sequence[Work]:
+    """Return batches as one where that makes no difference: documents are looked up together."""
+    state = works[0][2]
+    if len(works) == 1 or not all(
+        batch.is_plain and prepared.counts is None and is_prepared_for(with_state, state)
+        for batch, prepared, with_state in works
+    ):
+        return works
+    batch = Batch.joined(batch for batch, _, _ in works)
+    return [(batch, PreparedBatch.joined([prepared for _, prepared, _ in works]), state)]
 
 
 def _commit(
@@ -185,8 +199,10 @@ def _commit(
             counts["undecodable"] += sum(one.replaced_bytes > 0 for one in decodings)
             detected.update(one.encoding for one in decodings if one.is_detected)
             counts["byte_count"] += sum(prepared.sizes)
+        # Its own, that of what is not written, and that of what is replaced.
+        appended = sum(len(prepared.changes) + 2 for _, prepared, _ in works)
         if claimed is None:
-            deltas.merge_many(connection, snapshot.scheme_id, len(works))
+            deltas.merge_many(connection, snapshot.scheme_id, appended)
         runs.count_in_run(
             connection,
             run_id,
@@ -196,7 +212,7 @@ def _commit(
     run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, snapshot
     run.detected = detected
     run.orphans, run.unflagged = orphans, unflagged
-    run.unmerged += 0 if claimed is None else len(works)
+    run.unmerged += 0 if claimed is None else appended
     for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
         keys = [prepared.documents[place].key for place in sorted(outcome.repeated)]
         known = dict.fromkeys((*run.repeated_keys, *keys))

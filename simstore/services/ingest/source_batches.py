@@ -71,6 +71,25 @@ class Batch:
         records = len(self.documents) + len(self.rejections) + len(self.passed_over)
         return max(records, len(self.marks))
 
+    @property
+    def is_plain(self) -> bool:
+        """Return whether it has nothing but documents, besides the positions in its sources."""
+        return not (self.rejections or self.passed_over or self.settled)
+
+    @classmethod
+    def joined(cls, parts: Iterable[Batch]) -> Batch:
+        """Return plain batches that follow each other as one."""
+        made = cls()
+        for part in parts:
+            made.documents += part.documents
+            made.owners += part.owners
+            made.size += part.size
+            for name, mark in part.marks.items():
+                # An archive comes after its members.
+                made.marks.pop(name, None)
+                made.marks[name] = mark
+        return made
+
     def is_full(self, most: int) -> bool:
         """Return whether it holds ``most`` records or sources, or enough text."""
         return self.record_count >= most or self.size >= BATCH_CHARACTERS

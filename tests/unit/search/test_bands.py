@@ -108,9 +108,12 @@ def test_all_pairs_that_agree_in_a_band(
     assert colliding_pairs(bands).tolist() == expected
 
 
+@pytest.mark.parametrize("at_once", [500, 3])
 @pytest.mark.parametrize("bits", [0, 1, 5])
 @pytest.mark.parametrize("largest", [200, 70_000, 1 << 40])
-def test_many_look_ups_at_once_find_what_each_finds_by_itself(bits: int, largest: int) -> None:
+def test_look_ups_at_once_find_what_each_finds_by_itself(
+    bits: int, largest: int, at_once: int
+) -> None:
     bands = drawn(300, 4, 40)
     numbers = np.linspace(0, largest, 300).astype(np.int64)
     packed: dict[int, bytes] = {}
@@ -122,8 +125,11 @@ def test_many_look_ups_at_once_find_what_each_finds_by_itself(bits: int, largest
     asked = source.integers(0, len(names), 500)
     wanted = source.choice(checks(bands).ravel(), 500)
     found: set[tuple[int, int]] = set()
-    for turns, some in matching_postings([packed[name] for name in names], asked, wanted):
-        found.update(zip(turns.tolist(), some.tolist(), strict=True))
+    held_pages = [packed[name] for name in names]
+    for start in range(0, len(asked), at_once):
+        some_asked, some_wanted = asked[start : start + at_once], wanted[start : start + at_once]
+        for turns, some in matching_postings(held_pages, some_asked, some_wanted):
+            found.update(zip((start + turns).tolist(), some.tolist(), strict=True))
     expected: set[tuple[int, int]] = set()
     for turn, (page, check) in enumerate(zip(asked.tolist(), wanted.tolist(), strict=True)):
         held, held_numbers = unpack_page(packed[names[page]])

@@ -213,3 +213,36 @@ def test_threads_have_a_transaction_to_prepare_while_another_is_written(
     # What is gathered is written at once, and the next transaction is being prepared meanwhile.
     assert all(75 <= count <= 95 for count in waiting[:-2])
     assert len(waiting) >= 5
+
+
+def test_documents_of_a_transaction_are_looked_up_together(
+    tmp_path: Path, heard: Heard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingest, "_COMMIT_SECONDS", math.inf)
+    documents = [(f"k{number}", numbered_text(number)) for number in range(24)]
+    asked = []
+    for most in (24, 4):
+        monkeypatch.setattr(ingest, "BATCH_DOCUMENTS", most)
+        with Store.create(tmp_path / f"{most}.db") as store:
+            store.add("first", numbered_text(0))
+            heard.clear()
+            summary = store.add_many(documents, on_duplicate="skip", threads=1)
+            assert (summary.added, summary.skipped) == (23, 1)
+            asked.append(sum("SELECT" in one for one in heard))
+            assert store.maintenance.fsck() == []
+    assert asked[0] == asked[1]
+
+
+@pytest.mark.parametrize("most", [1, 3, 12])
+def test_vocabulary_counts_what_is_stored_of_a_batch_and_nothing_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(ingest, "BATCH_DOCUMENTS", most)
+    texts = {f"k{number}": numbered_text(number // 2) for number in range(12)}
+    with Store.create(tmp_path / "s.db") as store:
+        store.add("k0", "some other words that are replaced by those of the batch")
+        assert store.add_many(texts, on_duplicate="skip").skipped == 6
+        found = sorted(store.vocabulary.terms(), key=lambda one: one.term)
+    with Store.create(tmp_path / "t.db") as other:
+        other.add_many({f"k{number}": texts[f"k{number}"] for number in range(0, 12, 2)})
+        assert found == sorted(other.vocabulary.terms(), key=lambda one: one.term)
