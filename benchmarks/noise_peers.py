@@ -1,6 +1,6 @@
 """Scans and noisy copies asked of 100,000 documents, and of other packages on the same runs.
 
-Usage: python benchmarks/noise_peers.py [--quick] [--data FOLDER]
+Usage: python benchmarks/noise_peers.py [--quick] [--data FOLDER] [--results FOLDER]
 
 The data are those of ``benchmarks/noise.py``. Stored are the corrected texts of the scans, the
 English documentation and books, and, up to the number of documents, texts of 1,500 characters that
@@ -21,6 +21,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +38,7 @@ from simstore.text.tokens import token_pieces
 NAMES = ("characters",)
 SIZE = 6
 _LENGTH = 1_500
-_PEER_DOCUMENTS = 20_000
+_PEER_DOCUMENTS = 10_000
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 Ask = Callable[[str], set[int]]
 
@@ -49,7 +50,7 @@ def written(texts: Sequence[str], count: int, seed: int = 3) -> Iterator[str]:
     for text in texts:
         own = text.split()
         words += own
-        for one, other in zip(own, own[1:], strict=False):
+        for one, other in pairwise(own):
             after.setdefault(one, []).append(other)
     drawn = random.Random(seed)
     for _ in range(count):
@@ -145,8 +146,13 @@ class Trial:
         return [*self.real, *written(self.real, count - len(self.real))][:count]
 
     def tell(self, table: Table, name: str, texts: Sequence[str], made: float, ask: Ask) -> None:
-        """Add a row: what is found of each kind of sample, chance candidates, times."""
-        cells, chance, asked, spent = [], 0, 0, 0.0
+        """Add the row of a peer: what is found of each kind of sample, chance candidates, times."""
+        found, spent, told = self.answers(ask)
+        self.add(table, name, texts, found, self.chance(texts, told), spent, made)
+
+    def answers(self, ask: Ask) -> tuple[list[float], float, list[set[int]]]:
+        """Return the share found of each kind, seconds of a sample, and the others told of each."""
+        shares, others, spent = [], [], 0.0
         for samples in self.asked.values():
             found = 0
             for original, text in samples:
@@ -154,12 +160,32 @@ class Trial:
                 told = ask(text)
                 spent += time.process_time() - begun
                 found += original in told
-                chance += self._by_chance(text, texts, told - {original})
-            asked += len(samples)
-            cells.append(f"{found / len(samples):.3f}")
+                others.append(told - {original})
+            shares.append(found / len(samples))
+        return shares, spent / len(others), others
+
+    def chance(self, texts: Sequence[str], told: Sequence[set[int]]) -> float:
+        """Return the chance candidates of a sample among 100,000 documents."""
+        samples = [text for some in self.asked.values() for _, text in some]
+        found = sum(
+            self._by_chance(text, texts, some) for text, some in zip(samples, told, strict=True)
+        )
+        return found / len(samples) * STORE / len(texts)
+
+    def add(
+        self,
+        table: Table,
+        name: str,
+        texts: Sequence[str],
+        found: Sequence[float],
+        chance: float,
+        spent: float,
+        made: float,
+    ) -> None:
+        """Add a row."""
         table.add(
-            name, f"{len(texts):,}", *cells, f"{chance / asked * STORE / len(texts):,.0f}",
-            f"{1_000 * spent / asked:.1f}", f"{1_000 * made / len(texts):.2f}",
+            name, f"{len(texts):,}", *(f"{share:.3f}" for share in found), f"{chance:,.0f}",
+            f"{1_000 * spent:.1f}", f"{1_000 * made / len(texts):.2f}",
         )  # fmt: skip
 
     def _by_chance(self, text: str, texts: Sequence[str], told: set[int]) -> int:
@@ -173,62 +199,46 @@ class Trial:
         return round(few * len(told) / len(some))
 
 
-def tell_store(table: Table, trial: Trial, count: int) -> None:
+def tell_store(table: Table, trial: Trial, texts: Sequence[str]) -> None:
     """Add the row of a store: its answers, and what its bands find by chance."""
-    texts = trial.texts(count)
     begun = time.process_time()
     with Store.create(":memory:", channels=NAMES) as store:
         store.add_many(((str(at), text) for at, text in enumerate(texts)), threads=1)
         store.maintenance.compact()
         made = time.process_time() - begun
-        wrong = 0
-
-        def ask(text: str) -> set[int]:
-            return {int(match.key) for match in store.query(text, channels=NAMES)}
-
-        rows: list[list[Any]] = []
-        found = Table("", ())
-        trial.tell(found, "simstore", texts, made, ask)
-        for samples in trial.asked.values():
-            wrong += sum(len(ask(text) - {original}) for original, text in samples)
-            rows.append(samples)
+        found, spent, wrong = trial.answers(
+            lambda text: {int(match.key) for match in store.query(text, channels=NAMES)}
+        )
         opened = store._opened
-        samples = [text for some in trial.asked.values() for _, text in some]
-        originals = [original for some in trial.asked.values() for original, _ in some]
+        originals = [(at, text) for some in trial.asked.values() for at, text in some]
         with opened.database.read() as connection:
             search = SketchSearch(opened.snapshot(connection), NAMES[0])
-            _, sketches = trial.sketching.sketched(samples)
-            agreeing = search.find(sketches)
-        told = (
-            {int(number) - 1 for number in one} - {original}
-            for one, original in zip(agreeing, originals, strict=True)
-        )
-        chance = sum(
-            trial._by_chance(text, texts, some) for text, some in zip(samples, told, strict=True)
-        )
-        (row,) = found.rows
-        row = [
-            f"simstore, {search.layout}, verified", *row[1:5],
-            f"{chance / len(samples) * STORE / count:,.0f}", *row[6:],
-        ]  # fmt: skip
-        table.add(*row)
-        table.note += (
-            f" Of {len(samples)} samples simstore told {wrong} other texts among {count:,}."
-        )
+            agreeing = search.find(trial.sketching.sketched([text for _, text in originals])[1])
+    told = [
+        # Documents are numbered from 1.
+        {number - 1 for number in one} - {original}
+        for one, (original, _) in zip(agreeing, originals, strict=True)
+    ]
+    name = f"simstore, {search.layout}, verified"
+    trial.add(table, name, texts, found, trial.chance(texts, told), spent, made)
+    table.note += (
+        f" Of {len(told)} samples simstore told {sum(map(len, wrong))} other texts of "
+        f"{len(texts):,}."
+    )
 
 
-def tell_ceiling(table: Table, trial: Trial, count: int, sample: int) -> None:
+def tell_ceiling(table: Table, trial: Trial, texts: Sequence[str], sample: int) -> None:
     """Add the row of RapidFuzz, which compares scans with every text."""
-    texts = [letters(text) for text in trial.texts(count)]
+    plain = [letters(text) for text in texts]
     some = trial.asked["real scans"][:: max(len(trial.right) // sample, 1)][:sample]
     begun = time.process_time()
     found = sum(
-        process.extractOne(letters(text), texts, scorer=fuzz.ratio)[2] == original
+        process.extractOne(letters(text), plain, scorer=fuzz.ratio)[2] == original
         for original, text in some
     )
     spent = time.process_time() - begun
     table.add(
-        f"RapidFuzz ratio, every text, {len(some)} scans", f"{count:,}",
+        f"RapidFuzz ratio, every text, {len(some)} scans", f"{len(texts):,}",
         f"{found / len(some):.3f}", "", "", "", f"{1_000 * spent / len(some):,.0f}", "",
     )  # fmt: skip
 
@@ -243,7 +253,9 @@ def main() -> None:
     report = Report(
         "noise_peers",
         "Wrong characters: simstore and other packages",
-        "Scans and noisy copies asked of stored originals, by runs of six letters.",
+        "Scans of newspapers, and copies with wrong characters at random, asked of their "
+        "originals among other documents. The packages get the same runs of six letters; each "
+        "has the bands that find most.",
     )
     trial = Trial(options.data, 20 if options.quick else 150)
     count, few = (4_000, 3_500) if options.quick else (STORE, _PEER_DOCUMENTS)
@@ -253,18 +265,18 @@ def main() -> None:
          "chance candidates of 100,000", "ms a query", "ms a document"),
         note="Processor time; peers: of candidates in memory, which are not verified.",
     )  # fmt: skip
-    texts = trial.texts(few)
+    texts = trial.texts(count)
+    some = texts[:few]
     for name, (package, index) in PEERS.items():
         if importlib.util.find_spec(package) is None:
             continue
         begun = time.process_time()
-        ask = index(texts)
-        trial.tell(table, name, texts, time.process_time() - begun, ask)
+        ask = index(some)
+        trial.tell(table, name, some, time.process_time() - begun, ask)
         del ask
-    tell_store(table, trial, few)
-    tell_ceiling(table, trial, few, 5 if options.quick else 20)
-    tell_store(table, trial, count)
-    print(report.markdown(3))
+    tell_ceiling(table, trial, texts, 5 if options.quick else 20)
+    tell_store(table, trial, texts)
+    report.finish(options.results)
 
 
 if __name__ == "__main__":
