@@ -175,7 +175,7 @@ def estimated_resemblances(many: NDArray[Any], one: NDArray[Any]) -> NDArray[np.
 
     Args:
         many: Sketches, shape (n, 256).
-        one: A sketch, shape (256,).
+        one: A sketch, shape (256,), or one for each, shape (n, 256).
 
     Returns:
         float64 in [0, 1], shape (n,).

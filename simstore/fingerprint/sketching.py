@@ -127,7 +127,7 @@ class Sketching:
 
         Args:
             many: Sketches, shape (n, values).
-            one: A sketch, shape (values,).
+            one: A sketch, shape (values,), or one for each, shape (n, values).
 
         Returns:
             float64 in [0, 1], shape (n,).

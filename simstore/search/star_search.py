@@ -28,7 +28,7 @@ from simstore.text.tokens import mix
 # Texts that are looked at ahead, so that what they are compared by is read at once.
 _BLOCK_TEXTS = 2_048
 # Pairs of them that are told ahead; what is not told is read when it is compared.
-_TOLD_PAIRS = 1 << 17
+TOLD_PAIRS = 1 << 17
 # What a text takes without Numba.
 _SECONDS_A_TEXT = 2e-4
 
@@ -257,7 +257,7 @@ class Walk:
         for turn in range(start, stop):
             text = int(self._order[turn])
             others = self.candidates(text)
-            if len(others) and pair_count < _TOLD_PAIRS:
+            if len(others) and pair_count < TOLD_PAIRS:
                 first.append(np.full(len(others), text, np.int64))
                 second.append(others)
                 pair_count += len(others)
@@ -336,7 +336,7 @@ class _CompiledWalk(Walk):
         )
 
     def likely(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        pairs = np.empty((2, _TOLD_PAIRS), np.int64)
+        pairs = np.empty((2, TOLD_PAIRS), np.int64)
         pair_count = _LIKELY(self._order[start:stop], pairs, *self._arrays)
         return pairs[0, :pair_count], pairs[1, :pair_count]
 
