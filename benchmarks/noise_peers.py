@@ -3,9 +3,9 @@
 Usage: python benchmarks/noise_peers.py [--quick] [--data FOLDER] [--results FOLDER]
 
 The data are those of ``benchmarks/noise.py``. Stored are the corrected texts of the scans, the
-English documentation and books, and, up to the number of documents, texts of 1,500 characters that
-a chain of their word pairs writes: real words in a real order, never the same page twice. Asked is
-what was recognized of the scans, and copies of real texts with wrong characters.
+English documentation and books, and, up to the number of documents, texts of 1,500 characters of
+their words, one to four in a row: real words, no page like another. Asked is what was recognized of
+the scans, and copies of real texts with wrong characters.
 
 datasketch, gaoya and rensa get the runs that simstore cuts (six letters, without blanks), 256
 values, or 255, and as many bands as find most. They are asked for their candidates, and build in
@@ -21,7 +21,6 @@ import os
 import random
 import time
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +31,8 @@ from results import Report, Table, parser
 
 from simstore import Store, compiled
 from simstore.fingerprint.characters import CharacterSketching
+from simstore.fingerprint.minhash import BandLayout
+from simstore.services.channels.character_part import CharacterPart
 from simstore.services.channels.sketch_search import SketchSearch
 from simstore.text.tokens import token_pieces
 
@@ -44,22 +45,17 @@ Ask = Callable[[str], set[int]]
 
 
 def written(texts: Sequence[str], count: int, seed: int = 3) -> Iterator[str]:
-    """Yield texts of some 1,500 characters that a chain of the texts' word pairs writes."""
-    after: dict[str, list[str]] = {}
-    words: list[str] = []
-    for text in texts:
-        own = text.split()
-        words += own
-        for one, other in pairwise(own):
-            after.setdefault(one, []).append(other)
+    """Yield texts of some 1,500 characters: one to four words in a row of real texts, and so on."""
+    words = [word for text in texts for word in text.split()]
     drawn = random.Random(seed)
     for _ in range(count):
-        made, size = [drawn.choice(words)], 0
+        made: list[str] = []
+        size = 0
         while size < _LENGTH:
-            followers = after.get(made[-1])
-            made.append(drawn.choice(followers or words))
-            size += len(made[-1]) + 1
-        yield " ".join(made)
+            at = drawn.randrange(len(words))
+            made += words[at : at + drawn.randint(1, 4)]
+            size += sum(len(word) + 1 for word in words[at : at + 2])
+        yield " ".join(made)[:_LENGTH]
 
 
 def letters(text: str) -> str:
@@ -200,31 +196,41 @@ class Trial:
 
 
 def tell_store(table: Table, trial: Trial, texts: Sequence[str]) -> None:
-    """Add the row of a store: its answers, and what its bands find by chance."""
+    """Add the rows of a store: by the bands that it chooses, and by those that find most."""
     begun = time.process_time()
     with Store.create(":memory:", channels=NAMES) as store:
         store.add_many(((str(at), text) for at, text in enumerate(texts)), threads=1)
         store.maintenance.compact()
         made = time.process_time() - begun
-        found, spent, wrong = trial.answers(
-            lambda text: {int(match.key) for match in store.query(text, channels=NAMES)}
-        )
-        opened = store._opened
-        originals = [(at, text) for some in trial.asked.values() for at, text in some]
-        with opened.database.read() as connection:
-            search = SketchSearch(opened.snapshot(connection), NAMES[0])
-            agreeing = search.find(trial.sketching.sketched([text for _, text in originals])[1])
+        chosen = tell_bands(table, trial, texts, store, made, "chosen at packing")
+        if chosen != BandLayout(85, 3):
+            CharacterPart(NAMES[0]).pack_bands(store._opened, BandLayout(85, 3))
+            tell_bands(table, trial, texts, store, made, "asked for")
+
+
+def tell_bands(
+    table: Table, trial: Trial, texts: Sequence[str], store: Store, made: float, why: str
+) -> BandLayout:
+    """Add the row of a store as it is packed; return its bands."""
+    found, spent, wrong = trial.answers(
+        lambda text: {int(match.key) for match in store.query(text, channels=NAMES)}
+    )
+    asked = [(at, text) for some in trial.asked.values() for at, text in some]
+    with store._opened.database.read() as connection:
+        search = SketchSearch(store._opened.snapshot(connection), NAMES[0])
+        agreeing = search.find(trial.sketching.sketched([text for _, text in asked])[1])
     told = [
         # Documents are numbered from 1.
         {number - 1 for number in one} - {original}
-        for one, (original, _) in zip(agreeing, originals, strict=True)
+        for one, (original, _) in zip(agreeing, asked, strict=True)
     ]
-    name = f"simstore, {search.layout}, verified"
+    name = f"simstore, {search.layout} ({why}), verified"
     trial.add(table, name, texts, found, trial.chance(texts, told), spent, made)
     table.note += (
-        f" Of {len(told)} samples simstore told {sum(map(len, wrong))} other texts of "
-        f"{len(texts):,}."
+        f" By {search.layout} simstore told {sum(map(len, wrong))} other texts of {len(texts):,} "
+        f"for {len(told)} samples."
     )
+    return search.layout
 
 
 def tell_ceiling(table: Table, trial: Trial, texts: Sequence[str], sample: int) -> None:
