@@ -146,12 +146,10 @@ class EdgeFinder:
         held, count = self._held, len(self._held.firsts)
         sketched = self._measure.by_sketches
         texts = np.flatnonzero(held.shingle_counts) if sketched else np.empty(0, np.int64)
-        bands = ColumnPostings((), texts, count, 0)
+        bands = ColumnPostings((), texts, count)
         if sketched:
-            layout = self._layout()
-            bands = ColumnPostings(
-                band_columns(held.sketches, texts, layout), texts, count, layout.bands
-            )
+            columns = band_columns(held.sketches, texts, self._layout())
+            bands = ColumnPostings(columns, texts, count)
         owners, words = self._fingerprints() if radius is not None else self._no_fingerprints()
         prints = print_postings(words, self._snapshot.scheme.bits, radius or 0)
         # Nothing but the vectors themselves tells what likeness two texts have.

@@ -137,7 +137,7 @@ class CandidateComparison:
             first: The row of the one text of each pair, shape (pairs,).
             second: The row of the other.
         """
-        if not self._conditions.by_text:
+        if not self._conditions.by_text or not len(first):
             return
         left = np.flatnonzero(self._may_hold(first, second))
         one, other = self._digests[first[left]], self._digests[second[left]]

@@ -173,10 +173,10 @@ def _signatures(search: EdgeSearch, texts: Sequence[CandidateText]) -> StarSigna
     for row, sketch in made.items():
         sketches[row] = sketch
     bands = search.candidates.bands(sketches[sketched]) if sketched else None
-    postings = ColumnPostings((), np.empty(0, np.int64), count, 0)
+    postings = ColumnPostings((), np.empty(0, np.int64), count)
     if bands is not None:
         rows = np.array(sketched, np.int64)
-        postings = ColumnPostings(bands.T, rows, count, bands.shape[1])
+        postings = ColumnPostings(bands.T, rows, count)
     printed = {
         row: one.words
         for row, one in enumerate(texts)
