@@ -5,7 +5,6 @@ Nothing is stored: the clusters are computed anew for each call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -96,7 +95,7 @@ class ClusterKeywords(DocumentFilterKeywords, total=False):
     min_size: int
     min_likeness: float | None
     min_cosine: float | None
-    channels: Sequence[str]
+    channels: tuple[str, ...]
     short_texts: bool
     # As min_resemblance.
     threshold: float | None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypedDict
@@ -127,7 +127,7 @@ class IngestKeywords(TypedDict, total=False):
     min_resemblance: float | None
     from_start: bool
     radius: int | None
-    channels: Sequence[str]
+    channels: tuple[str, ...]
     short_texts: bool
     # As min_resemblance.
     threshold: float | None
