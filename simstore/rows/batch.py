@@ -119,6 +119,14 @@ class RowFile(Protocol):
     def kind(self) -> tuple[object, ...]:
         """Return what files have in common whose rows can stand in one."""
 
+    def refused(self) -> str | None:
+        """Return why none of its rows can be read, as its columns tell; None: they can.
+
+        Raises:
+            SourceNotFound: It has gone.
+            MissingExtra: A package is not installed.
+        """
+
     def batches(self, start: Place = ...) -> Iterator[RowBatch]:
         """Yield the rows from a place on, in batches.
 

@@ -133,6 +133,23 @@ def check_one_output(files: Sequence[RowFile]) -> None:
             )
 
 
+def check_columns(files: Sequence[RowFile]) -> None:
+    r"""Raise where the columns of a file hold no text, whatever its rows are.
+
+    >>> from simstore.rows.inputs import check_columns, open_rows
+    >>> size = Path("stories.csv").write_text("id,story\n1,Rye.\n")
+    >>> check_columns(open_rows(["stories.csv"], ReadOptions())[0])
+    Traceback (most recent call last):
+    simstore.errors.InvalidParameter: stories.csv: no text: none of the fields text, ...
+
+    Raises:
+        InvalidParameter: No row of one can be read.
+    """
+    for file in files:
+        if (reason := file.refused()) is not None:
+            raise InvalidParameter(f"{printable(file.name)}: {reason}")
+
+
 def identity(path: str) -> tuple[int, int, int]:
     """Return what changes when a file does: size, time of the last change (ns), inode.
 

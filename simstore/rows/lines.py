@@ -76,6 +76,14 @@ class LineRows:
             line_end_in(self._encoding()),
         )
 
+    def refused(self) -> str | None:
+        """Return why the first row of CSV is none of names, or names no text; None: it does."""
+        if self.format != "csv":
+            return None
+        request = ReadRequest(self.name, options=self._options, head=self._looked_at())
+        found = table_header(request)
+        return found or None if isinstance(found, str) else None
+
     def batches(self, start: Place = Place()) -> Iterator[RowBatch]:  # noqa: B008
         """Yield the rows from a place on, in batches."""
         options = self._options

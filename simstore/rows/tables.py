@@ -149,12 +149,22 @@ class TableRows:
         self.name = name
         self.format = options.format
         self._options = options
+        self._begun: tuple[dict[str, Any], Any] | None = None
 
     @property
     def kind(self) -> tuple[object, ...]:
         """Return what files have in common whose rows can stand in one: their columns."""
         _, schema = self._beginning()
         return self.format, tuple((field.name, str(field.type)) for field in schema)
+
+    def refused(self) -> str | None:
+        """Return why no column holds the text; None: one does, or the file is damaged."""
+        try:
+            _, schema = self._beginning()
+        except UnreadableSource:
+            return None
+        _, refused = self._columns(schema.names)
+        return None if refused is None else refused.reason
 
     def batches(self, start: Place = Place()) -> Iterator[RowBatch]:  # noqa: B008
         """Yield the rows from a place on, in batches."""
@@ -251,6 +261,8 @@ class TableRows:
         Raises:
             UnreadableSource: The file is damaged.
         """
+        if self._begun is not None:
+            return self._begun
         pyarrow = pyarrow_for("Arrow", "pyarrow.ipc")
         with self._opened() as stream:
             # At a row that is not there: the schema comes alone.
@@ -262,7 +274,8 @@ class TableRows:
                 if isinstance(piece, bytes):
                     found.append(piece)
             if len(found) > 1:
-                return json.loads(found[0]), pyarrow.ipc.open_stream(found[1]).schema
+                self._begun = json.loads(found[0]), pyarrow.ipc.open_stream(found[1]).schema
+                return self._begun
         raise UnreadableSource(self.name, "the table has no columns")
 
     @contextmanager

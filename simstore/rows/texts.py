@@ -37,6 +37,9 @@ class TextFile:
         """Return what files have in common whose rows can stand in one: nothing."""
         return "text", self.path
 
+    def refused(self) -> None:
+        """Return None: a text has no columns."""
+
     def batches(self, start: Place = Place()) -> Iterator[RowBatch]:  # noqa: B008
         """Yield the one row, in a batch."""
         if start.position:

@@ -109,6 +109,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(shell: Shell) ->
     (shell.folder / "there.jsonl").write_text("mine")
     (shell.folder / "a.csv").write_text("id,text\n1,Rye\n")
     (shell.folder / "a.warc").write_text("WARC/1.0\r\n\r\n")
+    (shell.folder / "c.csv").write_text("id;story\n1;Rye\n")
     before = sorted(shell.folder.iterdir())
     for code, words, reason in (
         (4, ("rows.jsonl", "-o", "there.jsonl"), "there.jsonl"),
@@ -116,6 +117,11 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(shell: Shell) ->
         (2, ("a.warc", "-o", "o.warc"), "`simstore ingest` reads it"),
         (2, ("rows.jsonl", "-o", "o.jsonl", "--db", "s.db", "--policy", "longest"), "a store"),
         (3, ("nothing.jsonl", "-o", "o.jsonl"), "nothing.jsonl"),
+        (
+            2,
+            ("c.csv", "-o", "o/", "--on-reject", "keep"),
+            "id, story (--text-field names the text)",
+        ),
         (6, ("rows.jsonl", "-o", "no/such/o.jsonl"), "there is no folder no/such"),
         (6, ("rows.jsonl", "-o", "no/such/", "--db", "s.db"), "there is no folder no"),
         (6, ("rows.jsonl", "-o", "o.jsonl", "--log", "no/log"), "there is no folder no"),

@@ -28,7 +28,7 @@ from simstore.errors import (
 from simstore.model import Ignored
 from simstore.outputs import check_output, is_standard_output, written
 from simstore.rows.batch import RowFile
-from simstore.rows.inputs import open_rows
+from simstore.rows.inputs import check_columns, open_rows
 from simstore.services.dedup import gates, signed_rows, stored_rows
 from simstore.services.dedup.data_sets import write_sidecars
 from simstore.services.dedup.gates import Gate
@@ -73,7 +73,8 @@ def dedup_files(
         gate: What decides of rows instead, and takes none; None: the rule of clusters.
 
     Raises:
-        InvalidParameter: An option is out of its range, or asks for what cannot be done.
+        InvalidParameter: An option is out of its range, or asks for what cannot be done; or the
+            columns of an input hold no text.
         OutputExists: An output is there already.
         Conflict: Another run left its state, or is under way.
         StorageError: There is no such folder; or no room, and the same command goes on.
@@ -100,6 +101,7 @@ def dedup_files(
         is_publishing = bool(ledger.last.get("publishing"))
         try:
             targets = _targets(names, files, output, options, is_publishing=is_publishing)
+            check_columns(files)
             _check_marks(files, options, MARKS if gate is None else gate.columns)
         except SimstoreError:
             if ledger.is_new:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore import compiled
+from simstore.errors.remedies import in_words
 from simstore.fingerprint.channels import WORD_SKETCHES, signatures
 from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
@@ -135,7 +136,7 @@ def _rejection_line(row: Rejection, data: bytes) -> bytes:
         "source": row.source,
         "position": row.position,
         "byte_offset": row.byte_offset,
-        "reason": row.reason,
+        "reason": in_words(row.reason),
     }
     try:
         told["row"] = data.decode()

@@ -145,24 +145,6 @@ class CandidateComparison:
         for start in range(0, len(numbers), _HELD_TEXTS):
             self._pool.hold(numbers[start : start + _HELD_TEXTS])
 
-    def edges(self, pairs: Sequence[tuple[int, NDArray[np.int64]]]) -> list[dict[int, Verified]]:
-        """Return the edges of texts to others, by the rows of these in the order given.
-
-        Args:
-            pairs: The row of a text, and the rows of others, shape (others,).
-        """
-        lengths = [len(others) for _, others in pairs]
-        turns = np.repeat(np.arange(len(pairs)), lengths)
-        first = np.repeat(np.array([one for one, _ in pairs], np.int64), lengths)
-        second = np.concatenate([_NOTHING, *(others for _, others in pairs)])
-        found: list[dict[int, Verified]] = [{} for _ in pairs]
-        places, verified = self.verified(first, second)
-        for turn, other, edge in zip(
-            turns[places].tolist(), second[places].tolist(), verified, strict=True
-        ):
-            found[turn][other] = edge
-        return found
-
     def verified(
         self, first: NDArray[np.int64], second: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], list[Verified]]:

@@ -44,9 +44,10 @@ __all__ = [
 # Texts are looked up and compared in blocks. The first block has so many texts.
 _FIRST_TEXTS = 64
 # Each further block is to have about so many pairs, at as many candidates a text as the one before
-# it; and it has at most so many times the texts of that one.
+# it; and it has at most so many times the texts of that one, and at most so many in all.
 _BLOCK_PAIRS = 1 << 18
 _GROWTH = 4
+_MOST_TEXTS = 2_048
 Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 BASES: dict[str, Basis] = {
     "same": "same",
@@ -156,7 +157,8 @@ class EdgeSearch:
             block = texts[len(edges) : len(edges) + size]
             found = self.candidates.of_each(block, among)
             pair_count = sum(len(numbers) for numbers in found)
-            size = min(_GROWTH * size, max(_BLOCK_PAIRS * len(block) // max(pair_count, 1), 1))
+            fitting = max(_BLOCK_PAIRS * len(block) // max(pair_count, 1), 1)
+            size = min(_GROWTH * size, _MOST_TEXTS, fitting)
             asked = distinct_numbers(np.concatenate([np.empty(0, np.int64), *found]))
             if among is not None and len(asked):
                 asked = asked[among(asked)]
@@ -174,20 +176,22 @@ class EdgeSearch:
             there, rows = asked[rows >= 0], rows[rows >= 0]
             # Most texts of a batch have no candidate: nothing is done for each of these.
             turns = [turn for turn, numbers in enumerate(found) if len(numbers)]
-            pairs = []
-            added = comparison.add([block[turn] for turn in turns])
-            for turn, row in zip(turns, added.tolist(), strict=True):
-                numbers = found[turn]
-                chosen = np.isin(numbers, there, assume_unique=True)
-                if not own:
-                    chosen &= numbers != (block[turn].document_id or 0)
-                pairs.append((row, rows[np.searchsorted(there, numbers[chosen])]))
+            lengths = [len(found[turn]) for turn in turns]
+            first = np.repeat(comparison.add([block[turn] for turn in turns]), lengths)
+            numbers = np.concatenate([found[turn] for turn in turns])
+            chosen = np.isin(numbers, there)
+            if not own:
+                of_texts = [block[turn].document_id or 0 for turn in turns]
+                chosen &= numbers != np.repeat(np.array(of_texts, np.int64), lengths)
+            second = rows[np.searchsorted(there, numbers[chosen])]
+            places, verified = comparison.verified(first[chosen], second)
+            asking = np.repeat(np.array(turns, np.int64), lengths)[chosen]
             of_block: list[list[Edge]] = [[] for _ in block]
-            for turn, of_text in zip(turns, comparison.edges(pairs), strict=True):
-                of_block[turn] = [
-                    Edge(*held[row], one.resemblance, one.distance, one.basis)
-                    for row, one in of_text.items()
-                ]
+            for turn, row, told in zip(
+                asking[places].tolist(), second[places].tolist(), verified, strict=True
+            ):
+                edge = Edge(*held[row], told.resemblance, told.distance, told.basis)
+                of_block[turn].append(edge)
             edges += of_block
         self.compared_count += comparison.compared_count
         return edges

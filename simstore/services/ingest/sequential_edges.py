@@ -146,8 +146,9 @@ class SequentialEdges:
         if not found:
             return {}
         unknown = np.array(sorted(found - guessed.keys()), np.int64)
-        [held] = self._compared.edges([(row, unknown)]) if len(unknown) else [{}]
-        held |= {other: guessed[other] for other in found & guessed.keys()}
+        held = {other: guessed[other] for other in found & guessed.keys()}
+        chosen, verified = self._compared.verified(np.full(len(unknown), row), unknown)
+        held |= dict(zip(unknown[chosen].tolist(), verified, strict=True))
         edges = {
             other: edge
             for other_row, edge in held.items()

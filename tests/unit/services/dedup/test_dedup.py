@@ -21,6 +21,7 @@ from simstore.errors import (
     StorageError,
     UnreadableSource,
 )
+from simstore.services.channels import pack_fingerprints
 from simstore.services.dedup import ledger, signed_rows, stored_rows
 from simstore.services.duplicates.comparison import CandidateComparison
 from simstore.sources.reader import ReadOptions
@@ -130,6 +131,27 @@ def test_a_store_decides_as_memory_does(source: Path, rows: Any, tmp_path: Path)
         assert (tmp_path / "stored.jsonl").read_bytes() == (tmp_path / "alone.jsonl").read_bytes()
         kept = len((tmp_path / "alone.jsonl").read_bytes().splitlines())
         assert len(store) == kept
+
+
+def test_what_a_long_run_packs_is_read_once_for_the_rows_that_follow(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warmed: list[int] = []
+    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 4)
+    monkeypatch.setattr(stored_rows, "_GROUP_ROWS", 10)
+    monkeypatch.setattr("simstore.rows.lines.BATCH_ROWS", 10)
+    real = stored_rows.warm
+
+    def counted(store: Any) -> None:
+        warmed.append(1)
+        real(store)
+
+    monkeypatch.setattr(stored_rows, "warm", counted)
+    dedup_rows(source, tmp_path / "out.jsonl", log=tmp_path / "log.jsonl")
+    with Store(tmp_path / "s.db") as store:
+        dedup_rows(source, tmp_path / "stored.jsonl", store=store)
+    assert 0 < len(warmed) <= 6
+    assert (tmp_path / "stored.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
 
 
 def test_with_a_store_later_files_lose_what_earlier_had(rows: Any, tmp_path: Path) -> None:
@@ -264,6 +286,38 @@ def test_rows_that_cannot_be_read_are_counted_and_kept_apart(tmp_path: Path) -> 
     assert "no text" in found[1]["reason"]
     dedup_rows(path, out, on_reject="keep", force=True)
     assert out.read_bytes() == b"".join(lines)
+
+
+@pytest.mark.parametrize("on_reject", ["keep", "drop"])
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [("c.csv", None), ("c.csv", "body"), ("c.tsv", None), ("c.parquet", None), ("c.arrow", "b")],
+)
+def test_columns_without_the_text_are_refused_before_anything_is_written(
+    tmp_path: Path, name: str, field: str | None, on_reject: Any
+) -> None:
+    (tmp_path / "a.jsonl").write_text('{"text": "Rye", "body": "Rye", "b": "Rye"}\n')
+    if name.endswith(("csv", "tsv")):
+        (tmp_path / name).write_text("id,story\n1,Rye.\n2,Oats.\n")
+    else:
+        pyarrow = pytest.importorskip("pyarrow")
+        from pyarrow import feather, parquet
+
+        table = pyarrow.table({"id": [1, 2], "story": ["Rye.", "Oats."]})
+        (parquet.write_table if name == "c.parquet" else feather.write_feather)(
+            table, str(tmp_path / name)
+        )
+    before = sorted(tmp_path.iterdir())
+    options = ReadOptions(text_field=field)
+    with pytest.raises(InvalidParameter, match=rf"{name}: no text: .*story.* \(text_field names"):
+        dedup_rows(
+            [tmp_path / "a.jsonl", tmp_path / name],
+            f"{tmp_path / 'out'}/",
+            on_reject=on_reject,
+            rejects=tmp_path / "rejects.jsonl",
+            read=options,
+        )
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_outputs_that_are_there_are_refused(source: Path, tmp_path: Path) -> None:
