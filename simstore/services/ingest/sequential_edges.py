@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simstore.fingerprint.minhash import VALUES
 from simstore.fingerprint.shingle_sets import distinct_numbers
 from simstore.fingerprint.simhash import word_count
 from simstore.search.star_search import (
@@ -167,7 +166,7 @@ def _signatures(search: EdgeSearch, texts: Sequence[CandidateText]) -> StarSigna
     """Return what tells which of the texts may have an edge to each other."""
     count = len(texts)
     judged = [one.shingle_count != 0 for one in texts]
-    sketches = np.zeros((count, VALUES), np.uint16)
+    sketches = np.zeros((count, search.conditions.rule.values), np.uint16)
     made = {
         row: one.sketch for row, one in enumerate(texts) if judged[row] and one.sketch is not None
     }
