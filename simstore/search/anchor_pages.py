@@ -93,8 +93,9 @@ def layout_for(count: int, most_entry: int, most_start: int, most_length: int) -
     bits = max(count // _PAGE_POSTINGS, 1).bit_length() - 1
     key_bits = min(max(bits, HASH_BITS - _MOST_LOW_BITS), HASH_BITS)
     low_bytes = next(width for width in _LOW_WIDTHS if HASH_BITS - key_bits <= 8 * width)
-    widths = map(_width, (most_entry, most_start, most_length))
-    return PageLayout(key_bits, *widths, low_bytes)
+    return PageLayout(
+        key_bits, _width(most_entry), _width(most_start), _width(most_length), low_bytes
+    )
 
 
 def _width(most: int, widths: Sequence[int] = _WIDTHS) -> int:
