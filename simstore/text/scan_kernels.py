@@ -297,6 +297,8 @@ def _scan(
         place_count = offsets[text]
         state[KEYS] = key_offsets[text]
         if len(numbers) - place_count < (end - place) // 2 + 1:
+            state[USED_CHUNKS] = used
+            state[TERMS] = term_count
             return text
         while place < end:
             first_place = place

@@ -44,17 +44,17 @@ def test_all_that_agree_in_a_band_are_found_and_nothing_without_an_equal_hash(
         asked = np.array(queries, np.uint64).reshape(-1, BANDS)
         # Those of before stay as they were.
         for one, size in states:
-            may_agree = [one.may_agree(query) for query in asked]
+            before = [one.may_agree(query) for query in asked]
             found = one.candidates(asked)
-            assert may_agree == [len(numbers) > 0 for numbers in found]
-            assert may_agree == [one.may_agree(query) for query in asked]
+            after = [one.may_agree(query) for query in asked]
             assert len(one) == size
             assert one.last_number == (held[size - 1][0] if size else 0)
-            for query, numbers in zip(queries, found, strict=True):
+            for query, numbers, *may_agree in zip(queries, found, before, after, strict=True):
                 assert numbers.tolist() == sorted(set(numbers.tolist()))
                 agree = {n for n, row in held[:size] if any(map(int.__eq__, row, query))}
                 alike = {n for n, row in held[:size] if set(row) & set(query)}
                 assert agree <= set(numbers.tolist()) <= alike
+                assert all(bool(agree) <= may <= bool(alike) for may in may_agree)
 
 
 def test_a_level_is_sorted_when_many_have_asked_and_not_for_one() -> None:

@@ -16,6 +16,7 @@ from simstore.fingerprint.web import WebScheme
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
+from .kernels import kernels
 from .state import assert_sound, state_of
 from .test_batches import new_store
 from .test_clusters import LEAST_FEATURES, TEXTS, is_edge, resemblance, shingles
@@ -228,6 +229,8 @@ def _one_moment() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for module in ("run", "one_document"):
             patch.setattr(f"simstore.services.ingest.{module}.now", lambda: NOW)
+        # Batches of a transaction are made one.
+        patch.setattr("simstore.services.ingest.ingest.BATCH_DOCUMENTS", 3)
         yield
 
 
@@ -378,3 +381,27 @@ def test_the_size_of_a_batch_changes_nothing(
             ]
             states.append((state_of(store), found, summary.flagged, summary.skipped))
     assert states[0] == states[1]
+
+
+@few
+@given(
+    st.lists(st.one_of(ALIKE, TEXTS), max_size=30),
+    st.lists(st.one_of(ALIKE, TEXTS), max_size=4),
+    LEAST,
+    st.sampled_from(["flag", "skip"]),
+    st.sampled_from([1, 5, 1 << 17]),
+    st.booleans(),
+)
+def test_what_comes_together_is_decided_as_what_comes_one_by_one(
+    texts: list[str], held: list[str], least: Fraction, mode: Mode, told_pairs: int, on: bool
+) -> None:
+    plain = Plain(least)
+    with pytest.MonkeyPatch.context() as patch, kernels(on), new_store(THREE_BITS) as (_, store):
+        for module in ("search.star_search", "services.ingest.sequential_edges"):
+            patch.setattr(f"simstore.{module}.TOLD_PAIRS", told_pairs)
+        for given_texts, first in ((held, 0), (texts, len(held))):
+            pages = [(f"page {first + n}", text) for n, text in enumerate(given_texts)]
+            for key, text in pages:
+                plain.add(key, text, mode)
+            store.add_many(pages, threads=1, on_duplicate=mode, min_resemblance=float(least))
+        assert_is(store, plain)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from importlib.util import find_spec
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from simstore import compiled
@@ -59,6 +59,7 @@ def changes(batch: PreparedBatch) -> object:
 @pytest.mark.slow
 @pytest.mark.skipif(find_spec("numba") is None, reason="no Numba")
 @settings(max_examples=60)
+@example(given_texts=["㍿", "㍿", "one", "two"])
 @given(given_texts=st.lists(texts, min_size=1, max_size=5))
 def test_compiled_and_plain_prepare_the_same(state: State, given_texts: list[str]) -> None:
     batch = [Document(f"k{place}", text) for place, text in enumerate(given_texts)]

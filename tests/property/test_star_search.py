@@ -104,11 +104,11 @@ def signatures(case: Case) -> StarSignatures:
     count = len(case.sizes)
     texts = np.flatnonzero(case.sizes)
     bands = ColumnPostings(
-        (case.sketches[texts, place].astype(np.uint64) for place in range(3)), texts, count, 3
+        (case.sketches[texts, place].astype(np.uint64) for place in range(3)), texts, count
     )
     # Without any bits as a key, all fingerprints meet; the radius decides.
     columns = (np.zeros(len(case.words), np.uint64) for _ in range(1))
-    prints = ColumnPostings(columns, np.arange(len(case.words)), len(case.words), 1)
+    prints = ColumnPostings(columns, np.arange(len(case.words)), len(case.words))
     return StarSignatures(
         bands=bands,
         sketches=case.sketches,

@@ -52,7 +52,7 @@ KNOBS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("services.clusters.build", "_ASKED_STARS", (1, 2)),
     ("services.clusters.distinct_texts", "_PAGE_DOCUMENTS", (1, 3)),
     ("search.star_search", "_BLOCK_TEXTS", (1, 4)),
-    ("search.star_search", "_TOLD_PAIRS", (1, 4)),
+    ("search.star_search", "TOLD_PAIRS", (1, 4)),
     ("services.clusters.compared_texts", "_READ_TEXTS", (1, 4)),
     ("services.duplicates.comparison", "_HELD_TEXTS", (1, 3)),
     ("services.clusters.verified_edges", "_BLOCK_TEXT_PAIRS", (1, 4)),

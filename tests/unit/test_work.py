@@ -288,9 +288,9 @@ def test_texts_of_a_batch_that_share_nothing_are_compared_with_nothing(
     asked: list[int] = []
     may_hold = CandidateComparison._may_hold
 
-    def counting(comparison: CandidateComparison, one: int, others: Any) -> Any:
-        asked.append(one)
-        return may_hold(comparison, one, others)
+    def counting(comparison: CandidateComparison, first: Any, second: Any) -> Any:
+        asked.extend(first.tolist())
+        return may_hold(comparison, first, second)
 
     monkeypatch.setattr(CandidateComparison, "_may_hold", counting)
     pages = [(f"{n}", " ".join(f"word{n}x{place}" for place in range(90))) for n in range(400)]

@@ -139,15 +139,13 @@ class EdgeFinder:
         held, count = self._held, len(self._held.firsts)
         sketched = self._snapshot.channels.has_word_sketches
         texts = np.flatnonzero(held.shingle_counts) if sketched else np.empty(0, np.int64)
-        bands = ColumnPostings((), texts, count, 0)
+        bands = ColumnPostings((), texts, count)
         if sketched:
             packed = WORDS.layout(self._snapshot.connection, self._snapshot.scheme_id)
             layout = packed.layout if packed else self._snapshot.channels.layout
             if self._least.resemblance is not None and self._least.likeness is None:
                 layout = layout.enough_for(self._least.resemblance)
-            bands = ColumnPostings(
-                band_columns(held.sketches, texts, layout), texts, count, layout.bands
-            )
+            bands = ColumnPostings(band_columns(held.sketches, texts, layout), texts, count)
         owners, words = self._fingerprints() if radius is not None else self._no_fingerprints()
         prints = print_postings(words, self._snapshot.scheme.bits, radius or 0)
         # Nothing but the vectors themselves tells what likeness two texts have.

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from simstore import compiled
 from simstore.errors.remedies import in_words
 from simstore.fingerprint.channels import WORD_SKETCHES, signatures
-from simstore.fingerprint.minhash import VALUES
+from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.model import Document, Rejection
 from simstore.rows.batch import LineContent, Place, Row, RowBatch, RowFile
@@ -38,6 +38,9 @@ ROW = np.dtype(
 ROWS, KEYS, SKETCHES, SETS, REJECTS = "rows", "keys", "sketches", "sets", "rejects.jsonl"
 FILES = (ROWS, KEYS, SKETCHES, SETS, REJECTS)
 _MOST_THREADS = 4
+# Sketches that are read at once, and what their bands take that are made of all in one reading.
+_BLOCK_ROWS = 1 << 15
+_COLUMN_BYTES = 96 << 20
 
 
 _BEGINNING = Place()
@@ -257,6 +260,32 @@ class SignedRows(StoredKeys):
     def sketches(self) -> NDArray[np.uint16]:
         """Return the sketches, shape (rows, 128)."""
         return _mapped(self._ledger, SKETCHES, np.dtype("<u2")).reshape(-1, VALUES)
+
+    def band_columns(
+        self, rows: NDArray[np.int64], layout: BandLayout
+    ) -> Iterator[NDArray[np.uint64]]:
+        """Yield the hashes of a band of some rows' sketches, shape (rows,), band after band.
+
+        Sketches are read some at a time, several times over: all of them would take more memory
+        than what is made of them.
+
+        Args:
+            rows: Which rows, int64, ascending.
+            layout: The bands.
+        """
+        together = max(_COLUMN_BYTES // (8 * max(len(rows), 1)), 1)
+        self._ledger.flush()
+        for first in range(0, layout.bands, together):
+            some = BandLayout(min(together, layout.bands - first), layout.rows)
+            made = np.empty((some.bands, len(rows)), np.uint64)
+            begin, end = first * layout.rows, (first + some.bands) * layout.rows
+            with self._ledger.path(SKETCHES).open("rb", buffering=0) as file:
+                for start in range(0, len(self), _BLOCK_ROWS):
+                    block = np.fromfile(file, "<u2", _BLOCK_ROWS * VALUES).reshape(-1, VALUES)
+                    low, high = np.searchsorted(rows, (start, start + _BLOCK_ROWS))
+                    chosen = block[rows[low:high] - start, begin:end]
+                    made[:, low:high] = band_values(chosen, some).T
+            yield from made
 
     def sets(self, rows: NDArray[np.int64]) -> ShingleSets:
         """Return the shingle sets of rows."""

@@ -9,7 +9,6 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.minhash import band_columns
 from simstore.model import Progress
 from simstore.search.star_search import (
     ColumnPostings,
@@ -195,10 +194,10 @@ def _signatures(signed: SignedRows, rule: RowRule, walked: NDArray[np.int64]) ->
     shingles = np.ascontiguousarray(rows["shingles"])
     walked = walked[shingles[walked] > 0]
     sketches = signed.sketches
-    bands = ColumnPostings((), walked, count, 0)
+    bands = ColumnPostings((), walked, count)
     if rule.channels.has_word_sketches:
         layout = rule.channels.layout.enough_for(rule.edge.min_resemblance or 1.0)
-        bands = ColumnPostings(band_columns(sketches, walked, layout), walked, count, layout.bands)
+        bands = ColumnPostings(signed.band_columns(walked, layout), walked, count)
     printed = walked if rule.channels.has_fingerprints else walked[:0]
     words = np.ascontiguousarray(rows["print"][printed]).reshape(-1, 1)
     is_sketched = rule.channels.has_word_sketches

@@ -1,8 +1,9 @@
-"""Verify near-duplicates: compare texts with many candidates at once, cheapest tests first.
+"""Verify near-duplicates: compare many pairs of texts at once, cheapest tests first.
 
 Distances, sizes and sketches of all pairs are compared in arrays; the shingle sets of what is left
 by one loop (:class:`~simstore.search.set_pool.SetPool`). So a text that may be like thousands of
-others, as a page of a template is, costs little for each.
+others, as a page of a template is, costs little for each, and so does each of thousands of texts
+that may be like one other.
 """
 
 from __future__ import annotations
@@ -25,6 +26,9 @@ Basis = Literal["same", "text", "sketch", "distance"]
 ReadSets = Callable[[Mapping[bytes, CandidateText]], Mapping[bytes, NDArray[np.uint64]]]
 # Others whose shingle sets are held at once.
 _HELD_TEXTS = 4_096
+# Pairs that are compared at a time.
+_BLOCK_PAIRS = 1 << 16
+_NOTHING = np.empty(0, np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,147 +126,139 @@ class CandidateComparison:
         self._pool.grow(len(self._numbers))
         return np.arange(before, after)
 
-    def expect(self, pairs: Sequence[tuple[int, NDArray[np.int64]]]) -> None:
-        """Read the shingle sets of texts, and of others that each may have an edge to, at once."""
-        if not self._conditions.by_text:
+    def expect(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
+        """Read the shingle sets of texts that may have an edge to each other, at once.
+
+        Args:
+            first: The row of the one text of each pair, shape (pairs,).
+            second: The row of the other.
+        """
+        if not self._conditions.by_text or not len(first):
             return
-        needed: set[int] = set()
-        for one, others in pairs:
-            if not len(others):
-                continue
-            kept = self._digests[others] != self._digests[one]
-            kept &= self._may_hold(one, others)
-            if kept.any():
-                needed.add(int(self._digests[one]))
-                needed.update(self._digests[others[kept]].tolist())
-        numbers = np.array(sorted(needed), np.int64)
+        left = np.flatnonzero(self._may_hold(first, second))
+        one, other = self._digests[first[left]], self._digests[second[left]]
+        numbers = distinct_numbers(np.concatenate((one[one != other], other[one != other])))
         for start in range(0, len(numbers), _HELD_TEXTS):
             self._pool.hold(numbers[start : start + _HELD_TEXTS])
 
     def edges(self, pairs: Sequence[tuple[int, NDArray[np.int64]]]) -> list[dict[int, Verified]]:
         """Return the edges of texts to others, by the rows of these in the order given.
 
-        The shingle sets of all others are read once, some at a time.
-
         Args:
             pairs: The row of a text, and the rows of others, shape (others,).
         """
+        lengths = [len(others) for _, others in pairs]
+        turns = np.repeat(np.arange(len(pairs)), lengths)
+        first = np.repeat(np.array([one for one, _ in pairs], np.int64), lengths)
+        second = np.concatenate([_NOTHING, *(others for _, others in pairs)])
         found: list[dict[int, Verified]] = [{} for _ in pairs]
-        # Most texts are like no other at all.
-        asking = [place for place, (_, others) in enumerate(pairs) if len(others)]
-        for place, edges in zip(asking, self._edges([pairs[n] for n in asking]), strict=True):
-            found[place] = edges
+        places, verified = self.verified(first, second)
+        for turn, other, edge in zip(
+            turns[places].tolist(), second[places].tolist(), verified, strict=True
+        ):
+            found[turn][other] = edge
         return found
 
-    def _edges(self, pairs: Sequence[tuple[int, NDArray[np.int64]]]) -> list[dict[int, Verified]]:
-        same = [self._digests[others] == self._digests[one] for one, others in pairs]
-        left = [
-            np.flatnonzero(~alike & self._may_hold(one, others))
-            for (one, others), alike in zip(pairs, same, strict=True)
-        ]
-        asked = [(one, others[places]) for (one, others), places in zip(pairs, left, strict=True)]
-        judged = self._judged(asked)
-        found = []
-        for (one, others), alike, places, (shares, holds) in zip(
-            pairs, same, left, judged, strict=True
-        ):
-            resemblances = np.ones(len(others))
-            kept = alike.copy()
-            resemblances[places], kept[places] = shares, holds
-            chosen = np.flatnonzero(kept)
-            found.append(self._verified(one, others[chosen], alike[chosen], resemblances[chosen]))
-        return found
+    def verified(
+        self, first: NDArray[np.int64], second: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], list[Verified]]:
+        """Return which pairs of texts have an edge, and the edges.
+
+        Args:
+            first: The row of the one text of each pair, shape (pairs,); the faster, the more of one
+                text stand together.
+            second: The row of the other.
+
+        Returns:
+            The places of the pairs, ascending, int64, and what was found of each.
+        """
+        places, edges = [_NOTHING], []
+        for start in range(0, len(first), _BLOCK_PAIRS):
+            part = slice(start, start + _BLOCK_PAIRS)
+            holding, found = self._verified(first[part], second[part])
+            places.append(holding + start)
+            edges += found
+        return np.concatenate(places), edges
 
     def _verified(
-        self,
-        one: int,
-        others: NDArray[np.int64],
-        same: NDArray[np.bool_],
-        shares: NDArray[np.float64],
-    ) -> dict[int, Verified]:
+        self, first: NDArray[np.int64], second: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], list[Verified]]:
         conditions = self._conditions
+        same = self._digests[first] == self._digests[second]
+        left = np.flatnonzero(~same & self._may_hold(first, second))
+        resemblances, holds = np.ones(len(first)), same.copy()
+        resemblances[left], holds[left] = self._judged(first[left], second[left])
+        chosen = np.flatnonzero(holds)
+        one, other = first[chosen], second[chosen]
+        away = distances(self._words[other], self._words[one]).tolist()
+        known = (self._printed[other] & self._printed[one]).tolist()
         basis: Basis = "text" if conditions.by_text else "sketch"
         if not conditions.tells_resemblance:
             basis = "distance"
-        away = distances(self._words[others], self._words[one])
-        known = self._printed[others] & self._printed[one]
-        found = {}
-        for place, other in enumerate(others.tolist()):
-            distance = int(away[place]) if known[place] else None
-            if same[place]:
-                found[other] = Verified(1.0, distance, "same")
-            else:
-                share = float(shares[place]) if conditions.tells_resemblance else None
-                found[other] = Verified(share, distance, basis)
-        return found
+        tells = conditions.tells_resemblance
+        return chosen, [
+            Verified(1.0, bits if has else None, "same")
+            if is_same
+            else Verified(share if tells else None, bits if has else None, basis)
+            for is_same, share, bits, has in zip(
+                same[chosen].tolist(), resemblances[chosen].tolist(), away, known, strict=True
+            )
+        ]
 
-    def _may_hold(self, one: int, others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    def _may_hold(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return which pairs may have an edge by their distances, sizes and sketches."""
         conditions = self._conditions
-        result = np.ones(len(others), np.bool_)
+        result = np.ones(len(first), np.bool_)
         if conditions.within is not None:
-            result &= self._printed[others] & self._printed[one]
-            result &= distances(self._words[others], self._words[one]) <= conditions.within
+            result &= self._printed[second] & self._printed[first]
+            away = distances(self._words[second], self._words[first])
+            result &= away <= conditions.within
         least = conditions.rule.min_resemblance
-        if least is None or self._sizes[one] < 0:
+        if least is None:
             return result
-        sizes = self._sizes[others]
-        result &= (sizes < 0) | (size_ratios(sizes, self._sizes[[one]]) >= least)
-        if self._sketched[one]:
-            asked = np.flatnonzero(result & self._sketched[others])
-            equal = equal_values(self._sketches, one, others[asked])
-            result[asked] = equal >= conditions.rule.fewest_equal
+        sizes, others = self._sizes[first], self._sizes[second]
+        result &= (sizes < 0) | (others < 0) | (size_ratios(others, sizes) >= least)
+        sketched = (sizes >= 0) & self._sketched[first] & self._sketched[second]
+        asked = np.flatnonzero(result & sketched)
+        equal = equal_values(self._sketches, first[asked], second[asked])
+        result[asked] = equal >= conditions.rule.fewest_equal
         return result
 
     def _judged(
-        self, pairs: Sequence[tuple[int, NDArray[np.int64]]]
-    ) -> list[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
-        """Return the resemblance of texts to others, and which have an edge."""
+        self, first: NDArray[np.int64], second: NDArray[np.int64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return the resemblance of pairs of texts, and which have an edge."""
         conditions, rule = self._conditions, self._conditions.rule
-        by_text = conditions.by_text and conditions.tells_resemblance
-        told = self._of_texts(pairs) if by_text else [np.empty(0)] * len(pairs)
-        found = []
-        for (one, others), shares in zip(pairs, told, strict=True):
-            fewest = np.minimum(self._features[others], self._features[one])
-            if not conditions.tells_resemblance:
-                found.append((np.zeros(len(others)), fewest >= rule.least_features))
-                continue
-            if by_text:
-                sizes = self._pool.sizes(self._digests[others])
-                ratios = size_ratios(sizes, self._pool.sizes(self._digests[[one]]))
-            else:
-                sizes = np.maximum(self._sizes[others], 0)
-                ratios = size_ratios(sizes, np.maximum(self._sizes[[one]], 0))
-                shares = estimates(self._sketches[others], self._sketches[one])
-                shares[~(self._sketched[others] & self._sketched[one])] = 0.0
-            if rule.min_resemblance is None:
-                # What has no shingle is like nothing but itself.
-                holds = (ratios > 0) & rule.is_long_enough(shares, ratios, fewest)
-            else:
-                holds = rule.holds(shares, ratios, fewest)
-            found.append((shares, holds))
-        return found
+        fewest = np.minimum(self._features[second], self._features[first])
+        if not conditions.tells_resemblance:
+            return np.zeros(len(first)), fewest >= rule.least_features
+        if conditions.by_text:
+            shares = self._of_texts(first, second)
+            sizes = self._pool.sizes(self._digests[first])
+            others = self._pool.sizes(self._digests[second])
+        else:
+            sizes, others = np.maximum(self._sizes[first], 0), np.maximum(self._sizes[second], 0)
+            shares = estimates(self._sketches[second], self._sketches[first])
+            shares[~(self._sketched[second] & self._sketched[first])] = 0.0
+        ratios = size_ratios(others, sizes)
+        if rule.min_resemblance is None:
+            # What has no shingle is like nothing but itself.
+            return shares, (ratios > 0) & rule.is_long_enough(shares, ratios, fewest)
+        return shares, rule.holds(shares, ratios, fewest)
 
-    def _of_texts(
-        self, pairs: Sequence[tuple[int, NDArray[np.int64]]]
-    ) -> list[NDArray[np.float64]]:
-        """Return resemblances, -1 where they are too low to matter."""
-        shares = [np.full(len(others), -1.0) for _, others in pairs]
-        every = [np.empty(0, np.int64), *(self._digests[others] for _, others in pairs)]
-        numbers = distinct_numbers(np.concatenate(every))
+    def _of_texts(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return resemblances, -1 where they are too low to matter.
+
+        The shingle sets of all others are read once, some at a time.
+        """
+        one, other = self._digests[first], self._digests[second]
+        shares = np.full(len(first), -1.0)
+        numbers = distinct_numbers(other)
         for start in range(0, len(numbers), _HELD_TEXTS):
             some = numbers[start : start + _HELD_TEXTS]
-            asking = np.array([self._digests[one] for one, _ in pairs], np.int64)
-            chosen = [
-                np.flatnonzero((of_one >= some[0]) & (of_one <= some[-1])) for of_one in every[1:]
-            ]
-            needed = [place for place, rows in enumerate(chosen) if len(rows)]
-            self._pool.hold(np.unique(np.concatenate((some, asking[needed]))))
-            for place in needed:
-                rows = chosen[place]
-                shares[place][rows] = self._pool.resemblances(
-                    int(asking[place]), every[1 + place][rows]
-                )
+            chosen = np.flatnonzero((other >= some[0]) & (other <= some[-1]))
+            self._pool.hold(distinct_numbers(np.concatenate((some, one[chosen]))))
+            shares[chosen] = self._pool.resemblances(one[chosen], other[chosen])
         return shares
 
     def _sets(self, numbers: NDArray[np.int64]) -> ShingleSets:

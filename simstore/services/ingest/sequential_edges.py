@@ -3,6 +3,10 @@
 A text is compared with what stands when its turn comes: with some of the documents of the store,
 and with those of the texts before it that were put among them. So the work grows with how many
 texts there are and how many stand, not with the pairs of texts that are alike.
+
+Which texts stand is guessed first: those that can be like none before them. What each of the
+others may be like of these is compared for all at once, and looked up when its turn comes. Only
+once another text stands, or where a text comes again, are texts compared one by one.
 """
 
 from __future__ import annotations
@@ -10,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import VALUES
+from simstore.fingerprint.shingle_sets import distinct_numbers
 from simstore.fingerprint.simhash import word_count
 from simstore.search.star_search import (
+    TOLD_PAIRS,
     ColumnPostings,
     StarSignatures,
     Walk,
@@ -46,10 +51,10 @@ class SequentialEdges:
             place: alike.setdefault((one.digest, _packed(one)), len(alike))
             for place, one in texts.items()
         }
-        first: dict[int, CandidateText] = {}
+        self._first_places: dict[int, int] = {}
         for place, row in self._rows.items():
-            first.setdefault(row, texts[place])
-        asked = list(first.values())
+            self._first_places.setdefault(row, place)
+        asked = [texts[place] for place in self._first_places.values()]
         self._to_stored = [
             {
                 edge.document_id: Verified(edge.resemblance, edge.distance, edge.basis)
@@ -65,6 +70,11 @@ class SequentialEdges:
         # Whether a text of a row may be like one of another row: most of a batch are not.
         self._shares: list[bool] = []
         self._walk: Walk | None = None
+        # Rows that stand and are not told to the walk yet.
+        self._untold: list[int] = []
+        # By its row what a text may be like of those that are guessed to stand, and is.
+        self._guessed: dict[int, dict[int, Verified]] = {}
+        self._holds_guess = True
         self._compared = search.comparison()
         if len(texts) > 1:
             self._compared.add(asked)
@@ -72,7 +82,20 @@ class SequentialEdges:
             signatures = _signatures(search, asked)
             self._shares = signatures.shares().tolist()
             self._walk = walk_of(signatures, np.arange(len(asked)))
-            self._compared.expect(_likely(signatures.bands, len(asked)))
+            self._guess(self._walk)
+
+    def _guess(self, walk: Walk) -> None:
+        """Compare what may be alike of the texts, if those stand that can be like none before."""
+        first, second = walk.likely(0, len(self._shares))
+        self._holds_guess = len(first) < TOLD_PAIRS
+        self._compared.expect(first, second)
+        for row in distinct_numbers(first).tolist():
+            self._guessed[row] = {}
+        places, edges = self._compared.verified(first, second)
+        for row, other, edge in zip(
+            first[places].tolist(), second[places].tolist(), edges, strict=True
+        ):
+            self._guessed[row][other] = edge
 
     def __contains__(self, place: int) -> bool:
         return place in self._texts
@@ -101,23 +124,31 @@ class SequentialEdges:
         row = self._rows[place]
         is_first = row not in self._places
         self._places.setdefault(row, set()).add(place)
-        if (
-            self._walk is not None
-            and is_first
-            and self._shares[row]
-            and self._texts[place].shingle_count != 0
-        ):
-            self._walk.stand(row)
+        if is_first and self._walk is not None and self._meets(place, row):
+            self._untold.append(row)
+            self._holds_guess &= row not in self._guessed
 
     def standing(self, place: int) -> dict[int, Verified]:
         """Return the places of texts that were put and have an edge to another, and the edges."""
         one, row = self._texts[place], self._rows[place]
-        found = {other for other in self._same[one.digest] if other in self._places}
-        if self._walk is not None and self._shares[row] and one.shingle_count != 0:
-            found.update(self._walk.candidates(row).tolist())
-        if not found or len(self._texts) == 1:
+        if len(self._texts) == 1:
             return {}
-        [held] = self._compared.edges([(row, np.array(sorted(found), np.int64))])
+        guessed: dict[int, Verified] = {}
+        found = {other for other in self._same[one.digest] if other in self._places}
+        if self._walk is not None and self._meets(place, row):
+            guessed = self._guessed.get(row, {})
+            if self._holds_guess and self._first_places[row] == place:
+                found.update(guessed.keys() & self._places.keys())
+            else:
+                for other in self._untold:
+                    self._walk.stand(other)
+                self._untold.clear()
+                found.update(self._walk.candidates(row).tolist())
+        if not found:
+            return {}
+        unknown = np.array(sorted(found - guessed.keys()), np.int64)
+        [held] = self._compared.edges([(row, unknown)]) if len(unknown) else [{}]
+        held |= {other: guessed[other] for other in found & guessed.keys()}
         edges = {
             other: edge
             for other_row, edge in held.items()
@@ -126,25 +157,9 @@ class SequentialEdges:
         }
         return dict(sorted(edges.items()))
 
-
-def _likely(bands: ColumnPostings, count: int) -> list[tuple[int, NDArray[np.int64]]]:
-    """Return texts and others that they will be compared with as far as one can tell.
-
-    The others are the first text with a band, beside all others with it.
-    """
-    groups = bands.groups
-    if not groups.size:
-        return []
-    shared, firsts = np.unique(groups, return_index=True)
-    holder = np.zeros(int(shared[-1]) + 2, np.int64)
-    holder[shared] = firsts // groups.shape[1]
-    # What shares no band has the group -1, the last one of the holders.
-    before = np.where(groups >= 0, holder[groups], np.arange(count)[:, None])
-    pairs = []
-    for row in np.flatnonzero((before != np.arange(count)[:, None]).any(axis=1)).tolist():
-        others = set(before[row].tolist()) - {row}
-        pairs.append((row, np.array(sorted(others), np.int64)))
-    return pairs
+    def _meets(self, place: int, row: int) -> bool:
+        """Return whether a text may be like another that is not the same."""
+        return self._shares[row] and self._texts[place].shingle_count != 0
 
 
 def _signatures(search: EdgeSearch, texts: Sequence[CandidateText]) -> StarSignatures:
@@ -159,10 +174,10 @@ def _signatures(search: EdgeSearch, texts: Sequence[CandidateText]) -> StarSigna
     for row, sketch in made.items():
         sketches[row] = sketch
     bands = search.candidates.bands(sketches[sketched]) if sketched else None
-    postings = ColumnPostings((), np.empty(0, np.int64), count, 0)
+    postings = ColumnPostings((), np.empty(0, np.int64), count)
     if bands is not None:
         rows = np.array(sketched, np.int64)
-        postings = ColumnPostings(bands.T, rows, count, bands.shape[1])
+        postings = ColumnPostings(bands.T, rows, count)
     printed = {
         row: one.words
         for row, one in enumerate(texts)

@@ -94,6 +94,22 @@ def test_kept_lines_are_the_bytes_of_the_input(
     assert not (tmp_path / "out.jsonl.partial").exists()
 
 
+@pytest.mark.parametrize(("rows_at_once", "column_bytes"), [(1, 1), (7, 1), (50, 8 * 60 * 5)])
+def test_sketches_that_are_read_some_at_a_time_have_the_same_bands(
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    rows_at_once: int,
+    column_bytes: int,
+) -> None:
+    dedup_rows(source, tmp_path / "out.jsonl", log=tmp_path / "log.jsonl")
+    monkeypatch.setattr(signed_rows, "_BLOCK_ROWS", rows_at_once)
+    monkeypatch.setattr(signed_rows, "_COLUMN_BYTES", column_bytes)
+    dedup_rows(source, tmp_path / "again.jsonl", log=tmp_path / "again.log")
+    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
+    assert (tmp_path / "again.log").read_bytes() == (tmp_path / "log.jsonl").read_bytes()
+
+
 def test_marks_keep_all_rows_and_tell_of_which(source: Path, rows: Any, tmp_path: Path) -> None:
     dedup_rows(source, tmp_path / "out.jsonl", mark=True)
     made = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
