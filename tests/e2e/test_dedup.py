@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import signal
 import subprocess
@@ -148,7 +149,7 @@ def test_rows_that_cannot_be_read_are_told_and_end_in_5(shell: Shell) -> None:
 
 @pytest.mark.sqlite("the store is a file beside the rows")
 def test_a_store_is_used_where_an_option_names_it_before_or_behind_the_command(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
+    shell: Shell,
 ) -> None:
     (shell.folder / "a.jsonl").write_text('{"id": 1, "text": "Rye bread needs sour dough."}\n')
     for number, words in enumerate(
@@ -158,8 +159,8 @@ def test_a_store_is_used_where_an_option_names_it_before_or_behind_the_command(
         )
     ):
         assert f"{1 - number} kept" in shell(*words).text
-    monkeypatch.setenv("SIMSTORE_DB", "other.db")
-    assert "1 kept" in shell("dedup", "a.jsonl", "-o", "2.jsonl").text
+    named = {**os.environ, "SIMSTORE_DB": "other.db"}
+    assert "1 kept" in shell("dedup", "a.jsonl", "-o", "2.jsonl", environment=named).text
     assert not (shell.folder / "other.db").exists()
 
 
