@@ -36,7 +36,7 @@ def papers(language: str) -> Iterator[tuple[str, str]]:
     known = dict(articles(language, _KNOWN))
     yield "a fifth copied from ten documents", paper_of(language, known)[0][:_CHARACTERS]
     stop = _STOPS[language]
-    counted = Counter(one for text in known.values() for one in set(text.split(stop)))
+    counted = Counter(one for text in known.values() for one in dict.fromkeys(text.split(stop)))
     stock = stop.join(one for one, count in counted.most_common(200) if count > 1)
     yield "stock sentences alone", (stock * 10)[:_CHARACTERS]
 

@@ -55,11 +55,13 @@ PARTS = (
     "big",
     "spark_equality",
     "short_sentences",
+    "noise_peers",
 )
 # Minutes of the machine, gigabytes of disk, data of others, or environments of peers: only when
 # asked for.
 BY_OPTION = (
     "big", "dedup", "dedup_memory", "dedup_filter", "spark_equality", "short_sentences",
+    "noise_peers",
 )  # fmt: skip
 # Parts of a file with another name.
 OPTIONS = {

@@ -347,6 +347,8 @@ class StoreProtocol(Protocol):
         on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
+        channels: Sequence[str] = (),
+        short_texts: bool = False,
     ) -> Outcome: ...
     def add_many(
         self,

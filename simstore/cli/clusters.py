@@ -13,6 +13,7 @@ from simstore.cli.options import (
     common_options,
     document_filters,
     format_option,
+    measure_options,
     open_store,
     yes_option,
 )
@@ -33,7 +34,9 @@ if TYPE_CHECKING:
     from simstore.store import Store
 
 # Options that only clusters of the moment know.
-_OF_THE_MOMENT = ("min_likeness", "min_cosine", "radius", "exact_join", *FILTERS)
+_OF_THE_MOMENT = (
+    "min_likeness", "min_cosine", "radius", "exact_join", "channels", "short_texts", *FILTERS,
+)  # fmt: skip
 _ACTIONS = ("status", "merges", "drop")
 
 
@@ -87,6 +90,7 @@ _ACTIONS = ("status", "merges", "drop")
         "Find every pair that reaches a threshold, not only what the channels find; needs the "
         "texts, and memory for the shingles and terms of all.",
     ),
+    measure_options(),
     document_filters(),
 )
 @section(
@@ -105,6 +109,7 @@ def clusters(output_format: str, min_size: int, **options: Any) -> None:
       simstore clusters --merges --format csv  which clusters became part of which
       simstore clusters --once --exact-join    pairs that share few phrases, too
       simstore clusters --min-likeness 0.45 --min-cosine 0 --exact-join
+      simstore clusters --channels characters  scans and typed copies of a text
 
     A cluster is a canonical document and those that are like it; no member is there by way of
     another. Kept clusters go by resemblance. Clusters of the moment go by one of the two thresholds
@@ -112,7 +117,7 @@ def clusters(output_format: str, min_size: int, **options: Any) -> None:
     0.68. Without texts (init --no-text) resemblance is estimated from the sketches and marked ~,
     and there is no likeness. `docs/how-to/clusters.md` tells more.
     """
-    given = [name for name in _OF_THE_MOMENT if options[name] not in (None, False)]
+    given = [name for name in _OF_THE_MOMENT if options[name] not in (None, False, ())]
     once = options["once"] or bool(given)
     actions = [name for name in _ACTIONS if options[name]]
     _refuse_mixtures(options, once=once, given=given, actions=actions)
@@ -272,7 +277,7 @@ def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     rule = ClusterRule(asked.policy, found.least)
     member_count, count = _print(numbered(found.clusters), rule, output_format)
     _report_counts(found.document_count, member_count, count, min_size)
-    _report_computed(found)
+    _report_computed(found, by_characters="characters" in asked.channels)
 
 
 def _print(
@@ -311,14 +316,18 @@ def _report_counts(documents: int, member_count: int, count: int, min_size: int)
     )
 
 
-def _report_computed(found: Clustering) -> None:
-    log.info("a member reaches %s", _rule(found.least))
+def _report_computed(found: Clustering, *, by_characters: bool) -> None:
+    of = " of characters" if by_characters else ""
+    log.info("a member reaches %s%s", _rule(found.least), of)
     if found.basis == "sketch":
         log.info("resemblance is estimated from the sketches: this store keeps no texts")
     if found.too_short_count:
         log.info(
-            "%s too short to judge: they join only where one wholly contains the other",
+            "%s too short to judge: they join only %s",
             counted(found.too_short_count, "is", "are"),
+            "those of the same text; --short-texts judges them"
+            if by_characters
+            else "where one wholly contains the other",
         )
 
 

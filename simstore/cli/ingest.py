@@ -17,6 +17,7 @@ from simstore.cli.options import (
     duplicate_options,
     format_option,
     keep_columns_option,
+    measure_options,
     open_store,
 )
 from simstore.cli.output import progress
@@ -78,6 +79,7 @@ _OF_A_STORE = (
     ),
 )
 @duplicate_options
+@section("Duplicates", measure_options("With flag or skip: look"))
 @section(
     "Passage index",
     flag(
@@ -123,6 +125,8 @@ def ingest(
     on_duplicate: str | None,
     min_resemblance: float | None,
     radius: int | None,
+    channels: tuple[str, ...],
+    short_texts: bool,
     from_start: bool,
     passages: bool,
     passage_simhash: bool,
@@ -159,7 +163,7 @@ def ingest(
         raise click.UsageError("--passage-simhash goes with --passages")
     if no_sentences and not passages:
         raise click.UsageError("--no-sentences goes with --passages")
-    check = partial(check_duplicate_options, on_duplicate, min_resemblance, radius)
+    check = partial(check_duplicate_options, on_duplicate, min_resemblance, radius, channels)
     # A store may have been told what to do with duplicates; a new one keeps them.
     if on_duplicate is not None:
         check()
@@ -172,6 +176,8 @@ def ingest(
         min_resemblance=min_resemblance,
         from_start=from_start,
         radius=radius,
+        channels=channels,
+        short_texts=short_texts,
     )
     with (
         _store(given, no_text, synchronous, check, radius, keep_columns=keep_columns) as store,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,7 +31,13 @@ from simstore.cli.parameters import (
 )
 from simstore.cli.remote import given_by_hand, open_client, server_options, server_url
 from simstore.errors import InvalidParameter, NotServed
-from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS, KEPT_CHANNELS, kept_channels
+from simstore.model.channels import (
+    CHANNELS,
+    DEFAULT_CHANNELS,
+    KEPT_CHANNELS,
+    kept_channels,
+    searched_names,
+)
 from simstore.model.documents import FILTERS
 from simstore.model.query import DEFAULT_RADIUS
 
@@ -188,7 +194,7 @@ def channels_option(*, is_new: bool = True, of_words: bool = False) -> Decorator
         of_words: Only those by which duplicates are told by words.
     """
     default = ",".join(DEFAULT_CHANNELS) if is_new else None
-    kept = [one for one in CHANNELS if one.is_default or (one.is_kept and not of_words)]
+    kept = [one for one in CHANNELS if one.is_kept and (not of_words or one.measure == "words")]
     return option(
         "--channels",
         "By which documents are found: names with commas. "
@@ -232,6 +238,30 @@ duplicate_options = section(
 )
 
 
+def measure_options(begin: str = "Look") -> Decorator:
+    """Return the options that say by which channels duplicates are looked for.
+
+    Args:
+        begin: How the help begins.
+    """
+    of_words = ", ".join(one.name for one in CHANNELS if one.measure == "words")
+    return group(
+        option(
+            "--channels",
+            f"{begin} by these channels, names with commas: some of {of_words}, or characters "
+            "alone, for scans and typed copies; then the resemblance is that of runs of "
+            "characters, 0.5 unless you say otherwise.  [default: those of words]",
+            metavar="NAMES",
+            callback=lambda _context, _parameter, value: searched_names(value or ""),
+        ),
+        flag(
+            "--short-texts",
+            "With --channels characters: texts of at most 24 words, too; else Chapter 1 is not "
+            "Chapter 2.",
+        ),
+    )
+
+
 # The option of a new store that keeps the segment columns of packed fingerprints.
 keep_columns_option = flag(
     "--keep-columns",
@@ -241,10 +271,17 @@ keep_columns_option = flag(
 
 
 def check_duplicate_options(
-    on_duplicate: str | None, min_resemblance: float | None, radius: int | None
+    on_duplicate: str | None,
+    min_resemblance: float | None,
+    radius: int | None,
+    channels: Sequence[str] = (),
 ) -> None:
     """Raise UsageError where duplicate options are given without ``--on-duplicate``."""
-    given = {"--min-resemblance": min_resemblance, "--radius": radius}
+    given = {
+        "--min-resemblance": min_resemblance,
+        "--radius": radius,
+        "--channels": channels or None,
+    }
     for name, value in given.items():
         if value is not None and on_duplicate in (None, "keep"):
             raise click.UsageError(

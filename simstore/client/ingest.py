@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, cast
 
@@ -41,14 +41,25 @@ class IngestRequests(Connection, of="Client"):
         on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
+        channels: Sequence[str] = (),
+        short_texts: bool = False,
         **said: Unpack[DocumentKeywords],
     ) -> Outcome:
         """Add a document, or update the one with this key.
 
         As :meth:`simstore.Store.add`.
         """
+        from simstore.services.ingest.options import IngestOptions
+
         document = document_with("Client.add", key, text, said)
-        run = UploadOutcome(self, on_duplicate, min_resemblance, radius)
+        options = IngestOptions(
+            on_duplicate=on_duplicate,
+            min_resemblance=min_resemblance,
+            radius=radius,
+            channels=tuple(channels),
+            short_texts=short_texts,
+        )
+        run = UploadOutcome(self, options)
         run.send(list(cast("Iterator[Document]", documents_of([document], None))))
         return cast("Outcome", next(name for name in COUNTS if run.counts[name]))
 
@@ -72,9 +83,7 @@ class IngestRequests(Connection, of="Client"):
         reading, chosen = ingest_choice("add_many", read, options, keywords)
         rejected: list[Rejection] = []
         with watched(observer or Observer(), progress=progress) as hears:
-            run = UploadOutcome(
-                self, chosen.on_duplicate, chosen.min_resemblance, chosen.radius, hears
-            )
+            run = UploadOutcome(self, chosen, hears)
             kept = _kept(documents_of(documents, reading), rejected, strict=chosen.strict)
             for part in parts_of(
                 in_collection(kept, chosen.collection), min(chosen.batch_documents, MOST_DOCUMENTS)
@@ -116,9 +125,7 @@ class IngestRequests(Connection, of="Client"):
         reading, chosen = ingest_choice("ingest", read, options, keywords)
         sources, _ = open_sources(names_of(names), self._read_options(reading))
         with watched(observer or Observer(), progress=progress) as hears:
-            run = UploadOutcome(
-                self, chosen.on_duplicate, chosen.min_resemblance, chosen.radius, hears
-            )
+            run = UploadOutcome(self, chosen, hears)
             batches = batches_of_sources(
                 sources, lambda _source: None, MOST_DOCUMENTS, strict=chosen.strict
             )

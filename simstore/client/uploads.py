@@ -17,7 +17,6 @@ from simstore.model import (
     DocumentOutcome,
     IngestProgress,
     IngestSummary,
-    OnDuplicate,
     Rejection,
 )
 from simstore.text.decoding import encode
@@ -25,6 +24,7 @@ from simstore.wire import encoded, to_wire_fields
 
 if TYPE_CHECKING:
     from simstore.services.ingest.ingest import Observer
+    from simstore.services.ingest.options import IngestOptions
     from simstore.services.ingest.source_batches import Batch
 
 T = TypeVar("T")
@@ -113,16 +113,16 @@ class UploadOutcome:
     def __init__(
         self,
         connection: Connection,
-        on_duplicate: OnDuplicate | None,
-        min_resemblance: float | None,
-        radius: int | None,
+        options: IngestOptions,
         observer: Observer | None = None,
     ) -> None:
         self._connection = connection
         parameters = {
-            "on_duplicate": on_duplicate,
-            "min_resemblance": min_resemblance,
-            "radius": radius,
+            "on_duplicate": options.on_duplicate,
+            "min_resemblance": options.min_resemblance,
+            "radius": options.radius,
+            "channels": ",".join(options.channels) or None,
+            "short_texts": "true" if options.short_texts else None,
         }
         self._parameters = {name: value for name, value in parameters.items() if value is not None}
         self._observer = observer

@@ -106,6 +106,10 @@ class CharacterSketching(Sketching):
         _SKETCH(*self._letters_of(scanned), sizes, made)
         return sizes, made
 
+    def estimates(self, many: NDArray[Any], one: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the estimated resemblance of each sketch to one."""
+        return estimated_resemblances(many, one)
+
     def _letters_of(self, scanned: Scanned) -> tuple[Any, ...]:
         """Return the arguments of the kernels that say what the characters of texts are."""
         terms = scanned.numbers, scanned.offsets, scanned.chunks, scanned.starts, scanned.lengths
@@ -164,14 +168,14 @@ def similarity_sketches(sets: ShingleSets) -> NDArray[np.uint8]:
     return made
 
 
-def estimated_resemblances(many: NDArray[np.uint8], one: NDArray[np.uint8]) -> NDArray[np.float64]:
+def estimated_resemblances(many: NDArray[Any], one: NDArray[Any]) -> NDArray[np.float64]:
     """Return the estimated resemblance of each sketch to one.
 
     The standard error at resemblance s is sqrt(s * (1 - s) / 256), at most 0.031.
 
     Args:
         many: Sketches, shape (n, 256).
-        one: A sketch, shape (256,).
+        one: A sketch, shape (256,), or one for each, shape (n, 256).
 
     Returns:
         float64 in [0, 1], shape (n,).

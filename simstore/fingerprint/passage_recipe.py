@@ -22,6 +22,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, SchemeMismatch
+from simstore.fingerprint.anchor_neighbours import neighbours
 from simstore.fingerprint.scheme import known_texts
 from simstore.fingerprint.sentence_terms import chosen_terms
 from simstore.fingerprint.shingle_sets import runs
@@ -91,6 +92,8 @@ Cut = Literal["sentences", "window"]
 _VERSION, _VERSION_OF_SENTENCES, _VERSION_OF_DISGUISES = 1, 2, 3
 # Of those that have anchors where the kind of units changes; and terms without an order.
 _VERSION_OF_MIXED, _VERSION_OF_UNORDERED = 4, 5
+# Of those whose anchors tell what stands beside them.
+_VERSION_OF_NEIGHBOURS = 6
 # Five characters and a word in turns, which have no gram of one kind.
 _MIXED_TEXT = "".join(f"{chr(0x4E00 + 97 * n)}{'abcdef'[n % 6] * (n % 5 == 4)}" for n in range(60))
 # Longer anchors are given as so long: a gram of words with much between them.
@@ -106,7 +109,8 @@ class IndexedText:
         hashes: Hash of each anchor, 40 bits, then of each segment of the fingerprints, passage by
             passage, then of each term of the sentences; uint64, shape (postings,).
         starts: The first code point of the anchor, the passage or the sentence; int32.
-        lengths: Its code points, at most 65,535; of a term its context (see
+        lengths: Its code points, at most 65,535; of an anchor what stands beside it instead, where
+            the recipe has neighbours; of a term its context (see
             :class:`~.sentence_terms.SentenceTerms`); int32.
         words: Fingerprint of each passage; uint64, shape (n,), or (0,) where there are none.
         term_count: How many of the postings are terms of sentences.
@@ -134,6 +138,9 @@ class PassageRecipe:
             in it were changed.
         unordered: Whether those are pairs of units wherever they stand in the sentence, which are
             in it in any order; else pairs of neighbours, as older indexes have them.
+        neighbours: Whether an anchor tells what stands around it (see
+            :mod:`~.anchor_neighbours`), in place of its length, which only a store without texts
+            asks for: by it most documents that have a common anchor need not be read.
 
     Raises:
         InvalidParameter: Another cut, or a window of less than one character.
@@ -146,6 +153,7 @@ class PassageRecipe:
     fingerprints: bool = False
     sentences: bool = False
     unordered: bool = False
+    neighbours: bool = False
 
     def __post_init__(self) -> None:
         if self.cut not in get_args(Cut):
@@ -158,7 +166,10 @@ class PassageRecipe:
         units = located_units(text, self.normalization)
         chosen = anchors(units, self.winnowing)
         starts = units.starts[chosen.first]
-        lengths = np.minimum(units.ends[chosen.last] - starts, MOST_LENGTH)
+        if self.neighbours:
+            lengths = neighbours(units, chosen, self.winnowing)
+        else:
+            lengths = np.minimum(units.ends[chosen.last] - starts, MOST_LENGTH)
         spans = self.spans(text)
         hashes = chosen.hashes
         words = np.empty(0, np.uint64)
@@ -216,6 +227,13 @@ class PassageRecipe:
                 "sentences": self.sentences,
                 "unordered": True,
             }
+        if self.neighbours:
+            version = {
+                "version": _VERSION_OF_NEIGHBOURS,
+                "sentences": self.sentences,
+                "unordered": self.unordered,
+                "neighbours": True,
+            }
         return {
             **version,
             "cut": self.cut,
@@ -242,6 +260,7 @@ class PassageRecipe:
             record["fingerprints"],
             record.get("sentences", record["version"] >= _VERSION_OF_SENTENCES),
             record.get("unordered", False),
+            record.get("neighbours", False),
         )
         if recipe.record() != dict(record):
             raise SchemeMismatch("passages", "its anchors come out otherwise here")

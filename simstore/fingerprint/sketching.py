@@ -20,6 +20,7 @@ from simstore.fingerprint.minhash import (
     DEFAULT_LAYOUT,
     VALUES,
     BandLayout,
+    estimates,
     scanned_sets,
     scanned_sketches,
     sketches,
@@ -115,6 +116,23 @@ class Sketching:
             return sets, scanned_sketches(scanned, self.shingle)[1]
         sets = self._plain_sets(texts)
         return sets, sketches(sets)
+
+    def estimates(self, many: NDArray[Any], one: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the estimated resemblance of each sketch to one.
+
+        >>> from simstore.fingerprint.sketching import Sketching
+        >>> _, sketches = Sketching().sketched(["one two three four", "one two three"])
+        >>> Sketching().estimates(sketches, sketches[0]).tolist()
+        [1.0, 0.546875]
+
+        Args:
+            many: Sketches, shape (n, values).
+            one: A sketch, shape (values,), or one for each, shape (n, values).
+
+        Returns:
+            float64 in [0, 1], shape (n,).
+        """
+        return estimates(many, one)
 
     def _plain_sets(self, texts: Sequence[str]) -> ShingleSets:
         apply = self.normalization.apply

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 from simstore.errors import InvalidParameter
 
@@ -31,7 +31,8 @@ class Channel:
         store_part: Address of its store part, in ``services/``.
         is_kept: It is chosen when a store is made or reindexed; else an index apart makes it.
         is_default: A new store has it unless others are chosen.
-        finds_duplicates: Duplicates and clusters go by it; else a query alone does.
+        measure: Of what runs two texts that it finds are compared for duplicates and clusters,
+            ``words`` or ``characters``; None: a query alone goes by it.
     """
 
     name: str
@@ -40,7 +41,7 @@ class Channel:
     store_part: str
     is_kept: bool = True
     is_default: bool = False
-    finds_duplicates: bool = True
+    measure: Literal["words", "characters"] | None = None
 
 
 CHANNELS = (
@@ -49,6 +50,7 @@ CHANNELS = (
         finds="fingerprints, all within a radius is found",
         store_part="simstore.services.channels.fingerprint_part:FingerprintPart",
         is_default=True,
+        measure="words",
     ),
     Channel(
         name="minhash",
@@ -56,6 +58,7 @@ CHANNELS = (
         sketching="simstore.fingerprint.sketching:Sketching",
         store_part="simstore.services.channels.sketch_part:SketchPart",
         is_default=True,
+        measure="words",
     ),
     Channel(
         name="characters",
@@ -63,7 +66,7 @@ CHANNELS = (
         "resembles is found though one character in ten is wrong, a title though one word is",
         sketching="simstore.fingerprint.characters:CharacterSketching",
         store_part="simstore.services.channels.character_part:CharacterPart",
-        finds_duplicates=False,
+        measure="characters",
     ),
     Channel(
         name="sentences",
@@ -71,7 +74,6 @@ CHANNELS = (
         "passage index",
         store_part="simstore.services.query.sentence_channel:SentencePart",
         is_kept=False,
-        finds_duplicates=False,
     ),
 )
 NAMES = tuple(one.name for one in CHANNELS)
@@ -117,17 +119,45 @@ def kept_channels(names: Iterable[str], offered: Sequence[str] = KEPT_CHANNELS) 
     return tuple(name for name in KEPT_CHANNELS if name in chosen)
 
 
-def check_duplicate_channels(names: Iterable[str]) -> None:
-    """Raise InvalidParameter where a channel is named by which no duplicates are told.
+def duplicate_measure(names: Iterable[str]) -> Literal["words", "characters"]:
+    """Return of what runs texts are compared where duplicates are looked for by channels.
 
-    >>> from simstore.model.channels import check_duplicate_channels
-    >>> check_duplicate_channels(["simhash", "minhash"])
+    >>> from simstore.model.channels import duplicate_measure
+    >>> duplicate_measure(["simhash", "minhash"]), duplicate_measure(["characters"])
+    ('words', 'characters')
+
+    Args:
+        names: The channels; none: those of words.
+
+    Raises:
+        InvalidParameter: They are of two measures, or no duplicates are told by one of them.
     """
-    others = [name for name in names if not channel(name).finds_duplicates]
+    chosen = tuple(names)
+    measures = {name: channel(name).measure for name in chosen}
+    if others := [name for name, measure in measures.items() if measure is None]:
+        raise InvalidParameter(
+            f"channels {', '.join(chosen)}: no duplicates are told by {', '.join(others)}, leave "
+            "it out"
+        )
+    if len(set(measures.values())) > 1:
+        raise InvalidParameter(
+            f"channels {', '.join(chosen)}: duplicates are told by runs of words or by runs of "
+            "characters; what resembles by words does by characters, so name characters alone"
+        )
+    return next((one for one in measures.values() if one), "words")
+
+
+def check_word_channels(names: Iterable[str]) -> None:
+    """Raise InvalidParameter where a channel is named by which no duplicates of words are told.
+
+    >>> from simstore.model.channels import check_word_channels
+    >>> check_word_channels(["simhash", "minhash"])
+    """
+    others = [name for name in names if channel(name).measure != "words"]
     if others:
         raise InvalidParameter(
-            f"duplicates are told by words, and no others are found by {', '.join(others)}: leave "
-            "that channel out"
+            f"here duplicates are told by words, and no others are found by {', '.join(others)}: "
+            "leave that channel out"
         )
 
 

@@ -45,7 +45,7 @@ class WriteRequest:
         documents: The documents.
         on_duplicate: As for :meth:`~simstore.Store.add_many`.
         min_resemblance: As for :meth:`~simstore.Store.add_many`, and so
-            ``radius``.
+            ``radius``, ``channels`` and ``short_texts``.
         idempotency: Its name; None: it has none.
     """
 
@@ -54,6 +54,8 @@ class WriteRequest:
     min_resemblance: float | None = None
     idempotency: Idempotency | None = None
     radius: int | None = None
+    channels: tuple[str, ...] = ()
+    short_texts: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 
+# Values of a sketch of runs of words.
+VALUES = 128
 # Share of pairs at the least resemblance that are left out because of their sketches.
 MISSED_BY_SKETCH = 1e-8
 
@@ -101,10 +103,14 @@ class EdgeRule:
     Attributes:
         min_resemblance: Least resemblance, above 0, at most 1, inclusive; None: none is enough.
         least_features: Where one of the texts has fewer features, one has to contain the other.
+        joins_contained: That is enough; else such texts have no edge at all.
+        values: Values of the sketches that the resemblance is estimated from.
     """
 
     min_resemblance: float | None
     least_features: int
+    joins_contained: bool = True
+    values: int = VALUES
 
     def may_hold(
         self, one_sizes: NDArray[np.int64], other_sizes: NDArray[np.int64]
@@ -129,7 +135,9 @@ class EdgeRule:
         Fewer are taken to tell that the texts do not resemble each other enough; see
         :func:`fewest_equal_values`.
         """
-        return 0 if self.min_resemblance is None else fewest_equal_values(self.min_resemblance)
+        if self.min_resemblance is None:
+            return 0
+        return fewest_equal_values(self.min_resemblance, self.values)
 
     def resembles(self, resemblance: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which pairs reach the least resemblance."""
@@ -154,10 +162,8 @@ class EdgeRule:
             ratios: :func:`size_ratios` of them.
             fewest_features: Features of the text of each pair that has fewer.
         """
-        result: NDArray[np.bool_] = (fewest_features >= self.least_features) | (
-            resemblance >= ratios
-        )
-        return result
+        result: NDArray[np.bool_] = fewest_features >= self.least_features
+        return result | (resemblance >= ratios) if self.joins_contained else result
 
     def holds(
         self,
@@ -172,7 +178,7 @@ class EdgeRule:
 
 
 @lru_cache(64)
-def fewest_equal_values(resemblance: float, values: int = 128) -> int:
+def fewest_equal_values(resemblance: float, values: int = VALUES) -> int:
     """Return how many values of two sketches are equal, in all but one of 10**8 pairs, or more.
 
     Each value of two sketches is equal with a probability that is the resemblance of the sets, so

@@ -194,7 +194,7 @@ class StarSignatures:
 
     Attributes:
         bands: Postings of the texts by the bands of their sketches.
-        sketches: Sketch of each text, uint16, shape (texts, 128).
+        sketches: Sketch of each text, uint16, shape (texts, values).
         sizes: Distinct shingles of each, int64, shape (texts,).
         prints: Postings of fingerprints by their keys.
         print_bounds: The fingerprints of text t are rows ``[bounds[t], bounds[t + 1])``.

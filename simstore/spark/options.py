@@ -13,7 +13,7 @@ from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import open_scheme, scheme_json
 from simstore.fingerprint.web import Web2Scheme
-from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS, check_duplicate_channels
+from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS, check_word_channels
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.resemblance import EdgeRule, check_share
 from simstore.search.stars import CanonicalOrder
@@ -25,7 +25,7 @@ CELL_ROWS = 4_000
 SKETCH_COLUMNS = {
     one.name: "sketch" if one.name == WORD_SKETCHES else f"sketch_{one.name}"
     for one in CHANNELS
-    if one.sketching and one.finds_duplicates
+    if one.sketching and one.measure == "words"
 }
 # Edges that one process puts together faster than a cluster does.
 FEW_EDGES = 5_000_000
@@ -76,7 +76,7 @@ class DedupOptions:
         if scheme.reads_metadata:
             raise InvalidParameter("fields of metadata take no part here: leave out --field")
         check_share("min_resemblance", self.min_resemblance)
-        check_duplicate_channels(self.channels)
+        check_word_channels(self.channels)
         if self.cell_rows < 2:
             raise InvalidParameter(f"cell rows {self.cell_rows}: at least 2")
         radius = default_radius(scheme.bits) if self.radius is None else self.radius

@@ -77,6 +77,17 @@ def add_packed(connection: Connection, scheme_id: int, packed: bytes) -> None:
     insert_rows(connection, tables.vocabulary_delta, ("scheme_id", "delta"), [(scheme_id, packed)])
 
 
+def add_summed(connection: Connection, scheme_id: int, changes: Sequence[bytes]) -> None:
+    """Append the sum of changes by terms, each packed, as one."""
+    if len(changes) > 1:
+        sums = TermSums()
+        for packed in changes:
+            sums.add_packed(codecs.unpack_named_counts(packed))
+        changes = [codecs.pack_named_delta(*sums.packed())]
+    for packed in changes:
+        add_packed(connection, scheme_id, packed)
+
+
 def unmerged(connection: Connection, scheme_id: int) -> Pending:
     """Return the sum of the changes that are not merged.
 

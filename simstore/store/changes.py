@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Unpack
 
@@ -42,6 +42,8 @@ class Changes(Opened, of="Store"):
         on_duplicate: OnDuplicate | None = None,
         min_resemblance: float | None = None,
         radius: int | None = None,
+        channels: Sequence[str] = (),
+        short_texts: bool = False,
         **said: Unpack[DocumentKeywords],
     ) -> Outcome:
         """Add a document, or update the one with this key; durable on return.
@@ -63,6 +65,9 @@ class Changes(Opened, of="Store"):
                 most 1; None: as for :meth:`add_many`, 0.8.
             radius: Largest distance of its fingerprint, bits; None: it does not
                 count.
+            channels: By which near-duplicates are looked for; as for
+                :meth:`add_many`, and so ``short_texts``.
+            short_texts: Short texts are near-duplicates too.
 
         Keyword Args:
             title: Its title.
@@ -86,6 +91,8 @@ class Changes(Opened, of="Store"):
             on_duplicate=on_duplicate,
             min_resemblance=min_resemblance,
             radius=radius,
+            channels=tuple(channels),
+            short_texts=short_texts,
         )
         if self._opened.database.allows_concurrent_writers:
             documents = map(accept, [given])
@@ -149,6 +156,12 @@ class Changes(Opened, of="Store"):
             radius: Largest distance of a near-duplicate's fingerprint to its
                 original's, bits; None: it does not count. Where both are given,
                 both have to hold.
+            channels: By which near-duplicates are looked for: ``simhash``,
+                ``minhash``, or ``characters`` alone, for scans and typed
+                copies; the resemblance is then that of runs of characters, 0.5
+                where none is given. None named: those of words.
+            short_texts: With ``characters``, texts of at most 24 words are
+                near-duplicates too; else "Chapter 1" is not "Chapter 2".
             strict: Stop at the first record that cannot be used.
             refresh: Refresh a live store at the end.
             threads: Threads that prepare batches; None: at most 4.
@@ -214,8 +227,9 @@ class Changes(Opened, of="Store"):
             from_start: Read from their start the sources that could be read on,
                 too.
             on_duplicate: As for :meth:`add_many`, and so ``min_resemblance``
-                (0.8), ``radius``, ``collection``, ``strict``, ``refresh``,
-                ``threads`` and ``batch_documents``.
+                (0.8), ``radius``, ``channels``, ``short_texts``,
+                ``collection``, ``strict``, ``refresh``, ``threads`` and
+                ``batch_documents``.
 
         Returns:
             As :meth:`add_many`; ``interrupted`` where the observer stopped it.

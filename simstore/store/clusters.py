@@ -75,6 +75,12 @@ class Clusters(Namespace, ClusterSet):
                 ``prefer:REGEX``.
             min_size: Leave out clusters of fewer documents; 2.
             collection: Only documents of this collection.
+            channels: By which members are looked for: ``simhash``, ``minhash``,
+                or ``characters`` alone, for scans and typed copies; the
+                resemblance is then that of runs of characters, 0.5 where none
+                is given. None named: those of words.
+            short_texts: With ``characters``, texts of at most 24 words are
+                members too; else "Chapter 1" is not "Chapter 2".
 
         Returns:
             The clusters, and what they were made by; iterate over it, or call

@@ -9,16 +9,36 @@ from simstore.text.located import located_units
 from simstore.text.normalization import DEFAULT
 
 
+def around(units, first, last, winnowing):
+    """What an anchor tells of the units around it."""
+    kinds = set(units.spaced[first : last + 1].tolist())
+    if kinds == {True}:
+        reach = winnowing.run_words - winnowing.gram_words
+    elif kinds == {False}:
+        reach = winnowing.run_characters - winnowing.gram_characters
+    else:
+        reach = winnowing.run_mixed - winnowing.gram_mixed
+    bits = max(8 // reach, 1)
+    sides = [0, 0]
+    for side, (place, step) in enumerate(((first, -1), (last, 1))):
+        for n in range(8 // bits):
+            place += step
+            if 0 <= place < len(units):
+                sides[side] += int(units.hashes[place]) % 2**bits << bits * n
+    return min(256 * sides[0] + sides[1] + 1, 65535)
+
+
 class Shelf:
     """The anchors of texts, by hash; documents are numbered from 1."""
 
-    def __init__(self, texts, winnowing=DEFAULT_WINNOWING, *, text_kept=True):
+    def __init__(self, texts, winnowing=DEFAULT_WINNOWING, *, text_kept=True, neighbours=False):
         self.normalization = DEFAULT
         self.winnowing = winnowing
         self.text_kept = text_kept
+        self.has_neighbours = neighbours
         self.documents = dict(enumerate(texts, 1))
         self.rows = {}
-        self.looked_up = []
+        self.looked_up, self.read = [], []
         for number, text in self.documents.items():
             units = located_units(text, DEFAULT)
             chosen = anchors(units, winnowing)
@@ -26,9 +46,10 @@ class Shelf:
                 chosen.hashes.tolist(), chosen.first, chosen.last, strict=True
             ):
                 start = int(units.starts[first])
-                self.rows.setdefault(value, []).append(
-                    (number, start, int(units.ends[last]) - start)
-                )
+                length = int(units.ends[last]) - start
+                if neighbours:
+                    length = around(units, first, last, winnowing)
+                self.rows.setdefault(value, []).append((number, start, length))
 
     def postings(self, hashes, most=None):
         self.looked_up += hashes.tolist()
@@ -45,6 +66,7 @@ class Shelf:
         )
 
     def texts(self, document_ids):
+        self.read += document_ids
         return {number: self.documents[number] for number in document_ids if self.text_kept}
 
     def keys(self, document_ids):

@@ -121,7 +121,7 @@ class Plain:
 
     def nearness(self, text: str, original: str) -> tuple[Fraction, tuple[int, int]]:
         """Return by what originals of a text are compared; the smallest is chosen."""
-        return -resemblance(text, self.texts[original]), self.place(original)
+        return -self.resemblance(text, self.texts[original]), self.place(original)
 
     def makes_duplicates(
         self, key: str, text: str, place: tuple[int, int], end: tuple[int, int] | None = None
@@ -131,7 +131,7 @@ class Plain:
             original = self.original_of(other)
             if place > self.place(other) or original == key:
                 continue
-            mine = -resemblance(text, self.texts[other]), place
+            mine = -self.resemblance(text, self.texts[other]), place
             if original is not None and mine > self.nearness(self.texts[other], original):
                 continue
             if end is None or min(self.place(other), self.place(original or other)) < end:
@@ -192,6 +192,9 @@ class Plain:
                 self.removed += 1
             else:
                 self.kept += 1
+
+    def resemblance(self, one: str, other: str) -> Fraction:
+        return resemblance(one, other)
 
     def is_edge(self, one: str, other: str) -> bool:
         if self.within is None:

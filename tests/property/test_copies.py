@@ -115,18 +115,25 @@ def test_every_long_enough_run_is_found(text, stored, moderate, data):
         if source:
             start = data.draw(st.integers(0, len(source) - 1))
             quoted.append(source[start : start + data.draw(st.integers(1, 60))])
-    shelf = Shelf(stored, data.draw(st.sampled_from([SMALL, SMALL_MIXED])))
+    shelf = Shelf(
+        stored,
+        data.draw(st.sampled_from([SMALL, SMALL_MIXED])),
+        neighbours=data.draw(st.booleans()),
+    )
     most, pairs, margin = data.draw(st.sampled_from([(100, 4096, 16), (0, 0, -60), (1, 2, -99)]))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(copies, "MOST_POSTINGS", most)
         patch.setattr(copies, "_MOST_PAIRS", pairs)
         patch.setattr(anchor_hits, "_MARGIN", margin)
+        patch.setattr(copies, "_FIRST_READ", data.draw(st.sampled_from([1, 2, 64])))
+        patch.setattr(copies, "_MOST_READ", data.draw(st.sampled_from([1, 3, 4_096])))
         check_recall(" ".join([text, *quoted]), shelf, moderate)
         check_recall(" ".join([text, *quoted]), shelf, moderate, fast=True)
 
 
+@pytest.mark.parametrize("neighbours", [False, True])
 @pytest.mark.parametrize("kind", ["words", "characters"])
-def test_runs_are_found_behind_anchors_that_are_everywhere(kind):
+def test_runs_are_found_behind_anchors_that_are_everywhere(kind, neighbours):
     """A phrase that 300 documents have, and a longer run around it that only one has."""
     rng = random.Random(7)
     if kind == "words":
@@ -138,7 +145,7 @@ def test_runs_are_found_behind_anchors_that_are_everywhere(kind):
         [unit() for _ in range(30)] + phrase + [unit() for _ in range(30)] for _ in range(300)
     ]
     texts = [join.join(document) for document in stored]
-    shelf = Shelf(texts)
+    shelf = Shelf(texts, neighbours=neighbours)
     around = DEFAULT_WINNOWING.run_words if kind == "words" else DEFAULT_WINNOWING.run_characters
     more = around - len(phrase)
     paper = []
@@ -147,6 +154,35 @@ def test_runs_are_found_behind_anchors_that_are_everywhere(kind):
             first = 30 - before
             paper += stored[number][first : first + around] + [unit() for _ in range(25)]
     assert check_recall(join.join(paper), shelf) >= 3 * (more + 1)
+
+
+@pytest.mark.parametrize("kind", ["words", "characters"])
+def test_documents_that_have_something_else_beside_a_common_anchor_are_not_read(kind):
+    """A phrase that 400 documents have, in a paper that goes on as none of them does."""
+    rng = random.Random(3)
+    join = " " if kind == "words" else ""
+
+    def units(count):
+        numbers = [rng.randrange(4000) for _ in range(count)]
+        return [f"u{n}" if kind == "words" else chr(0x4E00 + n) for n in numbers]
+
+    phrase = units(6 if kind == "words" else 9)
+    texts = [join.join(units(30) + phrase + units(30)) for _ in range(400)]
+    paper = join.join(units(20) + phrase + units(20))
+    read = []
+    for neighbours in (False, True):
+        shelf = Shelf(texts, neighbours=neighbours)
+        assert check_recall(paper, shelf) == 0
+        read.append(len(set(shelf.read)))
+    assert read[0] > 300
+    assert read[1] < read[0] * (0.35 if kind == "words" else 0.7)
+
+
+def test_a_stretch_that_all_documents_have_is_explained_by_the_first_ones():
+    text = " ".join(f"w{n}" for n in range(30))
+    shelf = Shelf([text] * 500)
+    assert check_recall(text, shelf, fast=True) > 20
+    assert len(set(shelf.read)) <= 64
 
 
 def test_the_same_units_over_and_over_are_found_with_bounded_work():

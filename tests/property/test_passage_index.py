@@ -141,7 +141,7 @@ def expected_rows(recipe: PassageRecipe, held: dict[str, str]) -> dict[str, list
 
 def check_index(store: Store, held: dict[str, str], *, fingerprints: bool = False) -> None:
     """The index says of each document what its text alone calls for, and of nothing else."""
-    recipe = PassageRecipe(fingerprints=fingerprints, winnowing=MIXED_WINNOWING)
+    recipe = PassageRecipe(fingerprints=fingerprints, winnowing=MIXED_WINNOWING, neighbours=True)
     expected = expected_rows(recipe, held)
     hashes = np.array(sorted({row[0] for rows in expected.values() for row in rows}), np.uint64)
     with store._opened.database.read() as connection:

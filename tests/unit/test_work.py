@@ -307,13 +307,13 @@ def test_copies_of_what_is_stored_are_settled_by_their_digest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compared: list[int] = []
-    made = CandidateComparison.edges
+    made = CandidateComparison.verified
 
-    def counting(comparison: CandidateComparison, pairs: Any) -> Any:
-        compared.append(sum(len(others) for _, others in pairs))
-        return made(comparison, pairs)
+    def counting(comparison: CandidateComparison, first: Any, second: Any) -> Any:
+        compared.append(len(first))
+        return made(comparison, first, second)
 
-    monkeypatch.setattr(CandidateComparison, "edges", counting)
+    monkeypatch.setattr(CandidateComparison, "verified", counting)
     pages = [(f"{n}", "one page of many, word for word the same") for n in range(200)]
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(pages)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
 from starlette.requests import Request
@@ -19,7 +19,7 @@ from simstore.errors import (
     Stopping,
     TooLarge,
 )
-from simstore.model import Document, OnDuplicate, Outcome, WriteReply, WriteRequest
+from simstore.model import Document, Outcome, WriteReply, WriteRequest
 from simstore.server.bodies import LARGE_BYTES, NDJSON, parsed
 from simstore.server.documents import document_of
 from simstore.server.errors import ours, problem
@@ -66,25 +66,19 @@ class DocumentStream(Response):
         self,
         request: Request,
         service: Service,
-        on_duplicate: OnDuplicate | None,
-        least: float | None,
-        radius: int | None,
+        wish: WriteRequest,
     ) -> None:
         """Make the reply to a request.
 
         Args:
             request: The request, whose body is not read yet.
             service: What stores the documents.
-            on_duplicate: As for :meth:`simstore.Store.add_many`.
-            least: Least resemblance of a duplicate; None: as for :meth:`simstore.Store.add_many`.
-            radius: Largest distance of a duplicate; None: it does not count.
+            wish: What is done with duplicates; it has no documents yet.
         """
         super().__init__(media_type=NDJSON)
         del self.headers["content-length"]
         self._service = service
-        self._on_duplicate = on_duplicate
-        self._least = least
-        self._radius = radius
+        self._wish = wish
         self._exchange: RequestContext = exchange_of(request.scope)
         self._counts: Counter[str] = Counter()
         self._orphans: set[str] = set()
@@ -204,9 +198,7 @@ class DocumentStream(Response):
             await self._movement()
 
     async def _submit(self, documents: tuple[Document, ...]) -> asyncio.Future[WriteReply]:
-        write_request = WriteRequest(
-            documents, self._on_duplicate, self._least, radius=self._radius
-        )
+        write_request = replace(self._wish, documents=documents)
         while True:
             try:
                 return self._service.submit(write_request)

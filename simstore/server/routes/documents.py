@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections import Counter
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -23,6 +23,7 @@ from simstore.model import (
     WriteReply,
     WriteRequest,
 )
+from simstore.model.channels import searched_names
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import (
     LARGE_BYTES,
@@ -143,7 +144,10 @@ async def add_documents(
     on_duplicate: OnDuplicate | None = None,
     min_resemblance: Resemblance | None = None,
     radius: Annotated[int | None, Query(ge=0, le=128)] = None,
+    channels: str = "",
     idempotency_key: Named = None,
+    *,
+    short_texts: bool = False,
 ) -> Response:
     """Look each document up and store it; the reply means that it is durable.
 
@@ -154,6 +158,14 @@ async def add_documents(
     and the keys that are ``orphans`` or ``unflagged`` now.
     """
     service = service_of(request)
+    wish = WriteRequest(
+        (),
+        on_duplicate,
+        min_resemblance,
+        radius=radius,
+        channels=searched_names(channels),
+        short_texts=short_texts,
+    )
     if is_ndjson(request.scope):
         check_coding(request)
         if idempotency_key is not None:
@@ -162,13 +174,13 @@ async def add_documents(
                 "lines have no name: send them without, or as JSON; lines that are sent again are "
                 "unchanged",
             )
-        return DocumentStream(request, service, on_duplicate, min_resemblance, radius)
+        return DocumentStream(request, service, wish)
     body = await checked_json(request)
     name = idempotency_of(request, idempotency_key, body)
 
     def submitted() -> Future[WriteReply]:
         documents = documents_of(parsed(body), service.settings.batch_documents)
-        return service.take(WriteRequest(documents, on_duplicate, min_resemblance, name, radius))
+        return service.take(replace(wish, documents=documents, idempotency=name))
 
     # Reading and checking a large body holds up nobody.
     large = len(body) > LARGE_BYTES

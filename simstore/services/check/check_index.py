@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ class AnchorPostings:
         hashes: uint64.
         documents: The document that has it; int64.
         starts: First character of the anchor in the document's text; int64.
-        lengths: Its characters; int64.
+        lengths: Its characters, or what stands around it; int64.
     """
 
     hashes: NDArray[np.uint64]
@@ -38,8 +38,8 @@ class AnchorPostings:
     def __len__(self) -> int:
         return len(self.hashes)
 
-    def of(self, chosen: NDArray[np.bool_]) -> AnchorPostings:
-        """Return the postings that a mask selects."""
+    def of(self, chosen: NDArray[Any] | slice) -> AnchorPostings:
+        """Return the postings that a mask, places or a slice select."""
         return AnchorPostings(
             self.hashes[chosen],
             self.documents[chosen],
@@ -79,6 +79,10 @@ class PassageIndex(Protocol):
     @property
     def unordered(self) -> bool:
         """Return whether terms of sentences are in any order of the words."""
+
+    @property
+    def has_neighbours(self) -> bool:
+        """Return whether an anchor tells what stands around it, in place of its length."""
 
     def sentences_of(self, text: str) -> NDArray[np.int32]:
         """Return the sentences of a text, shape (n, 2)."""
@@ -123,6 +127,7 @@ class StoredPassages:
         self.text_kept = snapshot.settings.text_kept
         self.has_sentences = snapshot.finds_sentences
         self.unordered = snapshot.passages.unordered
+        self.has_neighbours = snapshot.passages.neighbours
 
     def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
         """Return the anchors with these hashes; those with more than ``most`` are left out."""

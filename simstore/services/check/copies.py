@@ -20,6 +20,7 @@ from simstore.search.cases import CopySpan
 from simstore.search.chains import Hits, regions
 from simstore.services.check.anchor_hits import HitContext, hits_of, surroundings
 from simstore.services.check.check_index import AnchorPostings, PassageIndex
+from simstore.services.check.common_anchors import WantedAnchors
 from simstore.services.check.paper_units import PaperUnits, SourceUnits, source_units
 from simstore.storage.rows import chunks
 
@@ -32,6 +33,10 @@ DRIFT, GAP = 48, 320
 _BATCH_SOURCES = 256
 # Anchors that are read in full together.
 _BATCH_COMMON = 1024
+# Of the documents that have them, so many are read first, and at most so many together: the first
+# of a stretch that all have explains it.
+_FIRST_READ, _MOST_READ = 64, 4_096
+_NO_PLACES = np.zeros(0, np.int64)
 Allowed = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 # Called between pieces of work; what it raises ends the work.
 Step = Callable[[], None]
@@ -142,8 +147,8 @@ class CopyFinder:
         self._unsure: list[FoundCopy] = []
         self._explaining: dict[int, bool] = {}
         self._explained = np.zeros(len(paper.units), bool)
-        # By first unit, how far what is the same in a source reaches.
-        self._reach = np.zeros(len(paper.units) + 1, np.int64)
+        # By unit, how far what is the same in a source reaches that begins there or before it.
+        self._reached = np.zeros(len(paper.units) + 1, np.int64)
 
     def find(self) -> list[FoundCopy]:
         """Return the copies, in no particular order."""
@@ -279,7 +284,8 @@ class CopyFinder:
             if self._is_explaining(copy.source.document_id):
                 self._explained[first:end] = True
                 for place, _, size in copy.stretch.blocks:
-                    self._reach[place] = max(self._reach[place], place + size)
+                    reached = self._reached[place : place + size]
+                    np.maximum(reached, place + size, out=reached)
 
     def _is_explaining(self, document_id: int) -> bool:
         if document_id not in self._explaining:
@@ -301,41 +307,86 @@ class CopyFinder:
                 waiting.setdefault(int(windows.hashes[number]), []).append(number)
         for values in chunks(list(waiting), _BATCH_COMMON):
             self._options.on_step()
-            postings = self._index.postings(np.array(values, np.uint64))
-            postings = postings.of(self._options.explains(postings.documents))
-            there = np.unique(postings.hashes).tolist()
-            self._explain_by(postings, [n for value in there for n in waiting[value]])
+            left = [number for value in values for number in waiting[value]]
+            index = self._index
+            wanted = WantedAnchors.of(
+                self._paper, index.winnowing, left, has_neighbours=index.has_neighbours
+            )
+            postings = index.postings(np.sort(np.array(values, np.uint64)))
+            self._explain_by(wanted, postings, left)
 
     def _is_explained(self, number: int) -> bool:
         windows = self._paper.windows
-        reach = int(self._reach[: int(windows.first[number]) + 1].max())
-        return reach >= int(windows.end[number])
+        first, end = int(windows.first[number]), int(windows.end[number])
+        if self._options.fast and bool(self._explained[first:end].all()):
+            return True
+        return int(self._reached[first]) >= end
 
-    def _explain_by(self, postings: AnchorPostings, waiting: list[int]) -> None:
-        hits = Hits(postings.documents, np.zeros(len(postings), np.int64), postings.starts)
+    def _explain_by(
+        self, wanted: WantedAnchors, postings: AnchorPostings, waiting: Sequence[int]
+    ) -> None:
+        """Read the documents of anchors, few at first, until each run has a source.
+
+        Args:
+            wanted: The anchors of the runs.
+            postings: Those of them that documents have, by hash.
+            waiting: The runs.
+        """
         windows = self._paper.windows
-        for around in surroundings(self._paper, self._index, hits):
-            self._options.on_step()
-            left = []
-            hashes = postings.hashes[around.rows]
-            for number in waiting:
-                if self._is_explained(number):
-                    continue
-                units = self._window_at(number, around, hashes == windows.hashes[number])
-                if not len(units):
-                    left.append(number)
-                    continue
-                unit = int(units[0])
-                document_id = int(hits.documents[around.row_at(unit)])
-                self._align_one(document_id, int(windows.first[number]), int(around.starts[unit]))
-            waiting = left
-            if not waiting:
+        there = np.isin(windows.hashes[np.array(waiting, np.int64)], postings.hashes)
+        waiting = [number for number, is_there in zip(waiting, there, strict=True) if is_there]
+        by_document = np.argsort(postings.documents, kind="stable")
+        is_left = np.ones(len(postings), bool)
+        size = _FIRST_READ
+        while waiting:
+            chosen = is_left & wanted.may_have(postings, waiting)
+            rows = by_document[chosen[by_document]][:size]
+            if not len(rows):
                 return
+            is_left[rows] = False
+            size = min(2 * size, _MOST_READ)
+            read = postings.of(rows)
+            read = read.of(self._options.explains(read.documents))
+            hits = Hits(read.documents, np.zeros(len(read), np.int64), read.starts)
+            for around in surroundings(self._paper, self._index, hits):
+                self._options.on_step()
+                waiting = self._explained_by(read, around, waiting)
+
+    def _explained_by(
+        self, read: AnchorPostings, around: HitContext, waiting: Sequence[int]
+    ) -> list[int]:
+        """Align the documents that have runs; return the runs that wait for others.
+
+        Args:
+            read: Anchors of documents.
+            around: The text around them.
+            waiting: The runs.
+        """
+        windows = self._paper.windows
+        hashes = read.hashes[around.rows]
+        order = np.argsort(hashes, kind="stable")
+        ordered = hashes[order]
+        left = []
+        for number in waiting:
+            if self._is_explained(number):
+                continue
+            value = windows.hashes[number]
+            parts = order[slice(*np.searchsorted(ordered, (value, value + np.uint64(1))).tolist())]
+            units = self._window_at(number, around, parts)
+            if not len(units):
+                left.append(number)
+                continue
+            unit = int(units[0])
+            document_id = int(read.documents[around.row_at(unit)])
+            self._align_one(document_id, int(windows.first[number]), int(around.starts[unit]))
+        return left
 
     def _window_at(
-        self, number: int, around: HitContext, parts: NDArray[np.bool_]
+        self, number: int, around: HitContext, parts: NDArray[np.intp]
     ) -> NDArray[np.int64]:
         """Return where parts have a run of the paper, by its anchor, as places of first units."""
+        if not len(parts):
+            return _NO_PLACES
         paper, windows = self._paper, self._paper.windows
         first, end = int(windows.first[number]), int(windows.end[number])
         grams = slice(*np.searchsorted(paper.grams.first, (first, end)).tolist())

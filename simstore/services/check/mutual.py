@@ -42,6 +42,7 @@ class PaperPassages:
         self.normalization = recipe.normalization
         self.winnowing = recipe.winnowing
         self.has_sentences, self.unordered = recipe.sentences, recipe.unordered
+        self.has_neighbours = recipe.neighbours
         made = []
         for paper in papers:
             on_step()
@@ -185,7 +186,7 @@ def _recipe(opened: OpenStore, sentences: bool) -> PassageRecipe:
     held = state.passages or PassageRecipe(
         winnowing=MIXED_WINNOWING, normalization=state.scheme.normalization
     )
-    return replace(held, fingerprints=False, sentences=sentences, unordered=True)
+    return replace(held, fingerprints=False, sentences=sentences, unordered=True, neighbours=True)
 
 
 def _pairs(papers: Sequence[CheckedPaper]) -> tuple[MutualPair, ...]:

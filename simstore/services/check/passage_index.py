@@ -63,7 +63,7 @@ def begin(
             )
             if _lacks_terms(held, with_sentences) and state.settings.text_kept:
                 # The documents get their entries anew.
-                wanted = replace(wanted, sentences=True, unordered=True)
+                wanted = replace(wanted, sentences=True, unordered=True, neighbours=True)
                 passages.drop(connection)
                 passages.begin(connection, wanted.record(), now())
                 return wanted
@@ -91,6 +91,7 @@ def begin(
             fingerprints=bool(fingerprints),
             sentences=state.settings.text_kept if with_sentences is None else with_sentences,
             unordered=True,
+            neighbours=state.settings.text_kept,
         )
         passages.begin(connection, recipe.record(), now())
         if not documents.count(connection):

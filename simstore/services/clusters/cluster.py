@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound
+from simstore.fingerprint.channels import CHARACTERS
 from simstore.model import (
     Cluster,
     Clustering,
@@ -28,7 +29,7 @@ from simstore.search.resemblance import check_share
 from simstore.search.stars import CanonicalOrder, FoundSpokes, spokes_among
 from simstore.services.clusters.distinct_texts import Contents, read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder
-from simstore.services.duplicates.edges import check_findable
+from simstore.services.duplicates.measure import Measure
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 from simstore.services.query.query import stale_reason
@@ -65,6 +66,12 @@ class ClusterOptions(DocumentFilter):
             key has a match of the expression, else the first.
         min_size: Leave out clusters of fewer documents.
         collection: Only documents of this collection.
+        channels: By which members are looked for: ``simhash``, ``minhash``, or
+            ``characters`` alone, for scans and typed copies. Then the
+            resemblance is that of runs of characters, 0.5 where none is given,
+            and there is no likeness. None named: those of words.
+        short_texts: With ``characters``, texts of at most 24 words (characters
+            of Chinese) are members too; else only of those of the same text.
     """
 
     min_resemblance: float | None = None
@@ -74,6 +81,8 @@ class ClusterOptions(DocumentFilter):
     min_size: int = 2
     min_likeness: float | None = None
     min_cosine: float | None = None
+    channels: tuple[str, ...] = ()
+    short_texts: bool = False
 
 
 class ClusterKeywords(DocumentFilterKeywords, total=False):
@@ -86,6 +95,8 @@ class ClusterKeywords(DocumentFilterKeywords, total=False):
     min_size: int
     min_likeness: float | None
     min_cosine: float | None
+    channels: tuple[str, ...]
+    short_texts: bool
     # As min_resemblance.
     threshold: float | None
 
@@ -115,11 +126,19 @@ def cluster_documents(
     _check(options)
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
-        radius = _radius(snapshot, options)
-        basis = cluster_basis(snapshot, exact_join=options.exact_join)
-        least = _least(snapshot, options)
-        held = read_contents(snapshot, wanted=options, on_progress=on_progress)
-        finder = EdgeFinder(snapshot, held, least, on_progress)
+        measure = Measure.of(
+            snapshot,
+            options.channels,
+            short_texts=options.short_texts,
+            looks=not options.exact_join,
+        )
+        radius = _radius(snapshot, options, measure)
+        basis = cluster_basis(measure, exact_join=options.exact_join)
+        least = _least(snapshot, options, measure)
+        held = read_contents(
+            snapshot, wanted=options, recipe=measure.recipe, on_progress=on_progress
+        )
+        finder = EdgeFinder(snapshot, held, least, on_progress, measure)
         stale = stale_reason(snapshot)
         placed = _Placed.of(held, CanonicalOrder.parse(options.policy))
         if options.exact_join:
@@ -132,7 +151,7 @@ def cluster_documents(
         spokes = spokes_among(
             edges.first, edges.second, placed.texts, edges.resemblance, edges.likeness
         )
-    short = held.feature_counts[held.texts] < snapshot.scheme.least_features
+    short = held.feature_counts[held.texts] < measure.least_features
     return Clustering(
         clusters=tuple(_clusters(held, placed, spokes, options.min_size, basis)),
         document_count=len(held.keys),
@@ -160,8 +179,14 @@ def _check(options: ClusterOptions) -> None:
         )
 
 
-def _radius(state: State, options: ClusterOptions) -> int | None:
+def _radius(state: State, options: ClusterOptions, measure: Measure) -> int | None:
     if options.exact_join:
+        return None
+    if not measure.by_fingerprint and options.channels:
+        if options.radius is not None:
+            raise InvalidParameter(
+                "a radius is one of fingerprints: leave it out, or name simhash among the channels"
+            )
         return None
     if not state.channels.has_fingerprints:
         if options.radius is not None:
@@ -175,8 +200,14 @@ def _radius(state: State, options: ClusterOptions) -> int | None:
     return radius
 
 
-def _least(state: State, options: ClusterOptions) -> LeastShares:
+def _least(state: State, options: ClusterOptions, measure: Measure) -> LeastShares:
     """Return the least values that a member has to reach."""
+    if measure.name == CHARACTERS:
+        if options.min_likeness is not None:
+            raise InvalidParameter(
+                "likeness is one of words: leave it out, or the channels characters"
+            )
+        return LeastShares(options.min_resemblance or RESEMBLANCE_ALONE)
     tells_likeness = state.settings.text_kept and state.records_vocabulary
     if options.min_likeness is not None:
         if not tells_likeness:
@@ -194,31 +225,23 @@ def _least(state: State, options: ClusterOptions) -> LeastShares:
     return LeastShares(RESEMBLANCE_ALONE)
 
 
-def cluster_basis(state: State, *, exact_join: bool) -> Literal["text", "sketch"]:
+def cluster_basis(measure: Measure, *, exact_join: bool) -> Literal["text", "sketch"]:
     """Return the basis on which edges are verified.
 
     Args:
-        state: The store.
+        measure: What finds and compares texts in the store.
         exact_join: It is to be by the exact join, not by the channels.
 
     Raises:
-        InvalidParameter: No channel of the store finds candidates.
         NotFound: There is nothing to verify them by.
     """
-    if not exact_join:
-        check_findable(state)
-    if state.settings.text_kept:
+    if measure.is_of_texts:
         return "text"
     again = "ingest into a store that keeps texts (`simstore init` without --no-text)"
     if exact_join:
-        other = (
-            "cluster by the sketches without it, or " if state.channels.has_word_sketches else ""
-        )
+        other = "cluster by the sketches without it, or " if measure.is_sketched else ""
         raise NotFound(f"this store keeps no texts for the exact join; {other}{again}")
-    if not state.channels.has_word_sketches:
-        raise NotFound(
-            f"this store keeps neither texts nor sketches to verify candidates by; {again}"
-        )
+    measure.check_tells_resemblance()
     return "sketch"
 
 

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.shingle_sets import ShingleSets
+from simstore.fingerprint.sketching import Sketching
 from simstore.search.resemblance import EdgeRule, size_ratios
 from simstore.search.set_pool import Read, SetPool
 from simstore.search.star_search import ComparedEdges
@@ -64,10 +65,14 @@ class ByTexts(BySets):
         snapshot: The store in a read transaction.
         held: Its documents.
         rule: What makes an edge.
+        sketching: Makes the sets.
     """
 
-    def __init__(self, snapshot: Snapshot, held: Contents, rule: EdgeRule) -> None:
+    def __init__(
+        self, snapshot: Snapshot, held: Contents, rule: EdgeRule, sketching: Sketching
+    ) -> None:
         def read(texts: NDArray[np.int64]) -> ShingleSets:
-            return read_shingles(snapshot, held.document_ids[held.firsts[texts]].tolist())
+            numbers = held.document_ids[held.firsts[texts]].tolist()
+            return read_shingles(snapshot, numbers, sketching)
 
         super().__init__(len(held.firsts), read, rule, held.feature_counts)

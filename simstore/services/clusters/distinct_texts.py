@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.minhash import VALUES
+from simstore.fingerprint.channels import DEFAULT_RECIPE
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.fingerprint.simhash import to_words, word_count
-from simstore.fingerprint.sketching import unpack_sketches
+from simstore.fingerprint.sketching import Sketching, SketchRecipe, unpack_sketches
 from simstore.model import DocumentFilter, Progress
 from simstore.model.documents import ALL_DOCUMENTS
 from simstore.services.features.feature_counts import whole_texts
@@ -24,7 +24,7 @@ from simstore.storage.documents import content_rows
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints
 from simstore.storage.rows import chunks
-from simstore.storage.sketches import WORDS
+from simstore.storage.sketches import SKETCHES
 from simstore.text.decoding import exact_text
 
 _PAGE_DOCUMENTS = 400
@@ -45,7 +45,7 @@ class Contents:
         firsts: First document with each text, int64, shape (texts,).
         byte_counts: Bytes of each text, int64, shape (texts,).
         feature_counts: Features that occur in each text, int64, shape (texts,).
-        sketches: Sketch of each text, shape (texts, 128).
+        sketches: Sketch of each text, shape (texts, values).
         shingle_counts: Distinct shingles of each text; 0 without a sketch; shape (texts,).
     """
 
@@ -67,6 +67,7 @@ def read_contents(
     snapshot: Snapshot,
     *,
     wanted: DocumentFilter = ALL_DOCUMENTS,
+    recipe: SketchRecipe = DEFAULT_RECIPE,
     on_progress: Progress | None = None,
 ) -> Contents:
     """Read the documents of a snapshot without their texts.
@@ -74,6 +75,7 @@ def read_contents(
     Args:
         snapshot: The store in a read transaction.
         wanted: Which documents.
+        recipe: Of the sketches.
         on_progress: Called with documents read and in all.
     """
     connection = snapshot.connection
@@ -85,7 +87,8 @@ def read_contents(
     width = word_count(snapshot.scheme.bits)
     words, known = np.zeros((total, width), np.uint64), np.zeros(total, np.bool_)
     # Memory that is not written to is not taken.
-    made, sizes = np.empty((total, VALUES), np.uint16), np.zeros(total, np.int64)
+    made = np.empty((total, recipe.sketching.values), np.uint16)
+    sizes = np.zeros(total, np.int64)
     after = 0
     while rows := content_rows(connection, after, _PAGE_DOCUMENTS, wanted):
         start, first = len(numbers), len(places)
@@ -107,7 +110,7 @@ def read_contents(
         part = slice(start, len(numbers))
         words[part], known[part] = fingerprint_words(snapshot, numbers[start:].tolist())
         part = slice(first, len(places))
-        made[part], sizes[part] = sketch_matrix(snapshot, fresh)
+        made[part], sizes[part] = sketch_matrix(snapshot, fresh, recipe)
         after = numbers[-1]
         if on_progress is not None:
             on_progress(len(numbers), total)
@@ -134,6 +137,7 @@ def _integers(values: array[int]) -> NDArray[np.int64]:
 def read_shingles(
     snapshot: Snapshot,
     document_ids: Sequence[int],
+    sketching: Sketching,
     on_progress: Progress | None = None,
 ) -> ShingleSets:
     """Return the shingle sets of documents, from their stored texts; 8 bytes a shingle.
@@ -141,6 +145,7 @@ def read_shingles(
     Args:
         snapshot: The store in a read transaction.
         document_ids: The documents, in the order wanted.
+        sketching: Makes the sets.
         on_progress: Called with texts read and in all.
 
     Raises:
@@ -149,7 +154,7 @@ def read_shingles(
     rows: list[NDArray[np.uint64]] = []
     for part in chunks(document_ids, _PAGE_DOCUMENTS):
         texts = whole_texts(snapshot, part)
-        sets = snapshot.channels.sketching.sets(texts.values())
+        sets = sketching.sets(texts.values())
         # Copies, so that no page outlives its turn as a whole for a few small rows of it.
         rows += [sets.row(place).copy() for place in range(len(sets))]
         if on_progress is not None:
@@ -181,12 +186,14 @@ def fingerprint_words(
 
 
 def sketch_matrix(
-    snapshot: Snapshot, document_ids: Sequence[int]
+    snapshot: Snapshot, document_ids: Sequence[int], recipe: SketchRecipe = DEFAULT_RECIPE
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64]]:
     """Return sketch and number of shingles of each document, zeros where it has none."""
-    made = np.zeros((len(document_ids), VALUES), np.uint16)
+    # Kernels read values of 16 bits, of whichever sketches.
+    made = np.zeros((len(document_ids), recipe.sketching.values), np.uint16)
     sizes = np.zeros(len(document_ids), np.int64)
-    found = WORDS.of_documents(snapshot.connection, snapshot.scheme_id, document_ids)
+    tables = SKETCHES[recipe.name]
+    found = tables.of_documents(snapshot.connection, snapshot.scheme_id, document_ids)
     places = [
         place
         for place, number in enumerate(document_ids)
@@ -194,7 +201,7 @@ def sketch_matrix(
     ]
     stored = [found[document_ids[place]] for place in places]
     try:
-        made[places] = unpack_sketches([row.packed for row in stored])
+        made[places] = unpack_sketches([row.packed for row in stored], recipe.sketching)
     except ValueError as error:
         raise snapshot.corrupt(str(error)) from error
     sizes[places] = [row.size for row in stored]

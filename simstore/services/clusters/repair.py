@@ -17,7 +17,7 @@ from simstore.search.stars import (
     pass_on,
     repair,
 )
-from simstore.services.duplicates.edges import CandidateText, EdgeSearch
+from simstore.services.duplicates.edges import EdgeSearch
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import cluster_names, clusters
 from simstore.storage.clusters import ClusteringRow, HolderRow, TextRow
@@ -136,7 +136,7 @@ class StoredGraph:
         for text, row in self._rows(texts).items():
             owners.update(dict.fromkeys(self._stand_ins(row), text))
         # A document that went without its turn having come yet is left out: it has no edges.
-        probed = CandidateText.of_documents(self._snapshot, list(owners))
+        probed = self._search.stored_texts(list(owners))
         chosen = self._canonical if canonical_only else self._there
         found: dict[int, Spokes] = {text: {} for text in texts}
         for one, edges in zip(probed, self._search.edges_of(probed, chosen), strict=True):

@@ -12,6 +12,7 @@ from simstore.search.stars import JOINS_NEAREST, CanonicalOrder
 from simstore.services.clusters.build import KnownEdges, write_from_scratch
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, cluster_basis
 from simstore.services.clusters.repair import repair_texts
+from simstore.services.duplicates.measure import Measure
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
 from simstore.storage import cluster_names, clusters
 from simstore.storage.clusters import Basis, ClusteringRow
@@ -57,7 +58,7 @@ def keep_clusters(
     check_share("min_resemblance", min_resemblance)
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
-        cluster_basis(snapshot, exact_join=False)
+        cluster_basis(Measure.of(snapshot), exact_join=False)
         kept = clusters.row(connection)
         waiting = clusters.count_changes(connection)
         basis = basis_of(snapshot)

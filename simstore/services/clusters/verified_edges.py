@@ -8,8 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.minhash import band_columns, estimates
+from simstore.fingerprint.channels import CHARACTERS
+from simstore.fingerprint.minhash import BandLayout, band_columns
 from simstore.fingerprint.shingle_sets import ShingleSets
+from simstore.fingerprint.sketching import Sketching
 from simstore.model import LeastShares, Progress
 from simstore.search.agreement import connected, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
@@ -27,6 +29,7 @@ from simstore.search.stars import FoundSpokes
 from simstore.services.clusters.compared_texts import ByTexts
 from simstore.services.clusters.distinct_texts import Contents, read_shingles
 from simstore.services.clusters.term_rows import read_vectors
+from simstore.services.duplicates.measure import Measure, clusters_layout
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage.sketches import WORDS
 
@@ -79,6 +82,7 @@ class EdgeFinder:
         least: What the two texts of an edge have to reach; a likeness only where the store keeps
             texts and a vocabulary.
         on_progress: Called with texts placed and in all; by the exact join with texts read.
+        measure: What texts are compared by; its sketches are those of ``held``. None: by words.
 
     Attributes:
         compared_count: Pairs of texts whose shingle sets were compared for :meth:`spokes`.
@@ -90,11 +94,13 @@ class EdgeFinder:
         held: Contents,
         least: LeastShares,
         on_progress: Progress | None = None,
+        measure: Measure | None = None,
     ) -> None:
+        self._measure = measure or Measure.of(snapshot, looks=False)
         self._snapshot = snapshot
         self._held = held
         self._least = least
-        self._rule = EdgeRule(least.resemblance, snapshot.scheme.least_features)
+        self._rule = self._measure.rule(least.resemblance)
         self._on_progress = on_progress
         self.compared_count = 0
 
@@ -130,22 +136,20 @@ class EdgeFinder:
     def _comparer(self) -> Comparer:
         if self._least.likeness is not None:
             return _ByLikeness(self._compared_in_blocks, len(self._held.firsts))
-        if self._snapshot.settings.text_kept:
-            return ByTexts(self._snapshot, self._held, self._rule)
-        return _BySketches(self._held, self._rule)
+        sketching = self._measure.recipe.sketching
+        if self._measure.is_of_texts:
+            return ByTexts(self._snapshot, self._held, self._rule, sketching)
+        return _BySketches(self._held, self._rule, sketching)
 
     def _signatures(self, radius: int | None) -> StarSignatures:
         """Return the bands, sketches and fingerprints that tell which texts may have an edge."""
         held, count = self._held, len(self._held.firsts)
-        sketched = self._snapshot.channels.has_word_sketches
+        sketched = self._measure.by_sketches
         texts = np.flatnonzero(held.shingle_counts) if sketched else np.empty(0, np.int64)
         bands = ColumnPostings((), texts, count)
         if sketched:
-            packed = WORDS.layout(self._snapshot.connection, self._snapshot.scheme_id)
-            layout = packed.layout if packed else self._snapshot.channels.layout
-            if self._least.resemblance is not None and self._least.likeness is None:
-                layout = layout.enough_for(self._least.resemblance)
-            bands = ColumnPostings(band_columns(held.sketches, texts, layout), texts, count)
+            columns = band_columns(held.sketches, texts, self._layout())
+            bands = ColumnPostings(columns, texts, count)
         owners, words = self._fingerprints() if radius is not None else self._no_fingerprints()
         prints = print_postings(words, self._snapshot.scheme.bits, radius or 0)
         # Nothing but the vectors themselves tells what likeness two texts have.
@@ -165,11 +169,21 @@ class EdgeFinder:
             likely_equal=fewest if told else _LIKELY_EQUAL,
         )
 
+    def _layout(self) -> BandLayout:
+        """Return the bands that sketches are cut into."""
+        least = self._least.resemblance if self._least.likeness is None else None
+        if self._measure.name == CHARACTERS and least is not None:
+            # However the store is packed: its bands may be too few for texts of this resemblance.
+            return clusters_layout(self._measure.recipe, least)
+        packed = WORDS.layout(self._snapshot.connection, self._snapshot.scheme_id)
+        layout = packed.layout if packed else self._snapshot.channels.layout
+        return layout if least is None else layout.enough_for(least)
+
     def _fingerprints(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         """Return the fingerprints of texts that may have an edge, and the text of each."""
         held = self._held
         rows = np.flatnonzero(held.fingerprinted)
-        if self._snapshot.channels.has_word_sketches:
+        if self._measure.is_sketched:
             rows = rows[held.shingle_counts[held.texts[rows]] > 0]
         # Copies of a text have one fingerprint, unless it covers metadata too.
         known = np.column_stack((held.texts[rows].astype(np.uint64), held.words[rows]))
@@ -197,7 +211,8 @@ class EdgeFinder:
 
     def _read(self, texts: NDArray[np.int64], on_progress: Progress | None = None) -> ReadTexts:
         numbers = self._held.document_ids[self._held.firsts[texts]].tolist()
-        sets = read_shingles(self._snapshot, numbers, on_progress)
+        sketching = self._measure.recipe.sketching
+        sets = read_shingles(self._snapshot, numbers, sketching, on_progress)
         if self._least.likeness is None:
             return ReadTexts(texts, sets, None, None)
         return ReadTexts(texts, sets, *read_vectors(self._snapshot, numbers, on_progress))
@@ -264,9 +279,10 @@ def _joined(parts: list[Edges]) -> Edges:
 class _BySketches:
     """Compares by sketches alone."""
 
-    def __init__(self, held: Contents, rule: EdgeRule) -> None:
+    def __init__(self, held: Contents, rule: EdgeRule, sketching: Sketching) -> None:
         self._held = held
         self._rule = rule
+        self._estimates = sketching.estimates
 
     def expect(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
         """Do nothing: all sketches are there."""
@@ -274,7 +290,7 @@ class _BySketches:
     def compare(self, text: int, others: NDArray[np.int64]) -> ComparedEdges:
         """Return the edges by the estimates."""
         held = self._held
-        shares = estimates(held.sketches[others], held.sketches[text])
+        shares = self._estimates(held.sketches[others], held.sketches[text])
         ratios = size_ratios(held.shingle_counts[others], held.shingle_counts[[text]])
         fewest = np.minimum(held.feature_counts[others], held.feature_counts[text])
         return ComparedEdges(self._rule.holds(shares, ratios, fewest), shares)

@@ -13,7 +13,7 @@ from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.web import Web2Scheme
 from simstore.model import Ignored, Progress, Rejection
 from simstore.model.arguments import check_fields
-from simstore.model.channels import DEFAULT_CHANNELS, check_duplicate_channels
+from simstore.model.channels import DEFAULT_CHANNELS, check_word_channels
 from simstore.model.results import Shown
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.resemblance import EdgeRule, check_share
@@ -80,7 +80,7 @@ class RowOptions:
         check_share("min_resemblance", self.min_resemblance)
         radius = default_radius(scheme.bits) if self.radius is None else self.radius
         check_radius(radius, scheme.bits)
-        check_duplicate_channels(self.channels)
+        check_word_channels(self.channels)
         channels = Channels.of(self.channels, scheme.normalization).with_layout(
             WORD_SKETCHES, self.layout
         )

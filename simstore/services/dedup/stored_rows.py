@@ -32,6 +32,7 @@ from simstore.services.dedup.verdicts import ClusterVerdicts, Original, Verdicts
 from simstore.services.ingest.ingest import ingest_documents
 from simstore.services.ingest.options import IngestOptions, Observer
 from simstore.services.open_store.open_store import OpenStore
+from simstore.services.query.warm import warm
 from simstore.storage import documents, duplicates
 from simstore.storage.duplicates import DuplicateRow
 from simstore.text.decoding import encode, exact_text, text_digest
@@ -103,8 +104,14 @@ class _Judging:
             threads=options.threads,
         )
         self._row_count = Reading.of(ledger.last).row_count
+        self._packed_as = self._layout_id()
         # Texts that were kept before this run was interrupted.
         self._kept = _kept_digests(ledger) if self._row_count else set()
+
+    def _layout_id(self) -> int | None:
+        """Return the layout by which the sketches of the store are packed."""
+        with self._store.database.read() as connection:
+            return self._store.state(connection).settings.layout_id
 
     def take(self, batches: Sequence[tuple[int, RowBatch]]) -> None:
         """Decide of some rows."""
@@ -209,6 +216,10 @@ class _Judging:
                 on_found=lambda one: found.update({one.key: one}),
             ),
         )
+        if (layout_id := self._layout_id()) != self._packed_as:
+            # So many rows are to come as were packed, or more: pages are not read for each.
+            self._packed_as = layout_id
+            warm(self._store)
         for key, outcome in outcomes:
             if outcome == "skipped":
                 one = found[key]

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.channels import WORD_SKETCHES
+from simstore.fingerprint.channels import DEFAULT_RECIPE
 from simstore.fingerprint.simhash import to_words
-from simstore.fingerprint.sketching import unpack_sketches
+from simstore.fingerprint.sketching import SketchRecipe, unpack_sketches
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents
 from simstore.storage.fingerprints import fingerprints
-from simstore.storage.sketches import WORDS
+from simstore.storage.sketches import SKETCHES
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class CandidateText:
         digest: BLAKE2b-128 of the text.
         feature_count: Occurrences of features in it.
         words: Its fingerprint in the standing generation, shape (ceil(M / 64),); None: it has none.
-        sketch: Its sketch, shape (128,); None where the store keeps none or it has no shingle.
+        sketch: Its sketch, shape (values,); None where the store keeps none or it has no shingle.
         shingle_count: Distinct shingles; None where the store keeps no sketches.
         text: The text; None: it is that of the document.
         document_id: The document, when it is stored; it is no neighbour of itself.
@@ -35,7 +36,7 @@ class CandidateText:
     digest: bytes
     feature_count: int
     words: NDArray[np.uint64] | None
-    sketch: NDArray[np.uint16] | None
+    sketch: NDArray[Any] | None
     shingle_count: int | None
     text: str | None = None
     document_id: int | None = None
@@ -46,6 +47,7 @@ class CandidateText:
         batch: PreparedBatch,
         words: NDArray[np.uint64] | None,
         places: Iterable[int] | None = None,
+        recipe: SketchRecipe = DEFAULT_RECIPE,
     ) -> list[CandidateText]:
         """Make candidate texts of documents of a batch.
 
@@ -53,11 +55,12 @@ class CandidateText:
             batch: The batch.
             words: Fingerprints of all its documents in the standing generation; None: none has one.
             places: Which documents; None: all.
+            recipe: Of their sketches.
         """
         chosen = list(range(len(batch.documents)) if places is None else places)
-        held = batch.sketches.get(WORD_SKETCHES, ())
+        held = batch.sketches.get(recipe.name, ())
         filled = [place for place in chosen if held and held[place][0]]
-        made = unpack_sketches([held[place][1] for place in filled])
+        made = unpack_sketches([held[place][1] for place in filled], recipe.sketching)
         sketch_of = dict(zip(filled, made, strict=True))
         return [
             cls(
@@ -72,7 +75,12 @@ class CandidateText:
         ]
 
     @classmethod
-    def of_documents(cls, snapshot: Snapshot, document_ids: Sequence[int]) -> list[CandidateText]:
+    def of_documents(
+        cls,
+        snapshot: Snapshot,
+        document_ids: Sequence[int],
+        recipe: SketchRecipe = DEFAULT_RECIPE,
+    ) -> list[CandidateText]:
         """Make candidate texts of stored documents, in the order given, without missing ones."""
         connection = snapshot.connection
         facts = documents.sizes_of(connection, document_ids)
@@ -82,9 +90,10 @@ class CandidateText:
             values = fingerprints.of_documents(
                 connection, snapshot.scheme.bits, number, document_ids
             )
-        made = WORDS.of_documents(connection, snapshot.scheme_id, document_ids)
+        tables = SKETCHES[recipe.name]
+        made = tables.of_documents(connection, snapshot.scheme_id, document_ids)
         filled = [number for number, row in made.items() if row.packed]
-        unpacked = _unpacked(snapshot, [made[number].packed for number in filled])
+        unpacked = _unpacked(snapshot, [made[number].packed for number in filled], recipe)
         sketch_of = dict(zip(filled, unpacked, strict=True))
         found = []
         for number in document_ids:
@@ -102,8 +111,8 @@ class CandidateText:
         return found
 
 
-def _unpacked(snapshot: Snapshot, packed: Sequence[bytes]) -> NDArray[np.uint16]:
+def _unpacked(snapshot: Snapshot, packed: Sequence[bytes], recipe: SketchRecipe) -> NDArray[Any]:
     try:
-        return unpack_sketches(packed)
+        return unpack_sketches(packed, recipe.sketching)
     except ValueError as error:
         raise snapshot.corrupt(error) from error

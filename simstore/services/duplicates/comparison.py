@@ -15,8 +15,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.minhash import VALUES, equal_values, estimates
+from simstore.fingerprint.minhash import equal_values
 from simstore.fingerprint.shingle_sets import ShingleSets, distinct_numbers, from_rows
+from simstore.fingerprint.sketching import DEFAULT_SKETCHING, Sketching
 from simstore.search.hamming import distances
 from simstore.search.resemblance import EdgeRule, size_ratios
 from simstore.search.set_pool import SetPool
@@ -53,12 +54,14 @@ class EdgeConditions:
 
     Attributes:
         rule: Of the resemblance; without a least one, any is enough.
+        sketching: Makes the sketches by which it is estimated.
         within: Largest distance, bits; None: any.
         by_text: Resemblance is that of the texts, not of the sketches.
         tells_resemblance: There are texts or sketches to tell it by.
     """
 
     rule: EdgeRule
+    sketching: Sketching = DEFAULT_SKETCHING
     within: int | None
     by_text: bool
     tells_resemblance: bool
@@ -85,7 +88,8 @@ class CandidateComparison:
         self._features = np.empty(0, np.int64)
         self._sizes = np.empty(0, np.int64)
         self._sketched = np.empty(0, np.bool_)
-        self._sketches = np.empty((0, VALUES), np.uint16)
+        # Kernels read values of 16 bits, of whichever sketches.
+        self._sketches = np.empty((0, conditions.rule.values), np.uint16)
         self._printed = np.empty(0, np.bool_)
         self._words = np.empty((0, width), np.uint64)
         self._pool = SetPool(0, self._sets, conditions.rule.min_resemblance or 0.0)
@@ -103,7 +107,7 @@ class CandidateComparison:
                 self._first.append(one)
         numbers = [self._numbers[one.digest] for one in texts]
         sizes = [-1 if one.shingle_count is None else one.shingle_count for one in texts]
-        sketches = np.zeros((len(texts), VALUES), np.uint16)
+        sketches = np.zeros((len(texts), self._sketches.shape[1]), np.uint16)
         words = np.zeros((len(texts), self._words.shape[1]), np.uint64)
         for place, one in enumerate(texts):
             if one.sketch is not None:
@@ -140,24 +144,6 @@ class CandidateComparison:
         numbers = distinct_numbers(np.concatenate((one[one != other], other[one != other])))
         for start in range(0, len(numbers), _HELD_TEXTS):
             self._pool.hold(numbers[start : start + _HELD_TEXTS])
-
-    def edges(self, pairs: Sequence[tuple[int, NDArray[np.int64]]]) -> list[dict[int, Verified]]:
-        """Return the edges of texts to others, by the rows of these in the order given.
-
-        Args:
-            pairs: The row of a text, and the rows of others, shape (others,).
-        """
-        lengths = [len(others) for _, others in pairs]
-        turns = np.repeat(np.arange(len(pairs)), lengths)
-        first = np.repeat(np.array([one for one, _ in pairs], np.int64), lengths)
-        second = np.concatenate([_NOTHING, *(others for _, others in pairs)])
-        found: list[dict[int, Verified]] = [{} for _ in pairs]
-        places, verified = self.verified(first, second)
-        for turn, other, edge in zip(
-            turns[places].tolist(), second[places].tolist(), verified, strict=True
-        ):
-            found[turn][other] = edge
-        return found
 
     def verified(
         self, first: NDArray[np.int64], second: NDArray[np.int64]
@@ -238,7 +224,7 @@ class CandidateComparison:
             others = self._pool.sizes(self._digests[second])
         else:
             sizes, others = np.maximum(self._sizes[first], 0), np.maximum(self._sizes[second], 0)
-            shares = estimates(self._sketches[second], self._sketches[first])
+            shares = conditions.sketching.estimates(self._sketches[second], self._sketches[first])
             shares[~(self._sketched[second] & self._sketched[first])] = 0.0
         ratios = size_ratios(others, sizes)
         if rule.min_resemblance is None:

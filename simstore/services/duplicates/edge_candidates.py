@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from simstore.search.plan import (
 from simstore.services.channels.fingerprint_index import FingerprintIndex
 from simstore.services.channels.sketch_search import Among, SketchSearch
 from simstore.services.duplicates.candidate_text import CandidateText
+from simstore.services.duplicates.measure import Measure
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents
 from simstore.storage.fingerprints import fingerprints
@@ -28,8 +30,10 @@ class EdgeCandidates:
     Args:
         snapshot: The store in a transaction.
         radius: Radius of channel 1, bits, inclusive; None: the default.
-        min_resemblance: Least resemblance of an edge, above 0, at most 1: channel 2 looks at as
-            many bands as find all but one in a million of such pairs; None: channel 1 alone looks.
+        min_resemblance: Least resemblance of an edge, above 0, at most 1: sketches are looked up
+            by as many bands as find all but one in a million of such pairs; None: channel 1 alone
+            looks.
+        measure: By which channels; None: those of words.
 
     Attributes:
         radius: That of channel 1.
@@ -44,15 +48,17 @@ class EdgeCandidates:
         radius: int | None,
         *,
         min_resemblance: float | None,
+        measure: Measure | None = None,
     ) -> None:
         self._snapshot = snapshot
+        measure = measure or Measure.of(snapshot)
         bits = snapshot.scheme.bits
         self.radius = default_radius(bits) if radius is None else radius
         check_radius(self.radius, bits)
-        self._row = snapshot.generation if snapshot.channels.has_fingerprints else None
+        self._row = snapshot.generation if measure.by_fingerprint else None
         self._sketches = (
-            SketchSearch(snapshot, least_resemblance=min_resemblance)
-            if snapshot.channels.has_word_sketches and min_resemblance is not None
+            SketchSearch(snapshot, measure.name, min_resemblance)
+            if measure.by_sketches and min_resemblance is not None
             else None
         )
 
@@ -61,7 +67,7 @@ class EdgeCandidates:
         """Return whether channel 1 finds candidates."""
         return self._row is not None
 
-    def bands(self, sketched: NDArray[np.uint16]) -> NDArray[np.uint64] | None:
+    def bands(self, sketched: NDArray[Any]) -> NDArray[np.uint64] | None:
         """Return the bands of sketches, shape (n, bands); None: there is no such channel."""
         return None if self._sketches is None else band_values(sketched, self._sketches.layout)
 

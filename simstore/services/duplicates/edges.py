@@ -6,18 +6,17 @@ short to tell, one wholly contains the other. Which pairs are looked at, the cha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import NotFound
+from simstore.errors import InvalidParameter
 from simstore.fingerprint.shingle_sets import distinct_numbers
 from simstore.fingerprint.simhash import word_count
-from simstore.model.channels import channel
 from simstore.search.plan import check_radius
-from simstore.search.resemblance import EdgeRule, check_share
+from simstore.search.resemblance import check_share
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.comparison import (
     Basis,
@@ -26,7 +25,9 @@ from simstore.services.duplicates.comparison import (
     Verified,
 )
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
+from simstore.services.duplicates.measure import Measure
 from simstore.services.features import feature_counts
+from simstore.services.features.prepare import PreparedBatch
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import State, missing_channel
 
@@ -43,9 +44,10 @@ __all__ = [
 # Texts are looked up and compared in blocks. The first block has so many texts.
 _FIRST_TEXTS = 64
 # Each further block is to have about so many pairs, at as many candidates a text as the one before
-# it; and it has at most so many times the texts of that one.
+# it; and it has at most so many times the texts of that one, and at most so many in all.
 _BLOCK_PAIRS = 1 << 18
 _GROWTH = 4
+_MOST_TEXTS = 2_048
 Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 BASES: dict[str, Basis] = {
     "same": "same",
@@ -89,11 +91,14 @@ class EdgeSearch:
         radius: Radius of channel 1, bits, inclusive; None: the default.
         within: Largest distance of an edge, bits, inclusive; None: any. Channel 1 alone looks then,
             and finds all.
+        channels: By which to look; none: those of words.
+        short_texts: By characters, short texts have edges too.
 
     Attributes:
         bits: M, of a fingerprint.
         candidates: Finds the pairs that are compared.
         conditions: What an edge asks for.
+        measure: What texts are compared by.
         compared_count: Pairs of a text and a document whose shingle sets were compared.
 
     Raises:
@@ -109,22 +114,28 @@ class EdgeSearch:
         min_resemblance: float | None,
         radius: int | None = None,
         within: int | None = None,
+        channels: Sequence[str] = (),
+        short_texts: bool = False,
     ) -> None:
-        check_verifiable(snapshot, min_resemblance, within)
+        self.measure = measure = check_verifiable(
+            snapshot, min_resemblance, within, channels, short_texts=short_texts
+        )
         self._snapshot = snapshot
         self.bits = snapshot.scheme.bits
         self.conditions = EdgeConditions(
-            rule=EdgeRule(min_resemblance, snapshot.scheme.least_features),
+            rule=measure.rule(min_resemblance),
+            sketching=measure.recipe.sketching,
             within=within,
-            by_text=snapshot.settings.text_kept,
-            tells_resemblance=snapshot.settings.text_kept or snapshot.channels.has_word_sketches,
+            by_text=measure.is_of_texts,
+            tells_resemblance=measure.is_of_texts or measure.is_sketched,
         )
         self.candidates = EdgeCandidates(
             snapshot,
             radius if within is None else within,
             min_resemblance=min_resemblance if within is None else None,
+            measure=measure,
         )
-        self._kept = snapshot.store.shingles(snapshot)
+        self._kept = snapshot.store.shingles(snapshot, measure.name)
         self.compared_count = 0
 
     def edges_of(
@@ -146,7 +157,8 @@ class EdgeSearch:
             block = texts[len(edges) : len(edges) + size]
             found = self.candidates.of_each(block, among)
             pair_count = sum(len(numbers) for numbers in found)
-            size = min(_GROWTH * size, max(_BLOCK_PAIRS * len(block) // max(pair_count, 1), 1))
+            fitting = max(_BLOCK_PAIRS * len(block) // max(pair_count, 1), 1)
+            size = min(_GROWTH * size, _MOST_TEXTS, fitting)
             asked = distinct_numbers(np.concatenate([np.empty(0, np.int64), *found]))
             if among is not None and len(asked):
                 asked = asked[among(asked)]
@@ -154,7 +166,7 @@ class EdgeSearch:
                 edges += [[] for _ in block]
                 continue
             unknown = [number for number in asked.tolist() if number not in rows_of]
-            new = CandidateText.of_documents(self._snapshot, unknown)
+            new = self.stored_texts(unknown)
             for one, row in zip(new, comparison.add(new).tolist(), strict=True):
                 if one.document_id is not None:
                     rows_of[one.document_id] = row
@@ -164,23 +176,38 @@ class EdgeSearch:
             there, rows = asked[rows >= 0], rows[rows >= 0]
             # Most texts of a batch have no candidate: nothing is done for each of these.
             turns = [turn for turn, numbers in enumerate(found) if len(numbers)]
-            pairs = []
-            added = comparison.add([block[turn] for turn in turns])
-            for turn, row in zip(turns, added.tolist(), strict=True):
-                numbers = found[turn]
-                chosen = np.isin(numbers, there, assume_unique=True)
-                if not own:
-                    chosen &= numbers != (block[turn].document_id or 0)
-                pairs.append((row, rows[np.searchsorted(there, numbers[chosen])]))
+            lengths = [len(found[turn]) for turn in turns]
+            first = np.repeat(comparison.add([block[turn] for turn in turns]), lengths)
+            numbers = np.concatenate([found[turn] for turn in turns])
+            chosen = np.isin(numbers, there)
+            if not own:
+                of_texts = [block[turn].document_id or 0 for turn in turns]
+                chosen &= numbers != np.repeat(np.array(of_texts, np.int64), lengths)
+            second = rows[np.searchsorted(there, numbers[chosen])]
+            places, verified = comparison.verified(first[chosen], second)
+            asking = np.repeat(np.array(turns, np.int64), lengths)[chosen]
             of_block: list[list[Edge]] = [[] for _ in block]
-            for turn, of_text in zip(turns, comparison.edges(pairs), strict=True):
-                of_block[turn] = [
-                    Edge(*held[row], one.resemblance, one.distance, one.basis)
-                    for row, one in of_text.items()
-                ]
+            for turn, row, told in zip(
+                asking[places].tolist(), second[places].tolist(), verified, strict=True
+            ):
+                edge = Edge(*held[row], told.resemblance, told.distance, told.basis)
+                of_block[turn].append(edge)
             edges += of_block
         self.compared_count += comparison.compared_count
         return edges
+
+    def stored_texts(self, document_ids: Sequence[int]) -> list[CandidateText]:
+        """Return stored documents as what edges are looked for of, without missing ones."""
+        return CandidateText.of_documents(self._snapshot, document_ids, self.measure.recipe)
+
+    def batch_texts(
+        self,
+        batch: PreparedBatch,
+        words: NDArray[np.uint64] | None,
+        places: Iterable[int] | None = None,
+    ) -> list[CandidateText]:
+        """Return documents of a batch likewise; arguments as of :meth:`CandidateText.of_batch`."""
+        return CandidateText.of_batch(batch, words, places, self.measure.recipe)
 
     def comparison(self) -> CandidateComparison:
         """Return the comparison that decides which pairs of texts have an edge."""
@@ -200,33 +227,35 @@ class EdgeSearch:
                 read[one.document_id] = digest
         stored = feature_counts.whole_texts(self._snapshot, list(read))
         made |= {read[number]: text for number, text in stored.items()}
-        sets = self._snapshot.channels.sketching.sets(made.values())
+        sets = self.measure.recipe.sketching.sets(made.values())
         fresh = {digest: sets.row(place) for place, digest in enumerate(made)}
         self._kept.put(fresh)
         return found | fresh
 
 
-def check_findable(state: State) -> None:
-    """Raise InvalidParameter where no channel of a store finds candidates for edges.
+def check_verifiable(
+    state: State,
+    min_resemblance: float | None,
+    within: int | None,
+    channels: Sequence[str] = (),
+    *,
+    short_texts: bool = False,
+) -> Measure:
+    """Return what edges are looked for and verified by in a store; raise an error if it cannot.
 
-    Runs of characters do not: what differs in nothing but some letters may be another thing.
+    The errors are those of :class:`EdgeSearch`.
     """
-    if not any(channel(name).finds_duplicates for name in state.channels.names):
-        raise missing_channel(state, "minhash")
-
-
-def check_verifiable(state: State, min_resemblance: float | None, within: int | None) -> None:
-    """Raise an error where a store cannot verify edges; as :class:`EdgeSearch` does."""
     check_share("min_resemblance", min_resemblance)
     if within is not None:
         if not state.channels.has_fingerprints:
             raise missing_channel(state, "simhash")
         check_radius(within, state.scheme.bits)
-    check_findable(state)
-    if min_resemblance is None:
-        return
-    if not state.settings.text_kept and not state.channels.has_word_sketches:
-        raise NotFound(
-            "this store keeps neither texts nor sketches to verify candidates by; ingest into "
-            "a store that keeps texts (`simstore init` without --no-text)"
+    measure = Measure.of(state, channels, short_texts=short_texts)
+    if within is not None and not measure.by_fingerprint:
+        raise InvalidParameter(
+            f"a radius is one of fingerprints: leave it out, or name simhash among the channels "
+            f"{', '.join(channels)}"
         )
+    if min_resemblance is not None:
+        measure.check_tells_resemblance()
+    return measure

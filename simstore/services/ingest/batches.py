@@ -304,13 +304,12 @@ def replace_features(
 def _record_changes(
     snapshot: Snapshot, batch: PreparedBatch, written: set[int], replaced: Sequence[int]
 ) -> None:
-    """Append what a batch changes in the vocabulary, without those that are not written."""
-    for change in batch.changes:
-        deltas.add_packed(snapshot.connection, snapshot.scheme_id, change)
+    """Append what a batch changes in the vocabulary, without what is not written of it."""
+    changes = list(batch.changes)
     left_out = [place for place in range(len(batch.documents)) if place not in written]
     if left_out:
-        change = feature_counts.pack_change(_counts(snapshot, batch, left_out), sign=-1)
-        deltas.add_packed(snapshot.connection, snapshot.scheme_id, change)
+        changes.append(feature_counts.pack_change(_counts(snapshot, batch, left_out), sign=-1))
+    deltas.add_summed(snapshot.connection, snapshot.scheme_id, changes)
     feature_counts.change_vocabulary(snapshot, removed=replaced)
 
 

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import SimstoreError
-from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.fingerprint.minhash import BandLayout, band_values
-from simstore.fingerprint.sketching import unpack_sketches
+from simstore.fingerprint.sketching import SketchRecipe, unpack_sketches
 from simstore.search.plan import default_radius
 from simstore.search.segments import segment_columns
 from simstore.services.features.prepare import PreparedBatch, is_prepared_for
@@ -26,7 +25,7 @@ from simstore.services.ingest.duplicate_checker import LEAST_RESEMBLANCE, Duplic
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
 from simstore.storage import documents
-from simstore.storage.sketches import WORDS
+from simstore.storage.sketches import SKETCHES
 from simstore.text.decoding import encode
 
 # Odd, so that numbers stay apart when they are multiplied by it.
@@ -66,7 +65,7 @@ def claims(
     if check is not None:
         layout = _layout(opened, works[0][1], check)
         for prepared, state in works:
-            if state.channels.has_fingerprints:
+            if check.measure(state).by_fingerprint:
                 radius = default_radius(state.scheme.bits)
                 if check.radius is not None:
                     radius = check.radius
@@ -74,7 +73,7 @@ def claims(
                     return None
                 claimed.update(_of_segments(prepared, state.scheme.bits))
             if layout is not None:
-                claimed.update(_of_bands(prepared, layout))
+                claimed.update(_of_bands(prepared, layout, check.measure(state).recipe))
     return sorted(claimed)
 
 
@@ -141,11 +140,11 @@ def _of_segments(prepared: PreparedBatch, bits: int) -> list[int]:
     return _signed((numbers + _SEGMENTS) * _FACTOR)
 
 
-def _of_bands(prepared: PreparedBatch, layout: BandLayout) -> list[int]:
-    filled = [packed for size, packed in prepared.sketches[WORD_SKETCHES] if size]
+def _of_bands(prepared: PreparedBatch, layout: BandLayout, recipe: SketchRecipe) -> list[int]:
+    filled = [packed for size, packed in prepared.sketches[recipe.name] if size]
     if not filled:
         return []
-    bands = band_values(unpack_sketches(filled), layout)
+    bands = band_values(unpack_sketches(filled, recipe.sketching), layout)
     numbers = np.arange(bands.shape[1], dtype=np.uint64)
     return _signed((bands ^ (numbers + _BANDS) * _FACTOR) * _FACTOR)
 
@@ -166,10 +165,11 @@ def _layout(opened: OpenStore, state: State, check: DuplicateRule) -> BandLayout
 def _standing_layout(snapshot: Snapshot, check: DuplicateRule) -> BandLayout | None:
     if not _looks_by_bands(snapshot, check):
         return None
-    packed = WORDS.layout(snapshot.connection, snapshot.scheme_id)
-    whole = packed.layout if packed else snapshot.channels.layout
+    recipe = check.measure(snapshot).recipe
+    packed = SKETCHES[recipe.name].layout(snapshot.connection, snapshot.scheme_id)
+    whole = packed.layout if packed else recipe.layout
     return whole.enough_for(check.least or LEAST_RESEMBLANCE)
 
 
 def _looks_by_bands(state: State, check: DuplicateRule) -> bool:
-    return state.channels.has_word_sketches and check.radius is None
+    return check.measure(state).by_sketches and check.radius is None

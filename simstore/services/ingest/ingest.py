@@ -30,7 +30,6 @@ from simstore.model import (
 )
 from simstore.services.channels import pack_fingerprints
 from simstore.services.channels.store_part import pack_long_tails
-from simstore.services.duplicates.edges import check_verifiable
 from simstore.services.features.prepare import prepare
 from simstore.services.generations.refresh import refresh
 from simstore.services.ingest.duplicate_checker import DuplicateRule
@@ -165,7 +164,7 @@ def _run(
         known = known_state(opened)
         check = options.check_in(known.settings)
         if check is not None:
-            check_verifiable(known, check.least, check.radius)
+            check.measure(known)
         compiled.announce(run.total_bytes or 0)
         # Which is the last is known before it is prepared: nothing waits for what comes after it.
         # Its threads end with the run, whatever holds on to an error that ended it.

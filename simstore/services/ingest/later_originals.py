@@ -19,9 +19,8 @@ from dataclasses import dataclass, field, replace
 from heapq import heappop, heappush
 
 from simstore.model import Duplicate
-from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.duplicates import as_duplicate
-from simstore.services.duplicates.edges import Edge, EdgeSearch
+from simstore.services.duplicates.edges import Edge
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.original_choice import Contender, Contenders, nearness
 from simstore.services.open_store.open_store import Snapshot
@@ -71,7 +70,7 @@ class _Settling:
     def __init__(self, snapshot: Snapshot, options: DuplicateRule) -> None:
         self._snapshot = snapshot
         self._skips = options.on_duplicate == "skip"
-        self._search = EdgeSearch(snapshot, min_resemblance=options.least, within=options.radius)
+        self._search = options.search(snapshot)
         self._rule = Contenders(snapshot.connection, may_link=snapshot.settings.has_links)
         # What was flagged before, as far as it was asked; None: it was not.
         self._before: dict[int, DuplicateRow | None] = {}
@@ -93,7 +92,7 @@ class _Settling:
 
     def _decide(self, number: int) -> None:
         """Look for the original of a document; where it is one, make duplicates of later ones."""
-        (probed,) = CandidateText.of_documents(self._snapshot, [number])
+        (probed,) = self._search.stored_texts([number])
         (edges,) = self._search.edges_of([probed])
         of = {one.document_id: one for one in edges}
         known = self._rule.stored([number, *of])

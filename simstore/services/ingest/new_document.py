@@ -26,7 +26,8 @@ def may_be_new(snapshot: Snapshot, batch: PreparedBatch, rule: DuplicateRule | N
         return False
     if rule is None:
         return True
-    (text,) = CandidateText.of_batch(batch, batch.words)
+    measure = rule.measure(snapshot)
+    (text,) = CandidateText.of_batch(batch, batch.words, recipe=measure.recipe)
     if text.words is None and snapshot.generation is not None:
         # Its fingerprint depends on what else is stored.
         return False
@@ -34,6 +35,7 @@ def may_be_new(snapshot: Snapshot, batch: PreparedBatch, rule: DuplicateRule | N
         snapshot,
         rule.radius,
         min_resemblance=rule.least if rule.radius is None else None,
+        measure=measure,
     )
     return candidates.has_none(text)
 

@@ -12,7 +12,6 @@ from collections import Counter
 
 from simstore import compiled
 from simstore.model import KEPT_OR_REMOVED, Document, Outcome
-from simstore.services.duplicates.edges import check_verifiable
 from simstore.services.features.prepare import PreparedBatch, is_prepared_for, prepare
 from simstore.services.ingest import new_document
 from simstore.services.ingest.check_insert import store_in_order
@@ -44,7 +43,7 @@ def store_one(opened: OpenStore, given: Document, options: IngestOptions) -> Out
     state = known_state(opened)
     rule = options.check_in(state.settings)
     if rule is not None:
-        check_verifiable(state, rule.least, rule.radius)
+        rule.measure(state)
     document = accept(given)
     compiled.announce(0)
     batch = prepare([document], state)

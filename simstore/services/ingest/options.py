@@ -60,6 +60,13 @@ class IngestOptions:
         radius: Largest distance of a duplicate's fingerprint to its original's,
             bits, inclusive; None: it does not count. Where a resemblance is
             given too, both have to hold.
+        channels: By which originals are looked for: ``simhash``, ``minhash``,
+            or ``characters`` alone, for scans and typed copies. Then the
+            resemblance is that of runs of characters, 0.5 where none is given.
+            None named: those of words that the store has.
+        short_texts: With ``characters``, texts of at most 24 words (characters
+            of Chinese) are duplicates too. Else such a text duplicates its like
+            alone: "Chapter 1" is not "Chapter 2".
     """
 
     collection: str | None = None
@@ -71,6 +78,8 @@ class IngestOptions:
     min_resemblance: float | None = None
     from_start: bool = False
     radius: int | None = None
+    channels: tuple[str, ...] = ()
+    short_texts: bool = False
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -78,7 +87,13 @@ class IngestOptions:
             raise InvalidParameter(f"{self.threads} threads: there must be at least 1")
         if self.batch_documents < 1:
             raise InvalidParameter(f"batches of {self.batch_documents}: there must be at least 1")
-        DuplicateRule(self.on_duplicate or "keep", self.min_resemblance, self.radius)
+        DuplicateRule(
+            self.on_duplicate or "keep",
+            self.min_resemblance,
+            self.radius,
+            self.channels,
+            self.short_texts,
+        )
 
     def check_in(self, settings: StoreSettings) -> DuplicateRule | None:
         """Return the duplicate rule for documents; None: no check is made.
@@ -90,7 +105,14 @@ class IngestOptions:
             InvalidParameter: It is told what a duplicate is, and not what to do
                 with one.
         """
-        return check_in(settings, self.on_duplicate, self.min_resemblance, self.radius)
+        return check_in(
+            settings,
+            self.on_duplicate,
+            self.min_resemblance,
+            self.radius,
+            self.channels,
+            short_texts=self.short_texts,
+        )
 
 
 class IngestKeywords(TypedDict, total=False):
@@ -105,6 +127,8 @@ class IngestKeywords(TypedDict, total=False):
     min_resemblance: float | None
     from_start: bool
     radius: int | None
+    channels: tuple[str, ...]
+    short_texts: bool
     # As min_resemblance.
     threshold: float | None
 

@@ -199,8 +199,8 @@ def _commit(
             counts["undecodable"] += sum(one.replaced_bytes > 0 for one in decodings)
             detected.update(one.encoding for one in decodings if one.is_detected)
             counts["byte_count"] += sum(prepared.sizes)
-        # Its own, that of what is not written, and that of what is replaced.
-        appended = sum(len(prepared.changes) + 2 for _, prepared, _ in works)
+        # Of each batch what is written, and what is replaced.
+        appended = 2 * len(works)
         if claimed is None:
             deltas.merge_many(connection, snapshot.scheme_id, appended)
         runs.count_in_run(

@@ -15,7 +15,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from simstore.fingerprint.minhash import VALUES
 from simstore.fingerprint.shingle_sets import distinct_numbers
 from simstore.fingerprint.simhash import word_count
 from simstore.search.star_search import (
@@ -147,8 +146,9 @@ class SequentialEdges:
         if not found:
             return {}
         unknown = np.array(sorted(found - guessed.keys()), np.int64)
-        [held] = self._compared.edges([(row, unknown)]) if len(unknown) else [{}]
-        held |= {other: guessed[other] for other in found & guessed.keys()}
+        held = {other: guessed[other] for other in found & guessed.keys()}
+        chosen, verified = self._compared.verified(np.full(len(unknown), row), unknown)
+        held |= dict(zip(unknown[chosen].tolist(), verified, strict=True))
         edges = {
             other: edge
             for other_row, edge in held.items()
@@ -166,7 +166,7 @@ def _signatures(search: EdgeSearch, texts: Sequence[CandidateText]) -> StarSigna
     """Return what tells which of the texts may have an edge to each other."""
     count = len(texts)
     judged = [one.shingle_count != 0 for one in texts]
-    sketches = np.zeros((count, VALUES), np.uint16)
+    sketches = np.zeros((count, search.conditions.rule.values), np.uint16)
     made = {
         row: one.sketch for row, one in enumerate(texts) if judged[row] and one.sketch is not None
     }

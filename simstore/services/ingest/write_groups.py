@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass, replace
 
 from simstore.errors import IdempotencyConflict, InvalidParameter
 from simstore.model import DocumentOutcome, Duplicate, RemoveRequest, WriteReply, WriteRequest
-from simstore.services.duplicates.edges import check_verifiable
 from simstore.services.features.prepare import PreparedBatch, prepare
 from simstore.services.ingest.batches import BatchOutcome
 from simstore.services.ingest.duplicate_checker import DuplicateRule, check_in
@@ -83,7 +82,7 @@ def checked(request: Request, state: State) -> Request:
         return request
     check = _check_of(request, state)
     if check is not None:
-        check_verifiable(state, check.least, check.radius)
+        check.measure(state)
     documents = tuple(map(accept, request.documents))
     if not all(one.key for one in documents):
         raise InvalidParameter("a document has an empty key; give each its own key")
@@ -144,12 +143,25 @@ def _storing(alike: dict[int, WriteRequest], state: State) -> list[StoringPart]:
     return [StoringPart(spans, batch, state, _check_of(next(iter(alike.values())), state))]
 
 
-def _wish(request: WriteRequest) -> tuple[str | None, float | None, int | None]:
-    return request.on_duplicate, request.min_resemblance, request.radius
+def _wish(request: WriteRequest) -> tuple[object, ...]:
+    return (
+        request.on_duplicate,
+        request.min_resemblance,
+        request.radius,
+        request.channels,
+        request.short_texts,
+    )
 
 
 def _check_of(request: WriteRequest, state: State) -> DuplicateRule | None:
-    return check_in(state.settings, request.on_duplicate, request.min_resemblance, request.radius)
+    return check_in(
+        state.settings,
+        request.on_duplicate,
+        request.min_resemblance,
+        request.radius,
+        request.channels,
+        short_texts=request.short_texts,
+    )
 
 
 def repeats_a_name(requests: Sequence[Request]) -> bool:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore, MissingExtra, SchemeMismatch
-from simstore.fingerprint.channels import Channels
+from simstore.fingerprint.channels import WORD_SKETCHES, Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
 from simstore.services.open_store.caches import ShingleCache, SnapshotCache, TailCache, most_kept
@@ -64,7 +64,7 @@ class OpenStore:
         # By the number of the index, of the scheme, or of the generation.
         self._passages: SnapshotCache[int, PassageRecipe] = SnapshotCache()
         self._terms: SnapshotCache[int, dict[bytes, int]] = SnapshotCache()
-        self._shingles: SnapshotCache[int, ShingleCache] = SnapshotCache()
+        self._shingles: SnapshotCache[tuple[int, str], ShingleCache] = SnapshotCache()
         self._ranked_terms: SnapshotCache[int, dict[bytes, int]] = SnapshotCache()
         self._ranks: SnapshotCache[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = (
             SnapshotCache()
@@ -218,10 +218,10 @@ class OpenStore:
             known.update(vocabularies.add_terms(connection, scheme_id, new))
         return np.fromiter((known[term] for term in terms), np.int64, len(terms))
 
-    def shingles(self, state: State) -> ShingleCache:
-        """Return the cache of shingle sets of the scheme in use."""
+    def shingles(self, state: State, name: str = WORD_SKETCHES) -> ShingleCache:
+        """Return the cache of shingle sets of the scheme in use, as a channel makes them."""
         return self._shingles.made(
-            state.scheme_id,
+            (state.scheme_id, name),
             lambda: ShingleCache(most_kept(resident=self.resident is not None)),
         )
 

@@ -16,7 +16,7 @@ from simstore.model import QueryOptions
 from simstore.model.channels import (
     CHANNELS,
     KEPT_CHANNELS,
-    check_duplicate_channels,
+    check_word_channels,
     kept_channels,
     load,
 )
@@ -258,9 +258,9 @@ def test_a_store_with_a_channel_of_a_newer_simstore_is_refused(tmp_path: Path) -
 
 
 def test_a_channel_that_tells_no_duplicates_is_refused_where_they_are_told() -> None:
-    check_duplicate_channels(BOTH)
+    check_word_channels(BOTH)
     with pytest.raises(InvalidParameter, match="leave that channel out"):
-        check_duplicate_channels(("minhash", "characters"))
+        check_word_channels(("minhash", "characters"))
     with pytest.raises(InvalidParameter, match="leave that channel out"):
         RowOptions(channels=("simhash", "characters")).rule()
     with pytest.raises(InvalidParameter, match="leave that channel out"):

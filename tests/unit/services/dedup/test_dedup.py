@@ -21,6 +21,7 @@ from simstore.errors import (
     StorageError,
     UnreadableSource,
 )
+from simstore.services.channels import pack_fingerprints
 from simstore.services.dedup import ledger, signed_rows, stored_rows
 from simstore.services.duplicates.comparison import CandidateComparison
 from simstore.sources.reader import ReadOptions
@@ -130,6 +131,27 @@ def test_a_store_decides_as_memory_does(source: Path, rows: Any, tmp_path: Path)
         assert (tmp_path / "stored.jsonl").read_bytes() == (tmp_path / "alone.jsonl").read_bytes()
         kept = len((tmp_path / "alone.jsonl").read_bytes().splitlines())
         assert len(store) == kept
+
+
+def test_what_a_long_run_packs_is_read_once_for_the_rows_that_follow(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    warmed: list[int] = []
+    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 4)
+    monkeypatch.setattr(stored_rows, "_GROUP_ROWS", 10)
+    monkeypatch.setattr("simstore.rows.lines.BATCH_ROWS", 10)
+    real = stored_rows.warm
+
+    def counted(store: Any) -> None:
+        warmed.append(1)
+        real(store)
+
+    monkeypatch.setattr(stored_rows, "warm", counted)
+    dedup_rows(source, tmp_path / "out.jsonl", log=tmp_path / "log.jsonl")
+    with Store(tmp_path / "s.db") as store:
+        dedup_rows(source, tmp_path / "stored.jsonl", store=store)
+    assert 0 < len(warmed) <= 6
+    assert (tmp_path / "stored.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
 
 
 def test_with_a_store_later_files_lose_what_earlier_had(rows: Any, tmp_path: Path) -> None:
