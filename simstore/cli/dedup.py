@@ -13,7 +13,7 @@ from simstore.cli.options import (
     bands_of,
     channel_names,
     channels_option,
-    common_options,
+    common_with,
     format_option,
     open_store,
     store_is_named,
@@ -64,12 +64,14 @@ if TYPE_CHECKING:
         type=click.IntRange(min=0),
         metavar="BITS",
     ),
-    channels_option(),
+    channels_option(of_words=True),
     option("--bands", "Bands of sketches.  [default: 42x3]", metavar="BxR"),
 )
 @reading_options
 @section("Work", count("--threads", "Threads.  [default: processors, at most 4]"))
-@common_options
+@common_with(
+    "The store whose documents count, too; without --db none, whatever $SIMSTORE_DB names."
+)
 def dedup(
     inputs: tuple[str, ...],
     output: str,
@@ -101,7 +103,8 @@ def dedup(
       simstore --db seen.db dedup day-2.jsonl -o new.jsonl
 
     With --db rows that duplicate a document of the store are dropped too, and those that are kept
-    are added to it; where there is no store, one is made. Without --db nothing is left behind. The
+    are added to it; where there is no store, one is made. Without --db, before or behind the name
+    of the command, no store is used, whatever SIMSTORE_DB names, and nothing is left behind. The
     same command again, after an interruption or a full disk, goes on where it was: its state is
     in OUTPUT.partial meanwhile.
     """
@@ -115,7 +118,7 @@ def dedup(
     options = RowOptions(
         min_resemblance=min_resemblance,
         policy=policy,
-        channels=channel_names(channels),
+        channels=channel_names(channels, of_words=True),
         radius=radius,
         layout=DEFAULT_LAYOUT if layout is None else BandLayout(*layout),
         mark=mark,
@@ -128,7 +131,7 @@ def dedup(
     )
     has_store = store_is_named(by_option=True)
     others = radius is not None or bands is not None
-    others |= channel_names(channels) != DEFAULT_CHANNELS
+    others |= channel_names(channels, of_words=True) != DEFAULT_CHANNELS
     if has_store and others:
         raise InvalidParameter(
             "--radius, --channels and --bands are those of the store: leave them out with --db"

@@ -31,7 +31,13 @@ from simstore.cli.parameters import (
 )
 from simstore.cli.remote import given_by_hand, open_client, server_options, server_url
 from simstore.errors import InvalidParameter, NotServed
-from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS, kept_channels, searched_names
+from simstore.model.channels import (
+    CHANNELS,
+    DEFAULT_CHANNELS,
+    KEPT_CHANNELS,
+    kept_channels,
+    searched_names,
+)
 from simstore.model.documents import FILTERS
 from simstore.model.query import DEFAULT_RADIUS
 
@@ -83,39 +89,47 @@ def _verbosity(ctx: click.Context, parameter: click.Parameter, value: int) -> No
     set_up_logging(ctx)
 
 
-# ``--db``, ``--server``, ``-v`` and the like; the last given, group or command, counts.
-common_options = section(
-    COMMON,
-    option(
-        "--db",
-        f"The store.  [default: $SIMSTORE_DB, else {DEFAULT_STORE}]",
-        metavar="PATH-OR-URL",
-        envvar="SIMSTORE_DB",
-        expose_value=False,
-        callback=_remember(STORE),
-    ),
-    *server_options(_remember),
-    option(
-        "-v --verbose",
-        "Say more on stderr.",
-        count=True,
-        expose_value=False,
-        callback=_verbosity,
-    ),
-    option(
-        "-q --quiet",
-        "Only results and errors.",
-        count=True,
-        expose_value=False,
-        callback=_verbosity,
-    ),
-    flag(
-        "--log-json",
-        "Messages on stderr as JSON, one object a line.",
-        expose_value=False,
-        callback=_remember(AS_JSON),
-    ),
-)
+def common_with(store_help: str) -> Decorator:
+    """Return ``--db``, ``--server``, ``-v`` and the like; the last given, group or command, counts.
+
+    Args:
+        store_help: What ``--db`` names.
+    """
+    return section(
+        COMMON,
+        option(
+            "--db",
+            store_help,
+            metavar="PATH-OR-URL",
+            envvar="SIMSTORE_DB",
+            expose_value=False,
+            callback=_remember(STORE),
+        ),
+        *server_options(_remember),
+        option(
+            "-v --verbose",
+            "Say more on stderr.",
+            count=True,
+            expose_value=False,
+            callback=_verbosity,
+        ),
+        option(
+            "-q --quiet",
+            "Only results and errors.",
+            count=True,
+            expose_value=False,
+            callback=_verbosity,
+        ),
+        flag(
+            "--log-json",
+            "Messages on stderr as JSON, one object a line.",
+            expose_value=False,
+            callback=_remember(AS_JSON),
+        ),
+    )
+
+
+common_options = common_with(f"The store.  [default: $SIMSTORE_DB, else {DEFAULT_STORE}]")
 
 
 def store_place() -> str:
@@ -172,14 +186,15 @@ def threads_option(shared: str) -> Decorator:
     )
 
 
-def channels_option(*, is_new: bool = True) -> Decorator:
+def channels_option(*, is_new: bool = True, of_words: bool = False) -> Decorator:
     """Return the option ``--channels``, a list of names with commas.
 
     Args:
         is_new: It has a default, as of a new store; else channels stay as they are.
+        of_words: Only those by which duplicates are told by words.
     """
     default = ",".join(DEFAULT_CHANNELS) if is_new else None
-    kept = [one for one in CHANNELS if one.is_kept]
+    kept = [one for one in CHANNELS if one.is_kept and (not of_words or one.measure == "words")]
     return option(
         "--channels",
         "By which documents are found: names with commas. "
@@ -190,13 +205,18 @@ def channels_option(*, is_new: bool = True) -> Decorator:
     )
 
 
-def channel_names(chosen: str) -> tuple[str, ...]:
+def channel_names(chosen: str, *, of_words: bool = False) -> tuple[str, ...]:
     """Return the channels that ``--channels`` names.
+
+    Args:
+        chosen: Names with commas.
+        of_words: Only those by which duplicates are told by words are offered.
 
     Raises:
         InvalidParameter: One is unknown, or there is none.
     """
-    return kept_channels(name.strip() for name in chosen.split(",") if name.strip())
+    names = [name.strip() for name in chosen.split(",") if name.strip()]
+    return kept_channels(names, DEFAULT_CHANNELS if of_words else KEPT_CHANNELS)
 
 
 # The options that say what a duplicate is.

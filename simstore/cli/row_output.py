@@ -70,7 +70,7 @@ class ShownRows:
     def __init__(self) -> None:
         from simstore.services.dedup.options import RowObserver
 
-        self._told = 0
+        self._told = self._doubts = 0
         self._stack = ExitStack()
         self._update: Callable[[int, int | None], None] = lambda _done, _total: None
         self.observer: RowObserver = RowObserver(
@@ -78,6 +78,7 @@ class ShownRows:
             on_stage=self._begin,
             on_reject=self._reject,
             on_pass_over=log_ignored,
+            on_doubt=self._doubt,
         )
 
     def close(self) -> None:
@@ -132,6 +133,11 @@ class ShownRows:
 
     def _progress(self, done: int, total: int | None) -> None:
         self._update(done, total)
+
+    def _doubt(self, told: str) -> None:
+        self._doubts += 1
+        if self._doubts <= _SHOWN:
+            log.warning("%s", told)
 
     def _reject(self, row: Rejection) -> None:
         self._told += 1

@@ -65,7 +65,7 @@ def spark() -> None:
         type=click.IntRange(min=0),
         metavar="BITS",
     ),
-    channels_option(),
+    channels_option(of_words=True),
     option("--bands", "Bands of sketches.  [default: 42x3]", metavar="BxR"),
 )
 @section(
@@ -120,7 +120,7 @@ def dedup(
     from simstore.spark import dedup as find
 
     layout = bands_of(bands)
-    names = channel_names(channels)
+    names = channel_names(channels, of_words=True)
     options = DedupOptions(
         scheme=None if chosen is None else make_scheme(chosen),
         channels=names,

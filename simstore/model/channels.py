@@ -7,7 +7,7 @@ database, and a query loads the store parts of the channels that it looks by and
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal
@@ -97,12 +97,16 @@ def channel(name: str) -> Channel:
     raise InvalidParameter(f"channel {name!r}: choose {choices(NAMES)}")
 
 
-def kept_channels(names: Iterable[str]) -> tuple[str, ...]:
+def kept_channels(names: Iterable[str], offered: Sequence[str] = KEPT_CHANNELS) -> tuple[str, ...]:
     """Return channels that a store is to have, in the order of the registry, each once.
 
     >>> from simstore.model.channels import kept_channels
     >>> kept_channels(["minhash", "simhash"])
     ('simhash', 'minhash')
+
+    Args:
+        names: The channels.
+        offered: What is offered in place of one that is none.
 
     Raises:
         InvalidParameter: One is none that can be chosen, or there is none.
@@ -111,7 +115,7 @@ def kept_channels(names: Iterable[str]) -> tuple[str, ...]:
     unknown = [name for name in chosen if name not in KEPT_CHANNELS]
     if unknown or not chosen:
         shown = ", ".join(unknown) or "none"
-        raise InvalidParameter(f"channels {shown}: choose some of {', '.join(KEPT_CHANNELS)}")
+        raise InvalidParameter(f"channels {shown}: choose some of {', '.join(offered)}")
     return tuple(name for name in KEPT_CHANNELS if name in chosen)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import os
 import shutil
 from collections.abc import Sequence
@@ -14,12 +15,15 @@ from simstore.rows.batch import RowFile
 from simstore.rows.lines import LineRows
 from simstore.rows.tables import TableRows
 from simstore.rows.texts import TextFile
+from simstore.sources.delimited import DELIMITERS, are_values
+from simstore.sources.encoding_detection import wide_encoding
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.sources.registry import archive_kind, look_ahead
 from simstore.sources.streams import (
     STANDARD_INPUT,
     ByteStream,
+    base_name,
     is_read_once,
     is_standard_input,
     open_bytes,
@@ -28,6 +32,9 @@ from simstore.sources.streams import (
 
 # Files that are one document each, however it is taken out of them.
 _ONE_DOCUMENT = (*texts.FORMATS, "html", "docx", "pdf")
+_WITHOUT_FIELDS = ("text", "lines")
+# Lines of a text that are looked at for what it may be otherwise.
+_LINES_LOOKED_AT = 20
 _PIECE = 1 << 20
 
 
@@ -70,26 +77,29 @@ def open_rows(
                 # No rows are rows of some format: an output is written, without any.
                 files[called] = LineRows(str(path), called, replace(options, format="jsonl"))
             else:
-                files[called] = row_file(str(path), called, options)
+                files[called] = row_file(str(path), called, options, is_named=True)
             continue
         sources, others = open_sources([name], options)
         passed_over += others
         for source in sources:
             if source.name not in files:
-                files[source.name] = row_file(source.name, source.name, options)
+                is_named = source.name == name
+                files[source.name] = row_file(source.name, source.name, options, is_named=is_named)
     return list(files.values()), passed_over
 
 
-def row_file(path: str, name: str, options: ReadOptions) -> RowFile:
+def row_file(path: str, name: str, options: ReadOptions, *, is_named: bool = False) -> RowFile:
     """Return a file as one of rows, by its content and its name.
 
     Args:
         path: Where it is.
         name: What it is called.
         options: How to read it.
+        is_named: It was named itself, and is none of a folder or a pattern.
 
     Raises:
-        InvalidParameter: Its format has no rows that can be given back.
+        InvalidParameter: Its format has no rows that can be given back; or fields are named, and
+            it has none.
         SourceNotFound: It is not there.
         UnreadableSource: It cannot be read.
     """
@@ -100,13 +110,20 @@ def row_file(path: str, name: str, options: ReadOptions) -> RowFile:
             f"{printable(name)} is a {kind} archive, whose members cannot be given back as they "
             "are; unpack it and name the files"
         )
+    fields = {"--key-field": options.key_field, "--text-field": options.text_field}
+    given = [option for option, field in fields.items() if field]
+    if is_named and given and reader.name in _WITHOUT_FIELDS:
+        raise InvalidParameter(
+            f"{printable(name)} is read as {reader.name}, which has no fields for "
+            f"{' and '.join(given)}: --as csv or --as jsonl says what it is"
+        )
     chosen = replace(options, format=reader.name)
     if reader.name in lines.FORMATS:
         return LineRows(path, name, chosen)
     if reader.name in tables.FORMATS:
         return TableRows(path, name, chosen)
     if reader.name in _ONE_DOCUMENT:
-        return TextFile(path, name, options)
+        return TextFile(path, name, options, _doubt(name, head, options, reader.name))
     remedy = (
         "write its records as JSON Lines (`jq -c '.[]'`)" if reader.name == "json"
         else "`simstore ingest` reads it"
@@ -115,6 +132,42 @@ def row_file(path: str, name: str, options: ReadOptions) -> RowFile:
         f"{printable(name)} is of the format {reader.name}, whose rows cannot be given back as "
         f"they are; {remedy}"
     )
+
+
+def likely_format(head: bytes) -> str | None:
+    r"""Return the format of rows that a text looks like by its first lines; None: of none.
+
+    >>> from simstore.rows.inputs import likely_format
+    >>> likely_format(b"id;text\n1;Rye.\n2;Oats.\n")
+    'csv'
+    >>> likely_format(b"Rye, oats and barley.\nWheat, spelt and millet.\n")
+
+    Args:
+        head: Its first bytes.
+    """
+    text = head.decode(wide_encoding(head) or "utf-8", "replace").removeprefix("\ufeff")
+    lines = [line for line in text.splitlines() if line.strip()][:_LINES_LOOKED_AT]
+    if lines and all(line.strip()[0] == "{" and line.strip()[-1] == "}" for line in lines[:2]):
+        return "jsonl"
+    for delimiter in DELIMITERS:
+        try:
+            rows = list(csv.reader(lines, delimiter=delimiter))
+        except csv.Error:
+            continue
+        if len(rows) < 2 or len(rows[0]) < 2 or are_values(rows[0]):
+            continue
+        # The last one may be cut off.
+        others = rows[1:-1] or rows[1:]
+        are_bare = all(name == name.strip() for name in rows[0])
+        if are_bare and all(len(row) == len(rows[0]) for row in others):
+            return "csv"
+    return None
+
+
+def _doubt(name: str, head: bytes, options: ReadOptions, reader: str) -> str | None:
+    """Return the format of rows that a file looks like which is taken as one text by its name."""
+    is_text = name.startswith(STANDARD_INPUT) or base_name(name).lower().endswith(".txt")
+    return likely_format(head) if is_text and (options.format, reader) == ("auto", "text") else None
 
 
 def check_one_output(files: Sequence[RowFile]) -> None:

@@ -24,12 +24,16 @@ class TextFile:
         path: Where it is.
         name: What it is called in keys and messages.
         options: How to read it.
+        looks_like: The format of rows that it looks like; None: of none.
     """
 
-    def __init__(self, path: str, name: str, options: ReadOptions) -> None:
+    def __init__(
+        self, path: str, name: str, options: ReadOptions, looks_like: str | None = None
+    ) -> None:
         self.path = path
         self.name = name
         self.format = "text"
+        self.looks_like = looks_like
         self._options = options
 
     @property
@@ -66,7 +70,10 @@ class TextFile:
             InvalidParameter: There are columns to be added.
         """
         if marks:
-            raise InvalidParameter("texts take no columns: leave out --mark; --log tells the same")
+            raise InvalidParameter(
+                "texts take no columns: leave out --mark, --log tells the same; where it is a "
+                "table, --as csv reads its rows"
+            )
         yield TextWriter(stream)
 
 

@@ -489,9 +489,12 @@ class CanonicalOrder:
             InvalidParameter: There is no such policy, or the expression is not one.
         """
         if policy.startswith(_PREFER) and len(policy) > len(_PREFER):
-            order = cls("prefer", policy.removeprefix(_PREFER))
-            order.expression()
-            return order
+            preferred = policy.removeprefix(_PREFER)
+            try:
+                Expression(preferred, f"policy {printable(policy)!r}")
+            except InvalidParameter as error:
+                raise InvalidParameter(f"{error}; --policy takes another") from None
+            return cls("prefer", preferred)
         if policy in POLICIES[:2]:
             return cls(policy)
         raise InvalidParameter(

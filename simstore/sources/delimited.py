@@ -28,7 +28,7 @@ from simstore.sources.streams import base_name
 from simstore.sources.unpacking import DamagedStream
 from simstore.text.decoding import UTF8_BOM
 
-_DELIMITERS = ",;\t|"
+DELIMITERS = ",;\t|"
 _TABBED = (".tsv", ".tab")
 _LAST_ASCII = 0x7F
 # Fewer bytes beyond ASCII tell no encoding.
@@ -112,7 +112,7 @@ def table_header(request: ReadRequest) -> Header | str:
     is_detected = told is None and encoding != UTF8
     best: Header | None = None
     reason = ""
-    for delimiter in "\t" if base_name(request.name).lower().endswith(_TABBED) else _DELIMITERS:
+    for delimiter in "\t" if base_name(request.name).lower().endswith(_TABBED) else DELIMITERS:
         row = Rows(io.BytesIO(head), delimiter, len(head), encoding, at_start=True).next()
         if row is None:
             return ""
@@ -127,10 +127,10 @@ def table_header(request: ReadRequest) -> Header | str:
         return best
     if not options.text_field and written_otherwise(TEXT_FIELDS, best.names):
         return best
-    return no_text(wanted, best.names) + (_WITHOUT_NAMES if _are_values(best.names) else "")
+    return no_text(wanted, best.names) + (_WITHOUT_NAMES if are_values(best.names) else "")
 
 
-def _are_values(names: list[str]) -> bool:
+def are_values(names: list[str]) -> bool:
     """Return whether the first row looks like one of values, not of names."""
     return any(
         not name.strip() or name.strip().isdigit() or len(name.split()) > _MOST_WORDS

@@ -71,9 +71,19 @@ _strings_of, _times_of = attrgetter(*_STRINGS), attrgetter(*_TIMES)
 _NO_TIMES = (None,) * len(_TIMES)
 DEEPEST = 64
 MOST_BYTES = 1 << 20
+_JSON_TYPES = {type(None): "null", bool: "boolean", int: "number", float: "number", str: "string"}
 TOO_DEEP = f"not usable: nested deeper than {DEEPEST} levels"
 # Bytes of a character at most, as JSON, and of what stands around a value.
 _OF_CHARACTER, _AROUND = 6, 16
+
+
+def no_object(value: Any) -> str:
+    """Return that a JSON value is no object, as a record has to be.
+
+    >>> no_object(None), no_object(["Rye."])
+    ('a JSON null, not an object', 'a JSON list, not an object')
+    """
+    return f"a JSON {_JSON_TYPES.get(type(value), 'list')}, not an object"
 
 
 def accept(given: Addable, place: str = "") -> Document:

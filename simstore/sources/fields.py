@@ -25,6 +25,8 @@ _History = tuple[int | None, int | None, tuple[str, ...]]
 _UNKNOWN: _History = (None, None, ())
 # Of the fields of a record that are named in a message, and of the letters of one.
 _MOST_NAMES, _LONGEST_NAME = 12, 40
+# How the text is named; other callers name it otherwise.
+TEXT_REMEDY = " (text_field names the text)"
 
 
 class RecordFields:
@@ -174,10 +176,7 @@ def no_text(wanted: Sequence[str], names: Iterable[str]) -> str:
     near = _near(wanted, found)
     more = [f"{len(found) - _MOST_NAMES:,} more"] if len(found) > _MOST_NAMES else []
     there = ", ".join([*found[:_MOST_NAMES], *more]) or "no fields"
-    return (
-        f"no text: none of the fields {', '.join(wanted)}; there are {there}{near} "
-        "(text_field names the text)"
-    )
+    return f"no text: none of the fields {', '.join(wanted)}; there are {there}{near}{TEXT_REMEDY}"
 
 
 def written_otherwise(usual: Sequence[str], names: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from io import BufferedReader
 from typing import Any
 
 from simstore.model import Document, Rejection
-from simstore.sources.documents import TOO_DEEP
+from simstore.sources.documents import TOO_DEEP, no_object
 from simstore.sources.encoding_detection import wide_encoding
 from simstore.sources.fields import RecordFields
 from simstore.sources.jsonl import read as read_lines
@@ -83,8 +83,7 @@ def _record(value: bytes) -> dict[str, Any] | str:
         return f"not usable: {error}"
     if not isinstance(found, dict):
         return (
-            f"a JSON {type(found).__name__}, not an object: records have named fields "
-            "(--as text takes the file as one text)"
+            f"{no_object(found)}: records have named fields (--as text takes the file as one text)"
         )
     return found
 

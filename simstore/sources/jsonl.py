@@ -8,7 +8,7 @@ from io import BufferedReader
 from typing import Any
 
 from simstore.model import Document
-from simstore.sources.documents import TOO_DEEP
+from simstore.sources.documents import TOO_DEEP, no_object
 from simstore.sources.encoding_detection import RecordDecoder, not_certain, wide_encoding
 from simstore.sources.encodings import (
     UTF8,
@@ -108,5 +108,5 @@ def _object(line: Decoded) -> dict[str, Any] | str | None:
     except ValueError as error:
         return f"not usable: {error}"
     if not isinstance(record, dict):
-        return f"a JSON {type(record).__name__}, not an object"
+        return no_object(record)
     return record | line.metadata if line.encoding != UTF8 or line.replaced else record

@@ -113,7 +113,8 @@ def test_items_without_a_text_are_refused_with_the_option(nursery: Nursery, fold
         folder, "decontaminate", "train.jsonl", "--against", "tests", "-o", "out.jsonl"
     )
     assert done.code == 2
-    assert "--item-field" in done.errors
+    assert "(--item-field names the text)" in done.errors
+    assert "--text-field" not in done.errors
     assert not (folder / "out.jsonl").exists()
 
 

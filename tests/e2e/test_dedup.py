@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import signal
 import subprocess
@@ -108,6 +109,7 @@ def test_rows_go_through_a_pipe(shell: Shell) -> None:
 def test_what_cannot_be_done_is_refused_before_anything_is_read(shell: Shell) -> None:
     (shell.folder / "there.jsonl").write_text("mine")
     (shell.folder / "a.csv").write_text("id,text\n1,Rye\n")
+    (shell.folder / "t.txt").write_text("id,text\n1,Rye\n")
     (shell.folder / "a.warc").write_text("WARC/1.0\r\n\r\n")
     (shell.folder / "c.csv").write_text("id;story\n1;Rye\n")
     before = sorted(shell.folder.iterdir())
@@ -122,6 +124,11 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(shell: Shell) ->
             ("c.csv", "-o", "o/", "--on-reject", "keep"),
             "id, story (--text-field names the text)",
         ),
+        (2, ("t.txt", "-o", "new.csv"), "name one, as new/"),
+        (2, ("t.txt", "-o", "o/", "--mark"), "--as csv reads its rows"),
+        (2, ("t.txt", "-o", "o/", "--text-field", "text"), "--text-field: --as csv or --as jsonl"),
+        (2, ("rows.jsonl", "-o", "o", "--policy", "prefer:("), "--policy takes another"),
+        (2, ("rows.jsonl", "-o", "o", "--channels", "x"), "choose some of simhash, minhash\n"),
         (6, ("rows.jsonl", "-o", "no/such/o.jsonl"), "there is no folder no/such"),
         (6, ("rows.jsonl", "-o", "no/such/", "--db", "s.db"), "there is no folder no"),
         (6, ("rows.jsonl", "-o", "o.jsonl", "--log", "no/log"), "there is no folder no"),
@@ -138,3 +145,38 @@ def test_rows_that_cannot_be_read_are_told_and_end_in_5(shell: Shell) -> None:
     assert "record 1: not JSON" in done.errors
     assert "--rejects FILE" in done.errors
     assert (shell.folder / "o.jsonl").read_bytes() == b'{"text": "Rye"}\n'
+
+
+@pytest.mark.sqlite("the store is a file beside the rows")
+def test_a_store_is_used_where_an_option_names_it_before_or_behind_the_command(
+    shell: Shell,
+) -> None:
+    (shell.folder / "a.jsonl").write_text('{"id": 1, "text": "Rye bread needs sour dough."}\n')
+    for number, words in enumerate(
+        (
+            ("--db", "seen.db", "dedup", "a.jsonl", "-o", "0.jsonl"),
+            ("dedup", "a.jsonl", "-o", "1.jsonl", "--db", "seen.db"),
+        )
+    ):
+        assert f"{1 - number} kept" in shell(*words).text
+    named = {**os.environ, "SIMSTORE_DB": "other.db"}
+    assert "1 kept" in shell("dedup", "a.jsonl", "-o", "2.jsonl", environment=named).text
+    assert not (shell.folder / "other.db").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("id;text\n1;Rye\n2;Oats\n", "-: taken as one text; --as csv takes its lines as rows"),
+        ("Rye, oats, barley.\nWheat, millet, spelt.\n", ""),
+    ],
+)
+def test_a_table_on_standard_input_that_is_taken_as_a_text_is_told(
+    shell: Shell, text: str, told: str
+) -> None:
+    done = shell("dedup", "-", "-o", "-", stdin=text.encode())
+    assert done.text == text
+    assert told in done.errors
+    assert ("taken as" in done.errors) == bool(told)
+    done = shell("dedup", "-", "-o", "-", "--text-field", "text", stdin=text.encode(), code=2)
+    assert "--as csv or --as jsonl" in done.errors

@@ -125,7 +125,7 @@ def test_a_filter_of_keys_alone(shell: Shell) -> None:
         (["--known-keys", "f", "--capacity", "1"], 2, "the store knows 4 keys"),
         (["--known-keys", "article.txt"], 4, "--force"),
         (["--known-keys", "none/f"], 6, "cannot be written"),
-        (["--log", "y"], 2, "unique part"),
+        (["--log", "y"], 2, "give --unique"),
         (["--unique", "-o", "x", "--log", "./x"], 2, "one file"),
         (["-o", "article.txt"], 4, "--force"),
         (["--unique", "-o", "x", "--log", "article.txt"], 4, "--force"),

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.web import WebScheme
+from simstore.search import star_search
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
@@ -400,8 +401,7 @@ def test_what_comes_together_is_decided_as_what_comes_one_by_one(
 ) -> None:
     plain = Plain(least)
     with pytest.MonkeyPatch.context() as patch, kernels(on), new_store(THREE_BITS) as (_, store):
-        for module in ("search.star_search", "services.ingest.sequential_edges"):
-            patch.setattr(f"simstore.{module}.TOLD_PAIRS", told_pairs)
+        patch.setattr(star_search, "TOLD_PAIRS", told_pairs)
         for given_texts, first in ((held, 0), (texts, len(held))):
             pages = [(f"page {first + n}", text) for n, text in enumerate(given_texts)]
             for key, text in pages:

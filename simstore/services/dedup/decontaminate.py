@@ -15,6 +15,7 @@ from simstore.model.results import Shown
 from simstore.services.dedup.benchmarks import Benchmarks, Hit, Item
 from simstore.services.dedup.gates import Answer, Gate, Known
 from simstore.services.dedup.signed_rows import StoredKeys
+from simstore.sources.fields import TEXT_REMEDY
 from simstore.sources.files import open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.sources.source import samples_of
@@ -88,11 +89,8 @@ def read_items(names: Sequence[str], options: ReadOptions) -> list[Item]:
         name = os.path.basename(source.name).partition(".")[0]
         for number, record in enumerate(samples_of([source])):
             if not isinstance(record, Document):
-                has_fields = record.reason.startswith("no text")
-                remedy = "; --item-field names the field of the text" if has_fields else ""
-                raise InvalidParameter(
-                    f"{printable(source.name)}, item {number}: {record.reason}{remedy}"
-                )
+                reason = record.reason.replace(TEXT_REMEDY, " (--item-field names the text)")
+                raise InvalidParameter(f"{printable(source.name)}, item {number}: {reason}")
             items.append(Item(name, f"{name}#{record.key}", record.text))
     if not items:
         raise InvalidParameter("the benchmarks have no item")

@@ -25,10 +25,12 @@ from simstore.errors import (
     StorageError,
     printable,
 )
+from simstore.errors.remedies import in_words
 from simstore.model import Ignored
 from simstore.outputs import check_output, is_standard_output, written
 from simstore.rows.batch import RowFile
 from simstore.rows.inputs import check_columns, open_rows
+from simstore.rows.texts import TextFile
 from simstore.services.dedup import gates, signed_rows, stored_rows
 from simstore.services.dedup.data_sets import write_sidecars
 from simstore.services.dedup.gates import Gate
@@ -90,6 +92,12 @@ def dedup_files(
         files, passed_over = open_rows(names, options.read, spool)
         for name in passed_over:
             observer.on_pass_over(Ignored(name, 0, 0, 0, "its type is not known", is_source=True))
+        for file in files:
+            if isinstance(file, TextFile) and file.looks_like is not None:
+                observer.on_doubt(
+                    f"{printable(file.name)}: taken as one text; "
+                    + in_words(f"--as {file.looks_like} takes its lines as rows")
+                )
         if not files:
             raise InvalidParameter("there is no file with rows to read")
         begun = _begun(files, output, options, store, gate)

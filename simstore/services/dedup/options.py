@@ -150,9 +150,11 @@ class RowObserver:
         on_stage: Called with what begins: ``read``, ``compare``, ``write``.
         on_reject: Called for each row that cannot be read.
         on_pass_over: Called for each file that is passed over.
+        on_doubt: Called with what is doubtful of how a file is read.
     """
 
     on_progress: Progress = lambda _done, _total: None
     on_stage: Callable[[str], None] = lambda _stage: None
     on_reject: Callable[[Rejection], None] = lambda _rejection: None
     on_pass_over: Callable[[Ignored], None] = lambda _part: None
+    on_doubt: Callable[[str], None] = lambda _told: None

@@ -30,7 +30,7 @@ from simstore.services.dedup.ledger import Ledger
 from simstore.services.dedup.options import RowObserver, RowOptions
 from simstore.services.dedup.signed_rows import StoredKeys
 from simstore.services.dedup.verdicts import Verdicts
-from simstore.sources.registry import named_reader
+from simstore.sources.registry import is_known, named_reader
 from simstore.sources.streams import base_name
 
 
@@ -74,6 +74,7 @@ def targets_of(
         check_one_output(files)
         found = [Target(Path(output), numbers)]
     else:
+        _check_folder(output, names, files)
         found = [
             Target(Path(output, name), (number,))
             for number, name in enumerate(_names_below(names, files))
@@ -86,6 +87,20 @@ def targets_of(
                 )
             check_file(target.path, replace=options.force)
     return found
+
+
+def _check_folder(output: str, names: Sequence[str], files: Sequence[RowFile]) -> None:
+    """Raise where texts are to be written to a folder that is called as a file."""
+    if output.endswith(os.sep) or os.path.isdir(output) or any(map(is_data_set, names)):
+        return
+    if is_known(output):
+        text = next(file for file in files if file.format == "text")
+        folder, name = os.path.split(output)
+        meant = os.path.join(folder, name.partition(".")[0] or "texts", "")
+        raise InvalidParameter(
+            f"{printable(output)} is called as a file, and {printable(text.name)} is a text: texts "
+            f"are written to a folder, each to a file; name one, as {printable(meant)}"
+        )
 
 
 def is_folder(output: str, names: Sequence[str], files: Sequence[RowFile]) -> bool:

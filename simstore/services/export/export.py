@@ -196,7 +196,7 @@ def _check(options: ExportOptions, target: str | os.PathLike[str]) -> None:
     if options.log is None:
         return
     if options.part != "unique":
-        raise InvalidParameter("a log tells what the unique part leaves out: export that")
+        raise InvalidParameter("a log tells what the unique part leaves out: give --unique")
     same = os.path.realpath(options.log) == os.path.realpath(target) or (
         is_standard_output(options.log) and is_standard_output(target)
     )

@@ -17,8 +17,8 @@ import numpy as np
 
 from simstore.fingerprint.shingle_sets import distinct_numbers
 from simstore.fingerprint.simhash import word_count
+from simstore.search import star_search
 from simstore.search.star_search import (
-    TOLD_PAIRS,
     ColumnPostings,
     StarSignatures,
     Walk,
@@ -86,7 +86,7 @@ class SequentialEdges:
     def _guess(self, walk: Walk) -> None:
         """Compare what may be alike of the texts, if those stand that can be like none before."""
         first, second = walk.likely(0, len(self._shares))
-        self._holds_guess = len(first) < TOLD_PAIRS
+        self._holds_guess = len(first) < star_search.TOLD_PAIRS
         self._compared.expect(first, second)
         for row in distinct_numbers(first).tolist():
             self._guessed[row] = {}

@@ -80,10 +80,10 @@ def test_bad_record_is_rejected_and_the_others_are_read() -> None:
     assert [reason.partition(":")[0] for reason in reasons(records)] == [
         "the field text is not a string",
         "not JSON",
-        "a JSON int, not an object",
-        "a JSON str, not an object",
+        "a JSON number, not an object",
+        "a JSON string, not an object",
         "no text",
-        "a JSON NoneType, not an object",
+        "a JSON null, not an object",
     ]
     for one in records:
         if isinstance(one, Rejection):

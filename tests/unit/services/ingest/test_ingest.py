@@ -168,7 +168,7 @@ def test_members_of_one_name_that_are_rejected_are_counted_and_the_last_is_kept(
             (source.rpartition("!/")[2], reason) for source, _, _, reason in kept_rejections(store)
         ]
         assert kept == [
-            ("a.jsonl", "a JSON int, not an object"),
+            ("a.jsonl", "a JSON number, not an object"),
             ("../a.txt", "its name leads out of the archive"),
         ]
         assert store.maintenance.fsck() == []
