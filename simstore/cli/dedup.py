@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from simstore.errors import InvalidParameter, StoreNotFound, counted
 from simstore.model.channels import DEFAULT_CHANNELS
 
 if TYPE_CHECKING:
+    from simstore.sources.reader import ReadOptions
     from simstore.store import Store
 
 
@@ -142,7 +143,7 @@ def dedup(
         opened = None
         if has_store:
             refuse_stores(output, log_file, rejects)
-            opened = stack.enter_context(_store())._opened
+            opened = stack.enter_context(_store(inputs, read))._opened
         summary = dedup_files(list(inputs), output, options, shown.observer, store=opened)
     dropped = "marked" if mark else "dropped"
     shown.report(
@@ -155,13 +156,18 @@ def dedup(
 
 
 @contextmanager
-def _store() -> Iterator[Store]:
+def _store(inputs: Sequence[str], read: ReadOptions) -> Iterator[Store]:
+    """Yield the store that is named; where there is none, make one for rows that can be read."""
     with ExitStack() as stack:
         try:
             store = stack.enter_context(open_store())
         except StoreNotFound:
             from simstore.cli.scheme_options import create_here
+            from simstore.rows.inputs import check_columns, open_rows
+            from simstore.sources.streams import is_read_once
 
+            files = [name for name in inputs if not is_read_once(name)]
+            check_columns(open_rows(files, read)[0])
             create_here(None, is_named=True, exist_ok=True)
             store = stack.enter_context(open_store())
         yield store

@@ -124,6 +124,7 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(shell: Shell) ->
             ("c.csv", "-o", "o/", "--on-reject", "keep"),
             "id, story (--text-field names the text)",
         ),
+        (2, ("c.csv", "-o", "o.csv", "--db", "s.db"), "(--text-field names the text)"),
         (2, ("t.txt", "-o", "new.csv"), "name one, as new/"),
         (2, ("t.txt", "-o", "o/", "--mark"), "--as csv reads its rows"),
         (2, ("t.txt", "-o", "o/", "--text-field", "text"), "--text-field: --as csv or --as jsonl"),
