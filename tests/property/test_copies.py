@@ -132,6 +132,35 @@ def test_every_long_enough_run_is_found(text, stored, moderate, data):
 
 
 @pytest.mark.parametrize("neighbours", [False, True])
+def test_a_run_that_changes_its_kind_behind_common_words_is_found(monkeypatch, neighbours):
+    """The source has the words elsewhere too, without the character behind them."""
+    phrase = "the same words again and again"
+    stored = [f"{phrase} ☃ {phrase} {phrase} 黄荒天洪 w11", "w3 w1"]
+    monkeypatch.setattr(copies, "MOST_POSTINGS", 0)
+    monkeypatch.setattr(copies, "_MOST_PAIRS", 0)
+    shelf = Shelf(stored, SMALL_MIXED, neighbours=neighbours)
+    assert check_recall(f"w5 {phrase} 黄 宙地月地", shelf, 0.95)
+
+
+def test_each_run_of_a_paper_is_a_window_with_the_gram_of_a_window_within():
+    """Runs of one kind, and of both: as a plain loop over the units lists them."""
+    rng = random.Random(4)
+    for _ in range(200):
+        text = " ".join(
+            rng.choice([rng.choice(WORDS), "".join(rng.choices(HAN, k=rng.randint(1, 9)))])
+            for _ in range(rng.randint(0, 25))
+        )
+        paper = paper_units(text, DEFAULT, SMALL_MIXED)
+        windows = paper.windows
+        spans = set(zip(windows.first.tolist(), windows.end.tolist(), strict=True))
+        runs = {(first, first + len(run)) for first, run in runs_of(paper.units, SMALL_MIXED)}
+        # Of words alone, runs are as long as those of words.
+        words = {(a, b) for a, b in runs if b - a > 4 and paper.units.spaced[a:b].all()}
+        assert spans == runs - words
+        assert windows.hashes.dtype == np.uint64
+
+
+@pytest.mark.parametrize("neighbours", [False, True])
 @pytest.mark.parametrize("kind", ["words", "characters"])
 def test_runs_are_found_behind_anchors_that_are_everywhere(kind, neighbours):
     """A phrase that 300 documents have, and a longer run around it that only one has."""
