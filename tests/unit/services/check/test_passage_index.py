@@ -331,7 +331,8 @@ def test_each_kind_of_damage_is_named(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("column", "value"), [("entry_bytes", -5), ("start_bytes", 3), ("key_bits", 41)]
+    ("column", "value"),
+    [("entry_bytes", -5), ("start_bytes", 5), ("key_bits", 41), ("low_bytes", 3)],
 )
 def test_damaged_widths_of_a_segment_are_a_named_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str, value: int
