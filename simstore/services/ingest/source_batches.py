@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from simstore.errors import SourceNotFound, UnreadableSource
+from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource
 from simstore.model import Document, Ignored, Rejection, SourceState
 from simstore.sources.source import Record, Source, why_unreadable
 
@@ -235,21 +235,32 @@ def _unreadable(source: Source, mark: Mark, error: UnreadableSource | SourceNotF
 
 
 def batches_of_documents(given: Iterable[Document | Rejection], most: int) -> Iterator[Batch]:
-    """Yield documents that come from no source; those before an error, then raise it."""
+    """Yield documents that come from no source; those before an error, then raise it.
+
+    Raises:
+        InvalidParameter: A document has an empty key.
+    """
     batch = Batch()
-    documents = iter(given)
+    records = _with_keys(given)
     while True:
         try:
-            document = next(documents)
-        except StopIteration:
-            break
+            record = next(records, None)
         except Exception:
             if batch.record_count:
                 yield batch
             raise
-        batch.append(document, None)
+        if record is None:
+            break
+        batch.append(record, None)
         if batch.is_full(most):
             yield batch
             batch = Batch()
     if batch.record_count:
         yield batch
+
+
+def _with_keys(given: Iterable[Document | Rejection]) -> Iterator[Document | Rejection]:
+    for place, record in enumerate(given, 1):
+        if isinstance(record, Document) and not record.key:
+            raise InvalidParameter(f"document {place}: its key is empty; give each its own key")
+        yield record

@@ -133,7 +133,7 @@ def test_documents_prepared_for_another_scheme_are_prepared_anew(
 
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("bad", [("", "no key"), ("k", None), ("k", "text", "a third")])
-def test_batches_before_a_document_that_cannot_be_used_are_kept(
+def test_what_comes_before_a_document_that_cannot_be_used_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, bad: Any, threads: int
 ) -> None:
     monkeypatch.setattr(ingest, "_COMMIT_SECONDS", math.inf)
@@ -141,9 +141,9 @@ def test_batches_before_a_document_that_cannot_be_used_are_kept(
     given: list[Any] = [(str(n), numbered_text(n)) for n in range(7)]
     given[5] = bad
     with Store.create(tmp_path / "s.db") as store:
-        with pytest.raises(InvalidParameter):
+        with pytest.raises(InvalidParameter, match="document 6"):
             store.add_many(given, threads=threads)
-        assert [one.key for one in store] == ["0", "1", "2", "3"]
+        assert [one.key for one in store] == ["0", "1", "2", "3", "4"]
         assert store.maintenance.fsck() == []
         assert [run.state for run in store.runs.ingest()] == ["interrupted"]
 
