@@ -25,7 +25,7 @@ SHORT_FEATURES = 24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measure:
-    """What finds candidates of duplicates, and what compares two of them.
+    """A way to find candidates of duplicates and to compare two texts.
 
     Attributes:
         by_fingerprint: Near fingerprints are candidates.
