@@ -260,6 +260,11 @@ def test_shingle_sets_and_sketches_are_the_same_compiled_or_not(
     def make() -> Any:
         sets = sketching.sets(texts)
         sizes, made = sketching.sketched(texts)
+        again = sketching.sets_and_sketches(texts)
+        assert (again[0].hashes.tolist(), again[1].tolist()) == (
+            sets.hashes.tolist(),
+            made.tolist(),
+        )
         return (
             sets.offsets.tolist(), sets.hashes.tolist(), sizes.tolist(), made.tolist(), made.dtype,
         )  # fmt: skip
