@@ -34,14 +34,15 @@ class CachedTail:
 
 @dataclass(frozen=True, slots=True)
 class CachedBandFilter:
-    """A cached filter of the bands in a layout's pages, and the time spent reading these.
+    """A cached filter of the bands in a layout's pages, and how many of these were looked up.
 
     Attributes:
-        seconds: What the reading of pages took since the filter has the bands that it has.
+        looked_up: Pages that were looked up since the filter has the bands that it has, each as
+            many as are read in turn meanwhile.
         filter: None: it was not made yet.
     """
 
-    seconds: float
+    looked_up: int
     filter: BandFilter | None
 
 
