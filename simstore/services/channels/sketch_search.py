@@ -5,7 +5,7 @@ Packed sketches are looked up by their pages; those of the tail are held in memo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -225,7 +225,16 @@ class SketchSearch:
             yield start + rows[agree], places[agree], stored
 
     def _packed_of_one(self, queries: NDArray[np.uint64]) -> list[int]:
-        """Return the numbers of packed sketches that may agree with one, shape (1, bands)."""
+        """Return the numbers of packed sketches that may agree with one, shape (1, bands).
+
+        Who asks whether there may be any asks at once which they are.
+        """
+        if self._packed is None:
+            return []
+        key = self._packed.layout_id, queries.tobytes()
+        return self._cache.named.made(key, lambda: self._named_for_one(queries))
+
+    def _named_for_one(self, queries: NDArray[np.uint64]) -> list[int]:
         packed = self._packed
         if packed is None:
             return []
@@ -267,7 +276,12 @@ class SketchSearch:
         """Return rows of queries and the numbers of sketches that may agree, each pair once."""
         parts = [np.empty((2, 0), np.int64)]
         held = 0
-        for rows, numbers in self._packed_candidates(queries):
+        if len(queries) == 1:
+            named = np.array(self._packed_of_one(queries), np.int64)
+            packed: Iterable[Pairs] = [(np.zeros(len(named), np.int64), named)]
+        else:
+            packed = self._packed_candidates(queries)
+        for rows, numbers in packed:
             parts.append(np.stack((rows, numbers)))
             held += len(rows)
             # What nearly is the same agrees in most bands.

@@ -115,6 +115,8 @@ class SketchCache:
         bands: By the layout.
         hashes: By the scheme, and how sketches are cut into bands.
         pages: By the layout.
+        named: What the pages of a layout, which never change, name for the sketch that was looked
+            up last; by the layout and its bands.
     """
 
     settled: SettledNumbers
@@ -127,6 +129,7 @@ class SketchCache:
         default_factory=SnapshotCache
     )
     pages: SnapshotCache[int, CachedBandPages] = field(default_factory=SnapshotCache)
+    named: SnapshotCache[tuple[int, bytes], list[int]] = field(default_factory=SnapshotCache)
 
 
 def kept_pages(pages: Iterable[tuple[int, bytes]]) -> CachedBandPages | None:

@@ -1,14 +1,18 @@
-"""Which pages of bands a writer looks up: all at first, then those that may carry something."""
+"""What a writer that looks for duplicates looks up: what it knows already is not asked again."""
 
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from simstore.errors import InvalidParameter
+from simstore.services.channels import pack_sketches
+from simstore.services.ingest import one_document, options
 from simstore.storage.sketches import SketchTables
 from simstore.store import Store
 
@@ -63,3 +67,61 @@ def test_what_stands_in_one_page_alone_is_told_by_its_values(tmp_path: Path) -> 
             words[: 3 * turn] = text(STORED + turn).split()[: 3 * turn]
             outcome = store.add(f"edit {turn}", " ".join(words), on_duplicate="flag")
             assert outcome == ("flagged" if turn <= 2 else "added"), turn
+
+
+def test_what_a_duplicate_is_found_by_is_looked_up_once(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([(f"{n}", text(n)) for n in range(STORED)])
+        pack_sketches.pack_tail(store._opened, "minhash")
+        seen: list[str] = []
+        with store._opened.write() as connection:
+            driver: Any = connection.driver
+        store.add("first", f"{text(3)} more", on_duplicate="flag")
+        for number in (5, 6, 7):
+            driver.set_trace_callback(seen.append)
+            outcome = store.add(f"copy {number}", f"{text(number)} more", on_duplicate="flag")
+            driver.set_trace_callback(None)
+            assert outcome == "flagged"
+            tables = Counter(
+                table
+                for statement in seen
+                for table in ("band_page", "fingerprint_64")
+                if f"FROM {table} WHERE" in statement and "page >= " not in statement
+            )
+            # Where the fingerprint finds it first, the sketch is looked up later, once.
+            assert tables == {"band_page": 1, "fingerprint_64": 1}
+            seen.clear()
+
+
+def test_what_was_found_is_forgotten_with_a_transaction_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any) -> None:
+        raise RuntimeError
+
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([(f"{n}", text(n)) for n in range(20)])
+        with monkeypatch.context() as patched:
+            patched.setattr(one_document, "_decide", failing)
+            with pytest.raises(RuntimeError):
+                store.add("copy", f"{text(5)} more", on_duplicate="flag")
+        store.remove(["5"])
+        assert store.add("copy", f"{text(5)} more", on_duplicate="flag") == "added"
+        assert store.add("again", f"{text(5)} more", on_duplicate="flag") == "flagged"
+
+
+def test_options_of_an_add_are_checked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[Any] = []
+    check = options.check_fields
+    monkeypatch.setattr(options, "check_fields", lambda one: (checked.append(one), check(one)))
+    options.options_of_one.cache_clear()
+    with Store.create(tmp_path / "s.db") as store:
+        for number in range(5):
+            store.add(f"{number}", text(number), on_duplicate="flag")
+        assert len(checked) == 1
+        with pytest.raises(InvalidParameter, match="min_resemblance"):
+            store.add("x", text(1), on_duplicate="flag", min_resemblance=2.0)
+        assert store.add("y", f"{text(1)} more", on_duplicate="skip") == "skipped"
+        assert len(checked) == 3
