@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,8 @@ _IN_TURN_OF_ONE = 8
 _IN_TURN_OF_MANY = 2
 # What comparing the bands of a pair takes in NumPy.
 _PAIR_SECONDS = 1e-7
+# Where the fields of a StoredSketch stand in a row.
+_NUMBER, _PACKED = 0, 3
 # Pairs whose bands are compared at a time.
 _BLOCK_PAIRS = 1 << 16
 
@@ -207,22 +210,29 @@ class SketchSearch:
             rows, numbers = self._candidates(queries[part], [table[part] for table in tails])
             if not len(numbers):
                 continue
-            stored = sorted(
-                self._stored(distinct(numbers).tolist()), key=lambda row: row.document_id
-            )
-            if among is not None and stored:
-                passing = among(np.array([row.document_id for row in stored], np.int64))
-                stored = [row for row, passes in zip(stored, passing, strict=True) if passes]
-            if not stored:
+            held = sorted(self._stored(distinct(numbers).tolist()), key=itemgetter(_NUMBER))
+            if not held:
                 continue
-            ids = np.array([row.sketch_id for row in stored], np.int64)
-            order = np.argsort(ids)
-            places = np.minimum(np.searchsorted(ids[order], numbers), len(ids) - 1)
-            there = ids[order][places] == numbers
-            rows, places = rows[there], order[places[there]]
-            bands = band_values(self._unpacked([row.packed for row in stored]), self.layout)
+            ids = np.array([row[_NUMBER] for row in held], np.int64)
+            places = np.minimum(np.searchsorted(ids, numbers), len(ids) - 1)
+            there = ids[places] == numbers
+            rows, places = rows[there], places[there]
+            bands = band_values(self._unpacked([row[_PACKED] for row in held]), self.layout)
             agree = _agree(bands, places, queries[part], rows)
-            yield start + rows[agree], places[agree], stored
+            rows, places = rows[agree], places[agree]
+            # Most share check bits by chance, and are done with.
+            chosen = distinct(places)
+            stored = [StoredSketch(*held[place]) for place in chosen.tolist()]
+            if among is not None and stored:
+                documents = np.array([row.document_id for row in stored], np.int64)
+                order = np.argsort(documents)
+                passes = np.empty(len(stored), np.bool_)
+                passes[order] = among(documents[order])
+                rows, places = _kept(rows, places, chosen[passes])
+                stored = [row for row, is_passed in zip(stored, passes, strict=True) if is_passed]
+                chosen = chosen[passes]
+            if stored:
+                yield start + rows, np.searchsorted(chosen, places), stored
 
     def _packed_of_one(self, queries: NDArray[np.uint64]) -> list[int]:
         """Return the numbers of packed sketches that may agree with one, shape (1, bands).
@@ -260,15 +270,14 @@ class SketchSearch:
             return False
         # Bands have the same hash where their values are the same.
         size, rows = self.layout.bands * self.layout.rows, self.layout.rows
-        same = self._unpacked([row.packed for row in stored])[:, :size] == wanted[:size]
+        same = self._unpacked([row[_PACKED] for row in stored])[:, :size] == wanted[:size]
         return bool(same.reshape(-1, rows).all(axis=1).any())
 
-    def _stored(self, numbers: Sequence[int]) -> list[StoredSketch]:
+    def _stored(self, numbers: Sequence[int]) -> list[tuple[Any, ...]]:
         """Return the sketches of these numbers that are there and not empty."""
-        known = self._tables.by_numbers(
-            self._snapshot.connection, self._snapshot.scheme_id, numbers
-        )
-        return [row for row in known.values() if row.packed]
+        snapshot = self._snapshot
+        known = self._tables.by_numbers(snapshot.connection, snapshot.scheme_id, numbers)
+        return [row for row in known if row[_PACKED]]
 
     def _candidates(
         self, queries: NDArray[np.uint64], tails: Sequence[Sequence[NDArray[np.int64]]]
@@ -491,6 +500,15 @@ _AGREE = Kernel(
     _agree_in_a_band,
     ["void(uint64[:, ::1], int64[::1], uint64[:, ::1], int64[::1], boolean[::1])"],
 )
+
+
+def _kept(rows: NDArray[np.int64], places: NDArray[np.int64], chosen: NDArray[np.int64]) -> Pairs:
+    """Return the pairs of a row and a place that is among some, which are ascending."""
+    if not len(chosen):
+        return rows[:0], places[:0]
+    at = np.minimum(np.searchsorted(chosen, places), len(chosen) - 1)
+    kept = chosen[at] == places
+    return rows[kept], places[kept]
 
 
 def _distinct_pairs(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

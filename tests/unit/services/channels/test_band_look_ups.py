@@ -13,6 +13,7 @@ import pytest
 from simstore.errors import InvalidParameter
 from simstore.services.channels import pack_sketches
 from simstore.services.ingest import one_document, options
+from simstore.storage import duplicates
 from simstore.storage.sketches import SketchTables
 from simstore.store import Store
 
@@ -125,3 +126,26 @@ def test_options_of_an_add_are_checked_once(
             store.add("x", text(1), on_duplicate="flag", min_resemblance=2.0)
         assert store.add("y", f"{text(1)} more", on_duplicate="skip") == "skipped"
         assert len(checked) == 3
+
+
+def test_of_what_shares_check_bits_by_chance_nothing_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    flagged_among = duplicates.flagged_among
+
+    def counting(connection: Any, document_ids: Sequence[int]) -> set[int]:
+        asked.extend(document_ids)
+        return flagged_among(connection, document_ids)
+
+    monkeypatch.setattr(duplicates, "flagged_among", counting)
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([(f"{n}", text(n)) for n in range(STORED)])
+        pack_sketches.pack_tail(store._opened, "minhash")
+        assert store.add("copy", f"{text(9)} more", on_duplicate="flag") == "flagged"
+        asked.clear()
+        new = [(f"{n}", text(n)) for n in range(STORED, STORED + 60)]
+        given = [*new, ("other", f"{text(9)} and more")]
+        assert store.add_many(given, on_duplicate="flag").flagged == 1
+        # The copies of one text alone: the 60 others share a page and check bits with hundreds.
+        assert set(asked) == {10, STORED + 1}
