@@ -4,8 +4,9 @@ Usage: python benchmarks/noise.py [--quick] [--queries] [--data FOLDER] [--image
 
 With ``--queries`` a store is asked instead, with all its channels and with those of words: the
 real scans among the other texts, and real titles of three words and more, of Debian's packages and
-manual pages (``/var/lib/dpkg/status``, ``/usr/share/man``), in which one word was replaced, left
-out or put in. One title in five is not stored, and asked as it is.
+manual pages (``/var/lib/dpkg/status``, ``/usr/share/man``) and of news pages (``foreign/pages``),
+in which one word was replaced, left out or put in. One title in five is not stored, and asked as
+it is.
 
 The data are the folder that SIMSTORE_TEST_DATA names: ``labelled/docs.jsonl.gz`` (documentation,
 one document of each group and language, English and Chinese), ``foreign/books`` (novels and essays,
@@ -22,6 +23,7 @@ documents: twice the documents have twice as many. The tables are in docs/explan
 from __future__ import annotations
 
 import gzip
+import html
 import json
 import os
 import random
@@ -464,6 +466,29 @@ def headings(folder: Path, most: int) -> list[str]:
     return chosen[:most]
 
 
+_HEADLINE = re.compile(
+    r"""<meta[^>]+property=["']og:title["'][^>]+content=(["'])(?P<meta>.*?)\1"""
+    r"""|<title[^>]*>(?P<title>.*?)</title>|<a\b[^>]*>(?P<link>[^<]{15,120})</a>""",
+    re.DOTALL,
+)
+
+
+def headlines(folder: Path, most: int) -> list[str]:
+    """Return headlines of three to twelve words: of news pages, and of what they link to."""
+    found = set()
+    for path in sorted((folder / "foreign" / "pages").glob("*.html.gz")):
+        with gzip.open(path, "rt", encoding="utf-8", errors="replace") as page:
+            for one in _HEADLINE.finditer(page.read()):
+                words = html.unescape(one[one.lastgroup or 0]).split()
+                least = 5 if one["link"] else 3
+                title = " ".join(words)
+                if least <= len(words) <= 12 and len(title_words(title)) >= 3:
+                    found.add(title)
+    chosen = sorted(found)
+    random.Random(4).shuffle(chosen)
+    return chosen[:most]
+
+
 def edited(title: str, edit: str, drawn: random.Random, words: Sequence[str]) -> str:
     """Return a title in which one word is another, is left out or is put in."""
     made = _words(title)
@@ -500,6 +525,7 @@ def tell_queries(report: Report, folder: Path, *, quick: bool) -> None:
             )  # fmt: skip
     most, count = (1_000, 40) if quick else (6_000, 400)
     tell_titles(report, "Titles of packages and manual pages", titles(most), count)
+    tell_titles(report, "Headlines of news pages", headlines(folder, most), count)
     chinese = headings(folder, most)
     tell_titles(report, "Headings of Chinese documentation", chinese, count)
 

@@ -12,9 +12,11 @@ from simstore.cli.options import (
     RADIUS_DEFAULT,
     common_options,
     document_filters,
+    filters_of,
     format_option,
     measure_options,
     open_store,
+    tell_empty_choice,
     yes_option,
 )
 from simstore.cli.output import confirm, progress, time_text
@@ -270,6 +272,8 @@ def _once(output_format: str, min_size: int, options: dict[str, Any]) -> None:
     asked = ClusterOptions(policy=options["policy"] or "first", min_size=min_size, **chosen)
     with open_store(read_only=True) as store, progress("read") as show:
         found = store.clusters.once(asked, on_progress=show)
+        if not found.document_count:
+            tell_empty_choice(store, filters_of(options))
     if found.stale and not asked.exact_join:
         log.warning(
             "fingerprints are the standing generation's: %s; `simstore vocabulary refresh`",

@@ -15,6 +15,7 @@ from simstore.cli.options import (
     filters_of,
     format_option,
     open_store,
+    tell_empty_choice,
 )
 from simstore.cli.output import progress, time_text
 from simstore.cli.parameters import command, completed, count, flag, option
@@ -78,6 +79,8 @@ def list_documents(limit: int | None, run: str | None, output_format: str, **wan
         if run_id is not None and is_empty:
             what = "no document of this choice that" if filters else "nothing that"
             log.info("%s is stored now was added or updated by run %d", what, run_id)
+        elif is_empty:
+            tell_empty_choice(store, filters)
 
 
 def _run_id(store: Store, run: str) -> int:

@@ -23,6 +23,7 @@ from simstore.cli.options import (
     filters_of,
     format_option,
     open_store,
+    tell_empty_choice,
     yes_option,
 )
 from simstore.cli.output import confirm, progress, time_text
@@ -107,6 +108,8 @@ def expire(
                 on_refresh=show_refresh,
                 **wanted,
             )
+        if not (found.removed or found.forgotten):
+            tell_empty_choice(store, wanted)
     would = "would be " if dry_run else ""
     forgotten = ""
     if found.forgotten:

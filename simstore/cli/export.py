@@ -14,6 +14,7 @@ from simstore.cli.options import (
     document_filters,
     filters_of,
     open_store,
+    tell_empty_choice,
 )
 from simstore.cli.output import check_output, progress
 from simstore.cli.parameters import choice, command, count, flag, option, section
@@ -180,6 +181,8 @@ def _write_documents(
         progress("export") as show,
     ):
         found = store.export(output, chosen, on_progress=show)
+        if not found.document_count:
+            tell_empty_choice(store, chosen.chosen)
     if dry_run:
         facts = _counts(found, chosen)
         record = {name.replace(" ", "_"): value for name, value in facts}

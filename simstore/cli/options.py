@@ -16,6 +16,7 @@ from simstore.cli.messages import (
     SERVER,
     STORE,
     VERBOSITY,
+    log,
     set_up_logging,
 )
 from simstore.cli.parameters import (
@@ -30,7 +31,7 @@ from simstore.cli.parameters import (
     section,
 )
 from simstore.cli.remote import given_by_hand, open_client, server_options, server_url
-from simstore.errors import InvalidParameter, NotServed
+from simstore.errors import InvalidParameter, NotServed, printable
 from simstore.model.channels import (
     CHANNELS,
     DEFAULT_CHANNELS,
@@ -68,6 +69,16 @@ def document_filters(more: str = "") -> Decorator:
 def filters_of(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns that the options of :func:`document_filters` choose by."""
     return {name: given[name] for name in FILTERS if given[name] is not None}
+
+
+def tell_empty_choice(store: Store, chosen: Mapping[str, Any]) -> None:
+    """Warn where no stored document has a value that the options chose by: it may be misspelt.
+
+    Call it where nothing was found: it may read all documents.
+    """
+    for name, value in chosen.items():
+        if not store.list(limit=1, with_text=False, **{name: value}):
+            log.warning("no stored document has this %s: %s", name, printable(value))
 
 
 def _remember(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:

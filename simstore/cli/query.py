@@ -12,8 +12,10 @@ from simstore.cli.options import (
     RADIUS_DEFAULT,
     common_options,
     document_filters,
+    filters_of,
     format_option,
     open_store,
+    tell_empty_choice,
     threads_option,
 )
 from simstore.cli.output import progress
@@ -194,6 +196,8 @@ def query(
                 run = store.query_many(
                     samples, options, on_progress=show, on_ignored=log_ignored, **shared
                 )
+        if not any(sample.matches for sample in run.samples):
+            tell_empty_choice(store, filters_of(given))
     if run.stale:
         log.warning(
             "the answer is the standing generation's: %s; `simstore vocabulary refresh`, "

@@ -36,6 +36,12 @@ _RECORDS_BEGINNING = re.compile(
     rb'(?:\xef\xbb\xbf)?\s*(?:\[\s*\{\s*["}]|\{(?:[ \t]*"[^\r\n]*[,{])?[ \t]*\r?\n\s*")'
 )
 _OBJECT_BEGINNING = re.compile(rb'(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*["}]')
+# The names of fields, one of them that of a text, with one separator.
+_ROW_OF_NAMES = re.compile(
+    rb"""(?x) (?:\xef\xbb\xbf)? (?= ["\w.-]+ ([,;\t|]) )
+    (?: "?[\w.-]{1,40}"? \1 ){0,99} "?(?:text|content|body)"?
+    (?: \1 "?[\w.-]{1,40}"? ){0,99} \r?\n"""
+)
 _LINE_ENDS = (b"\n", b"\n\0")
 _TEXT_SUFFIXES = (".txt",)
 _TAR_SUFFIXES = (".tar", ".tgz", ".tbz2", ".txz", ".tzst")
@@ -132,7 +138,8 @@ BUILT_IN: tuple[SourceReader, ...] = (
         beginning=_OBJECT_BEGINNING.match,
     ),
     BuiltInReader(
-        "csv", "delimited", suffixes=(".csv", ".tsv", ".tab"), record_ends=_LINE_ENDS
+        "csv", "delimited", suffixes=(".csv", ".tsv", ".tab"), record_ends=_LINE_ENDS,
+        beginning=_ROW_OF_NAMES.match,
     ),
     _ARTICLES,
     BuiltInReader("lines", "lines", record_ends=_LINE_ENDS),

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 # A title that differs from a sample in more than a word is told if its characters are as like.
 LEAST_TITLE = 0.7
+# A title that contains another is told from this resemblance on: it is twice as long at most.
+LEAST_CONTAINED_TITLE = 0.5
 
 
 class Matcher:
@@ -213,12 +215,28 @@ class Matcher:
         limit = 1 if options.first else options.limit
         digests = {match.document_id: sizes[match.document_id][0] for match in matches}
         longest = 0 if self._options.filters_by_text else sample.title_features
+        titles = {
+            number
+            for number in digests
+            if 0 < max(sizes[number][1], sample.feature_count) <= longest
+        }
         short = {
             number: digest
             for number, digest in digests.items()
-            if min(sizes[number][1], sample.feature_count) < self._least
-            or 0 < max(sizes[number][1], sample.feature_count) <= longest
+            if min(sizes[number][1], sample.feature_count) < self._least or number in titles
         }
+
+        def is_told(match: Match) -> bool:
+            number = match.document_id
+            if number in short and not (
+                match.passage_similarity is not None
+                or self._is_near_title(sample, match)
+                or short[number] == sample.digest
+                or _contains(match, LEAST_CONTAINED_TITLE if number in titles else 0.0)
+            ):
+                return False
+            return self._reaches_thresholds(match)
+
         without_distance = self._neighbours is None
         must_verify = self._options.filters_by_text or without_distance
         if not must_verify:
@@ -229,10 +247,10 @@ class Matcher:
                 part = matches[seen:] if limit is None else matches[seen : seen + limit]
                 seen += len(part)
                 judged = self._verified(sample, part, digests if options.verify else short)
-                kept += [match for match in judged if self._is_told(sample, match, short)]
+                kept += [match for match in judged if is_told(match)]
             return kept[:limit], seen if options.verify else 0
         judged = self._verified(sample, matches, digests)
-        told = [match for match in judged if self._is_told(sample, match, short)]
+        told = [match for match in judged if is_told(match)]
         if without_distance:
             told.sort(key=lambda match: (-_likeness(match), match.document_id))
         return told[:limit], len(matches)
@@ -270,16 +288,8 @@ class Matcher:
             for match in judged
         ]
 
-    def _is_told(self, sample: ReadSample, match: Match, short: Mapping[int, bytes]) -> bool:
+    def _reaches_thresholds(self, match: Match) -> bool:
         options = self._options
-        alike = match.passage_similarity is not None
-        if match.document_id in short and not (
-            alike
-            or self._is_near_title(sample, match)
-            or short[match.document_id] == sample.digest
-            or 1.0 in (match.containment, match.containment_reverse)
-        ):
-            return False
         # What cannot be verified passes no threshold.
         thresholds = (
             (options.min_resemblance, match.resemblance),
@@ -308,6 +318,12 @@ def _passage(found: FoundSentence | None) -> dict[str, Any]:
         "passage_end": found.end,
         "passage_similarity": found.similarity,
     }
+
+
+def _contains(match: Match, least: float) -> bool:
+    """Return whether one text contains the other, at this resemblance at least."""
+    is_whole = 1.0 in (match.containment, match.containment_reverse)
+    return is_whole and (match.resemblance or 0.0) >= least
 
 
 def _order(match: Match) -> tuple[bool, float, int]:

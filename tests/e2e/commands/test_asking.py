@@ -103,6 +103,23 @@ def test_query_options_narrow_the_answer(shell: Shell) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("query", "sample.txt"),
+        ("clusters",),
+        ("list",),
+        ("export",),
+        ("expire", "--older-than", "1d", "--yes"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_a_collection_that_no_document_has_is_told(shell: Shell, command: tuple[str, ...]) -> None:
+    warning = "no stored document has this collection: nwes"
+    assert warning in shell(*command, "--collection", "nwes").errors
+    assert "this collection" not in shell(*command).errors
+
+
 def test_collection_and_metadata_restrict_a_query(empty: Shell) -> None:
     lines = [
         {"id": 1, "text": PAGES[0][1], "collection": "news", "site": "a", "year": 2026},

@@ -297,6 +297,32 @@ def test_file_that_begins_with_an_object_is_json_lines(tmp_path: Path, name: str
     assert documents(read_file(path)) == [(str(path), '{"id": 1, "text": "x"}\n')]
 
 
+@pytest.mark.parametrize(
+    "first", ["id,text", "\ufeffid;body;site.name", '"id"\t"text"', "content|key", "id,text\r"]
+)
+def test_file_that_begins_with_names_of_fields_is_csv(tmp_path: Path, first: str) -> None:
+    lines = f"{first}\n" + first.replace("\r", "").replace("\ufeff", "").translate(
+        str.maketrans("abcdefghijklmnopqrstuvwxyz", "e" * 26)
+    )
+    path = tmp_path / "crawl"
+    path.write_bytes(lines.encode() + b"\n")
+    (document,) = read_file(path)
+    assert isinstance(document, Document)
+    assert set(document.text) == {"e"}
+    path = tmp_path / "crawl.txt"
+    path.write_bytes(lines.encode())
+    assert [key for key, _ in documents(read_file(path))] == [str(path)]
+
+
+@pytest.mark.parametrize(
+    "first", ["text", "Hello, text, all", "content and body, he said", "id,title", "id text"]
+)
+def test_file_that_begins_with_other_words_is_a_text(tmp_path: Path, first: str) -> None:
+    path = tmp_path / "notes"
+    path.write_text(f"{first}\nmore,words\n")
+    assert documents(read_file(path)) == [(str(path), f"{first}\nmore,words\n")]
+
+
 READER = """
 from simstore.model import Document
 

@@ -272,6 +272,16 @@ def test_a_title_misspelt_in_several_words_is_told_by_its_characters(tmp_path: P
         assert [one.key for one in asked] == ["harbour"]
 
 
+def test_a_title_that_contains_the_sample_is_told_if_it_is_at_most_twice_as_long(
+    tmp_path: Path,
+) -> None:
+    with headlines(tmp_path) as store:
+        assert [one.key for one in store.query("Council votes for a")] == ["bridge"]
+        assert list(store.query("Council votes for")) == []
+        asked = store.query("Council votes for", min_character_resemblance=0.2)
+        assert [one.key for one in asked] == ["bridge"]
+
+
 def test_a_title_that_is_changed_is_found_by_its_new_words_alone(tmp_path: Path) -> None:
     with headlines(tmp_path) as store:
         store.add("bread", "Farmers complain about low milk prices", on_duplicate="keep")
