@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from typing import Any, Literal
 
@@ -132,7 +133,11 @@ def duplicate_measure(names: Iterable[str]) -> Literal["words", "characters"]:
     Raises:
         InvalidParameter: They are of two measures, or no duplicates are told by one of them.
     """
-    chosen = tuple(names)
+    return _measure_of(tuple(names))
+
+
+@cache
+def _measure_of(chosen: tuple[str, ...]) -> Literal["words", "characters"]:
     measures = {name: channel(name).measure for name in chosen}
     if others := [name for name, measure in measures.items() if measure is None]:
         raise InvalidParameter(

@@ -8,7 +8,7 @@ What a page returns are candidates: the bands are compared again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 
 import numpy as np
@@ -206,8 +206,9 @@ def pairs_of_columns(columns: Iterable[NDArray[np.uint64]], count: int) -> NDArr
 
 Found = tuple[NDArray[np.int64], NDArray[np.int64]]
 
-# Look-ups, and bytes of pages, that are gone through one by one quicker than all at once.
-_FEW_LOOKUPS = 8
+# Look-ups, and bytes of pages, that are gone through one by one quicker than all at once: those of
+# one sketch.
+_FEW_LOOKUPS = 64
 _FEW_BYTES = 1 << 14
 
 
@@ -235,15 +236,7 @@ def matching_postings(
         if len(found[0]):
             yield found
         return
-    lengths = np.fromiter(map(len, pages), np.int64, len(pages))
-    if not lengths.all():
-        raise ValueError("damaged page of bands")
-    data = np.frombuffer(b"".join(pages), np.uint8)
-    starts = lengths.cumsum() - lengths
-    widths = data[starts + lengths - 1].astype(np.int64)
-    counts = (lengths - 1) // (1 + widths)
-    if ((widths < 1) | (widths > 8) | (counts * (1 + widths) != lengths - 1)).any():
-        raise ValueError("damaged page of bands")
+    data, starts, widths, counts = _laid_out(pages)
     for turns, places in expanded(starts[looked_up], counts[looked_up]):
         matching = np.flatnonzero(data[places] == wanted[turns])
         turns, places = turns[matching], places[matching]
@@ -256,6 +249,61 @@ def matching_postings(
             values = data[np.where(has_byte, firsts + byte, 0)].astype(np.int64)
             numbers |= np.where(has_byte, values, 0) << (8 * byte)
         yield turns, numbers
+
+
+def pages_of_one(hashes: Sequence[int], bits: int) -> dict[int, int]:
+    """Return the pages of one sketch's bands, each with the check bits that are looked for in it.
+
+    Args:
+        hashes: The hash of each of its bands, or of the first.
+        bits: As of :func:`page_numbers`.
+    """
+    shift, mask = 64 - bits, (1 << _CHECK_BITS) - 1
+    return {
+        value >> shift | place << _BAND_SHIFT: value & mask for place, value in enumerate(hashes)
+    }
+
+
+def postings_of_one(pages: Mapping[int, bytes], wanted: Mapping[int, int]) -> list[int]:
+    """Return the numbers in some pages that carry the check bits that are looked for.
+
+    Args:
+        pages: Pages by their numbers.
+        wanted: As of :func:`pages_of_one`, of these pages and perhaps others.
+
+    Raises:
+        ValueError: A page is damaged.
+    """
+    found = []
+    for number, page in pages.items():
+        width, count = _shape_of(page)
+        check = wanted[number]
+        at = page.find(check, 0, count)
+        while at >= 0:
+            first = count + at * width
+            found.append(int.from_bytes(page[first : first + width], "little"))
+            at = page.find(check, at + 1, count)
+    return found
+
+
+def _laid_out(
+    pages: Sequence[bytes],
+) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return pages one after the other: bytes; of each its start, bytes of a number, postings.
+
+    Raises:
+        ValueError: One is damaged.
+    """
+    lengths = np.fromiter(map(len, pages), np.int64, len(pages))
+    if not lengths.all():
+        raise ValueError("damaged page of bands")
+    data = np.frombuffer(b"".join(pages), np.uint8)
+    starts = lengths.cumsum() - lengths
+    widths = data[starts + lengths - 1].astype(np.int64)
+    counts = (lengths - 1) // (1 + widths)
+    if ((widths < 1) | (widths > 8) | (counts * (1 + widths) != lengths - 1)).any():
+        raise ValueError("damaged page of bands")
+    return data, starts, widths, counts
 
 
 def _postings_of_few(pages: Sequence[bytes], looked_up: list[int], wanted: list[int]) -> Found:
@@ -335,7 +383,10 @@ class BandFilter:
         every = iter(pages)
         while some := list(islice(every, _READ_PAGES)):
             numbers, postings = zip(*some, strict=True)
-            marks[self._marked(numbers, postings)] = True
+            data, starts, _, counts = _laid_out(postings)
+            owners = (np.array(numbers, np.int64) & _MASK) << _CHECK_BITS
+            for turns, places in expanded(starts, counts):
+                marks[owners[turns] | data[places]] = True
         self._bits[band] = np.packbits(marks, bitorder="little")
         self.bands = max(self.bands, band + 1)
 
@@ -353,14 +404,16 @@ class BandFilter:
         ) & 1 > 0
         return found | (bands >= self.bands)
 
-    def _marked(self, numbers: Sequence[int], pages: Sequence[bytes]) -> NDArray[np.int64]:
-        """Return page and check bits of each posting, as a place in its band."""
-        counts = []
-        parts = []
-        for page in pages:
-            _, count = _shape_of(page)
-            counts.append(count)
-            parts.append(page[:count])
-        held = np.frombuffer(b"".join(parts), np.uint8).astype(np.int64)
-        owners = np.array(numbers, np.int64) & _MASK
-        return np.repeat(owners << _CHECK_BITS, counts) | held
+    def passing(self, wanted: Mapping[int, int]) -> dict[int, int]:
+        """Return those of one sketch's pages that carry what is looked for, by :meth:`may_hold`.
+
+        Args:
+            wanted: As of :func:`pages_of_one`.
+        """
+        bits, held, mask = self._bits.data, self.bands, int(_MASK)
+        found = {}
+        for number, check in wanted.items():
+            band, place = number >> _BAND_SHIFT, (number & mask) << _CHECK_BITS | check
+            if band >= held or bits[band, place >> 3] >> (place & 7) & 1:
+                found[number] = check
+        return found

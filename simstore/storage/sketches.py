@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -136,12 +136,16 @@ class SketchTables:
         self, connection: Connection, scheme_id: int, document_ids: Sequence[int]
     ) -> dict[int, StoredSketch]:
         """Return the sketches of documents that have one."""
-        return self._rows(connection, scheme_id, "document_id", document_ids)
+        rows = self._rows(connection, scheme_id, "document_id", document_ids)
+        return {row[1]: StoredSketch(*row) for row in rows}
 
     def by_numbers(
         self, connection: Connection, scheme_id: int, sketch_ids: Sequence[int]
-    ) -> dict[int, StoredSketch]:
-        """Return the sketches with these numbers that are still there, by document."""
+    ) -> list[tuple[Any, ...]]:
+        """Return the sketches with these numbers that are still there, in any order.
+
+        Most are looked at and left: of each there are the fields of a :class:`StoredSketch`.
+        """
         return self._rows(connection, scheme_id, "sketch_id", sketch_ids)
 
     def _rows(
@@ -150,11 +154,10 @@ class SketchTables:
         scheme_id: int,
         name: Literal["sketch_id", "document_id"],
         numbers: Sequence[int],
-    ) -> dict[int, StoredSketch]:
+    ) -> list[tuple[Any, ...]]:
         chosen = f"sketch_id, document_id, size, sketch FROM {self.name}"
         statement = f"SELECT {chosen} WHERE scheme_id = ? AND {name} IN ({{}})"
-        rows = select_in(connection, statement, numbers, scheme_id)
-        return {row[1]: StoredSketch(*row) for row in rows}
+        return list(select_in(connection, statement, numbers, scheme_id))
 
     def read_after(
         self, connection: Connection, scheme_id: int, after: int, up_to: int | None = None

@@ -84,15 +84,10 @@ class Changes(Opened, of="Store"):
         given = document_with("Store.add", key, text, said)
         self._check_takes_documents()
         from simstore.services.ingest.ingest import Observer, ingest_documents
-        from simstore.services.ingest.options import IngestOptions
+        from simstore.services.ingest.options import options_of_one
 
-        options = IngestOptions(
-            refresh=refresh,
-            on_duplicate=on_duplicate,
-            min_resemblance=min_resemblance,
-            radius=radius,
-            channels=tuple(channels),
-            short_texts=short_texts,
+        options = options_of_one(
+            refresh, on_duplicate, min_resemblance, radius, tuple(channels), short_texts
         )
         if self._opened.database.allows_concurrent_writers:
             documents = map(accept, [given])

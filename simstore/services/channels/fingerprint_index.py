@@ -138,6 +138,11 @@ class FingerprintIndex:
         """
         if self.tables is not None:
             return self.tables.near_many(queries, radius)
+        if len(queries) == 1 and not self._is_exact:
+            (value,) = to_integers(queries)
+            known = self._snapshot.store.tail_cache.near(self._row, radius, value)
+            if known is not None:
+                return self._results([known])
         plan = _plan(self.bits, radius, self.count.bit_length(), len(queries), self._rates)
         tail_tables = self._tail_tables(len(queries))
         if tail_tables is not None and not self._row.packed_count:
@@ -153,6 +158,10 @@ class FingerprintIndex:
         if engine == "batch":
             return self._batch(queries, radius, plan.thresholds, tail_tables)
         found = [self.search(value, radius, plan).found for value in to_integers(queries)]
+        return self._results(found)
+
+    def _results(self, found: list[list[tuple[int, int]]]) -> BatchResults:
+        """Return what was found for each query as one."""
         near = [one for some in found for one in some]
         return BatchResults(
             np.repeat(np.arange(len(found)), [len(some) for some in found]),
@@ -180,17 +189,20 @@ class FingerprintIndex:
             if not packed_count:
                 return False
             (value,) = to_integers(words[None])
-            found, _, crowded = self._fetch(
+            held_pages, _, crowded = self._fetch(
                 self._probes(value, plan.thresholds), _SKEWED, in_tail=False
             )
             if not crowded:
-                return bool(self._compare(value, radius, found, None)[0])
+                return bool(self._compare(value, radius, held_pages, None)[0])
         elif is_single and self.tables is None and not packed_count and self.bits <= _WORD_BITS:
             value = int(words[0])
             values = self._postings.tail_values(self._probes(value, plan.thresholds), _SKEWED)
             if values is not None:
                 # Those of the table have a sign.
-                return any((stored & _ALL_ONES ^ value).bit_count() <= radius for stored in values)
+                found = verify_values([stored & _ALL_ONES for stored in values], value, radius)
+                # What is not new is looked up again, to be compared.
+                self._snapshot.store.tail_cache.note_near(self._row, radius, value, found)
+                return bool(found)
         return len(self.near_many(words[None], radius).query_rows) > 0
 
     def engine(

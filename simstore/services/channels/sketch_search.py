@@ -5,9 +5,9 @@ Packed sketches are looked up by their pages; those of the tail are held in memo
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,8 @@ from simstore.search.bands import (
     is_affordable,
     matching_postings,
     page_numbers,
+    pages_of_one,
+    postings_of_one,
 )
 from simstore.services.channels.samples import ReadSample
 from simstore.services.open_store.band_cache import (
@@ -45,10 +47,14 @@ _KEPT_SKETCHES = 1_000_000
 _BLOCK_SKETCHES = 128
 # Pairs, with repetitions, that are held before they are thinned out.
 _KEPT_PAIRS = 1 << 22
-# What it takes to read a page in turn, and to note what it carries.
-_PAGE_SECONDS = 3e-6
+# Pages that are read in turn, to note what they carry, in the time in which one is looked up and
+# gone through: of one sketch, and of many.
+_IN_TURN_OF_ONE = 8
+_IN_TURN_OF_MANY = 2
 # What comparing the bands of a pair takes in NumPy.
 _PAIR_SECONDS = 1e-7
+# Where the fields of a StoredSketch stand in a row.
+_NUMBER, _PACKED = 0, 3
 # Pairs whose bands are compared at a time.
 _BLOCK_PAIRS = 1 << 16
 
@@ -134,12 +140,11 @@ class SketchSearch:
             wanted: The sketch of a set that is not empty.
         """
         queries = band_values(wanted[None], self.layout)
-        packed = [numbers for _, numbers in self._packed_candidates(queries)]
-        if packed:
-            numbers = np.concatenate(packed)
-            one_each = distinct(numbers)
+        numbers = self._packed_of_one(queries)
+        if numbers:
+            one_each = sorted(set(numbers))
             # Among many, most that pages name share some check bits by chance, in one band.
-            if len(one_each) < len(numbers) or self._any_agrees(queries, one_each):
+            if len(one_each) < len(numbers) or self._any_agrees(wanted, one_each):
                 return True
         return any(
             table.may_agree(queries[0])
@@ -205,35 +210,74 @@ class SketchSearch:
             rows, numbers = self._candidates(queries[part], [table[part] for table in tails])
             if not len(numbers):
                 continue
-            stored = sorted(self._stored(distinct(numbers)), key=lambda row: row.document_id)
-            if among is not None and stored:
-                passing = among(np.array([row.document_id for row in stored], np.int64))
-                stored = [row for row, passes in zip(stored, passing, strict=True) if passes]
-            if not stored:
+            held = sorted(self._stored(distinct(numbers).tolist()), key=itemgetter(_NUMBER))
+            if not held:
                 continue
-            ids = np.array([row.sketch_id for row in stored], np.int64)
-            order = np.argsort(ids)
-            places = np.minimum(np.searchsorted(ids[order], numbers), len(ids) - 1)
-            there = ids[order][places] == numbers
-            rows, places = rows[there], order[places[there]]
-            bands = band_values(self._unpacked([row.packed for row in stored]), self.layout)
+            ids = np.array([row[_NUMBER] for row in held], np.int64)
+            places = np.minimum(np.searchsorted(ids, numbers), len(ids) - 1)
+            there = ids[places] == numbers
+            rows, places = rows[there], places[there]
+            bands = band_values(self._unpacked([row[_PACKED] for row in held]), self.layout)
             agree = _agree(bands, places, queries[part], rows)
-            yield start + rows[agree], places[agree], stored
+            rows, places = rows[agree], places[agree]
+            # Most share check bits by chance, and are done with.
+            chosen = distinct(places)
+            stored = [StoredSketch(*held[place]) for place in chosen.tolist()]
+            if among is not None and stored:
+                documents = np.array([row.document_id for row in stored], np.int64)
+                order = np.argsort(documents)
+                passes = np.empty(len(stored), np.bool_)
+                passes[order] = among(documents[order])
+                rows, places = _kept(rows, places, chosen[passes])
+                stored = [row for row, is_passed in zip(stored, passes, strict=True) if is_passed]
+                chosen = chosen[passes]
+            if stored:
+                yield start + rows, np.searchsorted(chosen, places), stored
 
-    def _any_agrees(self, queries: NDArray[np.uint64], numbers: NDArray[np.int64]) -> bool:
-        """Return whether one of the sketches of these numbers agrees with the one query."""
+    def _packed_of_one(self, queries: NDArray[np.uint64]) -> list[int]:
+        """Return the numbers of packed sketches that may agree with one, shape (1, bands).
+
+        Who asks whether there may be any asks at once which they are.
+        """
+        if self._packed is None:
+            return []
+        key = self._packed.layout_id, queries.tobytes()
+        return self._cache.named.made(key, lambda: self._named_for_one(queries))
+
+    def _named_for_one(self, queries: NDArray[np.uint64]) -> list[int]:
+        packed = self._packed
+        if packed is None:
+            return []
+        layout_id = packed.layout_id
+        if self._hashes(packed) is not None or self._cache.pages.get(layout_id) is not None:
+            return [n for _, some in self._packed_candidates(queries) for n in some.tolist()]
+        before = self._cache.bands.get(layout_id)
+        kept = self._kept_bands(packed, before)
+        wanted = pages_of_one(queries[0].tolist(), packed.key_bits)
+        if kept.filter is not None:
+            wanted = kept.filter.passing(wanted)
+        found = self._tables.pages(self._snapshot.connection, layout_id, list(wanted))
+        self._note_looked_up(layout_id, before, kept, _IN_TURN_OF_ONE * len(wanted))
+        try:
+            return postings_of_one(found, wanted)
+        except ValueError as error:
+            raise self._snapshot.corrupt(str(error)) from error
+
+    def _any_agrees(self, wanted: NDArray[Any], numbers: Sequence[int]) -> bool:
+        """Return whether one of the sketches of these numbers agrees with one in a band."""
         stored = self._stored(numbers)
         if not stored:
             return False
-        bands = band_values(self._unpacked([row.packed for row in stored]), self.layout)
-        return bool((bands == queries).any())
+        # Bands have the same hash where their values are the same.
+        size, rows = self.layout.bands * self.layout.rows, self.layout.rows
+        same = self._unpacked([row[_PACKED] for row in stored])[:, :size] == wanted[:size]
+        return bool(same.reshape(-1, rows).all(axis=1).any())
 
-    def _stored(self, numbers: NDArray[np.int64]) -> list[StoredSketch]:
+    def _stored(self, numbers: Sequence[int]) -> list[tuple[Any, ...]]:
         """Return the sketches of these numbers that are there and not empty."""
-        known = self._tables.by_numbers(
-            self._snapshot.connection, self._snapshot.scheme_id, numbers.tolist()
-        )
-        return [row for row in known.values() if row.packed]
+        snapshot = self._snapshot
+        known = self._tables.by_numbers(snapshot.connection, snapshot.scheme_id, numbers)
+        return [row for row in known if row[_PACKED]]
 
     def _candidates(
         self, queries: NDArray[np.uint64], tails: Sequence[Sequence[NDArray[np.int64]]]
@@ -241,7 +285,12 @@ class SketchSearch:
         """Return rows of queries and the numbers of sketches that may agree, each pair once."""
         parts = [np.empty((2, 0), np.int64)]
         held = 0
-        for rows, numbers in self._packed_candidates(queries):
+        if len(queries) == 1:
+            named = np.array(self._packed_of_one(queries), np.int64)
+            packed: Iterable[Pairs] = [(np.zeros(len(named), np.int64), named)]
+        else:
+            packed = self._packed_candidates(queries)
+        for rows, numbers in packed:
             parts.append(np.stack((rows, numbers)))
             held += len(rows)
             # What nearly is the same agrees in most bands.
@@ -272,13 +321,9 @@ class SketchSearch:
         if held is not None:
             found = held.of(distinct(wanted[asks]))
         else:
-            started = time.perf_counter()
-            found = self._tables.pages(
-                self._snapshot.connection, layout_id, distinct(wanted[asks]).tolist()
-            )
-            seconds = kept.seconds + time.perf_counter() - started
-            if self._cache.bands.get(layout_id) is before:
-                self._cache.bands.put(layout_id, replace(kept, seconds=seconds))
+            numbers = distinct(wanted[asks]).tolist()
+            found = self._tables.pages(self._snapshot.connection, layout_id, numbers)
+            self._note_looked_up(layout_id, before, kept, _IN_TURN_OF_MANY * len(numbers))
         if not found:
             return
         known = np.array(sorted(found), np.int64)
@@ -295,6 +340,14 @@ class SketchSearch:
         except ValueError as error:
             raise self._snapshot.corrupt(str(error)) from error
 
+    def _note_looked_up(
+        self, layout_id: int, before: CachedBandFilter | None, kept: CachedBandFilter, pages: int
+    ) -> None:
+        """Count pages that were looked up, unless another thread has counted meanwhile."""
+        if self._cache.bands.get(layout_id) is before:
+            counted = CachedBandFilter(kept.looked_up + pages, kept.filter)
+            self._cache.bands.put(layout_id, counted)
+
     def _hashes(self, packed: LayoutRow) -> BandHashes | None:
         """Return the bands of what is packed, where they were read."""
         kept = self._cache.hashes.get((self._snapshot.scheme_id, packed.layout))
@@ -302,20 +355,19 @@ class SketchSearch:
         return kept.hashes if kept is not None and serves else None
 
     def _kept_bands(self, packed: LayoutRow, kept: CachedBandFilter | None) -> CachedBandFilter:
-        """Return what pages carry, once reading them took as long as to make a filter of them.
+        """Return what pages carry, once looking them up took as long as to make a filter of them.
 
-        Before that it would take longer than it has saved. Where pages are read from a disk it is
-        worth while sooner than where they are in memory. Pages of a layout never change.
+        Before that it would take longer than it has saved. Pages of a layout never change.
         """
         bands = packed.layout.bands
         if kept is None:
-            kept = CachedBandFilter(0.0, None)
+            kept = CachedBandFilter(0, None)
         if self._hashes(packed) is not None:
             return kept
         made = kept.filter
         held = made.bands if made else 0
         missing = max(self.layout.bands - held, 0) << packed.key_bits
-        if kept.seconds <= missing * _PAGE_SECONDS or not is_affordable(bands, packed.key_bits):
+        if kept.looked_up <= missing or not is_affordable(bands, packed.key_bits):
             return kept
         if missing:
             made = made or BandFilter(bands, packed.key_bits)
@@ -330,7 +382,7 @@ class SketchSearch:
                     made.add(band, every)
             except ValueError as error:
                 raise self._snapshot.corrupt(str(error)) from error
-            kept = CachedBandFilter(0.0, made)
+            kept = CachedBandFilter(0, made)
         return kept
 
     def _tail(self) -> Iterator[BandIndex | BandTable]:
@@ -448,6 +500,15 @@ _AGREE = Kernel(
     _agree_in_a_band,
     ["void(uint64[:, ::1], int64[::1], uint64[:, ::1], int64[::1], boolean[::1])"],
 )
+
+
+def _kept(rows: NDArray[np.int64], places: NDArray[np.int64], chosen: NDArray[np.int64]) -> Pairs:
+    """Return the pairs of a row and a place that is among some, which are ascending."""
+    if not len(chosen):
+        return rows[:0], places[:0]
+    at = np.minimum(np.searchsorted(chosen, places), len(chosen) - 1)
+    kept = chosen[at] == places
+    return rows[kept], places[kept]
 
 
 def _distinct_pairs(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 from typing import Any, TypedDict
 
 from simstore.errors import (
@@ -113,6 +114,29 @@ class IngestOptions:
             self.channels,
             short_texts=self.short_texts,
         )
+
+
+@lru_cache(maxsize=64, typed=True)
+def options_of_one(
+    refresh: bool,
+    on_duplicate: OnDuplicate | None,
+    min_resemblance: float | None,
+    radius: int | None,
+    channels: tuple[str, ...],
+    short_texts: bool,
+) -> IngestOptions:
+    """Return the options of an add of one document, whose caller gives the same again and again.
+
+    Arguments and errors are those of :class:`IngestOptions`.
+    """
+    return IngestOptions(
+        refresh=refresh,
+        on_duplicate=on_duplicate,
+        min_resemblance=min_resemblance,
+        radius=radius,
+        channels=channels,
+        short_texts=short_texts,
+    )
 
 
 class IngestKeywords(TypedDict, total=False):

@@ -34,14 +34,15 @@ class CachedTail:
 
 @dataclass(frozen=True, slots=True)
 class CachedBandFilter:
-    """A cached filter of the bands in a layout's pages, and the time spent reading these.
+    """A cached filter of the bands in a layout's pages, and how many of these were looked up.
 
     Attributes:
-        seconds: What the reading of pages took since the filter has the bands that it has.
+        looked_up: Pages that were looked up since the filter has the bands that it has, each as
+            many as are read in turn meanwhile.
         filter: None: it was not made yet.
     """
 
-    seconds: float
+    looked_up: int
     filter: BandFilter | None
 
 
@@ -114,6 +115,8 @@ class SketchCache:
         bands: By the layout.
         hashes: By the scheme, and how sketches are cut into bands.
         pages: By the layout.
+        named: What the pages of a layout, which never change, name for the sketch that was looked
+            up last; by the layout and its bands.
     """
 
     settled: SettledNumbers
@@ -126,6 +129,7 @@ class SketchCache:
         default_factory=SnapshotCache
     )
     pages: SnapshotCache[int, CachedBandPages] = field(default_factory=SnapshotCache)
+    named: SnapshotCache[tuple[int, bytes], list[int]] = field(default_factory=SnapshotCache)
 
 
 def kept_pages(pages: Iterable[tuple[int, bytes]]) -> CachedBandPages | None:

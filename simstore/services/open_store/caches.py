@@ -82,12 +82,32 @@ class TailCache:
         self._asked: SnapshotCache[int, int] = SnapshotCache()
         # Nothing was looked up: what is added need not be noted.
         self.is_unused = True
+        # What was found last, by the moment, the radius and the fingerprint.
+        self._near: SnapshotCache[tuple[_Moment, int, int], list[tuple[int, int]]] = SnapshotCache()
 
     def forget(self) -> None:
         """Drop the cached tail: fingerprints added to it were rolled back."""
         self._tables.forget()
         self._asked.forget()
+        self._near.forget()
         self.is_unused = True
+
+    def note_near(
+        self, row: GenerationRow, radius: int, value: int, found: list[tuple[int, int]]
+    ) -> None:
+        """Keep what is near one fingerprint: who asks whether there is any may ask what it is.
+
+        Args:
+            row: The generation.
+            radius: Largest distance, bits, inclusive.
+            value: The fingerprint.
+            found: All that are near in the generation, and their distances, in order.
+        """
+        self._near.put((_moment(row), radius, value), found)
+
+    def near(self, row: GenerationRow, radius: int, value: int) -> list[tuple[int, int]] | None:
+        """Return what was found last, where it is near this one; None: something else was asked."""
+        return self._near.get((_moment(row), radius, value))
 
     def current(self, row: GenerationRow) -> GrowingTables | None:
         """Return the tail of a generation where it is kept; some may have left it."""

@@ -228,6 +228,8 @@ class SqliteFile:
             )
         # The file itself, wherever the process goes and whatever links lead to it.
         self.path = Path(os.path.realpath(given))
+        # Each transaction asks for them: as text, which takes a path some microseconds to become.
+        self._file, self._folder = os.fspath(self.path), os.fspath(self.path.parent)
         self._label = label
         self._synchronous = synchronous
         self._busy_seconds = busy_seconds
@@ -301,7 +303,7 @@ class SqliteFile:
     @property
     def can_write(self) -> bool:
         """Return whether file and folder may be written by this process."""
-        return os.access(self.path, os.W_OK) and os.access(self.path.absolute().parent, os.W_OK)
+        return os.access(self._file, os.W_OK) and os.access(self._folder, os.W_OK)
 
     def has_journal(self) -> bool:
         """Return whether something is committed that is not in the file yet."""
@@ -322,7 +324,7 @@ class SqliteFile:
             raise
 
     def _refuse_other_file(self) -> None:
-        if self._opened is not None and _identity(self.path) != self._opened:
+        if self._opened is not None and _identity(self._file) != self._opened:
             raise gone(self._label)
 
     def stored_bytes(self) -> int:
@@ -407,7 +409,7 @@ class SqliteFile:
     def _connect(
         self, uri: str, factory: type[sqlite3.Connection] = sqlite3.Connection
     ) -> sqlite3.Connection:
-        identity = _identity(self.path)
+        identity = _identity(self._file)
         connection = sqlite3.connect(
             uri,
             factory=factory,
@@ -473,10 +475,10 @@ class AdoptingEngine:
         return connection
 
 
-def _identity(path: Path) -> tuple[int, int] | None:
+def _identity(path: str) -> tuple[int, int] | None:
     """Return device and number of the file that has a name; None: none has it."""
     try:
-        found = path.stat()
+        found = os.stat(path)
     except OSError:
         return None
     return found.st_dev, found.st_ino

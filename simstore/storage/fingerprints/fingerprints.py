@@ -130,6 +130,8 @@ def _into_tail(
     packed_count: int | None,
 ) -> int:
     """Put fingerprints into the tail that are in no page; return how many, not counted yet."""
+    if packed_count == 0:
+        return tail.add(connection, bits, generation_id, words)
     packed = segment_pages.packed_among(
         connection, bits, generation_id, words, packed_count=packed_count
     )

@@ -11,8 +11,11 @@ from simstore.search.bands import (
     checks,
     is_affordable,
     key_bits,
+    matching_postings,
     page_numbers,
     pages,
+    pages_of_one,
+    postings_of_one,
     unpack_page,
 )
 
@@ -63,3 +66,28 @@ def test_large_filters_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
     assert not is_affordable(42, 16)
     monkeypatch.setattr(bands, "_MOST_BYTES", 1 << 30)
     assert is_affordable(42, 16)
+
+
+@pytest.mark.parametrize("count", [1, 40, 5_000])
+def test_pages_of_one_sketch_pass_as_those_of_many(count: int) -> None:
+    made, held, hashes, bits = filled(count)
+    others = np.random.default_rng(count + 1).integers(0, 2**64, (60, BANDS), np.uint64)
+    for one in np.concatenate((hashes[:20], others)):
+        numbers, wanted = page_numbers(one[None], bits)[0], checks(one)
+        asked = pages_of_one(one.tolist(), bits)
+        assert asked == dict(zip(numbers.tolist(), wanted.tolist(), strict=True))
+        passing = made.may_hold(numbers, wanted)
+        assert list(made.passing(asked)) == numbers[passing].tolist()
+        there = {number: held[number] for number in asked if number in held}
+        looked_up = [list(there).index(number) for number in there]
+        carried = [wanted[numbers == number][0] for number in there]
+        found = matching_postings(
+            list(there.values()), np.array(looked_up, np.int64), np.array(carried, np.uint8)
+        )
+        expected = [number for _, some in found for number in some.tolist()]
+        assert postings_of_one(there, asked) == expected
+    part = BandFilter(BANDS, bits)
+    part.add(0, [])
+    assert list(part.passing({0: 3, 1 << 40: 3})) == [1 << 40], "of other bands nothing is known"
+    with pytest.raises(ValueError, match="damaged"):
+        postings_of_one({0: b"\1\2\3\4\5\x09"}, {0: 1})

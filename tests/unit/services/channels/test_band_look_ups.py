@@ -1,0 +1,151 @@
+"""What a writer that looks for duplicates looks up: what it knows already is not asked again."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simstore.errors import InvalidParameter
+from simstore.services.channels import pack_sketches
+from simstore.services.ingest import one_document, options
+from simstore.storage import duplicates
+from simstore.storage.sketches import SketchTables
+from simstore.store import Store
+
+STORED, ADDED = 1_000, 8
+
+
+def text(number: int) -> str:
+    chance = random.Random(number)
+    return " ".join(f"word{chance.randrange(4_000)}" for _ in range(80))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return how many pages each look-up asks for."""
+    counts: list[int] = []
+    pages = SketchTables.pages
+
+    def counting(
+        tables: SketchTables, connection: Any, layout_id: int, numbers: Sequence[int]
+    ) -> Mapping[int, bytes]:
+        counts.append(len(numbers))
+        return pages(tables, connection, layout_id, numbers)
+
+    monkeypatch.setattr(SketchTables, "pages", counting)
+    return counts
+
+
+def test_a_writer_soon_knows_which_pages_it_would_read_in_vain(
+    tmp_path: Path, asked: list[int]
+) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([(f"{n}", text(n)) for n in range(STORED)])
+        store.maintenance.pack()
+    with Store.open(tmp_path / "s.db") as store:
+        for number in range(STORED, STORED + ADDED):
+            assert store.add(f"{number}", text(number), on_duplicate="flag") == "added"
+        assert len(asked) == ADDED
+        # A page a band that originals are looked for by.
+        assert asked[0] > 15
+        # After these, looking pages up has taken as long as reading all of them: 16 a band.
+        assert max(asked[3:]) < asked[0] / 2
+        assert store.add("copy", f"{text(7)} more", on_duplicate="flag") == "flagged"
+
+
+def test_what_stands_in_one_page_alone_is_told_by_its_values(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([(f"{n}", text(n)) for n in range(STORED)])
+        store.maintenance.pack()
+        for turn in range(20):
+            words = text(turn).split()
+            # From near copies to texts of which a few bands, or none, agree.
+            words[: 3 * turn] = text(STORED + turn).split()[: 3 * turn]
+            outcome = store.add(f"edit {turn}", " ".join(words), on_duplicate="flag")
+            assert outcome == ("flagged" if turn <= 2 else "added"), turn
+
+
+def test_what_a_duplicate_is_found_by_is_looked_up_once(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([(f"{n}", text(n)) for n in range(STORED)])
+        pack_sketches.pack_tail(store._opened, "minhash")
+        seen: list[str] = []
+        with store._opened.write() as connection:
+            driver: Any = connection.driver
+        store.add("first", f"{text(3)} more", on_duplicate="flag")
+        for number in (5, 6, 7):
+            driver.set_trace_callback(seen.append)
+            outcome = store.add(f"copy {number}", f"{text(number)} more", on_duplicate="flag")
+            driver.set_trace_callback(None)
+            assert outcome == "flagged"
+            tables = Counter(
+                table
+                for statement in seen
+                for table in ("band_page", "fingerprint_64")
+                if f"FROM {table} WHERE" in statement and "page >= " not in statement
+            )
+            # Where the fingerprint finds it first, the sketch is looked up later, once.
+            assert tables == {"band_page": 1, "fingerprint_64": 1}
+            seen.clear()
+
+
+def test_what_was_found_is_forgotten_with_a_transaction_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_: Any) -> None:
+        raise RuntimeError
+
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([(f"{n}", text(n)) for n in range(20)])
+        with monkeypatch.context() as patched:
+            patched.setattr(one_document, "_decide", failing)
+            with pytest.raises(RuntimeError):
+                store.add("copy", f"{text(5)} more", on_duplicate="flag")
+        store.remove(["5"])
+        assert store.add("copy", f"{text(5)} more", on_duplicate="flag") == "added"
+        assert store.add("again", f"{text(5)} more", on_duplicate="flag") == "flagged"
+
+
+def test_options_of_an_add_are_checked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checked: list[Any] = []
+    check = options.check_fields
+    monkeypatch.setattr(options, "check_fields", lambda one: (checked.append(one), check(one)))
+    options.options_of_one.cache_clear()
+    with Store.create(tmp_path / "s.db") as store:
+        for number in range(5):
+            store.add(f"{number}", text(number), on_duplicate="flag")
+        assert len(checked) == 1
+        with pytest.raises(InvalidParameter, match="min_resemblance"):
+            store.add("x", text(1), on_duplicate="flag", min_resemblance=2.0)
+        assert store.add("y", f"{text(1)} more", on_duplicate="skip") == "skipped"
+        assert len(checked) == 3
+
+
+def test_of_what_shares_check_bits_by_chance_nothing_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    flagged_among = duplicates.flagged_among
+
+    def counting(connection: Any, document_ids: Sequence[int]) -> set[int]:
+        asked.extend(document_ids)
+        return flagged_among(connection, document_ids)
+
+    monkeypatch.setattr(duplicates, "flagged_among", counting)
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([(f"{n}", text(n)) for n in range(STORED)])
+        pack_sketches.pack_tail(store._opened, "minhash")
+        assert store.add("copy", f"{text(9)} more", on_duplicate="flag") == "flagged"
+        asked.clear()
+        new = [(f"{n}", text(n)) for n in range(STORED, STORED + 60)]
+        given = [*new, ("other", f"{text(9)} and more")]
+        assert store.add_many(given, on_duplicate="flag").flagged == 1
+        # The copies of one text alone: the 60 others share a page and check bits with hundreds.
+        assert set(asked) == {10, STORED + 1}
