@@ -26,7 +26,8 @@ from simstore.text.characters import CHARACTER, class_table
 from simstore.text.disguises import fold_disguises
 from simstore.text.normalization import FOLDED, Normalization
 from simstore.text.recipes import FeatureRecipe
-from simstore.text.scanning import Cut, joined, scan_letters, scan_texts, texts_to_fold
+from simstore.text.scan_kernels import Cut
+from simstore.text.scanning import joined, scan_letters, scan_texts, texts_to_fold
 from simstore.text.tokens import tokens
 from simstore.text.words import letter_words, terms
 
