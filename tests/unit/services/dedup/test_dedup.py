@@ -406,6 +406,34 @@ def test_a_full_disk_is_told_and_the_run_goes_on(
     assert out.exists()
 
 
+@pytest.mark.parametrize("stop", [StorageError("no room"), None], ids=["full", "killed"])
+def test_a_run_that_was_stopped_between_its_output_and_its_log_goes_on(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: StorageError | None
+) -> None:
+    dedup_rows(source, tmp_path / "whole.jsonl", log=tmp_path / "whole.log")
+    out, log = tmp_path / "out.jsonl", tmp_path / "log"
+
+    def stopped(*_arguments: Any) -> Any:
+        raise stop or _Stop
+
+    # Once at the log, and once more before the output is written again.
+    for place in ("simstore.services.dedup.dedup.log_lines", "simstore.services.dedup.dedup.judge"):
+        with monkeypatch.context() as patched:
+            patched.setattr(place, stopped)
+            with pytest.raises((StorageError, _Stop)) as found:
+                dedup_rows(source, out, log=log)
+        if stop is not None and "log_lines" in place:
+            assert "the same command goes on" in str(found.value)
+        assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+        assert not log.exists()
+    dedup_rows(source, out, log=log)
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert log.read_bytes() == (tmp_path / "whole.log").read_bytes()
+    assert not (tmp_path / "out.jsonl.partial").exists()
+    with pytest.raises(OutputExists):
+        dedup_rows(source, out)
+
+
 def test_the_state_of_another_run_is_left_alone(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
