@@ -55,7 +55,7 @@ from simstore.services.dedup.verdicts import Verdicts, judge
 from simstore.services.open_store.open_store import OpenStore
 from simstore.sources.streams import is_read_once
 
-_VERSION = 1
+_VERSION = 2
 _NOTHING_BESIDE: Mapping[str, str | None] = {}
 # Options that change neither what is read nor what is decided.
 _OF_THE_WRITING = ("force", "threads", "log", "rejects", "mark", "on_reject")
