@@ -93,7 +93,8 @@ class Kernel:
 
     Args:
         function: A function at the top level of a module, in the part of Python that Numba knows.
-        signatures: The types it is compiled for, as Numba writes them.
+        signatures: The types it is compiled for, as Numba writes them; or a function that makes
+            them of ``numba.types``, where arguments are named tuples.
         parts: Functions of a module that it calls by their names; each may call those before it.
         lets_go: Let other threads run meanwhile. A thread that lets go of the interpreter's lock
             waits for it afterwards, so calls of a few microseconds had better keep it.
@@ -103,14 +104,14 @@ class Kernel:
     def __init__(
         self,
         function: Callable[..., Any],
-        signatures: Sequence[str],
+        signatures: Sequence[str] | Callable[[Any], Sequence[Any]],
         *,
         parts: Sequence[Callable[..., Any]] = (),
         lets_go: bool = True,
         **options: Any,
     ) -> None:
         self._function = function
-        self._signatures = list(signatures)
+        self._signatures = signatures
         self.parts = parts
         self.lets_go = lets_go
         self._options = options
@@ -161,7 +162,9 @@ class Kernel:
             # On disk another kernel than one that does.
             function = _with_names(function, {})
             function.__qualname__ += "_keeping_the_lock"
-        decorate = numba.njit(self._signatures, nogil=self.lets_go, cache=cached, **self._options)
+        given = self._signatures
+        signatures = given(numba.types) if callable(given) else given
+        decorate = numba.njit(list(signatures), nogil=self.lets_go, cache=cached, **self._options)
         compiled: Callable[..., Any] = decorate(function)
         return compiled
 

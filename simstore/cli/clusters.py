@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
 # Options that only clusters of the moment know.
 _OF_THE_MOMENT = (
-    "min_likeness", "min_cosine", "radius", "exact_join", "channels", "short_texts", *FILTERS,
+    "min_likeness", "min_cosine", "radius", "exact_join", "channels",
+    "min_character_resemblance", "short_texts", *FILTERS,
 )  # fmt: skip
 _ACTIONS = ("status", "merges", "drop")
 

@@ -15,13 +15,15 @@ from simstore.cli.options import (
     channels_option,
     common_with,
     format_option,
+    least_options,
     open_store,
+    short_texts_option,
     store_is_named,
 )
 from simstore.cli.parameters import command, completed, count, flag, option, section
 from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
-from simstore.errors import InvalidParameter, StoreNotFound, counted
+from simstore.errors import StoreNotFound, counted
 from simstore.model.channels import DEFAULT_CHANNELS
 
 if TYPE_CHECKING:
@@ -45,13 +47,7 @@ if TYPE_CHECKING:
 )
 @section(
     "Duplicates",
-    option(
-        "--min-resemblance",
-        "Least resemblance of a row that is dropped to the one that is kept.",
-        type=click.FloatRange(0, 1, min_open=True),
-        default=0.5,
-        metavar="SHARE",
-    ),
+    *least_options("Least resemblance of a row that is dropped to the one that is kept."),
     option(
         "--policy",
         "Which row of a group is kept: first, longest, or prefer:REGEX (the first whose key has a "
@@ -65,8 +61,9 @@ if TYPE_CHECKING:
         type=click.IntRange(min=0),
         metavar="BITS",
     ),
-    channels_option(of_words=True),
-    option("--bands", "Bands of sketches.  [default: 42x3]", metavar="BxR"),
+    channels_option(of_duplicates=True),
+    short_texts_option,
+    option("--bands", "Bands of sketches of words.  [default: 42x3]", metavar="BxR"),
 )
 @reading_options
 @section("Work", count("--threads", "Threads.  [default: processors, at most 4]"))
@@ -82,10 +79,12 @@ def dedup(
     on_reject: str,
     force: bool,
     output_format: str,
-    min_resemblance: float,
+    min_resemblance: float | None,
+    min_character_resemblance: float | None,
     policy: str,
     radius: int | None,
     channels: str,
+    short_texts: bool,
     bands: str | None,
     threads: int | None,
     **given: Any,
@@ -101,6 +100,7 @@ def dedup(
       simstore dedup data/*.parquet -o unique/ --log dropped.jsonl
       simstore dedup reviews.csv.gz -o marked.csv.gz --mark
       zcat pages.jsonl.gz | simstore dedup - -o - > unique.jsonl
+      simstore dedup scans.jsonl -o unique.jsonl --channels characters
       simstore --db seen.db dedup day-2.jsonl -o new.jsonl
 
     With --db rows that duplicate a document of the store are dropped too, and those that are kept
@@ -111,17 +111,19 @@ def dedup(
     """
     read = take_read_options(given)
 
-    from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
+    from simstore.fingerprint.minhash import BandLayout
     from simstore.services.dedup.dedup import check_run, dedup_files
     from simstore.services.dedup.options import RowOptions
 
     layout = bands_of(bands)
     options = RowOptions(
         min_resemblance=min_resemblance,
+        min_character_resemblance=min_character_resemblance,
         policy=policy,
-        channels=channel_names(channels, of_words=True),
+        channels=channel_names(channels),
         radius=radius,
-        layout=DEFAULT_LAYOUT if layout is None else BandLayout(*layout),
+        short_texts=short_texts,
+        layout=None if layout is None else BandLayout(*layout),
         mark=mark,
         on_reject=on_reject,  # type: ignore[arg-type]
         log=log_file,
@@ -131,19 +133,13 @@ def dedup(
         read=read,
     )
     has_store = store_is_named(by_option=True)
-    others = radius is not None or bands is not None
-    others |= channel_names(channels, of_words=True) != DEFAULT_CHANNELS
-    if has_store and others:
-        raise InvalidParameter(
-            "--radius, --channels and --bands are those of the store: leave them out with --db"
-        )
     check_run(inputs, output, options, has_store=has_store)
     with ExitStack() as stack:
         shown = stack.enter_context(shown_rows())
         opened = None
         if has_store:
             refuse_stores(output, log_file, rejects)
-            opened = stack.enter_context(_store(inputs, read))._opened
+            opened = stack.enter_context(_store(inputs, read, options.stored_channels))._opened
         summary = dedup_files(list(inputs), output, options, shown.observer, store=opened)
     dropped = "marked" if mark else "dropped"
     shown.report(
@@ -156,8 +152,14 @@ def dedup(
 
 
 @contextmanager
-def _store(inputs: Sequence[str], read: ReadOptions) -> Iterator[Store]:
-    """Yield the store that is named; where there is none, make one for rows that can be read."""
+def _store(inputs: Sequence[str], read: ReadOptions, channels: tuple[str, ...]) -> Iterator[Store]:
+    """Yield the store that is named; where there is none, make one for rows that can be read.
+
+    Args:
+        inputs: The rows.
+        read: How they are read.
+        channels: A new store has these beside the usual ones.
+    """
     with ExitStack() as stack:
         try:
             store = stack.enter_context(open_store())
@@ -168,6 +170,6 @@ def _store(inputs: Sequence[str], read: ReadOptions) -> Iterator[Store]:
 
             files = [name for name in inputs if not is_read_once(name)]
             check_columns(open_rows(files, read)[0])
-            create_here(None, is_named=True, exist_ok=True)
+            create_here(None, is_named=True, exist_ok=True, channels=(*DEFAULT_CHANNELS, *channels))
             store = stack.enter_context(open_store())
         yield store

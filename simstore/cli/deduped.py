@@ -34,7 +34,8 @@ def import_output(folder: str, no_clusters: bool, output_format: str) -> None:
       simstore --db found.db import found  what `spark dedup` wrote to found/
       simstore --db found.db import found --no-clusters
 
-    Into a new store the clusters come without comparing anything again. Needs PyArrow, not Spark.
+    Into a new store the clusters come without comparing anything again; those by characters are not
+    kept, `simstore clusters --channels characters` makes them. Needs PyArrow, not Spark.
     The same command again, after an interruption, goes on.
     """
     from simstore.sources.spark_results import DedupedOutput
@@ -54,6 +55,11 @@ def import_output(folder: str, no_clusters: bool, output_format: str) -> None:
         summary = ingest_observed(run, stopping)
     for one in kept:
         log.info("%s of %s", counted(one.cluster_count, "cluster"), counted(one.text_count, "text"))
+    if output.is_by_characters and not no_clusters:
+        log.info(
+            "clusters by characters are not kept: `simstore clusters --channels characters` makes "
+            "them"
+        )
     report(summary, stopping, output_format)
 
 

@@ -35,7 +35,6 @@ from simstore.errors import InvalidParameter, NotServed, printable
 from simstore.model.channels import (
     CHANNELS,
     DEFAULT_CHANNELS,
-    KEPT_CHANNELS,
     kept_channels,
     searched_names,
 )
@@ -197,37 +196,66 @@ def threads_option(shared: str) -> Decorator:
     )
 
 
-def channels_option(*, is_new: bool = True, of_words: bool = False) -> Decorator:
+def channels_option(*, is_new: bool = True, of_duplicates: bool = False) -> Decorator:
     """Return the option ``--channels``, a list of names with commas.
 
     Args:
         is_new: It has a default, as of a new store; else channels stay as they are.
-        of_words: Only those by which duplicates are told by words.
+        of_duplicates: Duplicates are looked for by them: by those of words, or by characters alone.
     """
     default = ",".join(DEFAULT_CHANNELS) if is_new else None
-    kept = [one for one in CHANNELS if one.is_kept and (not of_words or one.measure == "words")]
+    kept = [one for one in CHANNELS if one.is_kept]
     return option(
         "--channels",
         "By which documents are found: names with commas. "
         + " ".join(f"{one.name}: {one.finds}." for one in kept)
+        + (" characters stands alone: texts are compared by it, too." if of_duplicates else "")
         + ("" if default else "  [default: as before]"),
         default=default,
         metavar="NAMES",
     )
 
 
-def channel_names(chosen: str, *, of_words: bool = False) -> tuple[str, ...]:
+def channel_names(chosen: str) -> tuple[str, ...]:
     """Return the channels that ``--channels`` names.
 
     Args:
         chosen: Names with commas.
-        of_words: Only those by which duplicates are told by words are offered.
 
     Raises:
         InvalidParameter: One is unknown, or there is none.
     """
-    names = [name.strip() for name in chosen.split(",") if name.strip()]
-    return kept_channels(names, DEFAULT_CHANNELS if of_words else KEPT_CHANNELS)
+    return kept_channels(name.strip() for name in chosen.split(",") if name.strip())
+
+
+def least_options(text: str) -> tuple[Decorator, Decorator]:
+    """Return ``--min-resemblance``, and what it is called of runs of characters.
+
+    Args:
+        text: What the first is the least of, with a full stop.
+    """
+    return (
+        option(
+            "--min-resemblance",
+            f"{text} With --channels characters, of their runs of characters.  [default: 0.5]",
+            type=click.FloatRange(0, 1, min_open=True),
+            metavar="SHARE",
+        ),
+        min_character_option,
+    )
+
+
+# The threshold of runs of characters by the name that `query` has for it.
+min_character_option = option(
+    "--min-character-resemblance",
+    "With --channels characters: the same as --min-resemblance.  [default: 0.5]",
+    type=click.FloatRange(0, 1, min_open=True),
+    metavar="SHARE",
+)
+short_texts_option = flag(
+    "--short-texts",
+    "With --channels characters: texts of at most 24 words, too; else Chapter 1 is not Chapter 2.",
+)
 
 
 # The options that say what a duplicate is.
@@ -265,11 +293,8 @@ def measure_options(begin: str = "Look") -> Decorator:
             metavar="NAMES",
             callback=lambda _context, _parameter, value: searched_names(value or ""),
         ),
-        flag(
-            "--short-texts",
-            "With --channels characters: texts of at most 24 words, too; else Chapter 1 is not "
-            "Chapter 2.",
-        ),
+        min_character_option,
+        short_texts_option,
     )
 
 

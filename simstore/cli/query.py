@@ -71,7 +71,8 @@ _TITLES = "too short to judge by words: copies match, what contains them, and ti
     ),
     share(
         "--min-resemblance",
-        "Only documents with this share of all shingles in common with the sample.",
+        "Only documents with this share of all shingles of words in common with the sample; of "
+        "characters see --min-character-resemblance.",
     ),
     share("--min-containment", "Only documents that contain this share of the sample's shingles."),
     flag(

@@ -16,6 +16,8 @@ from simstore.cli.options import (
     channels_option,
     common_options,
     format_option,
+    least_options,
+    short_texts_option,
 )
 from simstore.cli.parameters import command_group, completed, flag, option, section
 from simstore.cli.results import print_summary
@@ -46,13 +48,7 @@ def spark() -> None:
 )
 @section(
     "Duplicates",
-    option(
-        "--min-resemblance",
-        "Least resemblance of a member to its canonical document.",
-        type=click.FloatRange(0, 1, min_open=True),
-        default=0.5,
-        metavar="SHARE",
-    ),
+    *least_options("Least resemblance of a member to its canonical document."),
     option(
         "--policy",
         "Which document is canonical: first, longest, or prefer:REGEX.",
@@ -65,8 +61,9 @@ def spark() -> None:
         type=click.IntRange(min=0),
         metavar="BITS",
     ),
-    channels_option(of_words=True),
-    option("--bands", "Bands of sketches.  [default: 42x3]", metavar="BxR"),
+    channels_option(of_duplicates=True),
+    short_texts_option,
+    option("--bands", "Bands of sketches of words.  [default: 42x3]", metavar="BxR"),
 )
 @section(
     "Spark",
@@ -86,10 +83,12 @@ def dedup(
     inputs: tuple[str, ...],
     output: str,
     add: bool,
-    min_resemblance: float,
+    min_resemblance: float | None,
+    min_character_resemblance: float | None,
     policy: str,
     radius: int | None,
     channels: str,
+    short_texts: bool,
     bands: str | None,
     master: str | None,
     settings: tuple[str, ...],
@@ -114,19 +113,20 @@ def dedup(
     conf = dict(map(_setting, settings))
     chosen = scheme_choice(**given)
 
-    from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
+    from simstore.fingerprint.minhash import BandLayout
     from simstore.services.maintenance.scheme_choice import make_scheme
     from simstore.spark import DedupOptions, make_session
     from simstore.spark import dedup as find
 
     layout = bands_of(bands)
-    names = channel_names(channels, of_words=True)
     options = DedupOptions(
         scheme=None if chosen is None else make_scheme(chosen),
-        channels=names,
+        channels=channel_names(channels),
         radius=radius,
-        layout=DEFAULT_LAYOUT if layout is None else BandLayout(*layout),
+        layout=None if layout is None else BandLayout(*layout),
         min_resemblance=min_resemblance,
+        min_character_resemblance=min_character_resemblance,
+        short_texts=short_texts,
         policy=policy,
         read=read,
     )

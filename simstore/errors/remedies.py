@@ -32,6 +32,7 @@ _PYTHON = {
     "--as csv": "format='csv'",
     "--as jsonl": "format='jsonl'",
     "--as text": "a Document",
+    "--channels characters": "channels=['characters']",
     "--channels simhash": "channels='simhash'",
     "--db": "the place",
     "--encoding gb18030": "encoding='gb18030'",

@@ -201,7 +201,7 @@ class Signatures:
     Attributes:
         words: Fingerprints, shape (texts, ceil(M / 64)); None without the channel simhash.
         feature_counts: Features of each text, with repetitions, int64, shape (texts,).
-        shingle_counts: Distinct shingles of words of each, int64, shape (texts,).
+        shingle_counts: Distinct shingles by which each is compared, int64, shape (texts,).
         sketches: By the channels of sketches, shape (texts, values): of ``minhash`` uint16, 128
             values.
         sets: The sets of these shingles, where they were asked for.
@@ -221,6 +221,7 @@ def signatures(
     byte_count: int,
     *,
     with_sets: bool = False,
+    compared: str = WORD_SKETCHES,
 ) -> Signatures:
     """Make the signatures of texts, by a scheme whose fingerprints depend on the text alone.
 
@@ -230,6 +231,7 @@ def signatures(
         texts: The texts.
         byte_count: Bytes of all of them, UTF-8.
         with_sets: Shingle sets are wanted, too.
+        compared: The channel by whose shingles texts are compared.
     """
     # Few bytes beyond one a character: hardly any script without blanks between words.
     narrow = byte_count <= NARROW * sum(map(len, texts))
@@ -239,14 +241,14 @@ def signatures(
     sizes: NDArray[np.int64] | None = None
     made = {}
     for recipe in channels.sketched:
-        if with_sets and recipe.name == WORD_SKETCHES:
+        if with_sets and recipe.name == compared:
             sets, made[recipe.name] = recipe.sketching.sets_and_sketches(texts, scanned)
             continue
         counts, made[recipe.name] = recipe.sketching.sketched(texts, scanned)
-        if recipe.name == WORD_SKETCHES:
+        if recipe.name == compared:
             sizes = counts
     if sets is None and (with_sets or sizes is None):
-        sets = channels.sketching.sets(texts)
+        sets = channels.recipe(compared).sketching.sets(texts)
     if sizes is None:
         sizes = sets.sizes() if sets is not None else np.zeros(len(texts), np.int64)
     return Signatures(

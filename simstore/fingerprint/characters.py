@@ -106,6 +106,28 @@ class CharacterSketching(Sketching):
         _SKETCH(*self._letters_of(scanned), sizes, made)
         return sizes, made
 
+    def sets_and_sketches(
+        self, texts: Sequence[str], scanned: Scanned | None = None
+    ) -> tuple[ShingleSets, NDArray[Any]]:
+        """Return the set of runs of each text, and its sketch; its characters are read once.
+
+        >>> from simstore.fingerprint.characters import CharacterSketching
+        >>> sets, sketches = CharacterSketching().sets_and_sketches(["one two three", ""])
+        >>> sets.sizes().tolist(), sketches.shape
+        ([6, 0], (2, 256))
+
+        Args:
+            texts: The texts.
+            scanned: Their tokens, where they are known.
+        """
+        seconds = _SECONDS_A_CHARACTER + _SKETCH_SECONDS_A_CHARACTER
+        if scanned is None:
+            if not compiled.pays(seconds * sum(map(len, texts))):
+                sets = self._plain_sets(texts)
+                return sets, similarity_sketches(sets)
+            scanned = self._scanned(texts)
+        return self._scanned_sets(scanned), self.sketched(texts, scanned)[1]
+
     def estimates(self, many: NDArray[Any], one: NDArray[Any]) -> NDArray[np.float64]:
         """Return the estimated resemblance of each sketch to one."""
         return estimated_resemblances(many, one)

@@ -36,7 +36,7 @@ from simstore.fingerprint.weights import logarithmic_weights
 from simstore.text.characters import class_table
 from simstore.text.disguise_scan import MAY_FOLD, _may_fold_one
 from simstore.text.disguises import kind_table
-from simstore.text.forms import form_tables
+from simstore.text.forms import FormTables, form_tables
 from simstore.text.normalization import Normalization
 from simstore.text.scan_kernels import (
     IS_INDEXED,
@@ -44,6 +44,10 @@ from simstore.text.scan_kernels import (
     STATE_SIZE,
     TERMS,
     WINDOWS,
+    Cut,
+    Places,
+    Terms,
+    Texts,
     _scan,
     code_point,
 )
@@ -196,10 +200,15 @@ def _scan_one(
     state[:] = 0
     state[IS_INDEXED] = 1
     done = _scan(
-        windows, first, last, np.zeros(1, np.bool_), kinds, forms, expansion_offsets,
-        expansion_points, True, case, True, True, 0, table, chunks, starts, lengths, numbers,
-        offsets, keys, key_offsets, True, state,
-    )  # fmt: skip
+        windows,
+        Texts(first, last, np.zeros(1, np.bool_)),
+        0,
+        FormTables(kinds, forms, expansion_offsets, expansion_points),
+        Cut(True, case, True, True, True),
+        Terms(table, chunks, starts, lengths),
+        Places(numbers, offsets, keys, key_offsets),
+        state,
+    )
     if done != 1 or key_offsets[1] > 0:
         return _IS_OTHER
     terms = state[TERMS]

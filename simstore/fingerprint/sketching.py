@@ -95,7 +95,7 @@ class Sketching:
 
     def sets_and_sketches(
         self, texts: Sequence[str], scanned: Scanned | None = None
-    ) -> tuple[ShingleSets, NDArray[np.uint16]]:
+    ) -> tuple[ShingleSets, NDArray[Any]]:
         """Return the shingle set of each text, and its sketch; their tokens are read once.
 
         >>> from simstore.fingerprint.sketching import Sketching

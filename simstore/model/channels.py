@@ -7,7 +7,7 @@ database, and a query loads the store parts of the channels that it looks by and
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
@@ -98,7 +98,7 @@ def channel(name: str) -> Channel:
     raise InvalidParameter(f"channel {name!r}: choose {choices(NAMES)}")
 
 
-def kept_channels(names: Iterable[str], offered: Sequence[str] = KEPT_CHANNELS) -> tuple[str, ...]:
+def kept_channels(names: Iterable[str]) -> tuple[str, ...]:
     """Return channels that a store is to have, in the order of the registry, each once.
 
     >>> from simstore.model.channels import kept_channels
@@ -107,7 +107,6 @@ def kept_channels(names: Iterable[str], offered: Sequence[str] = KEPT_CHANNELS) 
 
     Args:
         names: The channels.
-        offered: What is offered in place of one that is none.
 
     Raises:
         InvalidParameter: One is none that can be chosen, or there is none.
@@ -116,7 +115,7 @@ def kept_channels(names: Iterable[str], offered: Sequence[str] = KEPT_CHANNELS) 
     unknown = [name for name in chosen if name not in KEPT_CHANNELS]
     if unknown or not chosen:
         shown = ", ".join(unknown) or "none"
-        raise InvalidParameter(f"channels {shown}: choose some of {', '.join(offered)}")
+        raise InvalidParameter(f"channels {shown}: choose some of {', '.join(KEPT_CHANNELS)}")
     return tuple(name for name in KEPT_CHANNELS if name in chosen)
 
 
@@ -152,17 +151,53 @@ def _measure_of(chosen: tuple[str, ...]) -> Literal["words", "characters"]:
     return next((one for one in measures.values() if one), "words")
 
 
-def check_word_channels(names: Iterable[str]) -> None:
-    """Raise InvalidParameter where a channel is named by which no duplicates of words are told.
+def least_resemblance(
+    channels: Iterable[str], words: float | None, characters: float | None
+) -> float | None:
+    """Return the least resemblance of duplicates, of the runs by which channels compare.
 
-    >>> from simstore.model.channels import check_word_channels
-    >>> check_word_channels(["simhash", "minhash"])
+    >>> from simstore.model.channels import least_resemblance
+    >>> least_resemblance(["characters"], None, 0.4), least_resemblance(["minhash"], 0.8, None)
+    (0.4, 0.8)
+
+    Args:
+        channels: By which duplicates are looked for; none: those of words.
+        words: ``min_resemblance``: of the runs by which they compare, whichever these are.
+        characters: ``min_character_resemblance``: the same, where these are runs of characters.
+
+    Raises:
+        InvalidParameter: Both are given, or the second of runs of words.
     """
-    others = [name for name in names if channel(name).measure != "words"]
-    if others:
+    measure = duplicate_measure(channels)
+    if characters is None:
+        return words
+    if measure == "words":
         raise InvalidParameter(
-            f"here duplicates are told by words, and no others are found by {', '.join(others)}: "
-            "leave that channel out"
+            "--min-character-resemblance goes with --channels characters; of runs of words the "
+            "threshold is --min-resemblance"
+        )
+    if words is not None:
+        raise InvalidParameter(
+            "with --channels characters there is one threshold, of runs of characters: leave out "
+            "--min-resemblance beside --min-character-resemblance"
+        )
+    return characters
+
+
+def check_asked_resemblance(channels: Iterable[str], words: float | None) -> None:
+    """Raise InvalidParameter where a query by characters alone asks for a resemblance of words.
+
+    >>> from simstore.model.channels import check_asked_resemblance
+    >>> check_asked_resemblance(["minhash", "characters"], 0.5)
+
+    Args:
+        channels: By which to look; none: all that the store has.
+        words: ``min_resemblance``.
+    """
+    if words is not None and {channel(name).measure for name in channels} == {"characters"}:
+        raise InvalidParameter(
+            "with --channels characters alone, --min-resemblance would judge by words: give "
+            "--min-character-resemblance instead"
         )
 
 

@@ -16,6 +16,7 @@ from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme, scheme_of_json
 from simstore.model import LABELS, Document, Rejection
+from simstore.model.channels import duplicate_measure
 from simstore.sources.fields import read_exported
 
 MANIFEST = "manifest.json"
@@ -95,6 +96,11 @@ class DedupedOutput:
             raise InvalidParameter(
                 f"{printable(str(place))} is damaged ({error!r}); run the job again"
             ) from None
+
+    @property
+    def is_by_characters(self) -> bool:
+        """Return whether edges are those of runs of characters."""
+        return duplicate_measure(self.channels.names) == "characters"
 
     def documents(self) -> Iterator[Document | Rejection]:
         """Yield the documents in the order of ingest.

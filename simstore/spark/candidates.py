@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simstore.fingerprint.minhash import BandLayout, band_values
+from simstore.fingerprint.minhash import band_values
 from simstore.fingerprint.simhash import word_count
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.block_keys import BlockKeys
 from simstore.search.resemblance import EdgeRule
+from simstore.spark.options import Sketches
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,12 +48,10 @@ class Bands:
     """Turns sketches into rows, one for each band.
 
     Attributes:
-        layout: Of the bands.
-        name: The column of the sketches.
+        sketches: What they are.
     """
 
-    layout: BandLayout
-    name: str
+    sketches: Sketches
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the bands of texts."""
@@ -61,9 +60,10 @@ class Bands:
         for batch in batches:
             if not batch.num_rows:
                 continue
-            packed = batch.column(batch.schema.names.index(self.name)).to_pylist()
-            values = band_values(unpack_sketches(packed), self.layout).view(np.int64)
-            bands = self.layout.bands
+            of, bands = self.sketches, self.sketches.layout.bands
+            packed = batch.column(batch.schema.names.index(of.column)).to_pylist()
+            made = unpack_sketches(packed, of.sketching)
+            values = band_values(made, of.layout).view(np.int64)
             fields: dict[str, Any] = {
                 "band": np.tile(np.arange(bands, dtype=np.int32), len(packed))
             }
@@ -92,22 +92,23 @@ class NearPrints:
         return word_columns(self.bits)
 
 
-def banded(texts: DataFrame, bands: Bands) -> DataFrame:
+def banded(texts: DataFrame, sketches: Sketches) -> DataFrame:
     """Return a row of each text and band: its key, and what tells pairs.
 
     Args:
         texts: With ``text_id``, the column of sketches, ``shingle_count``, ``fresh`` (of this run)
             and ``known`` (asked for in an earlier one).
-        bands: How the sketches are cut.
+        sketches: Their sketches, and how these are cut.
     """
     from pyspark.sql import functions as f
 
-    rows = texts.select("text_id", bands.name, "shingle_count", "fresh", "known").mapInArrow(
-        bands, _BAND_COLUMNS
+    name = sketches.column
+    rows = texts.select("text_id", name, "shingle_count", "fresh", "known").mapInArrow(
+        Bands(sketches), _BAND_COLUMNS
     )
     none = f.lit(None).cast("bigint")
     return rows.withColumns({"w0": none, "w1": none}).select(
-        f.xxhash64(f.lit(bands.name), "band", "value").alias("key"), *_ROW
+        f.xxhash64(f.lit(name), "band", "value").alias("key"), *_ROW
     )
 
 

@@ -8,14 +8,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.channels import WORD_SKETCHES, Channels
-from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
+from simstore.fingerprint.channels import CHARACTERS, WORD_SKETCHES, Channels
+from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import open_scheme, scheme_json
+from simstore.fingerprint.sketching import Sketching, SketchRecipe
 from simstore.fingerprint.web import Web2Scheme
-from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS, check_word_channels
+from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS
+from simstore.search.duplicate_measure import (
+    clusters_layout,
+    compared_recipe,
+    edge_rule,
+    found_channels,
+    found_share,
+)
 from simstore.search.plan import check_radius, default_radius
-from simstore.search.resemblance import EdgeRule, check_share
+from simstore.search.resemblance import EdgeRule
 from simstore.search.stars import CanonicalOrder
 from simstore.sources.reader import ReadOptions
 
@@ -25,7 +33,7 @@ CELL_ROWS = 4_000
 SKETCH_COLUMNS = {
     one.name: "sketch" if one.name == WORD_SKETCHES else f"sketch_{one.name}"
     for one in CHANNELS
-    if one.sketching and one.measure == "words"
+    if one.sketching and one.measure is not None
 }
 # Edges that one process puts together faster than a cluster does.
 FEW_EDGES = 5_000_000
@@ -35,15 +43,19 @@ FEW_EDGES = 5_000_000
 class DedupOptions:
     """Options for finding near-duplicates.
 
-    The first five settings are part of the answer, and those of a later run must be the same. No
-    other one changes it.
+    Settings other than ``read``, ``cell_rows`` and ``few_edges`` are part of the answer, and those
+    of a later run must be the same.
 
     Attributes:
         scheme: One whose fingerprints depend on the text alone; None: ``web``.
-        channels: By which pairs are found.
+        channels: By which pairs are found: ``simhash``, ``minhash`` or both, or ``characters``
+            alone, for scans and typed copies. Then the resemblance is that of runs of characters.
         radius: Bits, inclusive; None: the default.
-        layout: Bands of the sketches.
-        min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive.
+        layout: Bands of the sketches of words; None: 42 of 3 values.
+        min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive; None: 0.5.
+        min_character_resemblance: With ``characters``, the least resemblance by this name.
+        short_texts: With ``characters``, texts of at most 24 words (characters of Chinese) have
+            edges too.
         policy: ``first``, ``longest`` or ``prefer:REGEX``: which document is canonical.
         read: How inputs are read.
         cell_rows: Rows of a crowded key that one part of its pairs has at most.
@@ -53,8 +65,10 @@ class DedupOptions:
     scheme: Scheme | None = None
     channels: tuple[str, ...] = DEFAULT_CHANNELS
     radius: int | None = None
-    layout: BandLayout = DEFAULT_LAYOUT
-    min_resemblance: float = 0.5
+    layout: BandLayout | None = None
+    min_resemblance: float | None = None
+    min_character_resemblance: float | None = None
+    short_texts: bool = False
     policy: str = "first"
     read: ReadOptions = field(default_factory=ReadOptions)
     cell_rows: int = CELL_ROWS
@@ -75,17 +89,20 @@ class DedupOptions:
             )
         if scheme.reads_metadata:
             raise InvalidParameter("fields of metadata take no part here: leave out --field")
-        check_share("min_resemblance", self.min_resemblance)
-        check_word_channels(self.channels)
+        least = found_share(self.channels, self.min_resemblance, self.min_character_resemblance)
         if self.cell_rows < 2:
             raise InvalidParameter(f"cell rows {self.cell_rows}: at least 2")
+        channels = found_channels(
+            self.channels,
+            scheme.normalization,
+            layout=self.layout,
+            radius=self.radius,
+            short_texts=self.short_texts,
+        )
         radius = default_radius(scheme.bits) if self.radius is None else self.radius
         check_radius(radius, scheme.bits)
         order = CanonicalOrder.parse(self.policy)
-        channels = Channels.of(self.channels, scheme.normalization).with_layout(
-            WORD_SKETCHES, self.layout
-        )
-        return Checked(scheme, channels, radius, self.min_resemblance, order)
+        return Checked(scheme, channels, radius, least, order, self.short_texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +114,22 @@ class Checked:
     radius: int
     min_resemblance: float
     order: CanonicalOrder
+    short_texts: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Sketches:
+    """The sketches of texts in a table, and the bands they are cut into.
+
+    Attributes:
+        column: Their column.
+        sketching: How they are made.
+        layout: The bands.
+    """
+
+    column: str
+    sketching: Sketching
+    layout: BandLayout
 
 
 # Opened once a process; an executor serves one job after the other.
@@ -113,6 +146,7 @@ class Recipe:
         radius: Bits, inclusive.
         min_resemblance: Least resemblance of an edge.
         order: The policy.
+        short_texts: By characters, short texts have edges too.
     """
 
     scheme: SchemeRecord
@@ -120,6 +154,7 @@ class Recipe:
     radius: int
     min_resemblance: float
     order: CanonicalOrder
+    short_texts: bool
 
     @classmethod
     def of(cls, checked: Checked) -> Recipe:
@@ -130,6 +165,7 @@ class Recipe:
             checked.radius,
             checked.min_resemblance,
             checked.order,
+            checked.short_texts,
         )
 
     def open(self) -> tuple[Scheme, Channels]:
@@ -148,7 +184,24 @@ class Recipe:
 
     def rule(self) -> EdgeRule:
         """Return the rule of an edge."""
-        return EdgeRule(self.min_resemblance, self.open()[0].least_features)
+        least_features = self.open()[0].least_features
+        return edge_rule(
+            self.compared(), self.min_resemblance, least_features, short_texts=self.short_texts
+        )
+
+    def compared(self) -> SketchRecipe:
+        """Return the recipe of the sets by which texts are compared."""
+        return compared_recipe(self.open()[1])
+
+    def sketches(self) -> Sketches | None:
+        """Return the sketches that find pairs, and rule pairs out; None: there are none."""
+        recipe = self.compared()
+        if recipe.name not in self.open()[1].names:
+            return None
+        layout = recipe.layout
+        if recipe.name == CHARACTERS:
+            layout = clusters_layout(recipe, self.min_resemblance)
+        return Sketches(SKETCH_COLUMNS[recipe.name], recipe.sketching, layout)
 
     def as_json(self) -> dict[str, Any]:
         """Return the recipe as JSON values."""
@@ -159,5 +212,8 @@ class Recipe:
             "min_resemblance": self.min_resemblance,
             "policy": str(self.order),
         }
+        if self.compared().name == CHARACTERS:
+            # Results of words are added to that were made before there were others.
+            values["short_texts"] = self.short_texts
         made: dict[str, Any] = json.loads(json.dumps(values))
         return made

@@ -153,7 +153,8 @@ class Reading:
         scheme, channels = self.recipe.open()
         texts = [document.text for _, document in documents]
         encoded = [encode(text) for text in texts]
-        made = signatures(scheme, channels, texts, sum(map(len, encoded)))
+        compared = self.recipe.compared().name
+        made = signatures(scheme, channels, texts, sum(map(len, encoded)), compared=compared)
         keys = [document.key for _, document in documents]
         majors = self.recipe.order.majors(keys, list(map(len, encoded)))
         rows: list[dict[str, Any]] = []
@@ -195,7 +196,8 @@ class Reading:
                 signed = words.view("int64")[0].tolist()
                 record |= {f"w{place}": value for place, value in enumerate(signed)}
             for name, made_of in made.sketches.items():
-                record[SKETCH_COLUMNS[name]] = made_of[row].astype("<u2").tobytes()
+                kind = channels.recipe(name).sketching.dtype
+                record[SKETCH_COLUMNS[name]] = made_of[row].astype(kind).tobytes()
             rows.append(record)
         return rows
 

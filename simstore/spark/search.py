@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 from simstore.search.block_keys import block_keys
 from simstore.spark.candidates import (
-    Bands,
     NearPrints,
     asked_pairs,
     banded,
@@ -28,7 +27,7 @@ from simstore.spark.candidates import (
 )
 from simstore.spark.clusters import stars
 from simstore.spark.folders import Folder
-from simstore.spark.options import SKETCH_COLUMNS, DedupOptions, Recipe
+from simstore.spark.options import DedupOptions, Recipe
 from simstore.spark.verifying import likely, outlines, verified
 
 if TYPE_CHECKING:
@@ -172,10 +171,8 @@ class _Search:
         scheme, channels = recipe.open()
         # What has no shingle resembles nothing.
         judged = self._searched.texts.where("shingle_count > 0")
-        parts = [
-            banded(judged, Bands(sketched.layout, SKETCH_COLUMNS[sketched.name]))
-            for sketched in channels.sketched
-        ]
+        sketches = recipe.sketches()
+        parts = [] if sketches is None else [banded(judged, sketches)]
         if channels.has_fingerprints:
             keys = block_keys(scheme.bits, recipe.radius, judged.count())
             self._near = NearPrints(scheme.bits, recipe.radius, keys)

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simstore.errors import BadInput
-from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.all_pairs import resemblances
 from simstore.search.resemblance import size_ratios
 from simstore.spark.candidates import column, distance_of, word_columns
-from simstore.spark.options import SKETCH_COLUMNS, Recipe
+from simstore.spark.options import Recipe, Sketches
 from simstore.spark.reading import arrow_schema
 
 if TYPE_CHECKING:
@@ -31,13 +30,22 @@ EDGE_COLUMNS = (
     "first bigint, second bigint, resemblance double, distance int, by_fingerprint boolean, "
     "by_sketch boolean"
 )
-# A text as pairs are judged by it before texts travel: four bits of each value of its sketch.
-_NIBBLES = tuple(f"n{number}" for number in range(8))
-_LOWEST = 0x1111111111111111
+# A text as pairs are judged by it before texts travel: this, and four bits of each value of its
+# sketch, sixteen values a column.
 _OUTLINE = ("text_id", "holder", "feature_count", "w0", "w1")
-OUTLINE_COLUMNS = ", ".join(f"{name} bigint" for name in (*_OUTLINE, *_NIBBLES))
+_LOWEST = 0x1111111111111111
 # Pairs that are told to all machines, so that documents stay where they are but for those needed.
 _TOLD_PAIRS = 500_000
+
+
+def _nibbles(sketches: Sketches | None) -> tuple[str, ...]:
+    """Return the columns of the low bits of sketches."""
+    count = 0 if sketches is None else sketches.sketching.values // 16
+    return tuple(f"n{number}" for number in range(count))
+
+
+def _outline_columns(sketches: Sketches | None) -> str:
+    return ", ".join(f"{name} bigint" for name in (*_OUTLINE, *_nibbles(sketches)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,42 +53,42 @@ class Outline:
     """Makes outlines of texts.
 
     Attributes:
-        name: The column of the sketches of words; None: there is none.
+        sketches: Their sketches; None: there are none.
     """
 
-    name: str | None
+    sketches: Sketches | None
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield outlines, ``OUTLINE_COLUMNS``."""
+        """Yield outlines."""
         import pyarrow as pa
 
+        schema = arrow_schema(_outline_columns(self.sketches))
         for batch in batches:
             if not batch.num_rows:
                 continue
             fields: dict[str, Any] = {
                 name: batch.column(batch.schema.names.index(name)) for name in _OUTLINE
             }
-            lows = np.zeros((batch.num_rows, len(_NIBBLES)), np.int64)
-            if self.name is not None:
-                packed = batch.column(batch.schema.names.index(self.name)).to_pylist()
-                low = (unpack_sketches(packed) & 15).astype(np.uint8)
+            if self.sketches is not None:
+                held = batch.column(batch.schema.names.index(self.sketches.column)).to_pylist()
+                low = (unpack_sketches(held, self.sketches.sketching) & 15).astype(np.uint8)
                 lows = np.ascontiguousarray(low[:, 0::2] | low[:, 1::2] << 4).view(np.int64)
-            fields |= {name: lows[:, place] for place, name in enumerate(_NIBBLES)}
-            yield pa.RecordBatch.from_pydict(fields, schema=arrow_schema(OUTLINE_COLUMNS))
+                names = _nibbles(self.sketches)
+                fields |= {name: lows[:, place] for place, name in enumerate(names)}
+            yield pa.RecordBatch.from_pydict(fields, schema=schema)
 
 
 def outlines(texts: DataFrame, recipe: Recipe) -> DataFrame:
-    """Return the outline of each text, ``OUTLINE_COLUMNS``.
+    """Return the outline of each text.
 
     Args:
         texts: All texts, with ``text_id``, ``holder``, ``feature_count``, ``w0``, ``w1`` and
             sketches.
         recipe: The rule.
     """
-    _, channels = recipe.open()
-    name = SKETCH_COLUMNS[WORD_SKETCHES] if channels.has_word_sketches else None
-    needed = _OUTLINE if name is None else (*_OUTLINE, name)
-    return texts.select(*needed).mapInArrow(Outline(name), OUTLINE_COLUMNS)
+    sketches = recipe.sketches()
+    needed = _OUTLINE if sketches is None else (*_OUTLINE, sketches.column)
+    return texts.select(*needed).mapInArrow(Outline(sketches), _outline_columns(sketches))
 
 
 def likely(pairs: DataFrame, outlined: DataFrame, recipe: Recipe) -> DataFrame:
@@ -96,22 +104,24 @@ def likely(pairs: DataFrame, outlined: DataFrame, recipe: Recipe) -> DataFrame:
     from pyspark.sql import functions as f
 
     scheme, channels = recipe.open()
+    sketches = recipe.sketches()
+    nibbles = _nibbles(sketches)
     words = word_columns(scheme.bits) if channels.has_fingerprints else ()
     for side, number in (("a", "first"), ("b", "second")):
-        names = {name: f"{side}_{name}" for name in (*_OUTLINE, *_NIBBLES) if name != "text_id"}
+        names = {name: f"{side}_{name}" for name in (*_OUTLINE, *nibbles) if name != "text_id"}
         names["text_id"] = number
         pairs = pairs.join(
             outlined.select(*(f.col(name).alias(new) for name, new in names.items())), number
         )
-    fewest = recipe.rule().fewest_equal if channels.has_word_sketches else 0
+    fewest = 0 if sketches is None else recipe.rule().fewest_equal
     if fewest:
         different = f.lit(0)
-        for name in _NIBBLES:
+        for name in nibbles:
             apart = f.col(f"a_{name}").bitwiseXOR(f.col(f"b_{name}"))
             halves = apart.bitwiseOR(f.shiftrightunsigned(apart, 1))
             whole = halves.bitwiseOR(f.shiftrightunsigned(halves, 2))
             different = different + f.bit_count(whole.bitwiseAND(f.lit(_LOWEST)))
-        pairs = pairs.where(different <= 16 * len(_NIBBLES) - fewest)
+        pairs = pairs.where(different <= 16 * len(nibbles) - fewest)
     distance = distance_of("a_", "b_", words) if words else f.lit(None)
     within = distance <= recipe.radius if words else f.lit(False)
     return pairs.select(
@@ -171,7 +181,6 @@ class Verify:
         import pyarrow as pa
 
         rule = self.recipe.rule()
-        _, channels = self.recipe.open()
         plain = batch.column(batch.schema.names.index("text")).to_pylist()
         coded = batch.column(batch.schema.names.index("text_base64")).to_pylist()
         texts = [hub.text] + [
@@ -190,7 +199,7 @@ class Verify:
                 f"the document of text {lost[0]} is missing from the output of earlier runs; "
                 "run the job again over all inputs, into another folder"
             )
-        sets = channels.sketching.sets(texts)
+        sets = self.recipe.compared().sketching.sets(texts)
         share = resemblances(sets, one, other)
         sizes = sets.sizes()
         fewest = column(batch, "fewest_features")[is_member].astype(np.int64)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from simstore.model.arguments import checked
+from simstore.model.channels import DEFAULT_CHANNELS
 from simstore.sources.files import names_of
 from simstore.store import Store
 
@@ -20,8 +21,11 @@ def dedup_rows(
     inputs: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
     output: str | os.PathLike[str],
     *,
-    min_resemblance: float = 0.5,
+    min_resemblance: float | None = None,
     policy: str = "first",
+    channels: Sequence[str] = DEFAULT_CHANNELS,
+    min_character_resemblance: float | None = None,
+    short_texts: bool = False,
     store: Store | None = None,
     mark: bool = False,
     log: str | os.PathLike[str] | None = None,
@@ -52,9 +56,17 @@ def dedup_rows(
         output: A file; a folder, with a file for each input, where it is one,
             ends in a slash, or inputs are texts or a data set.
         min_resemblance: Least resemblance of a row that is dropped to the one
-            that is kept, above 0, at most 1.
+            that is kept, above 0, at most 1; None: 0.5.
         policy: Which row of a group is kept: ``first``, ``longest`` or
             ``prefer:REGEX``; with a store ``first``.
+        channels: By which near-duplicates are found: ``simhash``, ``minhash``
+            or both, or ``characters`` alone, for scans and typed copies. Then
+            the resemblance is that of runs of characters. A store decides
+            which of words it has.
+        min_character_resemblance: With ``characters``, the least resemblance
+            by this name.
+        short_texts: With ``characters``, rows of at most 24 words (characters
+            of Chinese) are dropped too; else only where they are the same text.
         store: Rows that duplicate its documents are dropped too, and those that
             are kept are added to it.
         mark: Keep all rows, and add the columns ``duplicate_of``,
@@ -86,6 +98,9 @@ def dedup_rows(
     options = RowOptions(
         min_resemblance=min_resemblance,
         policy=policy,
+        channels=tuple(channels),
+        min_character_resemblance=min_character_resemblance,
+        short_texts=short_texts,
         mark=mark,
         log=None if log is None else os.fspath(log),
         rejects=None if rejects is None else os.fspath(rejects),

@@ -339,17 +339,19 @@ class Maintenance(Namespace):
 
         Clusters are taken without comparing where the store finds edges by the
         same rule and has no other documents; else they are made as
-        ``store.clusters.build()`` makes them.
+        ``store.clusters.build()`` makes them. Those by runs of characters are
+        not kept: ``store.clusters.once(channels=["characters"])`` makes them.
 
         Args:
             output: The folder, or what was read of it.
-            clusters: Keep clusters.
+            clusters: Keep clusters, of an output by words.
             observer: Hears of progress.
             on_progress: Called with documents read and in all while clusters
                 are made.
 
         Returns:
-            The summary of the ingest, and the state of the clusters.
+            The summary of the ingest, and the state of the clusters; None: none
+            are kept.
 
         Raises:
             NotFound: No run has finished in the folder.
@@ -361,11 +363,12 @@ class Maintenance(Namespace):
         from simstore.services.ingest.spark_results import import_deduped
         from simstore.sources.spark_results import DedupedOutput
 
+        found = DedupedOutput(output) if isinstance(output, str) else output
         summary, status = import_deduped(
             self._opened,
-            DedupedOutput(output) if isinstance(output, str) else output,
+            found,
             observer or Observer(),
-            clusters=clusters,
+            clusters=clusters and not found.is_by_characters,
             on_progress=on_progress,
         )
         return ImportSummary(documents=summary, clusters=status)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import unicodedata
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from threading import Lock
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,8 +33,7 @@ _COMPOSED = frozenset(
 ) | frozenset(map(chr, (*range(0x1161, 0x1176), *range(0x11A8, 0x11C3))))
 
 
-@dataclass(frozen=True, slots=True)
-class FormTables:
+class FormTables(NamedTuple):
     """The normalized form of each code point, for texts in which none changes beside another.
 
     Attributes:

@@ -14,7 +14,8 @@ from simstore.text import segmentation
 from simstore.text.disguises import KNOWN_DISGUISES
 from simstore.text.folding import HAN_RUN
 from simstore.text.normalization import DEFAULT, Normalization
-from simstore.text.scanning import Cut, Scanned, scan_texts, with_terms
+from simstore.text.scan_kernels import Cut
+from simstore.text.scanning import Scanned, scan_texts, with_terms
 from simstore.text.words import overlapping_pairs, spaced, terms
 
 UNITS = ("words", "characters")

@@ -1,6 +1,9 @@
 """Numba kernels of the tokenizer: cut UTF-8 bytes into terms and number the distinct ones.
 
-See :mod:`simstore.text.scanning`.
+:mod:`simstore.text.scanning` calls them; "How a text is cut into terms" in
+docs/explanation/architecture.md has a picture of the arrays. A kernel takes them in groups that
+have names: :class:`Texts`, :class:`~.forms.FormTables`, :class:`Cut`, :class:`Terms` and
+:class:`Places`.
 
 Eight bytes are looked at at a time, as one number, the first byte lowest. Types are pinned: a
 ``uint64`` with a signed number would become a float.
@@ -8,12 +11,14 @@ Eight bytes are looked at at a time, as one number, the first byte lowest. Types
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simstore.compiled import Kernel
 from simstore.text.characters import CHANGES, SEPARATOR, WORD
+from simstore.text.forms import FormTables
 
 # Places in the state that the kernel keeps between calls.
 USED_CHUNKS, TERMS, PLACES, KEYS, IS_INDEXED = 0, 1, 2, 3, 4
@@ -26,6 +31,74 @@ _BYTE = np.uint64(0xFF)
 _SIX = np.uint64(0x3F)
 _LOW_32 = np.uint64(0xFFFFFFFF)
 _U0, _U1, _U7, _U8, _U32, _U56 = (np.uint64(n) for n in (0, 1, 7, 8, 32, 56))
+
+
+class Texts(NamedTuple):
+    """Where the texts that are cut begin and end.
+
+    Attributes:
+        starts: First place of each text; int64, shape (texts,).
+        ends: The place after each text, where a byte separates; int64, shape (texts,).
+        formed: Whether a text is in its form already: the second row of ``FormTables.kinds`` is not
+            for it.
+    """
+
+    starts: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    formed: NDArray[np.bool_]
+
+
+class Cut(NamedTuple):
+    """Flags of the scanner: where it cuts a text.
+
+    Attributes:
+        digits: Digits are of words.
+        case: Upper and lower case of ASCII letters are one.
+        scripts: Bytes from 128 on are UTF-8, of which the tables tell; else they separate.
+        pairs: Characters of scripts without blanks come in overlapping pairs; else alone.
+        apart: These characters are keys, not terms.
+    """
+
+    digits: bool = True
+    case: bool = True
+    scripts: bool = True
+    pairs: bool = True
+    apart: bool = False
+
+
+class Terms(NamedTuple):
+    """The distinct terms so far, and the hash table that finds them.
+
+    Attributes:
+        table: Two numbers a slot: the hash of a term; its length, in the upper 32 bits, and its
+            number, from 1. Both are 0 where a slot is free; a term is at the slot that the low bits
+            of its hash name, or after it. uint64, a power of two.
+        chunks: The bytes of the terms, each begun at a new chunk of eight and filled up with zeros;
+            uint64.
+        firsts: First chunk of each term; int64.
+        lengths: Bytes of each term; int64.
+    """
+
+    table: NDArray[np.uint64]
+    chunks: NDArray[np.uint64]
+    firsts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
+
+
+class Places(NamedTuple):
+    """What stands at each place of each text.
+
+    Attributes:
+        numbers: The number of the term, from 0; int32.
+        offsets: Text d has the places ``offsets[d]:offsets[d + 1]``; int64, shape (texts + 1,).
+        keys: Where characters are apart, the bytes of each pair, the first lowest; uint64.
+        key_offsets: Text d has the keys ``key_offsets[d]:key_offsets[d + 1]``; int64, as offsets.
+    """
+
+    numbers: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    keys: NDArray[np.uint64]
+    key_offsets: NDArray[np.int64]
 
 
 def code_point(window: Any) -> Any:
@@ -73,8 +146,9 @@ def mixed(hashed: Any, chunk: Any) -> Any:
     return hashed ^ hashed >> _U32
 
 
-def index(table: Any, chunks: Any, firsts: Any, lengths: Any, term_count: Any) -> None:
+def index(terms: Any, term_count: Any) -> None:
     """Put the terms there are into an empty table."""
+    table, chunks, firsts, lengths = terms
     mask = len(table) // 2 - 1
     for term in range(term_count):
         length = lengths[term]
@@ -89,16 +163,29 @@ def index(table: Any, chunks: Any, firsts: Any, lengths: Any, term_count: Any) -
 
 
 def any_script(
-    windows: Any, place: Any, end: Any, row: Any, pairs: Any, kinds: Any,
-    forms: Any, expansion_offsets: Any, expansion_points: Any,
-    table: Any, chunks: Any, firsts: Any, lengths: Any, numbers: Any, keys: Any, apart: Any,
-    state: Any,
+    windows: Any, place: Any, end: Any, row: Any,
+    tables: Any, cut: Any, terms: Any, places: Any, state: Any,
 ) -> Any:  # fmt: skip
     """Number the terms from a place to the next separator; return the place after that.
+
+    Args:
+        windows: The eight bytes from each place on as a number, the first byte lowest; uint64.
+        place: Where to begin.
+        end: The end of the text.
+        row: The row of ``FormTables.kinds`` that is for the text.
+        tables: The :class:`~.forms.FormTables`.
+        cut: The :class:`Cut`.
+        terms: The :class:`Terms`, which grow.
+        places: The :class:`Places`, which are written.
+        state: How much of the arrays is used; int64, shape (STATE_SIZE,).
 
     Returns:
         -1: an array is full.
     """
+    kinds, forms, expansion_offsets, expansion_points = tables
+    table, chunks, firsts, lengths = terms
+    numbers, keys = places.numbers, places.keys
+    pairs, apart = cut.pairs, cut.apart
     mask = len(table) // 2 - 1
     used = state[USED_CHUNKS]
     term_count = state[TERMS]
@@ -267,19 +354,33 @@ _FIRST = np.uint64(0x80)
 
 
 def _scan(
-    windows: Any, starts: Any, ends: Any, formed: Any, kinds: Any,
-    forms: Any, expansion_offsets: Any, expansion_points: Any,
-    digits: Any, case: Any, scripts: Any, pairs: Any,
-    text: Any, table: Any, chunks: Any, firsts: Any, lengths: Any, numbers: Any, offsets: Any,
-    keys: Any, key_offsets: Any, apart: Any, state: Any,
+    windows: Any, texts: Any, text: Any,
+    tables: Any, cut: Any, terms: Any, places: Any, state: Any,
 ) -> Any:  # fmt: skip
     """Number the terms of the texts from ``text`` on, as far as the arrays last.
+
+    Words of ASCII are cut here, eight bytes at a time; where another byte comes, ``any_script``
+    goes on to the next separator.
+
+    Args:
+        windows: The eight bytes from each place on as a number, the first byte lowest; uint64.
+        texts: The :class:`Texts`.
+        text: The number of the first.
+        tables: The :class:`~.forms.FormTables`.
+        cut: The :class:`Cut`.
+        terms: The :class:`Terms`, which grow.
+        places: The :class:`Places`, which are written.
+        state: How much of the arrays is used; int64, shape (STATE_SIZE,).
 
     Returns:
         The first text that is not done, whose places do not count yet.
     """
+    starts, ends, formed = texts
+    table, chunks, firsts, lengths = terms
+    numbers, offsets, _, key_offsets = places
+    digits, case, scripts = cut.digits, cut.case, cut.scripts
     if not state[IS_INDEXED]:
-        index(table, chunks, firsts, lengths, state[TERMS])
+        index(terms, state[TERMS])
         state[IS_INDEXED] = 1
     mask = len(table) // 2 - 1
     from_0 = _FROM_0 if digits else _U0
@@ -389,11 +490,8 @@ def _scan(
             state[TERMS] = term_count
             state[PLACES] = place_count
             place = any_script(
-                windows=windows, place=first_place, end=end, row=kinds_row,
-                pairs=pairs, kinds=kinds, forms=forms, expansion_offsets=expansion_offsets,
-                expansion_points=expansion_points, table=table, chunks=chunks, firsts=firsts,
-                lengths=lengths, numbers=numbers, keys=keys, apart=apart, state=state,
-            )  # fmt: skip
+                windows, first_place, end, kinds_row, tables, cut, terms, places, state
+            )
             used = state[USED_CHUNKS]
             term_count = state[TERMS]
             place_count = state[PLACES]
@@ -421,18 +519,27 @@ def _depends(windows: Any, starts: Any, ends: Any, forms: Any) -> Any:
     return found
 
 
+def _scan_types(types: Any) -> list[Any]:
+    def array(of: Any, dimensions: int = 1, *, readonly: bool = False) -> Any:
+        return types.Array(of, dimensions, "C", readonly=readonly)
+
+    def tuple_of(form: Any, *members: Any) -> Any:
+        return types.NamedTuple(members, form)
+
+    windows = types.Array(types.uint64, 1, "A", readonly=True, aligned=False)
+    many, numbers = array(types.uint64), array(types.int64)
+    table = array(types.int32, readonly=True)
+    texts = tuple_of(Texts, numbers, numbers, array(types.boolean))
+    tables = tuple_of(FormTables, array(types.uint8, 2, readonly=True), table, table, table)
+    terms = tuple_of(Terms, many, many, numbers, numbers)
+    places = tuple_of(Places, array(types.int32), numbers, many, numbers)
+    cut = types.NamedUniTuple(types.boolean, len(Cut._fields), Cut)
+    return [types.int64(windows, texts, types.int64, tables, cut, terms, places, numbers)]
+
+
 WINDOWS = "Array(uint64, 1, 'A', True, None, False)"
 _FORMS = "Array(int32, 1, 'C', True)"
-SCAN = Kernel(
-    _scan,
-    [
-        f"int64({WINDOWS}, int64[::1], int64[::1], boolean[::1], Array(uint8, 2, 'C', True), "
-        f"{_FORMS}, {_FORMS}, {_FORMS}, boolean, boolean, boolean, boolean, int64, uint64[::1], "
-        "uint64[::1], int64[::1], int64[::1], int32[::1], int64[::1], uint64[::1], "
-        "int64[::1], boolean, int64[::1])"
-    ],
-    parts=[code_point, utf8, mixed, index, any_script],
-)
+SCAN = Kernel(_scan, _scan_types, parts=[code_point, utf8, mixed, index, any_script])
 DEPENDS = Kernel(
     _depends,
     [f"boolean[::1]({WINDOWS}, int64[::1], int64[::1], {_FORMS})"],

@@ -24,6 +24,10 @@ from simstore.text.scan_kernels import (
     STATE_SIZE,
     TERMS,
     USED_CHUNKS,
+    Cut,
+    Places,
+    Terms,
+    Texts,
 )
 
 # Bytes after the last text that the scanner may read.
@@ -57,25 +61,6 @@ class Scanned:
     lengths: NDArray[np.int64]
     keys: NDArray[np.uint64]
     key_offsets: NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """Flags of the scanner: where it cuts a text.
-
-    Attributes:
-        digits: Digits are of words.
-        case: Upper and lower case of ASCII letters are one.
-        scripts: Bytes from 128 on are UTF-8, of which the tables tell; else they separate.
-        pairs: Characters of scripts without blanks come in overlapping pairs; else alone.
-        apart: These characters are keys, not terms.
-    """
-
-    digits: bool = True
-    case: bool = True
-    scripts: bool = True
-    pairs: bool = True
-    apart: bool = False
 
 
 def windows_of(data: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -112,47 +97,51 @@ def scan(
     size = int((ends - starts).sum())
     expected = size // _BYTES_A_SLOT + wide_characters // _WIDE_CHARACTERS_A_SLOT
     slots = 1 << min(max(expected.bit_length(), _LEAST_BITS), _MOST_BITS)
-    table = np.zeros(2 * slots, np.uint64)
-    chunks = np.empty(slots, np.uint64)
-    firsts, lengths = np.empty(slots // 2, np.int64), np.empty(slots // 2, np.int64)
+    half = slots // 2
+    terms = Terms(
+        table=np.zeros(2 * slots, np.uint64),
+        chunks=np.empty(slots, np.uint64),
+        firsts=np.empty(half, np.int64),
+        lengths=np.empty(half, np.int64),
+    )
     # Untouched memory costs nothing; no ASCII text has more terms.
-    numbers = np.empty(size // 2 + len(starts) + 1, np.int32)
-    offsets = np.zeros(len(starts) + 1, np.int64)
-    keys = np.empty(size // 3 + 1 if cut.apart else 0, np.uint64)
-    key_offsets = np.zeros(len(starts) + 1, np.int64)
+    places = Places(
+        numbers=np.empty(size // 2 + len(starts) + 1, np.int32),
+        offsets=np.zeros(len(starts) + 1, np.int64),
+        keys=np.empty(size // 3 + 1 if cut.apart else 0, np.uint64),
+        key_offsets=np.zeros(len(starts) + 1, np.int64),
+    )
+    windows, texts = windows_of(data), Texts(starts, ends, formed)
     state = np.zeros(STATE_SIZE, np.int64)
-    windows = windows_of(data)
     text = 0
     while True:
-        text = SCAN(
-            windows=windows, starts=starts, ends=ends, formed=formed, kinds=tables.kinds,
-            forms=tables.forms, expansion_offsets=tables.offsets, expansion_points=tables.points,
-            digits=cut.digits, case=cut.case, scripts=cut.scripts, pairs=cut.pairs,
-            text=text, table=table, chunks=chunks, firsts=firsts, lengths=lengths,
-            numbers=numbers, offsets=offsets, keys=keys, key_offsets=key_offsets,
-            apart=cut.apart, state=state,
-        )  # fmt: skip
+        text = SCAN(windows, texts, text, tables, cut, terms, places, state)
         if text == len(starts):
             break
         # An array is full; the text is begun anew, and finds the terms that it has added.
         if 2 * int(state[TERMS]) + 4 >= slots:
             slots *= 2
-            table = np.zeros(2 * slots, np.uint64)
-            firsts, lengths = _grown(firsts, slots // 2), _grown(lengths, slots // 2)
+            terms = terms._replace(
+                table=np.zeros(2 * slots, np.uint64),
+                firsts=_grown(terms.firsts, slots // 2),
+                lengths=_grown(terms.lengths, slots // 2),
+            )
             state[IS_INDEXED] = 0
         else:
-            chunks = _grown(chunks, 2 * len(chunks))
-            numbers = _grown(numbers, 2 * len(numbers))
-            keys = _grown(keys, 2 * len(keys))
-    terms = int(state[TERMS])
+            terms = terms._replace(chunks=_grown(terms.chunks, 2 * len(terms.chunks)))
+            places = places._replace(
+                numbers=_grown(places.numbers, 2 * len(places.numbers)),
+                keys=_grown(places.keys, 2 * len(places.keys)),
+            )
+    count = int(state[TERMS])
     return Scanned(
-        numbers[: offsets[-1]],
-        offsets,
-        chunks[: state[USED_CHUNKS]],
-        firsts[:terms],
-        lengths[:terms],
-        keys[: key_offsets[-1]],
-        key_offsets,
+        places.numbers[: places.offsets[-1]],
+        places.offsets,
+        terms.chunks[: state[USED_CHUNKS]],
+        terms.firsts[:count],
+        terms.lengths[:count],
+        places.keys[: places.key_offsets[-1]],
+        places.key_offsets,
     )
 
 

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from simstore.text.characters import CHARACTER, SEPARATOR, WORD, class_table, code_points
 from simstore.text.normalization import Normalization
-from simstore.text.scanning import Cut, Scanned, scan_texts, with_terms
+from simstore.text.scan_kernels import Cut
+from simstore.text.scanning import Scanned, scan_texts, with_terms
 
 # Odd constants of splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
 # generators, OOPSLA 2014, section 5).

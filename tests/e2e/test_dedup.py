@@ -129,7 +129,11 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(shell: Shell) ->
         (2, ("t.txt", "-o", "o/", "--mark"), "--as csv reads its rows"),
         (2, ("t.txt", "-o", "o/", "--text-field", "text"), "--text-field: --as csv or --as jsonl"),
         (2, ("rows.jsonl", "-o", "o", "--policy", "prefer:("), "--policy takes another"),
-        (2, ("rows.jsonl", "-o", "o", "--channels", "x"), "choose some of simhash, minhash\n"),
+        (
+            2,
+            ("rows.jsonl", "-o", "o", "--channels", "x"),
+            "choose some of simhash, minhash, characters\n",
+        ),
         (6, ("rows.jsonl", "-o", "no/such/o.jsonl"), "there is no folder no/such"),
         (6, ("rows.jsonl", "-o", "no/such/", "--db", "s.db"), "there is no folder no"),
         (6, ("rows.jsonl", "-o", "o.jsonl", "--log", "no/log"), "there is no folder no"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 import texts
+from misspelt import misspelt
 from served import serve
 
 from simstore import Store
@@ -52,3 +53,56 @@ def test_store_client_http_and_command_act_on_the_same_copies(tmp_path: Path) ->
     assert "title" not in shown.text
     assert "a member reaches a resemblance of 0.5 of characters" in shown.errors
     assert "1 is too short to judge" not in shown.errors
+
+
+def test_rows_of_a_file_are_deduplicated_with_and_without_a_store(tmp_path: Path) -> None:
+    worse = misspelt(texts.LIGHTHOUSE, 0.05, 1)
+    rows = [("lamp", texts.LIGHTHOUSE), ("scan", worse), ("title", TITLE), ("title too", ASKED)]
+    lines = [json.dumps({"id": key, "text": text}) + "\n" for key, text in rows]
+    (tmp_path / "rows.jsonl").write_text("".join(lines), "utf-8")
+    by = ("--channels", "characters")
+
+    def kept(name: str) -> list[str]:
+        made = (tmp_path / name).read_text("utf-8").splitlines()
+        return [json.loads(line)["id"] for line in made]
+
+    launch(tmp_path, "dedup", "rows.jsonl", "-o", "words.jsonl")
+    assert kept("words.jsonl") == ["lamp", "scan", "title", "title too"]
+    launch(tmp_path, "dedup", "rows.jsonl", "-o", "alone.jsonl", *by)
+    assert kept("alone.jsonl") == ["lamp", "title", "title too"]
+    # The store is made, with the channel.
+    launch(tmp_path, "dedup", "rows.jsonl", "-o", "stored.jsonl", *by, "--db", "s.db")
+    assert kept("stored.jsonl") == kept("alone.jsonl")
+    again = launch(tmp_path, "dedup", "rows.jsonl", "-o", "again.jsonl", *by, "--db", "s.db")
+    assert again.code == 0
+    assert kept("again.jsonl") == []
+    few = ("--min-character-resemblance", "0.9", "--short-texts")
+    launch(tmp_path, "dedup", "rows.jsonl", "-o", "close.jsonl", *by, *few)
+    assert kept("close.jsonl") == ["lamp", "scan", "title", "title too"]
+
+
+def test_a_threshold_of_the_other_runs_is_told_its_name(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db", channels=ALL) as store:
+        store.add("lamp", texts.LIGHTHOUSE)
+    (tmp_path / "scan.txt").write_text(SCAN, "utf-8")
+    store_of = ("--db", "s.db")
+    of_words = ("--min-character-resemblance", "0.4")
+    for words, told in (
+        (("query", "scan.txt", *store_of, "--channels", "characters", "--min-resemblance", "0.4"),
+         "give --min-character-resemblance instead"),
+        (("clusters", *store_of, *of_words), "the threshold is --min-resemblance"),
+        (("ingest", "scan.txt", *store_of, "--on-duplicate", "flag", *of_words),
+         "the threshold is --min-resemblance"),
+        (("dedup", "scan.txt", "-o", "o/", *of_words), "the threshold is --min-resemblance"),
+        (("spark", "dedup", "scan.txt", "-o", "o", *of_words),
+         "the threshold is --min-resemblance"),
+    ):  # fmt: skip
+        done = launch(tmp_path, *words)
+        assert done.code == 2, words
+        assert told in done.errors, words
+    ingest = ("ingest", "scan.txt", "--as", "text", *store_of, "--on-duplicate", "flag")
+    by = ("--channels", "characters", "--min-character-resemblance")
+    assert "0 flagged" not in launch(tmp_path, *ingest, *by, "0.3").text
+    clusters = ("clusters", *store_of, *by)
+    assert "scan.txt" in launch(tmp_path, *clusters, "0.3").text
+    assert "scan.txt" not in launch(tmp_path, *clusters, "0.99").text

@@ -26,7 +26,8 @@ from simstore.text.characters import CHARACTER, class_table
 from simstore.text.disguises import fold_disguises
 from simstore.text.normalization import FOLDED, Normalization
 from simstore.text.recipes import FeatureRecipe
-from simstore.text.scanning import Cut, joined, scan_letters, scan_texts, texts_to_fold
+from simstore.text.scan_kernels import Cut
+from simstore.text.scanning import joined, scan_letters, scan_texts, texts_to_fold
 from simstore.text.tokens import tokens
 from simstore.text.words import letter_words, terms
 
@@ -260,6 +261,11 @@ def test_shingle_sets_and_sketches_are_the_same_compiled_or_not(
     def make() -> Any:
         sets = sketching.sets(texts)
         sizes, made = sketching.sketched(texts)
+        again = sketching.sets_and_sketches(texts)
+        assert (again[0].hashes.tolist(), again[1].tolist()) == (
+            sets.hashes.tolist(),
+            made.tolist(),
+        )
         return (
             sets.offsets.tolist(), sets.hashes.tolist(), sizes.tolist(), made.tolist(), made.dtype,
         )  # fmt: skip

@@ -15,6 +15,7 @@ from simstore.fingerprint.sketching import Sketching
 from simstore.model import LeastShares, Progress
 from simstore.search.agreement import connected, pair_codes
 from simstore.search.all_pairs import all_pairs, resemblances
+from simstore.search.duplicate_measure import clusters_layout
 from simstore.search.likeness import TermVectors, alike_pairs, likenesses
 from simstore.search.resemblance import EdgeRule, size_ratios
 from simstore.search.star_search import (
@@ -29,7 +30,7 @@ from simstore.search.stars import FoundSpokes
 from simstore.services.clusters.compared_texts import ByTexts
 from simstore.services.clusters.distinct_texts import Contents, read_shingles
 from simstore.services.clusters.term_rows import read_vectors
-from simstore.services.duplicates.measure import Measure, clusters_layout
+from simstore.services.duplicates.measure import Measure
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage.sketches import WORDS
 

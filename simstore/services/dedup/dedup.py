@@ -83,6 +83,8 @@ def dedup_files(
         UnreadableSource: An input has changed since it was read.
     """
     check_run(names, output, options, has_store=store is not None)
+    if store is not None:
+        stored_rows.check_store(store, options)
     is_once = any(map(is_read_once, names))
     with ExitStack() as stack:
         folder, is_kept = _folder(stack, output, is_once=is_once)
@@ -139,11 +141,14 @@ def check_run(names: Sequence[str], output: str, options: RowOptions, *, has_sto
         has_store: Rows are added to a store.
 
     Raises:
-        InvalidParameter: The policy needs all rows at once, and they come one by one.
+        InvalidParameter: The policy needs all rows at once, and they come one by one; or an option
+            is one that the store decides.
         OutputExists: The log, or the file of rejected rows, is there already.
         StorageError: The folder of a file that is to be written does not exist.
     """
     order = options.rule().order
+    if has_store:
+        options.check_stored()
     if order.name != "first" and (has_store or any(map(is_read_once, names))):
         what = "a store" if has_store else "standard input and pipes"
         raise InvalidParameter(
@@ -184,7 +189,7 @@ def _run(
     elif store is None:
         reading = sign_files(files, ledger, rule, options, observer)
         observer.on_stage("compare")
-        signed = SignedRows(ledger)
+        signed = SignedRows(ledger, rule.recipe.sketching.values)
         verdicts = judge(signed, rule, observer.on_progress)
         keys = signed
     else:

@@ -7,16 +7,24 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.channels import WORD_SKETCHES, Channels
-from simstore.fingerprint.minhash import DEFAULT_LAYOUT, BandLayout
+from simstore.fingerprint.channels import CHARACTERS, Channels
+from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
+from simstore.fingerprint.sketching import SketchRecipe
 from simstore.fingerprint.web import Web2Scheme
 from simstore.model import Ignored, Progress, Rejection
 from simstore.model.arguments import check_fields
-from simstore.model.channels import DEFAULT_CHANNELS, check_word_channels
+from simstore.model.channels import DEFAULT_CHANNELS, duplicate_measure
 from simstore.model.results import Shown
+from simstore.search.duplicate_measure import (
+    clusters_layout,
+    compared_recipe,
+    edge_rule,
+    found_channels,
+    found_share,
+)
 from simstore.search.plan import check_radius, default_radius
-from simstore.search.resemblance import EdgeRule, check_share
+from simstore.search.resemblance import EdgeRule
 from simstore.search.stars import CanonicalOrder
 from simstore.sources.reader import ReadOptions
 
@@ -28,17 +36,23 @@ MARKS = ("duplicate_of", "resemblance", "cluster")
 class RowOptions:
     """Options of :func:`simstore.dedup_rows`.
 
-    The first five are part of the answer, and mean what they mean for
+    The first seven are part of the answer, and mean what they mean for
     ``simstore spark dedup``.
 
     Attributes:
         min_resemblance: Least resemblance of a row that is dropped to the one
-            that is kept, above 0, at most 1.
+            that is kept, above 0, at most 1; None: 0.5.
         policy: Which row of a group is kept: ``first``, ``longest`` or
             ``prefer:REGEX`` (the first whose key has a match).
-        channels: By which pairs are found.
+        channels: By which pairs are found: ``simhash``, ``minhash`` or both,
+            or ``characters`` alone, for scans and typed copies. Then the
+            resemblance is that of runs of characters.
         radius: Of fingerprints, bits; None: 3.
-        layout: Bands of sketches.
+        layout: Bands of sketches of words; None: 42 of 3 values.
+        min_character_resemblance: With ``characters``, the least resemblance
+            by this name.
+        short_texts: With ``characters``, rows of at most 24 words (characters
+            of Chinese) are dropped too; else only where they are the same text.
         mark: Keep all rows, and add the columns ``duplicate_of``,
             ``resemblance`` and ``cluster``.
         on_reject: What becomes of rows that cannot be read: ``drop`` or
@@ -51,11 +65,13 @@ class RowOptions:
         read: How inputs are read.
     """
 
-    min_resemblance: float = 0.5
+    min_resemblance: float | None = None
     policy: str = "first"
     channels: tuple[str, ...] = DEFAULT_CHANNELS
     radius: int | None = None
-    layout: BandLayout = DEFAULT_LAYOUT
+    layout: BandLayout | None = None
+    min_character_resemblance: float | None = None
+    short_texts: bool = False
     mark: bool = False
     on_reject: Literal["drop", "keep"] = "drop"
     log: str | None = None
@@ -70,6 +86,25 @@ class RowOptions:
             raise InvalidParameter(f"{self.threads} threads: there must be at least 1")
         self.rule()
 
+    @property
+    def least(self) -> float:
+        """Return the least resemblance, of the runs by which rows are compared."""
+        return found_share(self.channels, self.min_resemblance, self.min_character_resemblance)
+
+    @property
+    def stored_channels(self) -> tuple[str, ...]:
+        """Return by which channels a store is to look; none: by those of words that it has."""
+        return self.channels if duplicate_measure(self.channels) == "characters" else ()
+
+    def check_stored(self) -> None:
+        """Raise InvalidParameter where an option is one that a store decides."""
+        is_told = self.radius is not None or self.layout is not None
+        if is_told or (self.channels != DEFAULT_CHANNELS and not self.stored_channels):
+            raise InvalidParameter(
+                "with a store, --radius, --bands and channels of words are those of the store: "
+                "leave them out"
+            )
+
     def rule(self) -> RowRule:
         """Return the rule that the options define.
 
@@ -77,31 +112,59 @@ class RowOptions:
             InvalidParameter: One is out of its range.
         """
         scheme = Web2Scheme()
-        check_share("min_resemblance", self.min_resemblance)
+        channels = found_channels(
+            self.channels,
+            scheme.normalization,
+            layout=self.layout,
+            radius=self.radius,
+            short_texts=self.short_texts,
+        )
         radius = default_radius(scheme.bits) if self.radius is None else self.radius
         check_radius(radius, scheme.bits)
-        check_word_channels(self.channels)
-        channels = Channels.of(self.channels, scheme.normalization).with_layout(
-            WORD_SKETCHES, self.layout
-        )
+        recipe = compared_recipe(channels)
+        least = self.least
         return RowRule(
             scheme,
             channels,
             radius,
-            EdgeRule(self.min_resemblance, scheme.least_features),
+            edge_rule(recipe, least, scheme.least_features, short_texts=self.short_texts),
             CanonicalOrder.parse(self.policy),
+            recipe,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class RowRule:
-    """Return the rule by which rows are near-duplicates."""
+    """The rule by which rows are near-duplicates.
+
+    Attributes:
+        scheme: The scheme.
+        channels: By which pairs are found.
+        radius: Of fingerprints, bits.
+        edge: What makes an edge.
+        order: Which row is kept.
+        recipe: Makes the sets by which rows are compared, and their sketches.
+    """
 
     scheme: Scheme
     channels: Channels
     radius: int
     edge: EdgeRule
     order: CanonicalOrder
+    recipe: SketchRecipe
+
+    @property
+    def is_sketched(self) -> bool:
+        """Return whether rows whose sketches agree in a band are compared."""
+        return self.recipe.name in self.channels.names
+
+    @property
+    def layout(self) -> BandLayout:
+        """Return the bands that sketches are cut into."""
+        least = self.edge.min_resemblance or 1.0
+        if self.recipe.name == CHARACTERS:
+            return clusters_layout(self.recipe, least)
+        return self.recipe.layout.enough_for(least)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from simstore import compiled
 from simstore.errors.remedies import in_words
-from simstore.fingerprint.channels import WORD_SKETCHES, signatures
-from simstore.fingerprint.minhash import VALUES, BandLayout, band_values
+from simstore.fingerprint.channels import signatures
+from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.model import Document, Rejection
 from simstore.rows.batch import LineContent, Place, Row, RowBatch, RowFile
@@ -37,6 +37,8 @@ ROW = np.dtype(
 )  # fmt: skip
 ROWS, KEYS, SKETCHES, SETS, REJECTS = "rows", "keys", "sketches", "sets", "rejects.jsonl"
 FILES = (ROWS, KEYS, SKETCHES, SETS, REJECTS)
+# Kernels read values of 16 bits, of whichever sketches.
+SKETCH_VALUE = np.dtype("<u2")
 _MOST_THREADS = 4
 # Sketches that are read at once, and what their bands take that are made of all in one reading.
 _BLOCK_ROWS = 1 << 15
@@ -199,11 +201,14 @@ def _signed(number: int, batch: RowBatch, rule: RowRule) -> dict[str, bytes]:
     encoded = [encode(text) for text in texts]
     keys = [encode(one.key) for one in documents]
     held = np.flatnonzero(made["kind"])
-    sketches = np.zeros((len(rows), VALUES), np.uint16)
+    compared = rule.recipe.name
+    sketches = np.zeros((len(rows), rule.recipe.sketching.values), SKETCH_VALUE)
     sets = b""
     if documents:
         sizes = list(map(len, encoded))
-        found = signatures(rule.scheme, rule.channels, texts, sum(sizes), with_sets=True)
+        found = signatures(
+            rule.scheme, rule.channels, texts, sum(sizes), with_sets=True, compared=compared
+        )
         made["byte_count"][held] = sizes
         made["features"][held] = found.feature_counts
         made["shingles"][held] = found.shingle_counts
@@ -213,8 +218,8 @@ def _signed(number: int, batch: RowBatch, rule: RowRule) -> dict[str, bytes]:
             -1, 2
         )
         made["key_bytes"][held] = list(map(len, keys))
-        if WORD_SKETCHES in found.sketches:
-            sketches[held] = found.sketches[WORD_SKETCHES]
+        if compared in found.sketches:
+            sketches[held] = found.sketches[compared]
         if found.sets is not None:
             sets = found.sets.hashes.tobytes()
     return {
@@ -250,16 +255,22 @@ class StoredKeys:
 
 
 class SignedRows(StoredKeys):
-    """The rows of a ledger, all of them signed."""
+    """The rows of a ledger, all of them signed.
 
-    def __init__(self, ledger: Ledger) -> None:
+    Args:
+        ledger: The ledger.
+        values: Values of a sketch.
+    """
+
+    def __init__(self, ledger: Ledger, values: int) -> None:
         super().__init__(ledger)
+        self._values = values
         self._set_starts = _starts(self.rows["shingles"])
 
     @property
     def sketches(self) -> NDArray[np.uint16]:
-        """Return the sketches, shape (rows, 128)."""
-        return _mapped(self._ledger, SKETCHES, np.dtype("<u2")).reshape(-1, VALUES)
+        """Return the sketches, shape (rows, values)."""
+        return _mapped(self._ledger, SKETCHES, SKETCH_VALUE).reshape(-1, self._values)
 
     def band_columns(
         self, rows: NDArray[np.int64], layout: BandLayout
@@ -281,7 +292,8 @@ class SignedRows(StoredKeys):
             begin, end = first * layout.rows, (first + some.bands) * layout.rows
             with self._ledger.path(SKETCHES).open("rb", buffering=0) as file:
                 for start in range(0, len(self), _BLOCK_ROWS):
-                    block = np.fromfile(file, "<u2", _BLOCK_ROWS * VALUES).reshape(-1, VALUES)
+                    block = np.fromfile(file, SKETCH_VALUE, _BLOCK_ROWS * self._values)
+                    block = block.reshape(-1, self._values)
                     low, high = np.searchsorted(rows, (start, start + _BLOCK_ROWS))
                     chosen = block[rows[low:high] - start, begin:end]
                     made[:, low:high] = band_values(chosen, some).T

@@ -29,6 +29,7 @@ from simstore.services.dedup.signed_rows import (
     row_array,
 )
 from simstore.services.dedup.verdicts import ClusterVerdicts, Original, Verdicts, numbered
+from simstore.services.duplicates.measure import Measure
 from simstore.services.ingest.ingest import ingest_documents
 from simstore.services.ingest.options import IngestOptions, Observer
 from simstore.services.open_store.open_store import OpenStore
@@ -84,6 +85,13 @@ def judge_by_store(
     return now, keys, _verdicts(ledger, keys)
 
 
+def check_store(store: OpenStore, options: RowOptions) -> None:
+    """Raise InvalidParameter where a store cannot tell which rows duplicate its documents."""
+    if options.stored_channels:
+        with store.database.read() as connection:
+            Measure.of(store.state(connection), options.stored_channels)
+
+
 class _Judging:
     """Gives groups of rows to a store, and notes what became of each.
 
@@ -100,8 +108,10 @@ class _Judging:
         self._ledger = ledger
         self._ingest = IngestOptions(
             on_duplicate="skip",
-            min_resemblance=options.min_resemblance,
+            min_resemblance=options.least,
             threads=options.threads,
+            channels=options.stored_channels,
+            short_texts=options.short_texts,
         )
         self._row_count = Reading.of(ledger.last).row_count
         self._packed_as = self._layout_id()

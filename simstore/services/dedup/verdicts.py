@@ -195,13 +195,11 @@ def _signatures(signed: SignedRows, rule: RowRule, walked: NDArray[np.int64]) ->
     walked = walked[shingles[walked] > 0]
     sketches = signed.sketches
     bands = ColumnPostings((), walked, count)
-    if rule.channels.has_word_sketches:
-        layout = rule.channels.layout.enough_for(rule.edge.min_resemblance or 1.0)
-        bands = ColumnPostings(signed.band_columns(walked, layout), walked, count)
+    if rule.is_sketched:
+        bands = ColumnPostings(signed.band_columns(walked, rule.layout), walked, count)
     printed = walked if rule.channels.has_fingerprints else walked[:0]
     words = np.ascontiguousarray(rows["print"][printed]).reshape(-1, 1)
-    is_sketched = rule.channels.has_word_sketches
-    fewest = rule.edge.fewest_equal if is_sketched else 0
+    fewest = rule.edge.fewest_equal if rule.is_sketched else 0
     return StarSignatures(
         bands=bands,
         sketches=sketches,

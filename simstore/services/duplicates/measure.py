@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simstore.errors import InvalidParameter, NotFound
+from simstore.errors import NotFound
 from simstore.fingerprint.channels import CHARACTERS, FINGERPRINTS, WORD_SKETCHES
-from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.sketching import SketchRecipe
 from simstore.model.channels import channel, duplicate_measure
+from simstore.search.duplicate_measure import check_short_texts as check_short_texts
+from simstore.search.duplicate_measure import edge_rule
 from simstore.search.resemblance import EdgeRule
 from simstore.services.open_store.state import State, missing_channel
-
-# Texts of at most so many features have no edge by characters: no title of twelve words has more.
-# In "Chapter 1" and "Chapter 2" most characters are the same.
-SHORT_FEATURES = 24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,17 +68,16 @@ class Measure:
         for name in chosen or ([WORD_SKETCHES] if looks else []):
             if name not in held:
                 raise missing_channel(state, name)
-        name, least = WORD_SKETCHES, state.scheme.least_features
-        if measure == "characters":
-            name = CHARACTERS
-            least = 0 if short_texts else max(least, SHORT_FEATURES + 1)
+        name = WORD_SKETCHES if measure == "words" else CHARACTERS
+        recipe = state.channels.recipe(name)
+        rule = edge_rule(recipe, None, state.scheme.least_features, short_texts=short_texts)
         return cls(
             by_fingerprint=FINGERPRINTS in chosen,
             by_sketches=name in chosen,
-            recipe=state.channels.recipe(name),
+            recipe=recipe,
             is_sketched=name in held,
             is_of_texts=state.settings.text_kept,
-            least_features=least,
+            least_features=rule.least_features,
         )
 
     @property
@@ -105,34 +101,3 @@ class Measure:
                 "this store keeps neither texts nor sketches to verify candidates by; ingest into "
                 "a store that keeps texts (`simstore init` without --no-text)"
             )
-
-
-def check_short_texts(channels: Sequence[str], *, short_texts: bool) -> None:
-    """Raise InvalidParameter where short texts are asked for, and are told by words."""
-    if short_texts and duplicate_measure(channels) == "words":
-        raise InvalidParameter(
-            "short texts go with channels characters; by words they are duplicates where one "
-            "contains the other"
-        )
-
-
-def clusters_layout(recipe: SketchRecipe, least: float) -> BandLayout:
-    """Return the bands by which all texts of a store are compared at once.
-
-    Of the layouts of a recipe the one of the fewest candidates that misses one pair in a million
-    at most, else the one that misses the fewest.
-
-    >>> from simstore.fingerprint.channels import Channels
-    >>> recipe = Channels.of(["characters"]).recipe("characters")
-    >>> str(clusters_layout(recipe, 0.5)), str(clusters_layout(recipe, 0.8))
-    ('85x3', '31x5')
-
-    Args:
-        recipe: Of the sketches.
-        least: Least resemblance of a pair.
-    """
-    for layout in reversed(recipe.sketching.layouts):
-        found = layout.enough_for(least)
-        if found.bands < layout.bands:
-            return found
-    return recipe.sketching.layouts[0]

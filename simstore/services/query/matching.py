@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.channels import CHARACTERS, WORD_SKETCHES
 from simstore.model import Document, Match, QueryOptions, SampleExplanation, SampleResult
-from simstore.model.channels import channel
+from simstore.model.channels import channel, check_asked_resemblance
 from simstore.search.resemblance import Overlap
 from simstore.services.channels.fingerprint_search import (
     FingerprintSearch,
@@ -412,6 +412,7 @@ def chosen_channels(state: State, options: QueryOptions) -> tuple[str, ...]:
         InvalidParameter: There is no such channel, or this store has it not.
     """
     wanted = options.channels
+    check_asked_resemblance(wanted, options.min_resemblance)
     names = state.searched_channels
     asked = (CHARACTERS,) if options.min_character_resemblance is not None else ()
     for name in (*wanted, *asked):

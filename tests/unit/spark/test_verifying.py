@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from simstore.errors import BadInput
-from simstore.fingerprint.minhash import VALUES
 from simstore.spark.options import DedupOptions, Recipe
 from simstore.spark.verifying import EDGE_COLUMNS, Outline, Verify
 
@@ -15,21 +14,34 @@ pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed (the extra 
 WORDS = [f"word{number}" for number in range(40)]
 
 
-@pytest.mark.parametrize("equal", [0, 32, 33, VALUES])
-def test_an_outline_counts_no_fewer_equal_values_than_the_sketches_have(equal: int) -> None:
+@pytest.mark.parametrize("channel", ["minhash", "characters"])
+@pytest.mark.parametrize("share", [0, 0.25, 0.26, 1])
+def test_an_outline_counts_no_fewer_equal_values_than_the_sketches_have(
+    channel: str, share: float
+) -> None:
+    sketches = Recipe.of(DedupOptions(channels=(channel,)).checked()).sketches()
+    assert sketches is not None
+    kind, values = sketches.sketching.dtype, sketches.sketching.values
+    equal = int(share * values)
     rng = np.random.default_rng(equal)
-    one, other = rng.integers(0, 1 << 16, (2, VALUES), dtype=np.uint16)
+    one, other = rng.integers(0, np.iinfo(kind).max, (2, values), kind, endpoint=True)
     other[:equal] = one[:equal]
     facts = {name: [1, 2] for name in ("text_id", "holder", "feature_count", "w0", "w1")}
-    packed = [row.astype("<u2").tobytes() for row in (one, other)]
-    batch = pa.RecordBatch.from_pydict(facts | {"sketch": packed})
-    [made] = Outline("sketch")([batch])
-    rows = np.array([made.column(f"n{n}").to_pylist() for n in range(8)], np.int64).T.copy()
+    packed = [row.tobytes() for row in (one, other)]
+    batch = pa.RecordBatch.from_pydict(facts | {sketches.column: packed})
+    [made] = Outline(sketches)([batch])
+    names = made.schema.names[len(facts) :]
+    assert names == [f"n{number}" for number in range(values // 16)]
+    rows = np.array([made.column(name).to_pylist() for name in names], np.int64).T.copy()
     low = rows.view(np.uint8)
     nibbles = np.stack([low & 15, low >> 4], axis=2).reshape(2, -1)
     found = int(np.count_nonzero(nibbles[0] == nibbles[1]))
     assert found == int(np.count_nonzero((one & 15) == (other & 15)))
     assert found >= equal
+
+
+def test_without_a_channel_of_sketches_there_is_nothing_to_rule_out_by() -> None:
+    assert Recipe.of(DedupOptions(channels=("simhash",)).checked()).sketches() is None
 
 
 def rows(texts: list[tuple[int, int, str]]) -> pa.RecordBatch:

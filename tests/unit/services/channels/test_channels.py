@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stores import SIMTOOL, TEXTS, create, filled, raw, rows
 
 from simstore.errors import InvalidParameter, ReindexInProgress, SchemeMismatch
 from simstore.fingerprint.channels import Channels
+from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.sketching import Sketching
 from simstore.model import QueryOptions
 from simstore.model.channels import (
     CHANNELS,
     KEPT_CHANNELS,
-    check_word_channels,
     kept_channels,
     load,
 )
@@ -257,11 +259,30 @@ def test_a_store_with_a_channel_of_a_newer_simstore_is_refused(tmp_path: Path) -
         store.query("text")
 
 
-def test_a_channel_that_tells_no_duplicates_is_refused_where_they_are_told() -> None:
-    check_word_channels(BOTH)
-    with pytest.raises(InvalidParameter, match="leave that channel out"):
-        check_word_channels(("minhash", "characters"))
-    with pytest.raises(InvalidParameter, match="leave that channel out"):
-        RowOptions(channels=("simhash", "characters")).rule()
-    with pytest.raises(InvalidParameter, match="leave that channel out"):
-        DedupOptions(channels=("characters",)).checked()
+@pytest.mark.parametrize(
+    "checked",
+    [lambda **given: RowOptions(**given), lambda **given: DedupOptions(**given).checked()],
+    ids=["rows", "Spark"],
+)
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"channels": ("minhash", "characters")}, "name characters alone"),
+        ({"channels": ("sentences",)}, "sentences"),
+        ({"channels": ("characters",), "radius": 3}, "a radius is one of fingerprints"),
+        ({"channels": ("minhash",), "radius": 3}, "a radius is one of fingerprints"),
+        ({"channels": ("characters",), "layout": BandLayout(2, 2)}, "sketches of words"),
+        ({"short_texts": True}, "short texts go with channels characters"),
+        ({"min_character_resemblance": 0.4}, "the threshold is min_resemblance="),
+        ({"channels": ("characters",), "min_character_resemblance": 2.0}, "at most 1"),
+        (
+            {"channels": ("characters",), "min_resemblance": 0.4, "min_character_resemblance": 0.4},
+            "beside min_character_resemblance=",
+        ),
+    ],
+)
+def test_rows_and_spark_refuse_what_does_not_go_with_their_channels(
+    checked: Callable[..., Any], given: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InvalidParameter, match=message):
+        checked(**given)

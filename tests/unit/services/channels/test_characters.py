@@ -95,6 +95,10 @@ def test_a_least_character_resemblance_is_a_threshold(tmp_path: Path) -> None:
             store.query(text, min_character_resemblance=1.5)
         with pytest.raises(InvalidParameter, match="asked of the channel characters"):
             store.query(text, channels=("minhash",), min_character_resemblance=0.5)
+        with pytest.raises(InvalidParameter, match=r"min_character_resemblance=\.\.\. instead"):
+            store.query(text, channels=("characters",), min_resemblance=0.5)
+        # Beside a channel of words it judges by words.
+        assert list(store.query(text, channels=ALL, min_resemblance=0.9)) == []
 
 
 def test_a_store_without_the_channel_says_how_to_get_it(tmp_path: Path) -> None:

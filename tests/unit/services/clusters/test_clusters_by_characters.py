@@ -161,6 +161,23 @@ def test_what_does_not_go_together_is_refused(
         assert len(store) == len(TITLES)
 
 
+def test_the_least_resemblance_has_the_name_of_its_measure_too(tmp_path: Path) -> None:
+    with filled(tmp_path, SCANS) as store:
+        for least in (0.4, 0.7):
+            found = store.clusters.once(channels=BY, min_character_resemblance=least)
+            assert found == store.clusters.once(channels=BY, min_resemblance=least)
+            assert found.least.resemblance == least
+        for options, message in (
+            ({"channels": ("minhash",)}, "the threshold is min_resemblance="),
+            ({}, "goes with channels="),
+            ({"channels": BY, "min_resemblance": 0.4}, "beside min_character_resemblance="),
+        ):
+            with pytest.raises(InvalidParameter, match=message):
+                store.clusters.once(min_character_resemblance=0.4, **options)
+        with pytest.raises(InvalidParameter, match="at most 1"):
+            store.clusters.once(channels=BY, min_character_resemblance=1.1)
+
+
 def test_likeness_is_none_of_characters(tmp_path: Path) -> None:
     with (
         filled(tmp_path, TITLES) as store,

@@ -1,0 +1,133 @@
+"""Spark's clusters by runs of characters are those of a store by the same channel."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark)")
+
+from misspelt import documents
+
+from simstore import Store
+from simstore.errors import InvalidParameter
+from simstore.spark import DedupOptions, dedup, read_output
+
+from . import corpus
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+BY = ("characters",)
+# Small, so that crowded keys are cut and rounds are done by the cluster.
+OPTIONS: dict[str, Any] = {"channels": BY, "cell_rows": 16, "few_edges": 20}
+
+
+@pytest.fixture(scope="module")
+def names(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    records = [{"key": key, "text": made} for key, made in documents(400, 5)]
+    return corpus.write(tmp_path_factory.mktemp("in"), records, 4)
+
+
+@pytest.fixture(scope="module")
+def store(names: list[str], tmp_path_factory: pytest.TempPathFactory) -> Store:
+    made = Store.create(tmp_path_factory.mktemp("store") / "s.db", channels=BY)
+    made.ingest(names)
+    return made
+
+
+def clusters(store: Store, **options: Any) -> list[corpus.Star]:
+    return sorted(
+        (
+            cluster.key,
+            tuple(
+                sorted(
+                    (
+                        member.key,
+                        "canonical" if member.key == cluster.key else "member",
+                        round(member.resemblance, 12),
+                        member.distance,
+                    )
+                    for member in cluster.members
+                )
+            ),
+        )
+        for cluster in store.clusters.once(channels=BY, **options)
+    )
+
+
+def stars(spark: SparkSession, folder: Path) -> list[corpus.Star]:
+    rows = read_output(spark, str(folder)).table("clusters").toArrow().to_pylist()
+    return corpus.stars_of_rows(rows)
+
+
+def test_clusters_are_those_of_the_store_in_one_run_and_in_two(
+    spark: SparkSession, names: list[str], store: Store, tmp_path: Path
+) -> None:
+    expected = clusters(store)
+    assert sum(len(members) - 1 for _, members in expected) > 100
+    assert expected == clusters(store, exact_join=True)
+    summary = dedup(spark, names, str(tmp_path / "whole"), DedupOptions(**OPTIONS))
+    assert stars(spark, tmp_path / "whole") == expected
+    assert summary.keys is None
+    # Few of the pairs that agree in a band by chance are compared by their texts.
+    assert summary.compared_count < summary.candidate_count
+    _is_imported(tmp_path / "whole", expected)
+    out = str(tmp_path / "parts")
+    dedup(spark, names[:3], out, DedupOptions(**OPTIONS))
+    dedup(spark, names[3:], out, DedupOptions(**OPTIONS), add=True)
+    assert stars(spark, tmp_path / "parts") == expected
+    with pytest.raises(InvalidParameter, match="another short texts"):
+        dedup(spark, names[:1], out, DedupOptions(**OPTIONS, short_texts=True), add=True)
+    with pytest.raises(InvalidParameter, match="another channels"):
+        dedup(spark, names[:1], out, DedupOptions(), add=True)
+
+
+def _is_imported(folder: Path, expected: list[corpus.Star]) -> None:
+    """Documents become a store; its clusters by the channel are these, and none are kept."""
+    from simstore.sources.spark_results import DedupedOutput
+    from simstore.store import create_for_output
+
+    output = DedupedOutput(str(folder))
+    with create_for_output(folder.with_suffix(".db"), output) as made:
+        done = made.maintenance.import_deduped(output)
+        assert done.clusters is None
+        assert done.documents.added == 400
+        assert made.clusters.status() is None
+        assert clusters(made) == expected
+        assert made.maintenance.fsck() == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("options", "of_a_store"),
+    [
+        (
+            {"min_character_resemblance": 0.3, "short_texts": True},
+            {"min_resemblance": 0.3, "short_texts": True},
+        ),
+        (
+            {"min_resemblance": 0.8, "policy": "longest"},
+            {"min_resemblance": 0.8, "policy": "longest"},
+        ),
+    ],
+)
+def test_thresholds_and_short_texts_are_those_of_the_store(
+    spark: SparkSession,
+    names: list[str],
+    store: Store,
+    tmp_path: Path,
+    options: dict[str, Any],
+    of_a_store: dict[str, Any],
+) -> None:
+    dedup(spark, names, str(tmp_path / "out"), DedupOptions(**OPTIONS, **options))
+    expected = clusters(store, **of_a_store)
+    assert len(expected) > 30
+    assert stars(spark, tmp_path / "out") == expected
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["rule"]["short_texts"] is options.get("short_texts", False)
