@@ -19,7 +19,7 @@ from simstore.cli.options import (
     store_place,
     threads_option,
 )
-from simstore.cli.output import check_output, progress
+from simstore.cli.output import check_output, format_by_name, progress
 from simstore.cli.parameters import choice, command, completed, count, flag, option, section
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import print_facts, write_blocks
@@ -336,18 +336,12 @@ def _format(output_format: str, output: str | None) -> str:
                 "a table goes to standard output; give --format jsonl, csv or html"
             )
         return output_format
-    by_name = {
-        ".html": "html", ".htm": "html", ".jsonl": "jsonl", ".json": "json", ".csv": "csv",
-        ".xml": "pan",
-    }  # fmt: skip
-    suffix = Path(output).suffix.lower()
-    if suffix not in by_name:
-        if is_standard_output(output):
-            return output_format
+    named = format_by_name(output, {".xml": "pan"})
+    if named is None and not is_standard_output(output):
         raise click.UsageError(
             f"{output}: name it .html, .json, .jsonl, .csv or .xml, or give --format"
         )
-    return by_name[suffix]
+    return named or output_format
 
 
 def _papers(

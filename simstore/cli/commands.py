@@ -96,6 +96,9 @@ simstore remembers texts, and finds what is nearly the same, within a guarantee.
 """
 
 
+_NO_ROOM = "no space left to write the results; nothing committed is lost"
+
+
 class _Commands(BriefErrors, Suggesting, Sectioned):
     """A group that imports a command when it is asked for, and renders our errors."""
 
@@ -123,6 +126,12 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
         before = speak_to("command line")
         try:
             return super().main(*args, **keywords)
+        except OSError as error:
+            # What is printed before a command runs, as its help, may find no room either.
+            if error.errno not in NO_SPACE:
+                raise
+            drop_output()
+            fail(_NO_ROOM, 6)
         finally:
             speak_to(before)
 
@@ -163,7 +172,7 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
             if error.errno not in NO_SPACE:
                 raise
             drop_output()
-            fail("no space left to write the results; nothing committed is lost", 6)
+            fail(_NO_ROOM, 6)
         return result
 
 

@@ -28,7 +28,7 @@ def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
             if not isinstance(group, click.Group):
                 raise click.UsageError(f"`{path}` has no commands below it", ctx)
             hint = did_you_mean(word, group.list_commands(context))
-            raise click.UsageError(f"no such command {path} {word!r}; {hint}", ctx)
+            raise click.UsageError(f"no such command {f'{path} {word}'!r}; {hint}", ctx)
         context = click.Context(found, info_name=word, parent=context, **found.context_settings)
     click.echo(context.get_help())
 

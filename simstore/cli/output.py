@@ -6,12 +6,13 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
+from click.core import ParameterSource
 
 from simstore.cli.messages import log, logs_json, logs_times, shows_bars
 from simstore.cli.options import store_place
@@ -141,6 +142,27 @@ def check_output(path: str, *, replace: bool) -> None:
     if not outputs.is_standard_output(path):
         refuse_store(Path(path))
     outputs.check_output(path, replace=replace)
+
+
+_FORMATS_BY_NAME = {
+    ".html": "html", ".htm": "html", ".jsonl": "jsonl", ".json": "json", ".csv": "csv",
+}  # fmt: skip
+
+
+def format_by_name(output: str, more: Mapping[str, str] | None = None) -> str | None:
+    """Return the format that the ending of an output's name says, where none was asked for.
+
+    Args:
+        output: The name.
+        more: The formats of other endings.
+
+    Returns:
+        None: ``--format`` is given, or the ending says nothing.
+    """
+    source = click.get_current_context().get_parameter_source("output_format")
+    if source is not ParameterSource.DEFAULT:
+        return None
+    return {**_FORMATS_BY_NAME, **(more or {})}.get(Path(output).suffix.lower())
 
 
 def refuse_store(output: Path, place: str | None = None) -> None:

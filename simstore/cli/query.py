@@ -54,7 +54,9 @@ if TYPE_CHECKING:
     from simstore.model import Match, QueryRun, SampleResult
 
 _PLANS = get_args(PlanName)
-_TOO_SHORT = "too short to judge: only copies match, and what contains them or is contained"
+_TOO_SHORT = (
+    "too short to judge by words: only copies match, and what contains them or is contained"
+)
 _TITLES = "too short to judge by words: copies match, what contains them, and titles like them"
 
 

@@ -10,7 +10,7 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import FORMATS, common_options, format_option, open_store
-from simstore.cli.output import check_output, time_text
+from simstore.cli.output import check_output, format_by_name, time_text
 from simstore.cli.parameters import choice, command, completed, flag, option
 from simstore.cli.results import limited, print_items
 from simstore.errors import DocumentNotFound, counted, printable
@@ -54,12 +54,15 @@ def report(
     Examples:
       simstore report                    the last query, to result.txt
       simstore report --format csv -o -  as CSV, to standard output
-      simstore report --format html  as a page for the browser, to result.html
+      simstore report --format html      as a page for the browser, to result.html
+      simstore report -o asked.html      so, too: the ending tells the format
       simstore report --list             the queries that are kept
 
     result.txt, the format simtool, lists what fingerprints found, by distance; the other formats
     list what sketches and sentences found besides.
     """
+    if output is not None:
+        output_format = format_by_name(output) or output_format
     force = force or output is None
     output = output or _DEFAULTS.get(output_format, "result.txt")
     if output_format == "table" and not (list_runs or is_standard_output(output)):

@@ -97,6 +97,9 @@ _PYTHON = {
 _COMMAND_LINE = {"(text_field names the text)": "(--text-field names the text)"}
 # What is done over HTTP; all else is done where the store is, by its commands.
 _HTTP = {
+    "--encoding NAME names its encoding": "the field `encoding` names its encoding",
+    "--encoding keep": "`encoding` keep",
+    "--encoding ": "`encoding` ",
     "`simstore list`": "`GET /v1/documents`",
     "`simstore query SAMPLE`": "`simstore query SAMPLE` where the store is",
     "`simstore rejects list`": "`GET /v1/rejects`",

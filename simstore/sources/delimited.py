@@ -223,7 +223,10 @@ class Rows:
             reason = str(error)
         except csv.Error as error:
             unclosed = "unexpected end of data" in str(error)
-            reason = "a quote is not closed" if unclosed else f"not CSV: {error}"
+            if "new-line character" in str(error):
+                reason = "not CSV: its lines end in carriage returns alone; save it with line feeds"
+            else:
+                reason = "a quote is not closed" if unclosed else f"not CSV: {error}"
         else:
             if lines.is_utf8:
                 return Row(cells, lines.size, replaced=lines.replaced)

@@ -172,7 +172,10 @@ def checked_codec(name: str) -> str:
     """
     found = codec_named(name)
     if found is None:
-        raise InvalidParameter(f"no encoding is called {name!r}: gb18030, big5, shift_jis, koi8-r")
+        raise InvalidParameter(
+            f"no encoding is called {name!r}; known are gb18030, big5, shift_jis, koi8-r and "
+            "others of Python, and auto and keep"
+        )
     return found
 
 

@@ -25,6 +25,8 @@ _LEAST_TOGETHER = 1 << 18
 _MOST_AT_ONCE = 1 << 26
 # A change of numbered features is a zstd frame, which begins otherwise.
 _NAMED = b"\x01"
+# Bytes of a number in a change.
+_OF_NUMBER = 8
 _local = threading.local()
 
 
@@ -217,3 +219,50 @@ def unpack_named_counts(
     if ends[-1] != len(data) - end or (size and lengths.min() < 0):
         raise ValueError("damaged change of a vocabulary")
     return data[end:], ends, document_counts, totals
+
+
+def unpack_named_together(
+    packed: Sequence[bytes],
+) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return the arguments of :func:`pack_named_delta` of several changes, one after the other.
+
+    A term stands there once for each change that names it. Each step of NumPy is taken once for
+    all: for one change it takes longer to begin than to do.
+
+    Raises:
+        ValueError: A BLOB is damaged.
+    """
+    planes, terms, sizes = [np.empty((_OF_NUMBER, 0), np.uint8)], [], []
+    for one in packed:
+        data = decompress(one[1:])
+        size = int.from_bytes(data[:8], "little")
+        end = 8 + 24 * size
+        if len(data) < end:
+            raise ValueError("damaged change of a vocabulary")
+        planes.append(np.frombuffer(data, np.uint8, 24 * size, 8).reshape(_OF_NUMBER, -1))
+        terms.append(data[end:])
+        sizes.append(size)
+    facts = _of_planes(np.concatenate(planes, axis=1))
+    # Of each change first all lengths, then all counts of documents, then all of occurrences.
+    held = np.array(sizes, np.int64)
+    starts = held.cumsum() - held
+    at = np.arange(int(held.sum())) + np.repeat(2 * starts, held)
+    each = np.repeat(held, held)
+    lengths, joined = facts[at], b"".join(terms)
+    ends = np.concatenate(([0], np.cumsum(lengths))).astype(np.int64)
+    # Each by itself: sums of numbers that are too large may come out right.
+    is_good = ((lengths >= 0) & (lengths <= len(joined))).all()
+    if not is_good or (ends[starts + held] - ends[starts]).tolist() != [*map(len, terms)]:
+        raise ValueError("damaged change of a vocabulary")
+    return joined, ends, facts[at + each], facts[at + 2 * each]
+
+
+def _of_planes(planes: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the numbers whose lowest bytes are the first plane, the next the second, and so on."""
+    found = planes[0].astype(np.uint64)
+    for place in range(1, _OF_NUMBER):
+        # Most counts have one byte.
+        if planes[place].any():
+            found |= planes[place].astype(np.uint64) << np.uint64(8 * place)
+    numbers: NDArray[np.int64] = found.view(np.int64)
+    return numbers

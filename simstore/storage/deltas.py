@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore import compiled
+from simstore.errors import CorruptStore
 from simstore.fingerprint import packed_terms
 from simstore.fingerprint.kernels import NUMBER_TERMS
 from simstore.storage import codecs, sql, tables
@@ -97,7 +98,11 @@ def unmerged(connection: Connection, scheme_id: int) -> Pending:
     try:
         return _unmerged(connection, scheme_id)
     except ValueError as error:
-        raise corrupt(connection, f"a delta of the vocabulary is damaged ({error})") from error
+        raise _damaged(connection, error) from error
+
+
+def _damaged(connection: Connection, error: ValueError) -> CorruptStore:
+    return corrupt(connection, f"a delta of the vocabulary is damaged ({error})")
 
 
 def _unmerged(connection: Connection, scheme_id: int) -> Pending:
@@ -222,14 +227,15 @@ def _make_one(connection: Connection, scheme_id: int, after: int) -> None:
     named = [(number, packed) for number, packed in rows if codecs.names_terms(packed)]
     if len(named) < 2:
         return
-    sums = TermSums()
-    for _, packed in named:
-        sums.add_packed(codecs.unpack_named_counts(packed))
+    try:
+        sums = _summed([codecs.unpack_named_together([packed for _, packed in named])])
+    except ValueError as error:
+        raise _damaged(connection, error) from error
     *others, last = (number for number, _ in named)
     execute(
         connection,
         "UPDATE vocabulary_delta SET delta = ? WHERE delta_id = ?",
-        codecs.pack_named_delta(*sums.packed()),
+        codecs.pack_named_delta(*sums),
         last,
     )
     execute(connection, f"DELETE FROM vocabulary_delta WHERE delta_id IN ({integers(others)})")  # noqa: S608 - integers

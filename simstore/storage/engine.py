@@ -224,6 +224,8 @@ class Database:
         if self.read_only or not self.can_write:
             if self.path is not None and not os.path.exists(self.path):
                 raise gone(self.label)
+            if self.read_only and self.can_write:
+                raise ReadOnlyStore(self.label, "it was opened so: open it without read_only")
             raise ReadOnlyStore(self.label)
 
     def _check_usable(self) -> None:

@@ -27,6 +27,8 @@ _PARAMETERS = 4_096
 CHUNK = 500
 # Values of a look-up in one statement; few sizes, so that statements are prepared once.
 _LOOKED_UP = (512, 64, 8, 1)
+# The smallest of them that holds so many.
+_SIZES = [min(size for size in _LOOKED_UP if size >= count) for count in range(_LOOKED_UP[0] + 1)]
 _SQLITE = SqliteDialect()
 
 Item = TypeVar("Item")
@@ -140,7 +142,7 @@ def _parts(values: Sequence[Any]) -> Iterator[tuple[str, tuple[Any, ...]]]:
     most = _LOOKED_UP[0]
     for start in range(0, len(values), most):
         part = tuple(values[start : start + most])
-        size = min(size for size in _LOOKED_UP if size >= len(part))
+        size = _SIZES[len(part)]
         # A value that is given again takes less than another statement, and meets no row twice.
         yield _marks(size), part + (part[0],) * (size - len(part))
 

@@ -57,11 +57,15 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [(), ("--db", "s.db")], ids=["alone", "store"])
+@pytest.mark.parametrize(
+    ("words", "by"),
+    [((), ()), (("--db", "s.db"), ()), ((), ("--channels", "characters"))],
+    ids=["alone", "store", "characters"],
+)
 def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(
-    shell: Shell, words: tuple[str, ...]
+    shell: Shell, words: tuple[str, ...], by: tuple[str, ...]
 ) -> None:
-    shell("dedup", "rows.jsonl", "-o", "whole.jsonl")
+    shell("dedup", "rows.jsonl", "-o", "whole.jsonl", *by)
     whole = (shell.folder / "whole.jsonl").read_bytes()
     assert len(whole.splitlines()) < 9_000
     for after in (1, 6, 13):
@@ -71,11 +75,11 @@ def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(
             shell("init", "--db", store[1])
         command = [sys.executable, "-c", KILLED, str(after), *store, "dedup", "rows.jsonl"]
         done = subprocess.run(
-            [*command, "-o", output], cwd=shell.folder, check=False, capture_output=True
+            [*command, "-o", output, *by], cwd=shell.folder, check=False, capture_output=True
         )
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert not (shell.folder / output).exists()
-        shell(*store, "dedup", "rows.jsonl", "-o", output)
+        shell(*store, "dedup", "rows.jsonl", "-o", output, *by)
         assert (shell.folder / output).read_bytes() == whole
         assert not (shell.folder / f"{output}.partial").exists()
 
@@ -255,7 +259,7 @@ def test_two_runs_at_once_keep_what_the_store_has_and_nothing_twice(shell: Shell
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("id;text\n1;Rye\n2;Oats\n", "-: taken as one text; --as csv takes its lines as rows"),
+        ("id;story\n1;Rye\n2;Oats\n", "-: taken as one text; --as csv takes its lines as rows"),
         ("Rye, oats, barley.\nWheat, millet, spelt.\n", ""),
     ],
 )
@@ -266,5 +270,5 @@ def test_a_table_on_standard_input_that_is_taken_as_a_text_is_told(
     assert done.text == text
     assert told in done.errors
     assert ("taken as" in done.errors) == bool(told)
-    done = shell("dedup", "-", "-o", "-", "--text-field", "text", stdin=text.encode(), code=2)
+    done = shell("dedup", "-", "-o", "-", "--text-field", "story", stdin=text.encode(), code=2)
     assert "--as csv or --as jsonl" in done.errors

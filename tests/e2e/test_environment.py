@@ -43,6 +43,8 @@ OUTPUTS = [
     ["report", "-o", "-"],
     ["vocabulary", "show"],
     ["fsck"],
+    ["--help"],
+    ["ingest", "--help"],
 ]
 outputs = pytest.mark.parametrize("words", OUTPUTS, ids=lambda words: "-".join(words[:3]))
 

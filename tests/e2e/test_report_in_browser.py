@@ -244,6 +244,16 @@ def test_a_narrow_screen_never_scrolls_sideways(visit: Open, name: str) -> None:
     assert not one.is_too_wide()
 
 
+@pytest.mark.parametrize("width", [760, 900, 960, 1024, 1100, 1300])
+@pytest.mark.parametrize("name", NAMES)
+def test_names_have_room_at_any_width(visit: Open, name: str, width: int) -> None:
+    one = visit(name, viewport={"width": width, "height": 640})
+    assert not one.is_too_wide()
+    for cell in one.page.locator(":is(.sources, .papers, .pairs) tbody th").all():
+        box = cell.bounding_box()
+        assert box is None or box["width"] >= 120, cell.inner_text()
+
+
 def test_two_hundred_pages_cost_few_nodes_until_they_are_asked_for(visit: Open) -> None:
     page = visit("long").page
     marks = page.locator(".p").count()

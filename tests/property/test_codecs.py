@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -70,6 +72,30 @@ def test_vocabulary_deltas_by_terms_come_back(terms: list[bytes], data: st.DataO
     for damaged in (packed[:1], packed[:-1], packed[:1] + codecs.compress(bytes([9] * 40))):
         with pytest.raises(ValueError, match="damaged"):
             codecs.unpack_named_delta(damaged)
+        for others in ([damaged], [packed, damaged], [damaged, packed]):
+            with pytest.raises(ValueError, match="damaged"):
+                codecs.unpack_named_together(others)
+
+
+@given(st.lists(st.lists(st.binary(max_size=9), unique=True, max_size=9), max_size=5), st.data())
+def test_changes_come_back_together_as_one_by_one(
+    changes: list[list[bytes]], data: st.DataObject
+) -> None:
+    packed = []
+    for terms in changes:
+        size = len(terms)
+        amounts = st.lists(
+            st.integers(-3, 300) | st.integers(-(2**62), 2**62), min_size=size, max_size=size
+        )
+        counts = (np.array(data.draw(amounts), np.int64) for _ in range(2))
+        packed.append(codecs.pack_named_delta(*packed_terms(terms), *counts))
+    terms, ends, documents, totals = codecs.unpack_named_together(packed)
+    held = [terms[first:end] for first, end in pairwise(ends.tolist())]
+    expected: list[list[object]] = [[], [], []]
+    for one in packed:
+        for row, some in zip(expected, codecs.unpack_named_delta(one), strict=True):
+            row += list(some)
+    assert [held, documents.tolist(), totals.tolist()] == expected
 
 
 @given(st.binary(max_size=60), st.binary(min_size=1, max_size=60))
@@ -81,6 +107,7 @@ def test_damaged_blobs_are_a_value_error_or_another_value(data: bytes, damage: b
             codecs.unpack_features,
             codecs.unpack_delta,
             codecs.unpack_named_delta,
+            lambda blob: codecs.unpack_named_together([blob]),
         ):
             try:
                 unpack(blob)

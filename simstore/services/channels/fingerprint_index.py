@@ -199,7 +199,12 @@ class FingerprintIndex:
             values = self._postings.tail_values(self._probes(value, plan.thresholds), _SKEWED)
             if values is not None:
                 # Those of the table have a sign.
-                found = verify_values([stored & _ALL_ONES for stored in values], value, radius)
+                near = [
+                    stored & _ALL_ONES
+                    for stored in values
+                    if (stored & _ALL_ONES ^ value).bit_count() <= radius
+                ]
+                found = verify_values(near, value, radius) if near else []
                 # What is not new is looked up again, to be compared.
                 self._snapshot.store.tail_cache.note_near(self._row, radius, value, found)
                 return bool(found)

@@ -139,7 +139,7 @@ class SketchSearch:
         Args:
             wanted: The sketch of a set that is not empty.
         """
-        queries = band_values(wanted[None], self.layout)
+        queries = self._bands(wanted[None])
         numbers = self._packed_of_one(queries)
         if numbers:
             one_each = sorted(set(numbers))
@@ -203,7 +203,7 @@ class SketchSearch:
         """Yield rows of sketches, and the places of stored ones that agree with them."""
         if not len(wanted):
             return
-        queries = band_values(wanted, self.layout)
+        queries = self._bands(wanted)
         tails = [table.candidates(queries) for table in self._tail()]
         for start in range(0, len(queries), _BLOCK_SKETCHES):
             part = slice(start, start + _BLOCK_SKETCHES)
@@ -234,6 +234,14 @@ class SketchSearch:
             if stored:
                 yield start + rows, np.searchsorted(chosen, places), stored
 
+    def _bands(self, wanted: NDArray[Any]) -> NDArray[np.uint64]:
+        """Return the bands of sketches that are looked at."""
+        if len(wanted) != 1:
+            return band_values(wanted, self.layout)
+        # All of them are kept in memory when it is stored.
+        whole = self._cache.bands_of_one(wanted, self._whole)
+        return np.ascontiguousarray(whole[:, : self.layout.bands])
+
     def _packed_of_one(self, queries: NDArray[np.uint64]) -> list[int]:
         """Return the numbers of packed sketches that may agree with one, shape (1, bands).
 
@@ -251,7 +259,7 @@ class SketchSearch:
         layout_id = packed.layout_id
         if self._hashes(packed) is not None or self._cache.pages.get(layout_id) is not None:
             return [n for _, some in self._packed_candidates(queries) for n in some.tolist()]
-        before = self._cache.bands.get(layout_id)
+        before = self._cache.filters.get(layout_id)
         kept = self._kept_bands(packed, before)
         wanted = pages_of_one(queries[0].tolist(), packed.key_bits)
         if kept.filter is not None:
@@ -310,7 +318,7 @@ class SketchSearch:
         wanted = page_numbers(queries, self._packed.key_bits)
         asks = np.ones(wanted.shape, np.bool_)
         layout_id = self._packed.layout_id
-        before = self._cache.bands.get(layout_id)
+        before = self._cache.filters.get(layout_id)
         kept = self._kept_bands(self._packed, before)
         hashes = self._hashes(self._packed)
         if hashes is not None:
@@ -344,9 +352,9 @@ class SketchSearch:
         self, layout_id: int, before: CachedBandFilter | None, kept: CachedBandFilter, pages: int
     ) -> None:
         """Count pages that were looked up, unless another thread has counted meanwhile."""
-        if self._cache.bands.get(layout_id) is before:
+        if self._cache.filters.get(layout_id) is before:
             counted = CachedBandFilter(kept.looked_up + pages, kept.filter)
-            self._cache.bands.put(layout_id, counted)
+            self._cache.filters.put(layout_id, counted)
 
     def _hashes(self, packed: LayoutRow) -> BandHashes | None:
         """Return the bands of what is packed, where they were read."""
@@ -462,9 +470,8 @@ def note_added(snapshot: Snapshot, name: str, number: int, packed: bytes) -> Non
     kept, recipe = cache.tail.get(key), snapshot.channels.recipe(name)
     if kept is None or kept.changes != before or len(kept.index) >= _KEPT_SKETCHES:
         return
-    bands = band_values(
-        unpack_sketches([packed], recipe.sketching), row.layout if row else recipe.layout
-    )
+    layout = row.layout if row else recipe.layout
+    bands = cache.bands_of_one(unpack_sketches([packed], recipe.sketching), layout)
     index = kept.index.extended(bands, np.array([number], np.int64))
     cache.tail.put(key, CachedTail(kept.since, before + 1, index))
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.minhash import BandLayout
+from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.search.band_index import BandHashes, BandIndex
 from simstore.search.bands import BandFilter
 from simstore.services.open_store.caches import SnapshotCache
@@ -112,9 +113,11 @@ class SketchCache:
         settled: Up to which sketches are known by their numbers.
         layout: How sketches of words are packed, by the scheme and ``StoreSettings.layout_id``.
         tail: By the scheme and the layout it is the tail of, 0 before the first.
-        bands: By the layout.
+        filters: By the layout.
         hashes: By the scheme, and how sketches are cut into bands.
         pages: By the layout.
+        cut: The bands of the sketch that was looked up last: one that is new is put into the tail
+            next; by the layout and its bytes.
         named: What the pages of a layout, which never change, name for the sketch that was looked
             up last; by the layout and its bands.
     """
@@ -124,12 +127,20 @@ class SketchCache:
         default_factory=SnapshotCache
     )
     tail: SnapshotCache[tuple[int, int], CachedTail] = field(default_factory=SnapshotCache)
-    bands: SnapshotCache[int, CachedBandFilter] = field(default_factory=SnapshotCache)
+    filters: SnapshotCache[int, CachedBandFilter] = field(default_factory=SnapshotCache)
     hashes: SnapshotCache[tuple[int, BandLayout], CachedBandHashes] = field(
         default_factory=SnapshotCache
     )
     pages: SnapshotCache[int, CachedBandPages] = field(default_factory=SnapshotCache)
+    cut: SnapshotCache[tuple[BandLayout, bytes], NDArray[np.uint64]] = field(
+        default_factory=SnapshotCache
+    )
     named: SnapshotCache[tuple[int, bytes], list[int]] = field(default_factory=SnapshotCache)
+
+    def bands_of_one(self, sketch: NDArray[Any], layout: BandLayout) -> NDArray[np.uint64]:
+        """Return the bands of one sketch, shape (1, bands), and keep them."""
+        key = layout, sketch.tobytes()
+        return self.cut.made(key, lambda: band_values(sketch, layout))
 
 
 def kept_pages(pages: Iterable[tuple[int, bytes]]) -> CachedBandPages | None:

@@ -141,8 +141,10 @@ class Postings:
             return None
         if not self.has_tail:
             return []
-        rows = self._tail_rows(self._cursor, probes, limit)
-        values = [row[0] for row in rows]
+        cursor: sqlite3.Cursor = self._connection.driver.cursor()
+        # A hundred rows of one number each: their types are looked at together.
+        cursor.row_factory = None
+        values = [value for (value,) in self._tail_rows(cursor, probes, limit)]
         return values if len(values) <= limit and set(map(type, values)) <= {int} else None
 
     def _tail_rows(

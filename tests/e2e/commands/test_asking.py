@@ -35,7 +35,8 @@ def test_query_formats_say_the_same(shell: Shell) -> None:
     assert lines[2].split() == ["0", "1.000", "1.000", "simhash", "copy"]
     assert lines[4].split() == ["far", "-"]
     assert lines[5:] == [
-        "1 sample is too short to judge: only copies match, and what contains them or is contained"
+        "1 sample is too short to judge by words: only copies match, and what contains them or is "
+        "contained"
     ]
     assert [one["too_short"] for one in records] == [False, False, True]
 
@@ -193,6 +194,10 @@ def test_report_writes_the_last_or_a_named_run_in_each_format(shell: Shell) -> N
     assert (shell.folder / "result.txt").read_bytes() == second.out
     assert shell("report", "1", "--format", "jsonl", "-o", "-").out == first.out
     shell("report", "1", "--format", "csv", "-o", "answer.csv")
+    shell("report", "1", "-o", "by name.csv")
+    assert (shell.folder / "by name.csv").read_bytes() == (shell.folder / "answer.csv").read_bytes()
+    shell("report", "1", "-o", "answer.html")
+    assert (shell.folder / "answer.html").read_bytes()[:15].lower() == b"<!doctype html>"
     assert (shell.folder / "answer.csv").read_text().count("\n") > 1
     rows = shell.lines("report", "--list")
     assert len(rows) == 3

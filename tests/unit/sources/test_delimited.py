@@ -139,6 +139,11 @@ def test_file_whose_first_row_names_no_text_is_one_rejection(data: bytes, reason
     assert reason in reasons(records)[0]
 
 
+def test_lines_that_end_in_carriage_returns_alone_are_told_what_to_do() -> None:
+    records = read_csv(b"id,text\ra,some words\rb,other words\r")
+    assert "save it with line feeds" in reasons(records)[0]
+
+
 def test_names_that_stand_twice_are_told_apart() -> None:
     (record,) = read_csv("text,a,a,\nx,1,2,3\n")
     assert isinstance(record, Document)

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from simstore.errors import CorruptStore
 from simstore.fingerprint.packed_terms import packed
 from simstore.storage import codecs, deltas, vocabularies
 from simstore.storage.engine import Connection
@@ -154,3 +155,15 @@ def test_small_changes_are_made_one_by_the_64(write: Write, together: int) -> No
 
 def raw(connection: Connection) -> list[bytes]:
     return list(connection.exec_driver_sql("SELECT delta FROM vocabulary_delta").scalars())
+
+
+def test_a_damaged_change_is_told_when_many_become_one(write: Write) -> None:
+    def work(connection: Connection) -> None:
+        for number in range(deltas.TOGETHER - 1):
+            deltas.add_packed(connection, SCHEME, named({b"%d" % number: (1, 2)}))
+        deltas.add_packed(connection, SCHEME, named({b"last": (1, 2)})[:-1])
+        with pytest.raises(CorruptStore, match="delta of the vocabulary is damaged"):
+            deltas.merge_many(connection, SCHEME, deltas.TOGETHER)
+        assert delta_count(connection) == deltas.TOGETHER
+
+    write(work)

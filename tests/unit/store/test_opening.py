@@ -216,7 +216,7 @@ def test_read_only_store_answers_and_refuses_to_write(tmp_path: Path, store: Sto
             lambda: reader.vocabulary.set_policy("frozen"),
             lambda: reader.rejects.clear(),
         ):
-            with pytest.raises(ReadOnlyStore):
+            with pytest.raises(ReadOnlyStore, match="open it without read_only"):
                 write()
         store.add("b", "stone")
         assert "b" in reader

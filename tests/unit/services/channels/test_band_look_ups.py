@@ -8,12 +8,21 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
-from simstore.errors import InvalidParameter
-from simstore.services.channels import pack_sketches
+from simstore import SchemeChoice
+from simstore.errors import CorruptStore, InvalidParameter
+from simstore.fingerprint.minhash import band_values
+from simstore.model import Document
+from simstore.services.channels import pack_sketches, sketch_search
+from simstore.services.duplicates.measure import Measure
+from simstore.services.features.prepare import prepare
 from simstore.services.ingest import one_document, options
+from simstore.services.open_store import band_cache
 from simstore.storage import duplicates
+from simstore.storage.dialects.sqlite import TypedRows
+from simstore.storage.fingerprints import fingerprints
 from simstore.storage.sketches import SketchTables
 from simstore.store import Store
 
@@ -149,3 +158,86 @@ def test_of_what_shares_check_bits_by_chance_nothing_is_asked(
         assert store.add_many(given, on_duplicate="flag").flagged == 1
         # The copies of one text alone: the 60 others share a page and check bits with hundreds.
         assert set(asked) == {10, STORED + 1}
+
+
+def test_bands_of_a_text_are_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def counting(sketches: Any, layout: Any) -> Any:
+        made.append(len(sketches))
+        return band_values(sketches, layout)
+
+    monkeypatch.setattr(band_cache, "band_values", counting)
+    monkeypatch.setattr(sketch_search, "band_values", counting)
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([(f"{n}", text(n)) for n in range(STORED)])
+        pack_sketches.pack_tail(store._opened, "minhash")
+        store.add("first", text(STORED), on_duplicate="flag")
+        made.clear()
+        for number in range(STORED + 1, STORED + 6):
+            # To be looked up, and to be found by those that come next.
+            assert store.add(f"{number}", text(number), on_duplicate="flag") == "added"
+            assert made == [1]
+            made.clear()
+        assert store.add("copy", f"{text(STORED + 3)} more", on_duplicate="flag") == "flagged"
+
+
+def test_rows_of_a_crowded_segment_are_not_looked_at_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked_at: list[object] = []
+    look = TypedRows.__call__
+
+    def counting(rows: TypedRows, cursor: Any, row: Any) -> Any:
+        looked_at.append(row)
+        return look(rows, cursor, row)
+
+    crowd = 900
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([("first", text(1))])
+        with store._opened.database.read() as connection:
+            state = store._opened.state(connection)
+        batch = prepare([Document("new", text(2))], state)
+        assert batch.words is not None
+        # They share the segment of the lowest bits with the text, and no other.
+        others = np.random.default_rng(1).integers(0, 1 << 48, crowd, np.uint64) << np.uint64(16)
+        words = (others | batch.words[0, 0] & np.uint64(0xFFFF)).reshape(-1, 1)
+        with store._opened.write() as connection:
+            fingerprints.add(connection, 64, 1, words)
+        store.add("second", text(3), on_duplicate="flag")
+        monkeypatch.setattr(TypedRows, "__call__", counting)
+        assert store.add("new", text(2), on_duplicate="flag") == "added"
+        assert 0 < len(looked_at) < crowd / 10
+        assert store.add("copy", f"{text(2)} more", on_duplicate="flag") == "flagged"
+        with store._opened.write() as connection:
+            connection.driver.execute(
+                "UPDATE fingerprint_64 SET value = 'damaged' "
+                "WHERE value = (SELECT min(value) FROM fingerprint_64)"
+            )
+        with pytest.raises(CorruptStore, match="value holds"):
+            store.add("again", text(2), on_duplicate="flag")
+
+
+def test_what_a_duplicate_is_told_by_is_found_out_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+    measure_of = Measure.of
+
+    def counting(state: Any, channels: Sequence[str] = (), **keywords: Any) -> Measure:
+        asked.append(tuple(channels))
+        return measure_of(state, channels, **keywords)
+
+    monkeypatch.setattr(Measure, "of", counting)
+    path = tmp_path / "s.db"
+    with Store.create(path) as store:
+        store.add_many([(f"{n}", text(n)) for n in range(20)])
+        asked.clear()
+        assert store.add("new", text(20), on_duplicate="flag") == "added"
+        assert asked == [()]
+        with Store.open(path) as other:
+            other.maintenance.reindex(SchemeChoice("web", bits=128))
+        # Texts are prepared again by what another process has made of the store meanwhile.
+        assert store.add("copy", f"{text(20)} more", on_duplicate="flag") == "flagged"
+        assert store.add("newer", text(21), on_duplicate="flag") == "added"
+        assert not store.maintenance.fsck()
