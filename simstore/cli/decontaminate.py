@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option
 from simstore.cli.parameters import command, completed, flag, option, section
 from simstore.cli.results import print_items
@@ -55,7 +56,8 @@ if TYPE_CHECKING:
     ),
     option(
         "--characters",
-        "The same in scripts without blanks between words.  [default: 13 for 8 words]",
+        "The same in scripts without blanks between words.  [default: 21, as 13 words; 13 with "
+        "--words 8]",
         type=click.IntRange(4, 250),
         metavar="N",
     ),
@@ -194,15 +196,23 @@ def _items(against: Sequence[str], read: ReadOptions) -> list[Item]:
     from simstore.store import Store
 
     items: list[Item] = []
-    for place in against:
-        if _is_store(place):
-            with Store.open(place, read_only=True) as store:
-                items += [
-                    Item(one.collection or Path(place).name, one.key, one.text or "")
-                    for one in store.list()
-                ]
-        else:
-            items += read_items([place], read)
+    empty: list[str] = []
+    for place in filter(_is_store, against):
+        with Store.open(place, read_only=True) as store:
+            found = [
+                Item(one.collection or Path(place).name, one.key, one.text or "")
+                for one in store.list()
+            ]
+            items += found
+            empty += [] if found else [place]
+    # Together: files of one name are told apart.
+    if files := [place for place in against if not _is_store(place)]:
+        items += read_items(files, read, empty.append)
+    names = ", ".join(map(printable, empty))
+    if not items:
+        raise InvalidParameter(f"there is no item of a benchmark: {names or 'no file'} has none")
+    if empty:
+        log.warning("%s: no item of a benchmark, passed over", names)
     return items
 
 
