@@ -119,19 +119,22 @@ def scan(
         if text == len(starts):
             break
         # An array is full; the text is begun anew, and finds the terms that it has added.
-        if 2 * int(state[TERMS]) + 4 >= slots:
+        count = int(state[TERMS])
+        if 2 * count + 4 >= slots:
             slots *= 2
             terms = terms._replace(
                 table=np.zeros(2 * slots, np.uint64),
-                firsts=_grown(terms.firsts, slots // 2),
-                lengths=_grown(terms.lengths, slots // 2),
+                firsts=_grown(terms.firsts, slots // 2, count),
+                lengths=_grown(terms.lengths, slots // 2, count),
             )
             state[IS_INDEXED] = 0
         else:
-            terms = terms._replace(chunks=_grown(terms.chunks, 2 * len(terms.chunks)))
+            used = int(state[USED_CHUNKS])
+            terms = terms._replace(chunks=_grown(terms.chunks, 2 * len(terms.chunks), used))
+            done, keyed = int(places.offsets[text]), int(places.key_offsets[text])
             places = places._replace(
-                numbers=_grown(places.numbers, 2 * len(places.numbers)),
-                keys=_grown(places.keys, 2 * len(places.keys)),
+                numbers=_grown(places.numbers, 2 * len(places.numbers), done),
+                keys=_grown(places.keys, 2 * len(places.keys), keyed),
             )
     count = int(state[TERMS])
     return Scanned(
@@ -145,9 +148,10 @@ def scan(
     )
 
 
-def _grown(array: NDArray[Any], size: int) -> NDArray[Any]:
+def _grown(array: NDArray[Any], size: int, used: int) -> NDArray[Any]:
+    """Return a longer array that begins as another: memory that is not used yet stays untouched."""
     longer = np.empty(size, array.dtype)
-    longer[: len(array)] = array
+    longer[:used] = array[:used]
     return longer
 
 

@@ -6,6 +6,7 @@ from simstore.model import DocumentLabels
 from simstore.services.clusters.changes import note_changes
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.edge_candidates import EdgeCandidates
+from simstore.services.duplicates.measure import Measure
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest import batch_history
 from simstore.services.ingest.batches import replace_features
@@ -14,19 +15,26 @@ from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents
 
 
-def may_be_new(snapshot: Snapshot, batch: PreparedBatch, rule: DuplicateRule | None) -> bool:
+def may_be_new(
+    snapshot: Snapshot,
+    batch: PreparedBatch,
+    rule: DuplicateRule | None,
+    measure: Measure | None = None,
+) -> bool:
     """Return whether nothing stored has to do with the document of a batch but by key or text.
 
     Args:
         snapshot: The store in the transaction of a writer that is the only one.
         batch: One document, prepared with what stands.
         rule: What is a duplicate; None: nothing is looked for.
+        measure: What finds and compares duplicates by the rule; None: it is not known yet.
     """
     if batch.documents[0].links:
         return False
     if rule is None:
         return True
-    measure = rule.measure(snapshot)
+    if measure is None:
+        measure = rule.measure(snapshot)
     (text,) = CandidateText.of_batch(batch, batch.words, recipe=measure.recipe)
     if text.words is None and snapshot.generation is not None:
         # Its fingerprint depends on what else is stored.

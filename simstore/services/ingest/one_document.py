@@ -42,8 +42,7 @@ def store_one(opened: OpenStore, given: Document, options: IngestOptions) -> Out
     """
     state = known_state(opened)
     rule = options.check_in(state.settings)
-    if rule is not None:
-        rule.measure(state)
+    measure = None if rule is None else rule.measure(state)
     document = accept(given)
     compiled.announce(0)
     batch = prepare([document], state)
@@ -54,12 +53,12 @@ def store_one(opened: OpenStore, given: Document, options: IngestOptions) -> Out
         if snapshot.settings.is_reindexing:
             generations.refuse_during_reindex(connection)
         if not is_prepared_for(state, snapshot):
-            batch = prepare([document], snapshot)
+            batch, measure = prepare([document], snapshot), None
         counts = {"added": 1, "byte_count": batch.sizes[0]}
         run_id = runs.add_run(connection, counts, seen_at, now(), __version__)
         outcome: Outcome = "added"
         if not (
-            new_document.may_be_new(snapshot, batch, rule)
+            new_document.may_be_new(snapshot, batch, rule, measure)
             and new_document.store(snapshot, batch, run_id=run_id, seen_at=seen_at)
         ):
             outcome = _decide(snapshot, batch, rule, run_id, seen_at)

@@ -1,7 +1,11 @@
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
+from simstore.text import scanning
 from simstore.text import tokens as cutting
 from simstore.text.normalization import DEFAULT, normalize
 from simstore.text.tokens import scan_tokens, tokens
@@ -59,3 +63,35 @@ def test_tokens_do_not_depend_on_the_pieces_that_a_text_is_cut_into(
     monkeypatch.setattr(cutting, "_PIECE", piece)
     assert [tokens(text) for text in texts] == whole
     assert all(len(one) <= piece + 20 for one in cutting.token_pieces(texts[0]))
+
+
+def test_arrays_that_are_full_grow_by_what_is_used_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("numba", reason="Numba is not installed")
+    grown = scanning._grown
+    calls: list[tuple[int, int]] = []
+
+    def counting(array: Any, size: int, used: int) -> Any:
+        calls.append((len(array), used))
+        return grown(array, size, used)
+
+    monkeypatch.setattr(scanning, "_grown", counting)
+    # Words of more bytes than there is room for at first, and many of them.
+    texts = [" ".join(f"word{n * 400 + m}ofthemiddlelength" for m in range(400)) for n in range(60)]
+    scanned = scan_tokens([*texts, "灯塔 " * 300, *texts], DEFAULT)
+    assert len(calls) > 4
+    assert sum(used for _, used in calls) < sum(length for length, _ in calls) / 2
+    once = [scan_tokens([text], DEFAULT) for text in (texts[0], texts[-1], "灯塔 " * 300)]
+    calls.clear()
+    sizes = np.diff(scanned.offsets)
+    for place, one in ((0, once[0]), (59, once[1]), (60, once[2]), (61, once[0]), (120, once[1])):
+        assert sizes[place] == one.offsets[-1]
+        assert words_of(scanned, place) == words_of(one, 0)
+
+
+def words_of(scanned: scanning.Scanned, text: int) -> list[bytes]:
+    """Return the terms of one text, in order."""
+    held = scanned.chunks.astype("<u8").tobytes()
+    numbers = scanned.numbers[scanned.offsets[text] : scanned.offsets[text + 1]]
+    starts = 8 * scanned.starts[numbers]
+    lengths = scanned.lengths[numbers]
+    return [held[first : first + length] for first, length in zip(starts, lengths, strict=True)]

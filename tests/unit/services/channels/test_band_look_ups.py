@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simstore import SchemeChoice
 from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.minhash import band_values
 from simstore.model import Document
 from simstore.services.channels import pack_sketches, sketch_search
+from simstore.services.duplicates.measure import Measure
 from simstore.services.features.prepare import prepare
 from simstore.services.ingest import one_document, options
 from simstore.services.open_store import band_cache
@@ -214,3 +216,28 @@ def test_rows_of_a_crowded_segment_are_not_looked_at_one_by_one(
             )
         with pytest.raises(CorruptStore, match="value holds"):
             store.add("again", text(2), on_duplicate="flag")
+
+
+def test_what_a_duplicate_is_told_by_is_found_out_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+    measure_of = Measure.of
+
+    def counting(state: Any, channels: Sequence[str] = (), **keywords: Any) -> Measure:
+        asked.append(tuple(channels))
+        return measure_of(state, channels, **keywords)
+
+    monkeypatch.setattr(Measure, "of", counting)
+    path = tmp_path / "s.db"
+    with Store.create(path) as store:
+        store.add_many([(f"{n}", text(n)) for n in range(20)])
+        asked.clear()
+        assert store.add("new", text(20), on_duplicate="flag") == "added"
+        assert asked == [()]
+        with Store.open(path) as other:
+            other.maintenance.reindex(SchemeChoice("web", bits=128))
+        # Texts are prepared again by what another process has made of the store meanwhile.
+        assert store.add("copy", f"{text(20)} more", on_duplicate="flag") == "flagged"
+        assert store.add("newer", text(21), on_duplicate="flag") == "added"
+        assert not store.maintenance.fsck()
