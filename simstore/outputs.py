@@ -10,12 +10,19 @@ import os
 import stat
 import struct
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from simstore.errors import Conflict, NotAFile, OutputExists, StorageError, printable
+from simstore.errors import (
+    Conflict,
+    InvalidParameter,
+    NotAFile,
+    OutputExists,
+    StorageError,
+    printable,
+)
 from simstore.version import APPLICATION_ID
 
 STANDARD_OUTPUT = "-"
@@ -46,6 +53,70 @@ def is_same_file(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> 
         return os.path.samefile(one, other)
     except (OSError, ValueError):
         return False
+
+
+def check_apart(
+    outputs: Mapping[str, str | os.PathLike[str] | None],
+    inputs: Sequence[str | os.PathLike[str]] = (),
+) -> None:
+    """Refuse outputs of one command that would take the place of each other, or of an input.
+
+    Links are followed, so ``./a``, a symbolic link and a hard link to ``a`` are one file. What is
+    written to ``/dev/null`` takes no place.
+
+    >>> check_apart({"output": "out.jsonl", "log": "./out.jsonl"})
+    Traceback (most recent call last):
+    simstore.errors.InvalidParameter: the output and the log are one file: give each a name
+
+    Args:
+        outputs: What is written, by what it is called in messages; None: it is not.
+        inputs: Files that are read.
+
+    Raises:
+        InvalidParameter: Two outputs are one file, or an output is an input.
+    """
+    written_to = {
+        called: path
+        for called, path in outputs.items()
+        if path is not None and not is_same_file(path, os.devnull)
+    }
+    names = list(written_to)
+    for place, one in enumerate(names):
+        for other in names[place + 1 :]:
+            if _is_one_place(written_to[one], written_to[other]):
+                raise InvalidParameter(f"the {one} and the {other} are one file: give each a name")
+        for path in inputs:
+            if is_same_file(written_to[one], path):
+                raise InvalidParameter(
+                    f"{printable(os.fspath(written_to[one]))} is an input; name another file for "
+                    f"the {one}"
+                )
+
+
+def _is_one_place(one: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Return whether what is written to two paths ends in one file, which may not be there yet."""
+    if is_standard_output(one) or is_standard_output(other):
+        return is_standard_output(one) and is_standard_output(other)
+    return os.path.realpath(one) == os.path.realpath(other) or is_same_file(one, other)
+
+
+def check_no_part(path: str | os.PathLike[str], store: str | os.PathLike[str]) -> None:
+    """Refuse to write over a store or one of its journals.
+
+    Args:
+        path: What is to be written.
+        store: The file of the store.
+
+    Raises:
+        InvalidParameter: It is a part of the store.
+    """
+    for part in (Path(store), *journals_of(Path(store))):
+        # A journal may not be there now, and come while the output is written.
+        is_there = os.path.realpath(path) == os.path.realpath(part)
+        if is_there or is_same_file(path, part):
+            raise InvalidParameter(
+                f"{printable(os.fspath(path))} belongs to the store; name another file"
+            )
 
 
 def check_file(path: str | os.PathLike[str], *, replace: bool) -> Path:

@@ -34,7 +34,7 @@ from simstore.cli.source_options import (
 )
 from simstore.cli.tables import print_table
 from simstore.errors import counted, printable, shown_place
-from simstore.outputs import is_same_file, is_standard_output, write_file
+from simstore.outputs import check_apart, is_same_file, is_standard_output, write_file
 from simstore.reports.anonymous import unnamed
 from simstore.reports.lines import json_array
 from simstore.sources.files import Files
@@ -201,7 +201,8 @@ def check(
         *(("sentences",) if options.pop("sentences") else ()),
         *(("simhash",) if options.pop("simhash") else ()),
     )
-    options["template"] = tuple(_texts(options["template"], read))
+    templates: tuple[str, ...] = options["template"]
+    options["template"] = tuple(_texts(templates, read))
     # Who says what a passage is wants to see them.
     tells_passages = not (options["by"] is None and options["window"] is None)
     rule = CheckOptions(**_passages(options), channels=channels)
@@ -211,6 +212,7 @@ def check(
     to_file = output is not None and not is_standard_output(output)
     if output is not None and to_file:
         _refuse_papers(Path(output), papers)
+        check_apart({"report": output}, templates)
         check_output(output, replace=force)
     passed_over = tell_passed_over(papers, read)
     rejections: list[Rejection] = []

@@ -126,7 +126,7 @@ def decontaminate(
     from simstore.outputs import check_output, is_standard_output, written
     from simstore.services.dedup.benchmarks import Benchmarks, RunRule
     from simstore.services.dedup.decontaminate import Contamination
-    from simstore.services.dedup.dedup import dedup_files
+    from simstore.services.dedup.dedup import check_run, dedup_files
     from simstore.services.dedup.options import RowOptions
 
     options = RowOptions(
@@ -140,6 +140,8 @@ def decontaminate(
     )
     rule = RunRule(words=words, characters=characters, common_share=common_share)
     _refuse_benchmarks(against, output, log_file, rejects, report_file)
+    beside = {"report": report_file}
+    check_run(inputs, output, options, has_store=False, beside=beside)
     if report_file is not None:
         check_output(report_file, replace=force)
     items = _items(against, replace(read, text_field=item_field))
@@ -149,7 +151,9 @@ def decontaminate(
         )
         shown = stack.enter_context(shown_rows())
         gate = found.gate(", ".join(against), (min_resemblance,))
-        summary = dedup_files(list(inputs), output, options, shown.observer, gate=gate)
+        summary = dedup_files(
+            list(inputs), output, options, shown.observer, gate=gate, beside=beside
+        )
     if report_file is not None:
         with written(report_file, replace=True) as stream:
             told = [asdict(one) for one in found.reports]

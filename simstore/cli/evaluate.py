@@ -27,7 +27,7 @@ from simstore.errors import (
     counted,
     printable,
 )
-from simstore.outputs import is_standard_output, make_folder, write_file
+from simstore.outputs import check_apart, is_standard_output, make_folder, write_file
 from simstore.reports.lines import json_array, rounded
 
 if TYPE_CHECKING:
@@ -175,12 +175,14 @@ def evaluate(
         raise MissingExtra("drawing curves", "plots")
     if output is not None:
         for name in _FILES:
+            check_apart({"curves": os.path.join(output, name), "page of mistakes": mistakes})
             check_output(os.path.join(output, name), replace=force)
     if mistakes is not None:
         if is_standard_output(mistakes):
             raise InvalidParameter("--mistakes writes a page: name a file")
         if find_spec("jinja2") is None:
             raise MissingExtra("a page of mistakes", "check")
+        check_apart({"page of mistakes": mistakes}, [one for one in (pairs, clusters) if one])
         check_output(mistakes, replace=force)
     from simstore.services.evaluate.evaluate import FLOOR, EvaluateOptions
     from simstore.services.evaluate.labels import Labels

@@ -92,7 +92,7 @@ def filter_rows(
     """
     read = take_read_options(given)
 
-    from simstore.services.dedup.dedup import dedup_files
+    from simstore.services.dedup.dedup import check_run, dedup_files
     from simstore.services.dedup.gates import Gate
     from simstore.services.dedup.options import RowOptions
     from simstore.services.dedup.store_gate import store_answer
@@ -107,6 +107,7 @@ def filter_rows(
         read=read,
     )
     refuse_stores(output, log_file, rejects, place=against)
+    check_run(inputs, output, options, has_store=False)
     with ExitStack() as stack:
         store, name = stack.enter_context(_asked(against))
         shown = stack.enter_context(shown_rows())

@@ -17,7 +17,7 @@ from click.core import ParameterSource
 from simstore.cli.messages import log, logs_json, logs_times, shows_bars
 from simstore.cli.options import store_place
 from simstore.cli.remote import server_url
-from simstore.errors import InvalidParameter, printable, shortened
+from simstore.errors import InvalidParameter, shortened
 from simstore.reports import lines
 
 if TYPE_CHECKING:
@@ -178,16 +178,9 @@ def refuse_store(output: Path, place: str | None = None) -> None:
         place = store_place()
     if "://" in place:
         return
-    from simstore import outputs
+    from simstore.outputs import check_no_part
 
-    for suffix in ("", "-wal", "-shm"):
-        part = Path(place + suffix)
-        # A journal may not be there now, and come while the output is written.
-        is_there = os.path.realpath(output) == os.path.realpath(part)
-        if is_there or outputs.is_same_file(output, part):
-            raise InvalidParameter(
-                f"{printable(str(output))} belongs to the store; name another file"
-            )
+    check_no_part(output, place)
 
 
 def settle_streams() -> None:

@@ -168,6 +168,19 @@ def recent_runs(connection: Connection, limit: int | None) -> list[dict[str, Any
     return [dict(row) for row in rows.mappings()]
 
 
+def last_run(connection: Connection) -> int:
+    """Return the number of the latest run; 0 where there is none."""
+    found = connection.execute(sql.select(sql.func.max(tables.ingest_run.c.run_id))).scalar()
+    return int(found or 0)
+
+
+def runs_called(connection: Connection, name: str, after: int) -> set[int]:
+    """Return the numbers of the runs behind a number that have a name among their sources."""
+    run = tables.ingest_run.c
+    rows = connection.execute(sql.select(run.run_id, run.sources).where(run.run_id > after))
+    return {int(number) for number, sources in rows if name in sources}
+
+
 def source_state(connection: Connection, name: bytes) -> tuple[int, SourceState] | None:
     """Return number and state of a source; None where it was never ingested."""
     c = tables.source.c

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from forked import Finished, Nursery
+from forked import Child, Finished, Nursery
 
 PAGES = [
     ("harbour", "The harbour was quiet at dawn and the first boats came in with the tide."),
@@ -28,6 +28,10 @@ class Shell:
         assert done.code == code, (done.code, done.errors)
         assert "Traceback" not in done.errors
         return done
+
+    def start(self, *words: str | Path) -> Child:
+        """Start a command line, and return the process."""
+        return self._nursery.start("simstore", self.folder, words=[str(word) for word in words])
 
     def lines(self, *words: str | Path, code: int = 0) -> list[str]:
         return self(*words, code=code).text.splitlines()

@@ -14,6 +14,8 @@ from pathlib import Path
 import pytest
 from forked import Nursery
 
+from simstore import Store
+
 from .shells import Shell
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -148,6 +150,63 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(shell: Shell) ->
     assert sorted(shell.folder.iterdir()) == before
 
 
+def test_a_log_takes_no_place_of_an_input_or_of_another_output(shell: Shell) -> None:
+    (shell.folder / "a.jsonl").write_text('{"id": 1, "text": "Rye bread needs sour dough."}\n')
+    (shell.folder / "in").mkdir()
+    for name in ("x.jsonl", "y.jsonl"):
+        (shell.folder / "in" / name).write_text('{"id": 1, "text": "Oats need rain and wind."}\n')
+    os.link(shell.folder / "a.jsonl", shell.folder / "hard.jsonl")
+    (shell.folder / "form.html").write_text("Name, date and place of the course.")
+    shell("init", "--db", "s.db")
+    before = _contents(shell.folder)
+    one = "are one file: give each a name"
+    of_log = "is an input; name another file for the log"
+    gates = (("filter", "--against", "s.db"), ("decontaminate", "--against", "rows.jsonl"))
+    for command, *given in (("dedup",), *gates):
+        for words, reason in (
+            (("a.jsonl", "-o", "o.jsonl", "--log", "./o.jsonl"), f"the output and the log {one}"),
+            (
+                ("a.jsonl", "-o", "o.jsonl", "--log", "l", "--rejects", "l"),
+                f"the log and the rejects {one}",
+            ),
+            (("a.jsonl", "-o", "-", "--log", "-"), f"the output and the log {one}"),
+            (
+                ("a.jsonl", "-o", "o.jsonl", "--log", "o.jsonl.partial"),
+                f"the state of the run and the log {one}",
+            ),
+            (("a.jsonl", "-o", "o.jsonl", "--log", "a.jsonl", "--force"), of_log),
+            (("a.jsonl", "-o", "o.jsonl", "--log", "hard.jsonl", "--force"), of_log),
+            (("in", "-o", "o.jsonl", "--log", "in/x.jsonl", "--force"), of_log),
+            (("in", "-o", "new/", "--log", "new/x.jsonl"), "there is no folder new"),
+            (("a.jsonl", "-o", "o.jsonl", "--rejects", "a.jsonl", "--force"), "for the rejects"),
+        ):  # fmt: skip
+            code = 6 if "no folder" in reason else 2
+            assert reason in shell(command, *words, *given, code=code).errors
+    report = ("decontaminate", "a.jsonl", "-o", "o.jsonl", "--against", "rows.jsonl", "--report")
+    assert "for the report" in shell(*report, "a.jsonl", "--force", code=2).errors
+    assert one in shell(*report, "o.jsonl", code=2).errors
+    check = ("--db", "s.db", "check", "a.jsonl", "--template", "form.html", "-o", "form.html")
+    assert "is an input" in shell(*check, "--force", code=2).errors
+    assert _contents(shell.folder) == before
+
+
+def test_a_log_in_the_folder_of_the_output_is_none_of_its_files(shell: Shell) -> None:
+    for name in ("in", "out"):
+        (shell.folder / name).mkdir()
+    (shell.folder / "in" / "x.jsonl").write_text('{"id": 1, "text": "Oats need rain and wind."}\n')
+    done = shell("dedup", "in", "-o", "out", "--log", "out/x.jsonl", code=2)
+    assert "the output and the log are one file" in done.errors
+    assert not list((shell.folder / "out").iterdir())
+    shell("dedup", "in", "-o", "out", "--log", "out/log", "--rejects", "/dev/null")
+    assert (shell.folder / "out" / "log").read_bytes() == b""
+
+
+def _contents(folder: Path) -> dict[Path, bytes]:
+    # A store that was only read leaves journals.
+    files = (path for path in folder.rglob("*") if path.is_file() and "s.db-" not in path.name)
+    return {path: path.read_bytes() for path in files}
+
+
 def test_rows_that_cannot_be_read_are_told_and_end_in_5(shell: Shell) -> None:
     (shell.folder / "bad.jsonl").write_bytes(b'{"text": "Rye"}\nno json\n')
     done = shell("dedup", "bad.jsonl", "-o", "o.jsonl", code=5)
@@ -171,6 +230,30 @@ def test_a_store_is_used_where_an_option_names_it_before_or_behind_the_command(
     named = {**os.environ, "SIMSTORE_DB": "other.db"}
     assert "1 kept" in shell("dedup", "a.jsonl", "-o", "2.jsonl", environment=named).text
     assert not (shell.folder / "other.db").exists()
+
+
+@pytest.mark.slow
+@pytest.mark.sqlite("the store is a file beside the rows")
+def test_two_runs_at_once_keep_what_the_store_has_and_nothing_twice(shell: Shell) -> None:
+    lines = _rows(9_000)
+    # Half of the keys and some of the texts are those of the other file.
+    other = [line.replace(b'"id": ', b'"id": 1', 1) for line in _rows(9_300)[4_500:]]
+    other += [line.replace(b"word", b"mark") for line in lines[:4_500]]
+    (shell.folder / "other.jsonl").write_bytes(b"".join(other))
+    shell("init", "--db", "s.db")
+    started = [
+        shell.start("--db", "s.db", "dedup", f"{name}.jsonl", "-o", f"{name}.out")
+        for name in ("rows", "other")
+    ]
+    assert [child.wait().code for child in started] == [0, 0]
+    kept = [
+        json.loads(line)["text"]
+        for name in ("rows", "other")
+        for line in (shell.folder / f"{name}.out").read_bytes().splitlines()
+    ]
+    with Store.open(shell.folder / "s.db", read_only=True) as store:
+        assert sorted(one.text or "" for one in store.list()) == sorted(kept)
+    assert len(set(kept)) == len(kept)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from simstore import Document, Store, outputs
-from simstore.errors import StorageError
-from simstore.outputs import make_folder, write_file
+from simstore.errors import InvalidParameter, StorageError
+from simstore.outputs import check_apart, make_folder, write_file
 from simstore.version import APPLICATION_ID
 
 pytestmark = pytest.mark.sqlite("files and their journals")
@@ -202,3 +202,25 @@ def test_folder_that_is_made_has_a_durable_name(
     (tmp_path / "file").touch()
     with pytest.raises(FileExistsError):
         make_folder(tmp_path / "file")
+
+
+def test_outputs_of_one_command_are_files_apart_whatever_they_are_called(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    os.symlink("a", "link")
+    os.link("a", "hard")
+    os.symlink("new", "to-be")
+    for one, other in (
+        ("a", "./a"), ("a", tmp_path / "a"), ("a", "link"), ("a", "hard"), ("a", "folder/../a"),
+        ("new", "to-be"), ("new", "./new"), ("-", "/dev/stdout"), ("-", "-"),
+    ):  # fmt: skip
+        with pytest.raises(InvalidParameter, match="the log and the export are one file: give"):
+            check_apart({"log": one, "export": other})
+    for path in ("a", "./a", "link", "hard", tmp_path / "a"):
+        with pytest.raises(InvalidParameter, match="is an input; name another file for the log"):
+            check_apart({"log": path, "export": "-"}, ["a"])
+    check_apart({"log": "/dev/null", "export": "/dev/null", "report": None}, ["/dev/null", "a"])
+    check_apart({"log": "new", "export": "new2", "report": "-"}, ["a"])

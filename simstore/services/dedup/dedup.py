@@ -10,11 +10,11 @@ from __future__ import annotations
 import io
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -27,7 +27,13 @@ from simstore.errors import (
 )
 from simstore.errors.remedies import in_words
 from simstore.model import Ignored
-from simstore.outputs import check_output, is_standard_output, written
+from simstore.outputs import (
+    check_apart,
+    check_no_part,
+    check_output,
+    is_standard_output,
+    written,
+)
 from simstore.rows.batch import RowFile
 from simstore.rows.inputs import check_columns, open_rows
 from simstore.rows.texts import TextFile
@@ -49,7 +55,8 @@ from simstore.services.dedup.verdicts import Verdicts, judge
 from simstore.services.open_store.open_store import OpenStore
 from simstore.sources.streams import is_read_once
 
-_VERSION = 1
+_VERSION = 2
+_NOTHING_BESIDE: Mapping[str, str | None] = {}
 # Options that change neither what is read nor what is decided.
 _OF_THE_WRITING = ("force", "threads", "log", "rejects", "mark", "on_reject")
 
@@ -62,6 +69,7 @@ def dedup_files(
     *,
     store: OpenStore | None = None,
     gate: Gate | None = None,
+    beside: Mapping[str, str | None] = _NOTHING_BESIDE,
 ) -> RowSummary:
     """Write the rows of files without their near-duplicates.
 
@@ -73,6 +81,7 @@ def dedup_files(
         store: The store whose documents come before all rows, and to which those that are kept are
             added; None: none.
         gate: What decides of rows instead, and takes none; None: the rule of clusters.
+        beside: Other files that the caller writes, by what they are called.
 
     Raises:
         InvalidParameter: An option is out of its range, or asks for what cannot be done; or the
@@ -82,9 +91,12 @@ def dedup_files(
         StorageError: There is no such folder; or no room, and the same command goes on.
         UnreadableSource: An input has changed since it was read.
     """
-    check_run(names, output, options, has_store=store is not None)
+    check_run(names, output, options, has_store=store is not None, beside=beside)
     if store is not None:
         stored_rows.check_store(store, options)
+        if store.database.given is not None:
+            for path in filter(None, (output, options.log, options.rejects)):
+                check_no_part(path, store.database.given)
     is_once = any(map(is_read_once, names))
     with ExitStack() as stack:
         folder, is_kept = _folder(stack, output, is_once=is_once)
@@ -108,9 +120,9 @@ def dedup_files(
             if is_once or not options.force
             else _resumed_or_anew(folder, begun, _files_of(store, gate))
         )
-        is_publishing = bool(ledger.last.get("publishing"))
         try:
-            targets = _targets(names, files, output, options, is_publishing=is_publishing)
+            targets = _targets(names, files, output, options, is_publishing=ledger.is_publishing)
+            _check_apart(files, targets, options, beside)
             check_columns(files)
             _check_marks(files, options, MARKS if gate is None else gate.columns)
         except SimstoreError:
@@ -125,7 +137,14 @@ def dedup_files(
     return summary
 
 
-def check_run(names: Sequence[str], output: str, options: RowOptions, *, has_store: bool) -> None:
+def check_run(
+    names: Sequence[str],
+    output: str,
+    options: RowOptions,
+    *,
+    has_store: bool,
+    beside: Mapping[str, str | None] = _NOTHING_BESIDE,
+) -> None:
     """Refuse a run that cannot be done, before anything is read or made.
 
     >>> from simstore.services.dedup.dedup import check_run
@@ -139,10 +158,11 @@ def check_run(names: Sequence[str], output: str, options: RowOptions, *, has_sto
         output: A file, a folder, or ``-``.
         options: Of the run.
         has_store: Rows are added to a store.
+        beside: Other files that the caller writes, by what they are called.
 
     Raises:
         InvalidParameter: The policy needs all rows at once, and they come one by one; or an option
-            is one that the store decides.
+            is one that the store decides; or two outputs are one file, or one is an input.
         OutputExists: The log, or the file of rejected rows, is there already.
         StorageError: The folder of a file that is to be written does not exist.
     """
@@ -155,6 +175,11 @@ def check_run(names: Sequence[str], output: str, options: RowOptions, *, has_sto
             f"the policy {order} reads all rows before the first is written, which {what} "
             "cannot do here: choose first, or give files and no store"
         )
+    others = {"log": options.log, "rejects": options.rejects, **beside}
+    files = [name for name in names if not os.path.isdir(name)]
+    check_apart({"output": output, **others}, files)
+    if not is_standard_output(output):
+        check_apart({"state of the run": _state_of(output), **others})
     for path in (output, options.log, options.rejects):
         if path is not None and not is_standard_output(path):
             parent = os.path.dirname(path.rstrip(os.sep))
@@ -204,10 +229,10 @@ def _run(
     if not is_standard_output(output):
         write_sidecars(names, output, options)
     if options.log is not None:
-        with written(options.log, replace=True) as stream:
+        with _written(options.log) as stream:
             stream.writelines(log_lines(files, keys, verdicts))
     if options.rejects is not None:
-        with written(options.rejects, replace=True) as stream, _opened(ledger, REJECTS) as lines:
+        with _written(options.rejects) as stream, _opened(ledger, REJECTS) as lines:
             while data := lines.read(1 << 20):
                 stream.write(data)
     rejected = int(np.count_nonzero(keys.rows["kind"] == 0))
@@ -286,12 +311,38 @@ def _targets(
     return targets_of(names, files, output, checked)
 
 
+def _check_apart(
+    files: Sequence[RowFile],
+    targets: Sequence[Target],
+    options: RowOptions,
+    beside: Mapping[str, str | None],
+) -> None:
+    """Refuse a log, or the like, that is one of the files that are read or written."""
+    others = {"log": options.log, "rejects": options.rejects, **beside}
+    if any(others.values()):
+        check_apart(others, [file.path for file in files])
+        for target in targets:
+            check_apart({"output": target.path, **others})
+
+
 def _check_marks(files: Sequence[RowFile], options: RowOptions, columns: Sequence[str]) -> None:
     """Refuse columns that are there already, before anything is read."""
     if options.mark:
         for file in files:
             with file.writer(io.BytesIO(), columns):
                 pass
+
+
+@contextmanager
+def _written(path: str) -> Iterator[BinaryIO]:
+    """Yield a stream for what is written beside the output, which has its name by now."""
+    try:
+        with written(path, replace=True) as stream:
+            yield stream
+    except StorageError as error:
+        raise StorageError(
+            f"{error}; once it can be, the same command goes on where it was"
+        ) from error
 
 
 @contextmanager

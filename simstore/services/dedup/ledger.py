@@ -38,6 +38,7 @@ class Ledger:
     Attributes:
         is_new: Whether there is no run to go on with.
         last: What the last checkpoint noted; empty where there is none.
+        is_publishing: Outputs are, or were before the run was interrupted, given their names.
 
     Raises:
         Conflict: Another run left its state there, or runs.
@@ -50,6 +51,7 @@ class Ledger:
         self.folder = folder
         self.is_new = True
         self.last: dict[str, Any] = {}
+        self.is_publishing = False
         self._checked_at = time.monotonic()
         self._files: dict[str, BinaryIO] = {}
         with self.written():
@@ -71,6 +73,7 @@ class Ledger:
                         shutil.rmtree(left) if left.is_dir() else left.unlink()
             self.is_new = not lines
             self.last = lines[-1] if len(lines) > 1 else {}
+            self.is_publishing = bool(self.last.get("publishing"))
             self._journal = (folder / _JOURNAL).open("ab")
             if not lines:
                 self._note(known)
@@ -110,7 +113,7 @@ class Ledger:
                 file.flush()
                 os.fsync(file.fileno())
             sizes = {name: file.tell() for name, file in self._files.items()}
-            self.last = {**facts, "sizes": sizes}
+            self.last = {**facts, "sizes": sizes, "publishing": self.is_publishing}
             self._note(self.last)
         self._checked_at = time.monotonic()
 

@@ -233,12 +233,13 @@ class Writing:
             yield stream
 
     def _publish(self, drafts: Sequence[tuple[Path, Path]]) -> None:
-        is_again = bool(self._ledger.last.get("publishing"))
+        is_again = self._ledger.is_publishing
         if not is_again and not self._options.force:
             for _, path in drafts:
                 if os.path.lexists(path):
                     raise OutputExists(str(path))
-        self._ledger.checkpoint({**self._ledger.last, "publishing": True}, now=True)
+        self._ledger.is_publishing = True
+        self._ledger.checkpoint(self._ledger.last, now=True)
         with self._ledger.written():
             for draft, path in drafts:
                 make_folder(path.absolute().parent)

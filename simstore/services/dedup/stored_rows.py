@@ -3,6 +3,10 @@
 Rows are ingested with ``on_duplicate="skip"``, so the decision is the store's own. A row whose key
 and text are stored is known, and dropped. Where another text has its key, as where two files number
 their rows, it gets a key of its own in the store: the key, ``@`` and a digest of its text.
+
+Several processes may add rows at once. What is known of keys is read before the transaction that
+stores rows, and looked at again in it: where another process stored one of them meanwhile, nothing
+is written and the rows are judged again.
 """
 
 from __future__ import annotations
@@ -11,9 +15,11 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 
+from simstore.errors import printable
 from simstore.model import Document, Duplicate, Outcome
 from simstore.rows.batch import Place, RowBatch, RowFile
 from simstore.services.dedup.ledger import Ledger
@@ -34,8 +40,10 @@ from simstore.services.ingest.ingest import ingest_documents
 from simstore.services.ingest.options import IngestOptions, Observer
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.query.warm import warm
-from simstore.storage import documents, duplicates
+from simstore.storage import documents, duplicates, runs
+from simstore.storage.documents import DocumentRow
 from simstore.storage.duplicates import DuplicateRow
+from simstore.storage.engine import Connection
 from simstore.text.decoding import encode, exact_text, text_digest
 
 FOUND = "found.jsonl"
@@ -43,6 +51,29 @@ FILES = (ROWS, KEYS, FOUND, REJECTS)
 # Rows that are given to the store at once.
 _GROUP_ROWS = 8_000
 _DIGEST_LETTERS = 16
+# Files that an ingest is called by in the list of runs.
+_NAMED_FILES = 3
+
+
+class _Moved(Exception):
+    """Another process stored a key since it was looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a store has of the keys of some rows.
+
+    Attributes:
+        keys: The key of each row in the store.
+        stored: The documents that have one of them.
+        skipped: The keys that it skipped before, by key.
+        others: All that it noted of duplicates, by key.
+    """
+
+    keys: list[str]
+    stored: dict[str, DocumentRow]
+    skipped: dict[str, DuplicateRow]
+    others: dict[bytes, DuplicateRow]
 
 
 @dataclass(slots=True)
@@ -67,20 +98,23 @@ def judge_by_store(
         How far files were read, the rows, and what was decided of each.
     """
     now = Reading.of(ledger.last)
-    with store.database.read() as connection:
-        newest = documents.last_number(connection)
-    if "newest" not in ledger.last:
-        # Before a row is stored: what is newer is of this run.
-        ledger.checkpoint({**now.as_json(), "newest": newest}, now=True)
-    judging = _Judging(store, ledger, options, int(ledger.last["newest"]))
+    if "mark" not in ledger.last:
+        # Before a row is stored: what a run of this mark stored is of this one.
+        with store.database.read() as connection:
+            last_run = runs.last_run(connection)
+        called = f"dedup {uuid4().hex[:12]}"
+        ledger.checkpoint({**now.as_json(), "mark": called, "last_run": last_run}, now=True)
+    mark: dict[str, Any] = {name: ledger.last[name] for name in ("mark", "last_run")}
+    names = [printable(file.name) for file in files[:_NAMED_FILES]]
+    judging = _Judging(store, ledger, options, [*names, mark["mark"]], mark["last_run"])
     for group in _groups(read_files(files, ledger, observer)):
         for _, batch, reached in group:
             ledger.append(REJECTS, rejection_lines(batch))
             now = reached
         judging.take([(number, batch) for number, batch, _ in group])
-        ledger.checkpoint({**now.as_json(), "newest": judging.newest}, now=True)
+        ledger.checkpoint({**now.as_json(), **mark}, now=True)
     now = Reading(len(files), Place(), now.row_count, now.damaged)
-    ledger.checkpoint({**now.as_json(), "newest": judging.newest}, now=True)
+    ledger.checkpoint({**now.as_json(), **mark}, now=True)
     keys = StoredKeys(ledger)
     return now, keys, _verdicts(ledger, keys)
 
@@ -99,12 +133,20 @@ class _Judging:
         store: The store.
         ledger: Where it is noted.
         options: Of the run.
-        newest: The newest document of the store when the run began.
+        names: What its ingests are called; the last name is this run's alone.
+        last_run: The latest ingest of the store when the run began.
     """
 
-    def __init__(self, store: OpenStore, ledger: Ledger, options: RowOptions, newest: int) -> None:
-        self.newest = newest
+    def __init__(
+        self,
+        store: OpenStore,
+        ledger: Ledger,
+        options: RowOptions,
+        names: Sequence[str],
+        last_run: int,
+    ) -> None:
         self._store = store
+        self._names = names
         self._ledger = ledger
         self._ingest = IngestOptions(
             on_duplicate="skip",
@@ -115,8 +157,11 @@ class _Judging:
         )
         self._row_count = Reading.of(ledger.last).row_count
         self._packed_as = self._layout_id()
-        # Texts that were kept before this run was interrupted.
-        self._kept = _kept_digests(ledger) if self._row_count else set()
+        # Ingests of this run that may have stored rows which the ledger does not tell of, and the
+        # texts of theirs that it tells of.
+        with store.database.read() as connection:
+            self._cut_off = runs.runs_called(connection, names[-1], last_run)
+        self._kept = _kept_digests(ledger) if self._cut_off else set()
 
     def _layout_id(self) -> int | None:
         """Return the layout by which the sketches of the store are packed."""
@@ -154,25 +199,39 @@ class _Judging:
             self._row_count += len(batch.rows)
 
     def _judged(self, held: Sequence[Document], digests: Sequence[bytes]) -> list[_Judged]:
-        keys, known, skipped = self._keys(held, digests)
+        while True:
+            try:
+                return self._judged_once(held, digests)
+            except _Moved:
+                # What other processes stored is seen now; what this one stored is its own.
+                continue
+
+    def _judged_once(self, held: Sequence[Document], digests: Sequence[bytes]) -> list[_Judged]:
+        known = self._known(held, digests)
+        own: set[bytes] = set()
         firsts: dict[str, _Judged] = {}
         fresh: list[Document] = []
         result = []
-        for one, key, digest in zip(held, keys, digests, strict=True):
+        for one, key, digest in zip(held, known.keys, digests, strict=True):
             if (first := firsts.get(key)) is not None:
                 # The same row again, key and text.
                 result.append(first)
                 continue
             made = firsts[key] = _Judged(key)
             result.append(made)
-            if (row := skipped.get(key)) is not None and key not in known:
-                made.original = Original(exact_text(row.original_key), None, row.basis)  # type: ignore[arg-type]
-                made.resemblance = row.resemblance
-            elif key not in known:
+            stored, skipped = known.stored.get(key), known.skipped.get(key)
+            if stored is not None:
+                if stored.run_id in self._cut_off and digest not in self._kept:
+                    own.add(digest)
+                else:
+                    made.original, made.resemblance = Original(key, None, "same"), 1.0
+            elif skipped is not None:
+                made.original = Original(exact_text(skipped.original_key), None, skipped.basis)  # type: ignore[arg-type]
+                made.resemblance = skipped.resemblance
+            else:
                 fresh.append(one if one.key == key else replace(one, key=key))
-            elif known[key] <= self.newest or digest in self._kept:
-                made.original, made.resemblance = Original(key, None, "same"), 1.0
-        self._add(fresh, firsts)
+        self._add(fresh, firsts, known.others)
+        self._kept |= own
         seen: set[str] = set()
         for place, made in enumerate(result):
             if made.key in seen:
@@ -182,14 +241,8 @@ class _Judging:
             seen.add(made.key)
         return result
 
-    def _keys(
-        self, held: Sequence[Document], digests: Sequence[bytes]
-    ) -> tuple[list[str], dict[str, int], dict[str, DuplicateRow]]:
-        """Return the keys of rows in the store, and what it has of them.
-
-        Returns:
-            The keys; the numbers of those that it has; those of them that it skipped before.
-        """
+    def _known(self, held: Sequence[Document], digests: Sequence[bytes]) -> _Known:
+        """Return the keys of rows in the store, and what it has of them."""
         usual = [one.key for one in held]
         apart = [
             f"{key}@{digest.hex()[:_DIGEST_LETTERS]}"
@@ -209,14 +262,42 @@ class _Judging:
         keys = []
         for key, other, digest in zip(usual, apart, digests, strict=True):
             keys.append(key if holders.setdefault(key, digest) == digest else other)
-        return keys, {key: row.document_id for key, row in stored.items()}, skipped
+        return _Known(keys, stored, skipped, others)
 
-    def _add(self, fresh: Sequence[Document], firsts: dict[str, _Judged]) -> None:
-        """Ingest documents, and note what those that are skipped duplicate."""
+    def _add(
+        self,
+        fresh: Sequence[Document],
+        firsts: dict[str, _Judged],
+        known: dict[bytes, DuplicateRow],
+    ) -> None:
+        """Ingest documents, and note what those that are skipped duplicate.
+
+        Args:
+            fresh: Documents whose keys the store does not have.
+            firsts: What becomes of each key.
+            known: What the store noted of duplicates of these keys.
+
+        Raises:
+            _Moved: Another process stored one of the keys; some may be stored.
+        """
         if not fresh:
             return
         outcomes: list[tuple[str, Outcome]] = []
         found: dict[str, Duplicate] = {}
+        written: set[int] = set()
+
+        def guard(connection: Connection, run_id: int, keys: Sequence[bytes]) -> None:
+            asked = sorted(set(keys))
+            noted = {key: known[key] for key in asked if key in known}
+            if (
+                documents.numbers_of(connection, asked)
+                or duplicates.by_keys(connection, asked) != noted
+            ):
+                # A first transaction that is rolled back gives the number to another run.
+                self._cut_off |= written
+                raise _Moved
+            written.add(run_id)
+
         ingest_documents(
             self._store,
             fresh,
@@ -225,6 +306,8 @@ class _Judging:
                 on_document=lambda key, outcome: outcomes.append((key, outcome)),
                 on_found=lambda one: found.update({one.key: one}),
             ),
+            names=self._names,
+            guard=guard,
         )
         if (layout_id := self._layout_id()) != self._packed_as:
             # So many rows are to come as were packed, or more: pages are not read for each.

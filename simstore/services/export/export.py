@@ -21,7 +21,7 @@ from simstore.model import (
     Progress,
     Shown,
 )
-from simstore.outputs import is_standard_output, written
+from simstore.outputs import check_apart, is_standard_output, written
 from simstore.reports.exported import CSV_COLUMNS, csv_row, json_line
 from simstore.reports.lines import csv_line
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, ClusterOptions, cluster_documents
@@ -197,11 +197,8 @@ def _check(options: ExportOptions, target: str | os.PathLike[str]) -> None:
         return
     if options.part != "unique":
         raise InvalidParameter("a log tells what the unique part leaves out: give --unique")
-    same = os.path.realpath(options.log) == os.path.realpath(target) or (
-        is_standard_output(options.log) and is_standard_output(target)
-    )
-    if same and not options.dry_run:
-        raise InvalidParameter("the log and the export are one file: give each a name")
+    if not options.dry_run:
+        check_apart({"log": options.log, "export": target})
 
 
 def _bring_up_to_date(

@@ -36,7 +36,7 @@ from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.garbage import collected_between
 from simstore.services.ingest.options import IngestOptions, Observer
 from simstore.services.ingest.pipeline import in_order, with_last
-from simstore.services.ingest.run import Run, Work, commit
+from simstore.services.ingest.run import Guard, Run, Work, commit
 from simstore.services.ingest.source_batches import (
     BATCH_CHARACTERS,
     Batch,
@@ -124,10 +124,23 @@ def ingest_documents(
     given: Iterable[Document | Rejection],
     options: IngestOptions,
     observer: Observer,
+    *,
+    names: Sequence[str] = (),
+    guard: Guard | None = None,
 ) -> IngestSummary:
-    """Ingest documents that come from no source, and keep the rejections among them."""
+    """Ingest documents that come from no source, and keep the rejections among them.
+
+    Args:
+        opened: The store.
+        given: The documents.
+        options: How to ingest.
+        observer: Hears of what happens.
+        names: What the run is called in the list of runs.
+        guard: Called in each transaction before it writes, with the number of the run and the keys
+            of the documents; what it raises rolls the transaction back and ends the run.
+    """
     batches = batches_of_documents(given, min(options.batch_documents, BATCH_DOCUMENTS))
-    return _run(opened, Run([]), batches, options, observer)
+    return _run(opened, Run(list(names), guard=guard), batches, options, observer)
 
 
 def _look_up(connection: Connection, run: Run, source: Source, *, from_start: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from simstore.model import (
@@ -31,6 +31,8 @@ from simstore.text.decoding import encode, exact_text
 from simstore.version import __version__
 
 Work = tuple[Batch, PreparedBatch, State]
+# Looks, in the transaction that writes, whether documents of these keys may be written.
+Guard = Callable[[Connection, int, Sequence[bytes]], None]
 # Changes of the vocabulary that are gathered together.
 _MERGED_TOGETHER = 64
 RUN_COUNTS = (
@@ -52,6 +54,7 @@ class Run:
         packed_at: Documents that it had written when it last looked whether a tail is long.
         repeated_keys: The first keys that a source had more than once, with other content.
         unmerged: Changes of the vocabulary that it appended beside others since it gathered them.
+        guard: Called in each transaction before it writes; None: nothing is.
     """
 
     names: Sequence[str]
@@ -70,6 +73,7 @@ class Run:
     packed_at: int = 0
     unmerged: int = 0
     repeated_keys: tuple[str, ...] = ()
+    guard: Guard | None = None
 
     def forget(self, name: str) -> None:
         """Forget a source that was read to its end."""
@@ -150,6 +154,10 @@ def _commit(
         run_id = run.run_id
         if run_id is None:
             run_id = runs.begin_run(connection, run.names, seen_at, __version__)
+        if run.guard is not None:
+            run.guard(
+                connection, run_id, [key for _, prepared, _ in works for key in prepared.keys]
+            )
         for batch, prepared, prepared_with in works:
             if outcomes:
                 # What the batches before have stored is there.

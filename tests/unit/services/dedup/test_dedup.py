@@ -133,6 +133,94 @@ def test_a_store_decides_as_memory_does(source: Path, rows: Any, tmp_path: Path)
         assert len(store) == kept
 
 
+def test_a_row_that_comes_again_long_after_is_kept_once(
+    rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stored_rows, "_GROUP_ROWS", 10)
+    monkeypatch.setattr("simstore.rows.lines.BATCH_ROWS", 10)
+    (tmp_path / "twice.jsonl").write_bytes(b"".join(_lines(rows + rows)))
+    dedup_rows(tmp_path / "twice.jsonl", tmp_path / "alone.jsonl")
+    with Store(tmp_path / "s.db") as store:
+        dedup_rows(tmp_path / "twice.jsonl", tmp_path / "stored.jsonl", store=store)
+        kept = (tmp_path / "stored.jsonl").read_bytes().splitlines()
+        assert len(store) == len(kept) == len(set(kept))
+    assert (tmp_path / "stored.jsonl").read_bytes() == (tmp_path / "alone.jsonl").read_bytes()
+
+
+@pytest.mark.parametrize("texts", [1_000, 3], ids=["one transaction", "several"])
+def test_what_another_process_stores_meanwhile_is_seen_before_rows_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, texts: int
+) -> None:
+    def ids(numbers: range, words: int) -> list[dict[str, Any]]:
+        return [{"id": n, "text": _text(n + words)} for n in numbers]
+
+    # Of the other 4 rows are the same ones, 4 have keys of this one's rows, and 2 are its own.
+    here = ids(range(10), 0)
+    there = [*here[:4], *ids(range(4, 8), 500), *ids(range(20, 22), 0)]
+    for name, some in (("here", here), ("there", there)):
+        (tmp_path / f"{name}.jsonl").write_bytes(b"".join(_lines(some)))
+    judged: list[int] = []
+    real, options = stored_rows._Judging._known, stored_rows.IngestOptions
+
+    def known(self: Any, *arguments: Any) -> Any:
+        judged.append(1)
+        found = real(self, *arguments)
+        if len(judged) == 1:
+            with monkeypatch.context() as patched, Store(tmp_path / "s.db") as other:
+                patched.setattr(stored_rows._Judging, "_known", real)
+                dedup_rows(tmp_path / "there.jsonl", tmp_path / "there.out", store=other)
+        return found
+
+    monkeypatch.setattr(stored_rows._Judging, "_known", known)
+    monkeypatch.setattr(
+        stored_rows, "IngestOptions", lambda **given: options(batch_documents=texts, **given)
+    )
+    with Store(tmp_path / "s.db") as store:
+        dedup_rows(tmp_path / "here.jsonl", tmp_path / "here.out", store=store)
+        kept = [
+            json.loads(line)["text"]
+            for name in ("here", "there")
+            for line in (tmp_path / f"{name}.out").read_text().splitlines()
+        ]
+        assert sorted(one.text or "" for one in store.list()) == sorted(kept)
+    assert len(judged) == 2
+    assert len(kept) == len(set(kept)) == 16
+
+
+def test_rows_that_were_stored_before_another_process_came_between_are_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = [{"id": n, "text": _text(n)} for n in range(9)]
+    (tmp_path / "here.jsonl").write_bytes(b"".join(_lines(rows)))
+    guards: list[int] = []
+    real, options = stored_rows.ingest_documents, stored_rows.IngestOptions
+
+    def ingest(*arguments: Any, guard: Any, **given: Any) -> Any:
+        def late(*asked: Any) -> None:
+            guards.append(1)
+            if len(guards) == 2:
+                # The first transaction stands by now.
+                monkeypatch.setattr(
+                    stored_rows.documents, "numbers_of", lambda *_: {b"another's": 1}
+                )
+            try:
+                guard(*asked)
+            finally:
+                monkeypatch.undo()
+                monkeypatch.setattr(stored_rows, "ingest_documents", ingest)
+
+        return real(*arguments, guard=late, **given)
+
+    monkeypatch.setattr(stored_rows, "ingest_documents", ingest)
+    monkeypatch.setattr(
+        stored_rows, "IngestOptions", lambda **given: options(batch_documents=3, **given)
+    )
+    with Store(tmp_path / "s.db") as store:
+        summary = dedup_rows(tmp_path / "here.jsonl", tmp_path / "here.out", store=store)
+        assert len(store) == summary.kept == 9
+    assert len(guards) > 3
+
+
 def test_what_a_long_run_packs_is_read_once_for_the_rows_that_follow(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -404,6 +492,34 @@ def test_a_full_disk_is_told_and_the_run_goes_on(
     summary = dedup_rows(source, out)
     assert summary.resumed_at == 60
     assert out.exists()
+
+
+@pytest.mark.parametrize("stop", [StorageError("no room"), None], ids=["full", "killed"])
+def test_a_run_that_was_stopped_between_its_output_and_its_log_goes_on(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: StorageError | None
+) -> None:
+    dedup_rows(source, tmp_path / "whole.jsonl", log=tmp_path / "whole.log")
+    out, log = tmp_path / "out.jsonl", tmp_path / "log"
+
+    def stopped(*_arguments: Any) -> Any:
+        raise stop or _Stop
+
+    # Once at the log, and once more before the output is written again.
+    for place in ("simstore.services.dedup.dedup.log_lines", "simstore.services.dedup.dedup.judge"):
+        with monkeypatch.context() as patched:
+            patched.setattr(place, stopped)
+            with pytest.raises((StorageError, _Stop)) as found:
+                dedup_rows(source, out, log=log)
+        if stop is not None and "log_lines" in place:
+            assert "the same command goes on" in str(found.value)
+        assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+        assert not log.exists()
+    dedup_rows(source, out, log=log)
+    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+    assert log.read_bytes() == (tmp_path / "whole.log").read_bytes()
+    assert not (tmp_path / "out.jsonl.partial").exists()
+    with pytest.raises(OutputExists):
+        dedup_rows(source, out)
 
 
 def test_the_state_of_another_run_is_left_alone(
