@@ -117,7 +117,7 @@ def seconds_of(header: str | None) -> float | None:
     return max(0.0, (aware - datetime.now(UTC)).total_seconds())
 
 
-class Connection(CheckedArguments):
+class HttpConnection(CheckedArguments):
     """A connection to a server, or a few of them, to be shared by threads."""
 
     def __init__(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack, cast
 
-from simstore.client.connection import Connection
+from simstore.client.connection import HttpConnection
 from simstore.client.uploads import COUNTS, MOST_DOCUMENTS, UploadOutcome, in_collection, parts_of
 from simstore.errors import MalformedRecord, NotServed
 from simstore.model import (
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from simstore.services.ingest.options import IngestFilesKeywords, IngestOptions, Observer
 
 
-class IngestRequests(Connection, of="Client"):
+class IngestRequests(HttpConnection, of="Client"):
     """``Client`` methods that add documents and ingest files."""
 
     def add(

@@ -32,7 +32,7 @@ from simstore.model.clusters import ClusterSet
 from simstore.model.results import Listed
 
 if TYPE_CHECKING:
-    from simstore.client.connection import Connection
+    from simstore.client.connection import HttpConnection
     from simstore.known_filter import KnownFilter
 
 Run = TypeVar("Run", IngestRun, RecordedQuery)
@@ -46,7 +46,7 @@ _MOST_RUNS = 1_000
 class RemoteNamespace(Methods):
     """Base class of namespaces that call a server."""
 
-    def __init__(self, client: Connection) -> None:
+    def __init__(self, client: HttpConnection) -> None:
         """Use a client's connection."""
         self._client = client
 

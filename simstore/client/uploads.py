@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields, replace
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from simstore.client.connection import Connection
+from simstore.client.connection import HttpConnection
 from simstore.errors import InvalidParameter, TooLarge
 from simstore.model import (
     KEPT_OR_REMOVED,
@@ -112,7 +112,7 @@ class UploadOutcome:
 
     def __init__(
         self,
-        connection: Connection,
+        connection: HttpConnection,
         options: IngestOptions,
         observer: Observer | None = None,
     ) -> None:

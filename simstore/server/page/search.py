@@ -49,7 +49,7 @@ _LONGEST_SEARCHED = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class FoundDocument:
     """A document that was found.
 
     Attributes:
@@ -130,7 +130,7 @@ class SearchResults:
     """
 
     by_key: Seen | None
-    hits: tuple[Hit, ...]
+    hits: tuple[FoundDocument, ...]
     more: int
     unsearched: str
     nothing: tuple[str, ...]
@@ -202,7 +202,7 @@ def _find(
     hits = []
     for key in keys[:_MOST_HITS]:
         title, begun = _title_and_beginning(service, key)
-        hits.append(Hit(key, title, _cut(shared.get(key) or begun), known[key]))
+        hits.append(FoundDocument(key, title, _cut(shared.get(key) or begun), known[key]))
     nothing = [words["found_nothing_key"]] if len(query) <= _LONGEST_KEY else []
     nothing.append(words["too_short" if sample.too_short else "found_nothing_alike"])
     if not unsearched:
