@@ -205,6 +205,9 @@ def test_report_writes_the_last_or_a_named_run_in_each_format(shell: Shell) -> N
     rows = shell.lines("report", "--list")
     assert len(rows) == 3
     assert "sample.txt" in rows[1]
+    refused = shell("report", "--list", "-o", "runs.csv", code=2)
+    assert "--list writes to standard output: leave out --output" in refused.errors
+    assert shell("report", "--list", "-o", "-").text.splitlines() == rows
     shell("query", "--no-record", "sample.txt")
     assert len(shell.lines("report", "--list")) == 3
 
