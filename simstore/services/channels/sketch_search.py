@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import compress
 from operator import itemgetter
 from typing import Any
 
@@ -256,16 +257,22 @@ class SketchSearch:
         packed = self._packed
         if packed is None:
             return []
-        layout_id = packed.layout_id
-        if self._hashes(packed) is not None or self._cache.pages.get(layout_id) is not None:
-            return [n for _, some in self._packed_candidates(queries) for n in some.tolist()]
+        layout_id, hashes = packed.layout_id, self._hashes(packed)
         before = self._cache.filters.get(layout_id)
         kept = self._kept_bands(packed, before)
         wanted = pages_of_one(queries[0].tolist(), packed.key_bits)
-        if kept.filter is not None:
+        if hashes is not None:
+            wanted = dict(compress(wanted.items(), hashes.may_hold(queries)[0].tolist()))
+        elif kept.filter is not None:
             wanted = kept.filter.passing(wanted)
-        found = self._tables.pages(self._snapshot.connection, layout_id, list(wanted))
-        self._note_looked_up(layout_id, before, kept, _IN_TURN_OF_ONE * len(wanted))
+        held = self._cache.pages.get(layout_id)
+        if held is not None:
+            found = held.of(np.array(list(wanted), np.int64))
+        elif wanted:
+            found = self._tables.pages(self._snapshot.connection, layout_id, list(wanted))
+            self._note_looked_up(layout_id, before, kept, _IN_TURN_OF_ONE * len(wanted))
+        else:
+            return []
         try:
             return postings_of_one(found, wanted)
         except ValueError as error:

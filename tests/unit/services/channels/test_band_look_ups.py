@@ -241,3 +241,25 @@ def test_what_a_duplicate_is_told_by_is_found_out_once(
         assert store.add("copy", f"{text(20)} more", on_duplicate="flag") == "flagged"
         assert store.add("newer", text(21), on_duplicate="flag") == "added"
         assert not store.maintenance.fsck()
+
+
+@pytest.mark.parametrize("resident", [False, True])
+def test_a_warm_store_looks_up_what_is_there_alone(
+    tmp_path: Path, asked: list[int], resident: bool
+) -> None:
+    path = tmp_path / "s.db"
+    with Store.create(path) as store:
+        store.add_many([(f"{n}", text(n)) for n in range(STORED)])
+        pack_sketches.pack_tail(store._opened, "minhash")
+    with Store.open(path, resident=resident) as store:
+        store.maintenance.warm()
+        for number in range(STORED, STORED + 20):
+            assert store.add(f"{number}", text(number), on_duplicate="flag") == "added"
+        # By chance a band in fifty is taken for one that is there.
+        assert sum(asked) <= (0 if resident else 20)
+        assert store.add("copy", f"{text(7)} more", on_duplicate="flag") == "flagged"
+        assert store.add("own", f"{text(STORED + 3)} more", on_duplicate="flag") == "flagged"
+        # By sketches alone: the pages are asked for, or are in memory.
+        other = store.add("other", f"{text(8)} more", on_duplicate="flag", channels=["minhash"])
+        assert other == "flagged"
+        assert bool(sum(asked) > 15) is not resident
