@@ -125,7 +125,7 @@ def decontaminate(
     """
     read = take_read_options(given)
 
-    from simstore.outputs import check_output, is_standard_output, written
+    from simstore.outputs import is_standard_output, written
     from simstore.services.dedup.benchmarks import Benchmarks, RunRule
     from simstore.services.dedup.decontaminate import Contamination
     from simstore.services.dedup.dedup import check_run, dedup_files
@@ -144,8 +144,6 @@ def decontaminate(
     _refuse_benchmarks(against, output, log_file, rejects, report_file)
     beside = {"report": report_file}
     check_run(inputs, output, options, has_store=False, beside=beside)
-    if report_file is not None:
-        check_output(report_file, replace=force)
     items = _items(against, replace(read, text_field=item_field))
     with ExitStack() as stack:
         found = Contamination(
@@ -153,13 +151,22 @@ def decontaminate(
         )
         shown = stack.enter_context(shown_rows())
         gate = found.gate(", ".join(against), (min_resemblance,))
+
+        def finish() -> None:
+            if report_file is not None:
+                with written(report_file, replace=True) as stream:
+                    told = [asdict(one) for one in found.reports]
+                    stream.write(json.dumps(told, ensure_ascii=True, indent=1).encode() + b"\n")
+
         summary = dedup_files(
-            list(inputs), output, options, shown.observer, gate=gate, beside=beside
+            list(inputs),
+            output,
+            options,
+            shown.observer,
+            gate=gate,
+            beside=beside,
+            finish=finish,
         )
-    if report_file is not None:
-        with written(report_file, replace=True) as stream:
-            told = [asdict(one) for one in found.reports]
-            stream.write(json.dumps(told, ensure_ascii=True, indent=1).encode() + b"\n")
     if not is_standard_output(output):
         _print(found.reports, output_format)
     shown.close()

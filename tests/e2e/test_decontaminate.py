@@ -145,8 +145,7 @@ def test_benchmarks_of_one_name_are_told_apart_by_their_folders(
     assert done.code == 0, done.errors
     told = [json.loads(line) for line in done.text.splitlines()]
     assert sorted((one["benchmark"], one["items"]) for one in told) == [
-        ("e1/test", 1), ("e2/test.csv", 1), ("e2/test.jsonl", 1), ("gsm8k/test", 1),
-        ("mmlu/test", 1),
+        ("e1/test", 1), ("gsm8k/test", 1), ("mmlu/test", 1), ("test.csv", 1), ("test.jsonl", 1),
     ]  # fmt: skip
     found = {json.loads(line)["contaminated_by"] for line in lines(folder / "log")}
     assert {"mmlu/test#1", "gsm8k/test#1", "e1/test#1"} <= found
@@ -183,3 +182,24 @@ def test_the_key_of_rows_is_that_of_items_where_they_have_it(
     assert done.code == 0, done.errors
     told = [json.loads(line) for line in lines(folder / "log")]
     assert [(one["key"], one["contaminated_by"]) for one in told] == [("x", "b#7"), ("y", "b#p8")]
+
+
+def test_a_run_that_had_no_room_for_its_report_goes_on(nursery: Nursery, folder: Path) -> None:
+    words = [
+        "decontaminate", "train.jsonl", "--against", "tests", "--item-field", "question",
+        "--words", "11", "-o",
+    ]  # fmt: skip
+    done = nursery.simstore(folder, *words, "whole.jsonl", "--report", "whole.json")
+    assert done.code == 0, done.errors
+    done = nursery.simstore(folder, *words, "clean.jsonl", "--report", "/dev/full")
+    assert done.code == 6
+    assert (folder / "clean.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+    done = nursery.simstore(folder, *words, "clean.jsonl", "--report", "report.json")
+    assert done.code == 0, done.errors
+    assert (folder / "report.json").read_bytes() == (folder / "whole.json").read_bytes()
+    assert (folder / "clean.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+    assert not (folder / "clean.jsonl.partial").exists()
+    done = nursery.simstore(folder, *words, "new.jsonl", "--report", "report.json")
+    assert done.code == 4
+    assert "report.json exists already" in done.errors
+    assert not (folder / "new.jsonl").exists()

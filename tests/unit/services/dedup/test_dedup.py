@@ -681,3 +681,23 @@ def test_rows_of_csv_that_are_kept_unread_have_as_many_cells_as_marked_ones(tmp_
     assert (tmp_path / "o.csv").read_bytes() == (
         b'id,text,duplicate_of,resemblance,cluster\r\n1,"Rye, oats",,,\r\n2,"b",c,,,\r\n3,,,'
     )
+
+
+def test_a_copy_of_a_dropped_row_goes_with_it_and_with_a_store_with_what_it_resembles_most(
+    tmp_path: Path,
+) -> None:
+    words = _text(1).split()
+    near = [f"new{n}" for n in range(16)] + words[16:]
+    nearer = near[:-12] + [f"end{n}" for n in range(12)]
+    texts = {"a": words, "b": near, "c": nearer, "copy": near}
+    rows = [{"id": key, "text": " ".join(text)} for key, text in texts.items()]
+    (tmp_path / "rows.jsonl").write_bytes(b"".join(_lines(rows)))
+    told = []
+    with Store(tmp_path / "s.db") as store:
+        for n, given in enumerate((None, store)):
+            log = tmp_path / f"log{n}"
+            made = dedup_rows(tmp_path / "rows.jsonl", tmp_path / f"{n}", store=given, log=log)
+            assert made.kept == 2
+            lines = map(json.loads, log.read_text().splitlines())
+            told.append({one["key"]: one["duplicate_of"] for one in lines})
+    assert told == [{"b": "a", "copy": "a"}, {"b": "a", "copy": "c"}]
