@@ -254,7 +254,8 @@ min_character_option = option(
 )
 short_texts_option = flag(
     "--short-texts",
-    "With --channels characters: texts of at most 24 words, too; else Chapter 1 is not Chapter 2.",
+    "With --channels characters: compare texts of at most 24 words (characters of Chinese), too; "
+    "without it, Chapter 2 is no duplicate of Chapter 1.",
 )
 
 

@@ -62,6 +62,8 @@ def report(
     list what sketches and sentences found besides.
     """
     if output is not None:
+        if list_runs and not is_standard_output(output):
+            raise click.UsageError("--list writes to standard output: leave out --output")
         output_format = format_by_name(output) or output_format
     force = force or output is None
     output = output or _DEFAULTS.get(output_format, "result.txt")

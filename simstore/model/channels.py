@@ -191,12 +191,12 @@ def check_asked_resemblance(channels: Iterable[str], words: float | None) -> Non
     >>> check_asked_resemblance(["minhash", "characters"], 0.5)
 
     Args:
-        channels: By which to look; none: all that the store has.
+        channels: By which the query looks.
         words: ``min_resemblance``.
     """
     if words is not None and {channel(name).measure for name in channels} == {"characters"}:
         raise InvalidParameter(
-            "with --channels characters alone, --min-resemblance would judge by words: give "
+            "what is found by characters alone, --min-resemblance would judge by words: give "
             "--min-character-resemblance instead"
         )
 

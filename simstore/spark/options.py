@@ -53,7 +53,8 @@ class DedupOptions:
         radius: Bits, inclusive; None: the default.
         layout: Bands of the sketches of words; None: 42 of 3 values.
         min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive; None: 0.5.
-        min_character_resemblance: With ``characters``, the least resemblance by this name.
+        min_character_resemblance: With ``characters``, the same as ``min_resemblance``, by the
+            name that queries have for it.
         short_texts: With ``characters``, texts of at most 24 words (characters of Chinese) have
             edges too.
         policy: ``first``, ``longest`` or ``prefer:REGEX``: which document is canonical.

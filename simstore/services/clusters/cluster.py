@@ -72,8 +72,8 @@ class ClusterOptions(DocumentFilter):
             ``characters`` alone, for scans and typed copies. Then the
             resemblance is that of runs of characters, 0.5 where none is given,
             and there is no likeness. None named: those of words.
-        min_character_resemblance: With ``characters``, the least resemblance
-            by this name.
+        min_character_resemblance: With ``characters``, the same as
+            ``min_resemblance``, by the name that queries have for it.
         short_texts: With ``characters``, texts of at most 24 words (characters
             of Chinese) are members too; else only of those of the same text.
     """

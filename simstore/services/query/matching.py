@@ -412,8 +412,8 @@ def chosen_channels(state: State, options: QueryOptions) -> tuple[str, ...]:
         InvalidParameter: There is no such channel, or this store has it not.
     """
     wanted = options.channels
-    check_asked_resemblance(wanted, options.min_resemblance)
     names = state.searched_channels
+    check_asked_resemblance(wanted or names, options.min_resemblance)
     asked = (CHARACTERS,) if options.min_character_resemblance is not None else ()
     for name in (*wanted, *asked):
         if channel(name).name not in names:

@@ -118,7 +118,10 @@ def test_query_options_narrow_the_answer(shell: Shell) -> None:
 def test_a_collection_that_no_document_has_is_told(shell: Shell, command: tuple[str, ...]) -> None:
     warning = "no stored document has this collection: nwes"
     assert warning in shell(*command, "--collection", "nwes").errors
-    assert "this collection" not in shell(*command).errors
+    # What has one is told of nothing, though nothing is found of it.
+    line = {"key": "new", "text": "Gulls follow the ferry.", "collection": "nwes"}
+    shell("ingest", "--as", "jsonl", "-", stdin=json.dumps(line).encode())
+    assert "this collection" not in shell(*command, "--collection", "nwes").errors
 
 
 def test_collection_and_metadata_restrict_a_query(empty: Shell) -> None:
@@ -202,6 +205,9 @@ def test_report_writes_the_last_or_a_named_run_in_each_format(shell: Shell) -> N
     rows = shell.lines("report", "--list")
     assert len(rows) == 3
     assert "sample.txt" in rows[1]
+    refused = shell("report", "--list", "-o", "runs.csv", code=2)
+    assert "--list writes to standard output: leave out --output" in refused.errors
+    assert shell("report", "--list", "-o", "-").text.splitlines() == rows
     shell("query", "--no-record", "sample.txt")
     assert len(shell.lines("report", "--list")) == 3
 

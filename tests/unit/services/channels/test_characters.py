@@ -101,6 +101,15 @@ def test_a_least_character_resemblance_is_a_threshold(tmp_path: Path) -> None:
         assert list(store.query(text, channels=ALL, min_resemblance=0.9)) == []
 
 
+def test_a_store_with_no_other_channel_does_not_judge_by_words(tmp_path: Path) -> None:
+    asked = misspelt(texts(1)[0], 0.05)
+    with create(tmp_path, channels=("characters",)) as store:
+        store.add("held", texts(1)[0])
+        assert [one.key for one in store.query(asked)] == ["held"]
+        with pytest.raises(InvalidParameter, match=r"min_character_resemblance=\.\.\. instead"):
+            store.query(asked, min_resemblance=0.5)
+
+
 def test_a_store_without_the_channel_says_how_to_get_it(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add("a", texts(1)[0])
