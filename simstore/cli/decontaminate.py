@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option
 from simstore.cli.parameters import command, completed, flag, option, section
 from simstore.cli.results import print_items
@@ -55,7 +56,8 @@ if TYPE_CHECKING:
     ),
     option(
         "--characters",
-        "The same in scripts without blanks between words.  [default: 13 for 8 words]",
+        "The same in scripts without blanks between words.  [default: 21, as 13 words; 13 with "
+        "--words 8]",
         type=click.IntRange(4, 250),
         metavar="N",
     ),
@@ -123,7 +125,7 @@ def decontaminate(
     """
     read = take_read_options(given)
 
-    from simstore.outputs import check_output, is_standard_output, written
+    from simstore.outputs import is_standard_output, written
     from simstore.services.dedup.benchmarks import Benchmarks, RunRule
     from simstore.services.dedup.decontaminate import Contamination
     from simstore.services.dedup.dedup import check_run, dedup_files
@@ -142,8 +144,6 @@ def decontaminate(
     _refuse_benchmarks(against, output, log_file, rejects, report_file)
     beside = {"report": report_file}
     check_run(inputs, output, options, has_store=False, beside=beside)
-    if report_file is not None:
-        check_output(report_file, replace=force)
     items = _items(against, replace(read, text_field=item_field))
     with ExitStack() as stack:
         found = Contamination(
@@ -151,13 +151,22 @@ def decontaminate(
         )
         shown = stack.enter_context(shown_rows())
         gate = found.gate(", ".join(against), (min_resemblance,))
+
+        def finish() -> None:
+            if report_file is not None:
+                with written(report_file, replace=True) as stream:
+                    told = [asdict(one) for one in found.reports]
+                    stream.write(json.dumps(told, ensure_ascii=True, indent=1).encode() + b"\n")
+
         summary = dedup_files(
-            list(inputs), output, options, shown.observer, gate=gate, beside=beside
+            list(inputs),
+            output,
+            options,
+            shown.observer,
+            gate=gate,
+            beside=beside,
+            finish=finish,
         )
-    if report_file is not None:
-        with written(report_file, replace=True) as stream:
-            told = [asdict(one) for one in found.reports]
-            stream.write(json.dumps(told, ensure_ascii=True, indent=1).encode() + b"\n")
     if not is_standard_output(output):
         _print(found.reports, output_format)
     shown.close()
@@ -194,15 +203,23 @@ def _items(against: Sequence[str], read: ReadOptions) -> list[Item]:
     from simstore.store import Store
 
     items: list[Item] = []
-    for place in against:
-        if _is_store(place):
-            with Store.open(place, read_only=True) as store:
-                items += [
-                    Item(one.collection or Path(place).name, one.key, one.text or "")
-                    for one in store.list()
-                ]
-        else:
-            items += read_items([place], read)
+    empty: list[str] = []
+    for place in filter(_is_store, against):
+        with Store.open(place, read_only=True) as store:
+            found = [
+                Item(one.collection or Path(place).name, one.key, one.text or "")
+                for one in store.list()
+            ]
+            items += found
+            empty += [] if found else [place]
+    # Together: files of one name are told apart.
+    if files := [place for place in against if not _is_store(place)]:
+        items += read_items(files, read, empty.append)
+    names = ", ".join(map(printable, empty))
+    if not items:
+        raise InvalidParameter(f"there is no item of a benchmark: {names or 'no file'} has none")
+    if empty:
+        log.warning("%s: no item of a benchmark, passed over", names)
     return items
 
 

@@ -32,6 +32,7 @@ from simstore.rows.batch import (
 from simstore.sources.delimited import Header, table_header
 from simstore.sources.encoding_detection import wide_encoding
 from simstore.sources.encodings import line_end_in
+from simstore.sources.fields import no_key
 from simstore.sources.reader import ReadOptions, ReadRequest
 from simstore.sources.registry import look_ahead, read_with, reader_named
 from simstore.sources.streams import ByteStream
@@ -77,12 +78,14 @@ class LineRows:
         )
 
     def refused(self) -> str | None:
-        """Return why the first row of CSV is none of names, or names no text; None: it does."""
+        """Return why the first row of CSV names no text, or not the key; None: it does."""
         if self.format != "csv":
             return None
         request = ReadRequest(self.name, options=self._options, head=self._looked_at())
         found = table_header(request)
-        return found or None if isinstance(found, str) else None
+        if isinstance(found, str):
+            return found or None
+        return no_key(self._options.key_field, found.names)
 
     def batches(self, start: Place = Place()) -> Iterator[RowBatch]:  # noqa: B008
         """Yield the rows from a place on, in batches."""
@@ -254,8 +257,12 @@ class LineWriter:
                 parts.append(data[place:first])
             if fates[number] != DROPPED:
                 row = data[first:end]
-                is_marked = bool(self._marks) and fates[number] == KEPT
-                parts.append(self._marked(row, marks, number) if is_marked else row)
+                if self._marks and fates[number] == KEPT:
+                    row = self._marked(row, marks, number)
+                elif self._marks and self._format == "csv":
+                    # It could not be read, and gets as many cells as others do.
+                    row = self._with_cells(row, [""] * len(self._marks))
+                parts.append(row)
             place = end
         parts.append(data[place:])
         self._put(b"".join(parts))

@@ -30,7 +30,7 @@ from simstore.rows.batch import (
 )
 from simstore.sources.columnar import arrow_batches, pyarrow_for
 from simstore.sources.documents import KEY_FIELDS, TEXT_FIELDS
-from simstore.sources.fields import RecordFields, no_text, written_otherwise
+from simstore.sources.fields import RecordFields, no_key, no_text, of_table, written_otherwise
 from simstore.sources.isolated import IsolatedReader
 from simstore.sources.reader import ReadOptions, ReadRequest
 from simstore.sources.registry import look_ahead
@@ -158,13 +158,15 @@ class TableRows:
         return self.format, tuple((field.name, str(field.type)) for field in schema)
 
     def refused(self) -> str | None:
-        """Return why no column holds the text; None: one does, or the file is damaged."""
+        """Return why no column holds the text or the key; None: all do, or it is damaged."""
         try:
             _, schema = self._beginning()
         except UnreadableSource:
             return None
         _, refused = self._columns(schema.names)
-        return None if refused is None else refused.reason
+        if refused is not None:
+            return refused.reason
+        return no_key(self._options.key_field, schema.names)
 
     def batches(self, start: Place = Place()) -> Iterator[RowBatch]:  # noqa: B008
         """Yield the rows from a place on, in batches."""
@@ -306,6 +308,17 @@ class TableRows:
         ):
             return found, None
         return found, Rejection(self.name, 0, 0, 0, no_text(texts, names))
+
+
+def row_json(content: TableContent, number: int) -> bytes:
+    """Return a row of a table as JSON, in ASCII; columns of bytes are left out.
+
+    Args:
+        content: Rows of the table.
+        number: Which of them.
+    """
+    (row,) = content.batch.slice(number, 1).to_pylist()
+    return json.dumps(of_table(row.items()), default=str).encode()
 
 
 class TableWriter:

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from simstore.errors import printable
 from simstore.model import Rejection
-from simstore.sources.documents import TEXT_FIELDS
+from simstore.sources.documents import KEY_FIELDS, TEXT_FIELDS
 from simstore.sources.encoding_detection import not_certain, recognised, wide_encoding
 from simstore.sources.encodings import (
     UTF8,
@@ -22,7 +23,7 @@ from simstore.sources.encodings import (
 )
 from simstore.sources.fields import RecordFields, no_text, written_otherwise
 from simstore.sources.lines import read_line
-from simstore.sources.reader import ReadRequest
+from simstore.sources.reader import ReadOptions, ReadRequest
 from simstore.sources.source import HEAD_BYTES, Record
 from simstore.sources.streams import base_name
 from simstore.sources.unpacking import DamagedStream
@@ -45,11 +46,11 @@ def read(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
     """Yield the documents of the rows of CSV or TSV.
 
     The first row names the fields; what they mean: :class:`~.fields.RecordFields`. A row's key is
-    ``NAME:ROW`` (from 1) where it has none. In a ``.tsv`` file the fields are separated by tabs,
-    else by what separates most in the first row: a comma, a semicolon, a tab, or a bar. Quotes are
-    those of RFC 4180. Rows of more or fewer fields than the first are rejected. A row that is
-    longer than ``max_document_bytes``, as after a quote that is never closed, is rejected up to
-    its first line end, and reading goes on there.
+    ``NAME:ROW`` (from 1) where it has none, or its cell is empty. In a ``.tsv`` file the fields
+    are separated by tabs, else by what separates most in the first row: a comma, a semicolon, a
+    tab, or a bar. Quotes are those of RFC 4180. Rows of more or fewer fields than the first are
+    rejected. A row that is longer than ``max_document_bytes``, as after a quote that is never
+    closed, is rejected up to its first line end, and reading goes on there.
 
     A file that begins in another encoding than UTF-8 is read in the one that its byte order mark
     tells or that is recognised, which its documents tell (``encoding``, ``encoding_detected``,
@@ -66,7 +67,7 @@ def read(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
     if not position:
         # The first record comes after the row of names.
         offset = len(stream.read(header.size))
-    fields = RecordFields(name, options, is_lean=request.is_lean)
+    fields = RecordFields(name, options, is_lean=request.is_lean, empty_is_none=True)
     names = header.names
     rows = Rows(stream, header.delimiter, options.max_document_bytes, header.encoding)
     while (row := rows.next()) is not None:
@@ -111,6 +112,7 @@ def table_header(request: ReadRequest) -> Header | str:
     encoding = told or _encoding(head)
     is_detected = told is None and encoding != UTF8
     best: Header | None = None
+    given: list[str] = []
     reason = ""
     for delimiter in "\t" if base_name(request.name).lower().endswith(_TABBED) else DELIMITERS:
         row = Rows(io.BytesIO(head), delimiter, len(head), encoding, at_start=True).next()
@@ -120,14 +122,32 @@ def table_header(request: ReadRequest) -> Header | str:
             reason = f"the first row does not name the fields: {row.reason or 'it is blank'}"
         elif best is None or len(row.cells) > len(best.names):
             best = Header(_distinct(row.cells), delimiter, row.size, encoding, is_detected)
+            given = row.cells
     if best is None:
         return reason
+    if twice := _named_twice(given, options):
+        return twice
     wanted = (options.text_field,) if options.text_field else TEXT_FIELDS
     if any(name in best.names for name in wanted):
         return best
     if not options.text_field and written_otherwise(TEXT_FIELDS, best.names):
         return best
     return no_text(wanted, best.names) + (_WITHOUT_NAMES if are_values(best.names) else "")
+
+
+def _named_twice(names: list[str], options: ReadOptions) -> str:
+    """Return that the field of the text or of the key stands twice; empty: it does not."""
+    for what, chosen, usual in (
+        ("text", options.text_field, TEXT_FIELDS),
+        ("key", options.key_field, KEY_FIELDS),
+    ):
+        name = next((one for one in ((chosen,) if chosen else usual) if one in names), None)
+        if name is not None and names.count(name) > 1:
+            return (
+                f"the first row names the field {printable(name)} twice: rename one, or name "
+                f"another for the {what} with --{what}-field"
+            )
+    return ""
 
 
 def are_values(names: list[str]) -> bool:

@@ -46,6 +46,7 @@ class RecordFields:
             that is named for the key has none.
         key_required: A record without a key is none, whatever field would hold it.
         is_lean: Documents have their key and text alone; what else records hold is not looked at.
+        empty_is_none: A key of no characters is none: a cell of a table of text is always there.
     """
 
     def __init__(
@@ -55,9 +56,11 @@ class RecordFields:
         *,
         key_required: bool = False,
         is_lean: bool = False,
+        empty_is_none: bool = False,
     ) -> None:
         self._name = name
         self._is_lean = is_lean
+        self._empty_is_none = empty_is_none
         self._key_required = key_required or bool(options.key_field)
         self._key_fields: tuple[str, ...] = (
             (options.key_field,) if options.key_field else KEY_FIELDS
@@ -100,11 +103,14 @@ class RecordFields:
             key_fields = (*KEY_FIELDS, written_otherwise(KEY_FIELDS, record))
         if not isinstance(text, str):
             return f"the field {text_name} is not a string"
-        key = None
+        key, is_empty = None, False
         for key_name in key_fields:
             place = _holder(record, key_name)
             if place is not None and place[0][place[1]] is not None:
                 value = place[0].pop(place[1])
+                if self._empty_is_none and value == "":
+                    is_empty = True
+                    continue
                 if isinstance(value, bool) or not isinstance(value, str | int | float):
                     value = ""
                 if isinstance(value, float) and not isfinite(value):
@@ -115,8 +121,9 @@ class RecordFields:
                 break
         if key is None:
             if self._key_required:
-                near = _near(self._key_fields, record)
-                return f"no key: the field {' or '.join(self._key_fields)} is missing{near}"
+                near = "" if is_empty else _near(self._key_fields, record)
+                state = "empty" if is_empty else "missing"
+                return f"no key: the field {' or '.join(self._key_fields)} is {state}{near}"
             key = f"{self._name}:{position + 1}"
         if self._is_lean:
             return Document(
@@ -177,6 +184,26 @@ def no_text(wanted: Sequence[str], names: Iterable[str]) -> str:
     more = [f"{len(found) - _MOST_NAMES:,} more"] if len(found) > _MOST_NAMES else []
     there = ", ".join([*found[:_MOST_NAMES], *more]) or "no fields"
     return f"no text: none of the fields {', '.join(wanted)}; there are {there}{near}{TEXT_REMEDY}"
+
+
+def no_key(name: str | None, names: Sequence[str]) -> str | None:
+    """Return why a table has no key: its columns lack the one that is named; None: they do not.
+
+    >>> no_key("isbn", ["ISBN", "text"])
+    'no key: no field isbn; there are ISBN, text; perhaps ISBN is meant (--key-field names the key)'
+
+    Args:
+        name: The column that is named for the key; None: none is.
+        names: Columns that are there.
+    """
+    # A column may hold an object.
+    if not name or name in names or name.partition(".")[0] in names:
+        return None
+    there = ", ".join(printable(one)[:_LONGEST_NAME] for one in names[:_MOST_NAMES])
+    near = _near((name,), names)
+    return (
+        f"no key: no field {printable(name)}; there are {there}{near} (--key-field names the key)"
+    )
 
 
 def written_otherwise(usual: Sequence[str], names: Iterable[str]) -> str:

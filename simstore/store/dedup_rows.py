@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
+from simstore.errors import InvalidParameter, SimstoreError
 from simstore.model.arguments import checked
 from simstore.model.channels import DEFAULT_CHANNELS
 from simstore.sources.files import names_of
+from simstore.sources.frames import as_table
 from simstore.store import Store
 
 if TYPE_CHECKING:
@@ -108,10 +110,23 @@ def dedup_rows(
         force=force,
         read=read or ReadOptions(),
     )
-    return dedup_files(
-        names_of(inputs),
-        os.fspath(output),
-        options,
-        observer or RowObserver(),
-        store=None if store is None else store._opened,
-    )
+    if as_table(inputs) is not None or isinstance(inputs, Mapping):
+        raise InvalidParameter(
+            f"{type(inputs).__name__} is no name of a file: dedup_rows reads files; write the rows "
+            "to one first, as JSON Lines or Parquet (`store.filter(rows)` takes rows in memory)"
+        )
+    try:
+        return dedup_files(
+            names_of(inputs),
+            os.fspath(output),
+            options,
+            observer or RowObserver(),
+            store=None if store is None else store._opened,
+        )
+    except SimstoreError as error:
+        # Elsewhere the option is called `replace` in Python.
+        error.args = tuple(
+            one.replace("--force", "force=True") if isinstance(one, str) else one
+            for one in error.args
+        )
+        raise

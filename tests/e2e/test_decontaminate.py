@@ -128,3 +128,78 @@ def test_a_benchmark_is_not_written_over(nursery: Nursery, folder: Path, output:
     )  # fmt: skip
     assert done.code == 2
     assert f"{output} is a benchmark of --against; name another file" in done.errors
+
+
+def test_benchmarks_of_one_name_are_told_apart_by_their_folders(
+    nursery: Nursery, folder: Path
+) -> None:
+    for name, item in (("mmlu", ITEM), ("gsm8k", SHORT), ("e1", HAN), ("e2", CLEAN)):
+        place = folder / "bm" / name if name[0] != "e" else folder / name
+        place.mkdir(parents=True)
+        (place / "test.jsonl").write_text(json.dumps({"id": 1, "text": item}) + "\n")
+    (folder / "e2" / "test.csv").write_text("id,text\n1,Which grain is sown in autumn here?\n")
+    done = nursery.simstore(
+        folder, "decontaminate", "train.jsonl", "-o", "clean.jsonl", "--format", "jsonl",
+        "--against", "bm", "--against", "e1", "--against", "e2", "--log", "log",
+    )  # fmt: skip
+    assert done.code == 0, done.errors
+    told = [json.loads(line) for line in done.text.splitlines()]
+    assert sorted((one["benchmark"], one["items"]) for one in told) == [
+        ("e1/test", 1), ("gsm8k/test", 1), ("mmlu/test", 1), ("test.csv", 1), ("test.jsonl", 1),
+    ]  # fmt: skip
+    found = {json.loads(line)["contaminated_by"] for line in lines(folder / "log")}
+    assert {"mmlu/test#1", "gsm8k/test#1", "e1/test#1"} <= found
+
+
+def test_a_benchmark_without_items_is_named_and_the_others_are_looked_for(
+    nursery: Nursery, folder: Path
+) -> None:
+    (folder / "none.jsonl").write_text("")
+    (folder / "nothing.csv").write_text("id,question\n")
+    words = ["decontaminate", "train.jsonl", "-o", "clean.jsonl", "--item-field", "question"]
+    empty = ["--against", "none.jsonl", "--against", "nothing.csv"]
+    done = nursery.simstore(folder, *words, *empty)
+    assert done.code == 2
+    assert "there is no item of a benchmark: none.jsonl, nothing.csv has none" in done.errors
+    assert not (folder / "clean.jsonl").exists()
+    done = nursery.simstore(folder, *words, *empty, "--against", "tests")
+    assert done.code == 0, done.errors
+    assert "none.jsonl, nothing.csv: no item of a benchmark, passed over" in done.errors
+    assert "5 rows: 2 kept" in done.errors
+
+
+def test_the_key_of_rows_is_that_of_items_where_they_have_it(
+    nursery: Nursery, folder: Path
+) -> None:
+    items = [{"id": 7, "text": ITEM}, {"id": 8, "page": "p8", "text": SHORT}]
+    (folder / "b.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in items))
+    rows = [{"page": "x", "text": ITEM}, {"page": "y", "text": SHORT}]
+    (folder / "t.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
+    done = nursery.simstore(
+        folder, "decontaminate", "t.jsonl", "--against", "b.jsonl", "--key-field", "page",
+        "-o", "clean.jsonl", "--log", "log",
+    )  # fmt: skip
+    assert done.code == 0, done.errors
+    told = [json.loads(line) for line in lines(folder / "log")]
+    assert [(one["key"], one["contaminated_by"]) for one in told] == [("x", "b#7"), ("y", "b#p8")]
+
+
+def test_a_run_that_had_no_room_for_its_report_goes_on(nursery: Nursery, folder: Path) -> None:
+    words = [
+        "decontaminate", "train.jsonl", "--against", "tests", "--item-field", "question",
+        "--words", "11", "-o",
+    ]  # fmt: skip
+    done = nursery.simstore(folder, *words, "whole.jsonl", "--report", "whole.json")
+    assert done.code == 0, done.errors
+    done = nursery.simstore(folder, *words, "clean.jsonl", "--report", "/dev/full")
+    assert done.code == 6
+    assert (folder / "clean.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+    done = nursery.simstore(folder, *words, "clean.jsonl", "--report", "report.json")
+    assert done.code == 0, done.errors
+    assert (folder / "report.json").read_bytes() == (folder / "whole.json").read_bytes()
+    assert (folder / "clean.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
+    assert not (folder / "clean.jsonl.partial").exists()
+    done = nursery.simstore(folder, *words, "new.jsonl", "--report", "report.json")
+    assert done.code == 4
+    assert "report.json exists already" in done.errors
+    assert not (folder / "new.jsonl").exists()

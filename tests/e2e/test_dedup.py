@@ -272,3 +272,26 @@ def test_a_table_on_standard_input_that_is_taken_as_a_text_is_told(
     assert ("taken as" in done.errors) == bool(told)
     done = shell("dedup", "-", "-o", "-", "--text-field", "story", stdin=text.encode(), code=2)
     assert "--as csv or --as jsonl" in done.errors
+
+
+def test_a_reader_that_leaves_ends_a_run_quietly_and_no_room_is_told(shell: Shell) -> None:
+    program = f"{sys.executable} {REPOSITORY / 'cli.py'} dedup rows.jsonl -o -"
+    for command, code, told in (
+        (f"{program} | head -c 10 > head; exit ${{PIPESTATUS[0]}}", (0, 141), ""),
+        (f"{program} > /dev/full", (6,), "no space left to write the results"),
+    ):
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=shell.folder, check=False, capture_output=True, text=True
+        )
+        assert done.returncode in code, done.stderr
+        assert told in done.stderr
+        assert "cannot be written" not in done.stderr
+        assert "Traceback" not in done.stderr
+    assert (shell.folder / "head").stat().st_size == 10
+
+
+def test_csv_goes_through_standard_input_to_a_file(shell: Shell) -> None:
+    table = b"id,text\n1,Rye bread needs sour dough.\n2,rye bread needs sour dough\n3,Oats.\n"
+    shell("dedup", "-", "-o", "o.csv", stdin=table)
+    kept = table.splitlines(keepends=True)
+    assert (shell.folder / "o.csv").read_bytes() == kept[0] + kept[1] + kept[3]

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import os
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 from simstore.errors import InvalidParameter, printable
-from simstore.model import Document
+from simstore.model import LABELS, Document
 from simstore.model.results import Shown
 from simstore.services.dedup.benchmarks import Benchmarks, Hit, Item
 from simstore.services.dedup.gates import Answer, Gate, Known
@@ -73,28 +74,71 @@ class BenchmarkReport(Shown):
     examples: tuple[ContaminationExample, ...] = ()
 
 
-def read_items(names: Sequence[str], options: ReadOptions) -> list[Item]:
+def read_items(
+    names: Sequence[str], options: ReadOptions, on_empty: Callable[[str], None]
+) -> list[Item]:
     """Return the items of benchmarks that are files: each file is a benchmark.
+
+    A benchmark is called as its file without endings, with as many folders before it as tell it
+    from others. An item is called by its key, of the field that is named for it where it is there.
 
     Args:
         names: Files, folders, patterns.
         options: How to read them.
+        on_empty: Called with the name of each file that has no item.
 
     Raises:
-        InvalidParameter: An item cannot be read, or there is none.
+        InvalidParameter: An item cannot be read.
     """
-    sources, _ = open_sources(names, options)
+    chosen = replace(options, key_field=None)
+    sources, _ = open_sources(names, chosen)
     items: list[Item] = []
-    for source in sources:
-        name = os.path.basename(source.name).partition(".")[0]
+    called = _called([source.name for source in sources])
+    for source, name in zip(sources, called, strict=True):
+        count = 0
         for number, record in enumerate(samples_of([source])):
             if not isinstance(record, Document):
                 reason = record.reason.replace(TEXT_REMEDY, " (--item-field names the text)")
                 raise InvalidParameter(f"{printable(source.name)}, item {number}: {reason}")
-            items.append(Item(name, f"{name}#{record.key}", record.text))
-    if not items:
-        raise InvalidParameter("the benchmarks have no item")
+            key = _field(record, options.key_field) or record.key
+            items.append(Item(name, f"{name}#{key}", record.text))
+            count += 1
+        if not count:
+            on_empty(source.name)
     return items
+
+
+def _field(record: Document, name: str | None) -> str:
+    """Return a field of a record; empty where it has none."""
+    held = {**record.metadata, **{label: getattr(record, label) for label in LABELS}}
+    value = held.get(name) if name else None
+    return "" if value is None else str(value)
+
+
+def _called(paths: Sequence[str]) -> list[str]:
+    """Return what files are called: their names without endings, and folders that tell them apart.
+
+    >>> _called(["bm/mmlu/test.jsonl", "bm/gsm8k/test.jsonl", "bm/arc.jsonl"])
+    ['mmlu/test', 'gsm8k/test', 'arc']
+    """
+    whole = [Path(os.path.abspath(path)) for path in paths]
+    stems = [one.with_name(one.name.partition(".")[0] or one.name) for one in whole]
+    # Files of one folder may differ in their ending alone.
+    alike = Counter(stems)
+    parts = [
+        (one if alike[stem] > 1 else stem).parts for one, stem in zip(whole, stems, strict=True)
+    ]
+    taken = [1] * len(paths)
+    while True:
+        names = [os.path.join(*one[-count:]) for one, count in zip(parts, taken, strict=True)]
+        often = Counter(names)
+        grown = [
+            min(count + 1, len(one)) if often[name] > 1 else count
+            for name, one, count in zip(names, parts, taken, strict=True)
+        ]
+        if grown == taken:
+            return names
+        taken = grown
 
 
 @dataclass(slots=True)

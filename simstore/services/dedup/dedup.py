@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -70,6 +70,7 @@ def dedup_files(
     store: OpenStore | None = None,
     gate: Gate | None = None,
     beside: Mapping[str, str | None] = _NOTHING_BESIDE,
+    finish: Callable[[], None] = lambda: None,
 ) -> RowSummary:
     """Write the rows of files without their near-duplicates.
 
@@ -82,6 +83,8 @@ def dedup_files(
             added; None: none.
         gate: What decides of rows instead, and takes none; None: the rule of clusters.
         beside: Other files that the caller writes, by what they are called.
+        finish: Writes these, when the outputs have their names; where it raises, or the process
+            ends before, the same command goes on.
 
     Raises:
         InvalidParameter: An option is out of its range, or asks for what cannot be done; or the
@@ -133,6 +136,7 @@ def dedup_files(
         summary = _run(
             names, files, targets, ledger, begun, options, observer, store, gate, output, resumed_at
         )
+        finish()
         ledger.remove()
     return summary
 
@@ -163,7 +167,7 @@ def check_run(
     Raises:
         InvalidParameter: The policy needs all rows at once, and they come one by one; or an option
             is one that the store decides; or two outputs are one file, or one is an input.
-        OutputExists: The log, or the file of rejected rows, is there already.
+        OutputExists: The log, the file of rejected rows, or one beside them is there already.
         StorageError: The folder of a file that is to be written does not exist.
     """
     order = options.rule().order
@@ -180,14 +184,14 @@ def check_run(
     check_apart({"output": output, **others}, files)
     if not is_standard_output(output):
         check_apart({"state of the run": _state_of(output), **others})
-    for path in (output, options.log, options.rejects):
+    for path in (output, *others.values()):
         if path is not None and not is_standard_output(path):
             parent = os.path.dirname(path.rstrip(os.sep))
             if parent and not os.path.isdir(parent):
                 raise StorageError(
                     f"{printable(path)} cannot be written: there is no folder {printable(parent)}"
                 )
-    for path in (options.log, options.rejects):
+    for path in others.values():
         if path is not None:
             check_output(path, replace=options.force or os.path.exists(_state_of(output)))
 

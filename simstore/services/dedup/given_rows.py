@@ -55,16 +55,19 @@ def filter_given(answer: Answer, given: Any, keep: Keep, text_field: str | None)
 
 def _rows(answer: Answer, given: Iterable[Any], keep: Keep, field: str | None) -> Iterator[Any]:
     left = iter(given)
+    done = 0
     while rows := list(islice(left, _ROWS)):
-        for place in _chosen(answer, [_text(row, field) for row in rows], keep):
+        texts = [_text(row, field, number) for number, row in enumerate(rows, done)]
+        for place in _chosen(answer, texts, keep, done):
             yield rows[place]
+        done += len(rows)
 
 
-def _chosen(answer: Answer, texts: Sequence[Any], keep: Keep) -> list[int]:
-    """Return the places of the texts that are kept."""
-    for place, text in enumerate(texts):
+def _chosen(answer: Answer, texts: Sequence[Any], keep: Keep, first: int = 0) -> list[int]:
+    """Return the places of the texts that are kept; the first is that of a row of this number."""
+    for number, text in enumerate(texts, first):
         if not isinstance(text, str):
-            raise InvalidParameter(f"row {place} has no text: {type(text).__name__}")
+            raise InvalidParameter(f"row {number} has no text: {type(text).__name__}")
     found: list[int] = []
     for start in range(0, len(texts), _ROWS):
         asked = [Document(str(n), text) for n, text in enumerate(texts[start : start + _ROWS])]
@@ -74,24 +77,24 @@ def _chosen(answer: Answer, texts: Sequence[Any], keep: Keep) -> list[int]:
     return found
 
 
-def _text(row: Any, field: str | None) -> Any:
-    """Return the text of a row."""
+def _text(row: Any, field: str | None, number: int) -> Any:
+    """Return the text of a row, which has a number."""
     if isinstance(row, Document):
         return row.text
     if isinstance(row, Mapping):
-        return row.get(_text_name(tuple(row), field))
+        return row.get(_text_name(tuple(row), field, f"row {number}: "))
     if isinstance(row, tuple | list) and len(row) == 2:
         return row[1]
     return row
 
 
-def _text_name(names: Sequence[str], field: str | None) -> str:
-    """Return the field or column that has the text."""
+def _text_name(names: Sequence[str], field: str | None, where: str = "") -> str:
+    """Return the field or column that has the text; a message of there being none begins so."""
     wanted = TEXT_FIELDS if field is None else (field,)
     for name in wanted:
         if name in names:
             return name
-    raise InvalidParameter(no_text(wanted, names))
+    raise InvalidParameter(where + no_text(wanted, names))
 
 
 def _column(batch: Mapping[str, Sequence[Any]], field: str | None) -> Sequence[Any]:

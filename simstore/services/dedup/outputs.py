@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -186,7 +186,9 @@ class Writing:
         done, total = 0, len(self._rows)
         for number, target in enumerate(targets):
             draft = self._ledger.path(f"output-{number}")
-            with self._ledger.written(), self._stream(target, draft) as stream:
+            # What cannot be written to standard output is no fault of the state.
+            kept = nullcontext() if target.path is None else self._ledger.written()
+            with kept, self._stream(target, draft) as stream:
                 marks = self._verdicts.columns if self._options.mark else ()
                 with self._files[target.files[0]].writer(stream, marks) as writer:
                     for file in target.files:

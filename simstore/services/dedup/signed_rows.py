@@ -18,8 +18,9 @@ from simstore.fingerprint.channels import signatures
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.model import Document, Rejection
-from simstore.rows.batch import LineContent, Place, Row, RowBatch, RowFile
+from simstore.rows.batch import LineContent, Place, Row, RowBatch, RowFile, TableContent
 from simstore.rows.inputs import check_unchanged, identity
+from simstore.rows.tables import row_json
 from simstore.services.dedup.ledger import Ledger
 from simstore.services.dedup.options import RowObserver, RowOptions, RowRule
 from simstore.services.ingest.garbage import collected_between
@@ -119,7 +120,10 @@ def read_files(
 
 
 def rejection_lines(batch: RowBatch) -> bytes:
-    """Return what could not be read of a batch as JSON Lines, with the bytes of each row."""
+    """Return what could not be read of a batch as JSON Lines, with the bytes of each row.
+
+    A row of a table stands there as JSON.
+    """
     lines = []
     for number, row in enumerate(batch.rows):
         if isinstance(row, Rejection):
@@ -127,17 +131,21 @@ def rejection_lines(batch: RowBatch) -> bytes:
             if isinstance(batch.content, LineContent):
                 first, end = batch.content.spans[number]
                 data = batch.content.data[first:end]
-            lines.append(_rejection_line(row, data))
+            elif isinstance(batch.content, TableContent):
+                # A table has rows, and no bytes of each.
+                lines.append(_rejection_line(row, row_json(batch.content, number), None))
+                continue
+            lines.append(_rejection_line(row, data, row.byte_offset))
     if batch.damage is not None:
-        lines.append(_rejection_line(batch.damage, batch.damage.head))
+        lines.append(_rejection_line(batch.damage, batch.damage.head, batch.damage.byte_offset))
     return b"".join(lines)
 
 
-def _rejection_line(row: Rejection, data: bytes) -> bytes:
+def _rejection_line(row: Rejection, data: bytes, byte_offset: int | None) -> bytes:
     told: dict[str, Any] = {
         "source": row.source,
         "position": row.position,
-        "byte_offset": row.byte_offset,
+        "byte_offset": byte_offset,
         "reason": in_words(row.reason),
     }
     try:

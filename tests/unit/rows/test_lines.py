@@ -126,7 +126,7 @@ def test_rows_of_csv_keep_their_quotes_and_line_breaks(tmp_path: Path) -> None:
     assert made == '\ufeffid;text;note\r\n\r\n2;Oats;\r\n4;Barley;"x"'.encode()
 
 
-def test_marks_of_csv_are_cells_and_rows_that_are_passed_have_none(tmp_path: Path) -> None:
+def test_marks_of_csv_are_cells_that_are_empty_in_rows_that_are_passed(tmp_path: Path) -> None:
     path = tmp_path / "odd.csv"
     path.write_bytes(CSV)
     marks: dict[str, list[object]] = {"duplicate_of": ["a;b", None, None, 'q"'], "cluster": [1] * 4}
@@ -136,7 +136,7 @@ def test_marks_of_csv_are_cells_and_rows_that_are_passed_have_none(tmp_path: Pat
         '1;"Rye, and\r\n""more"" of it";a;"a;b";1\r\n'
         "\r\n"
         "2;Oats;;;1\r\n"
-        "3;too;many;fields\r\n"
+        "3;too;many;fields;;\r\n"
         '4;Barley;"x";"q""";1'
     )
 

@@ -167,6 +167,9 @@ def test_wrong_rows_are_refused(store: Store) -> None:
         ("text", "put it into a list"),
         ([{"id": 1, "story": "x"}], "none of the fields text, content, body; there are id, story"),
         ([{"text": None}], "row 0 has no text"),
+        ([{"text": "Rye"}, {"x": 1}], "row 1: no text: none of the fields"),
+        ([{"text": "Rye"}] * 1_200 + [{"x": 1}], "row 1200: no text"),
+        (["Rye"] * 1_200 + [7], "row 1200 has no text: int"),
         ({"text": "x"}, "put it into a list"),
     ):
         with pytest.raises(InvalidParameter, match=told):
