@@ -75,6 +75,10 @@ def tell_empty_choice(store: Store, chosen: Mapping[str, Any]) -> None:
     """Warn where no stored document has a value that the options chose by: it may be misspelt.
 
     Call it where nothing was found: it may read all documents.
+
+    Args:
+        store: The store that was asked.
+        chosen: The options that were given, as :func:`filters_of` returns them.
     """
     for name, value in chosen.items():
         if not store.list(limit=1, with_text=False, **{name: value}):

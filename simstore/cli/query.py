@@ -57,7 +57,10 @@ _PLANS = get_args(PlanName)
 _TOO_SHORT = (
     "too short to judge by words: only copies match, and what contains them or is contained"
 )
-_TITLES = "too short to judge by words: copies match, what contains them, and titles like them"
+_TITLES = (
+    "too short to judge by words: copies match, what contains them (of titles those at most twice "
+    "as long), and titles like them"
+)
 
 
 @command()

@@ -63,4 +63,4 @@ def test_the_table_says_by_what_a_title_is_judged(tmp_path: Path) -> None:
     done = launch(tmp_path, "query", "asked.txt", "--as", "text", "--db", "s.db")
     lines = done.text.splitlines()
     assert lines[1].split()[-1] == "title"
-    assert "titles like them" in lines[2]
+    assert "(of titles those at most twice as long), and titles like them" in done.text

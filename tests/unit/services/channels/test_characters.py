@@ -281,6 +281,14 @@ def test_a_title_misspelt_in_several_words_is_told_by_its_characters(tmp_path: P
         assert [one.key for one in asked] == ["harbour"]
 
 
+def test_titles_that_differ_in_one_word_have_two_others_in_common(tmp_path: Path) -> None:
+    with create(tmp_path, channels=ALL) as store:
+        store.add("tide", "Low tide")
+        assert [one.key for one in store.query("Low spring tide")] == ["tide"]
+        assert list(store.query("High tide")) == []
+        assert list(store.query("Tide")) == []
+
+
 def test_a_title_that_contains_the_sample_is_told_if_it_is_at_most_twice_as_long(
     tmp_path: Path,
 ) -> None:
