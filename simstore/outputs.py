@@ -110,7 +110,8 @@ def check_no_part(path: str | os.PathLike[str], store: str | os.PathLike[str]) -
     Raises:
         InvalidParameter: It is a part of the store.
     """
-    for part in (Path(store), *journals_of(Path(store))):
+    # A place may be empty, which is no name of a file.
+    for part in (f"{os.fspath(store)}{suffix}" for suffix in ("", *JOURNALS)):
         # A journal may not be there now, and come while the output is written.
         is_there = os.path.realpath(path) == os.path.realpath(part)
         if is_there or is_same_file(path, part):
