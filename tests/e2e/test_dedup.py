@@ -294,4 +294,6 @@ def test_csv_goes_through_standard_input_to_a_file(shell: Shell) -> None:
     table = b"id,text\n1,Rye bread needs sour dough.\n2,rye bread needs sour dough\n3,Oats.\n"
     shell("dedup", "-", "-o", "o.csv", stdin=table)
     kept = table.splitlines(keepends=True)
+    done = shell("dedup", "-", "-o", "p.jsonl", stdin=b"Rye bread.\nOats.\n", code=2)
+    assert "name one, as p/; --as jsonl reads it as rows" in done.errors
     assert (shell.folder / "o.csv").read_bytes() == kept[0] + kept[1] + kept[3]

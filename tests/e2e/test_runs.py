@@ -143,7 +143,7 @@ def test_records_that_say_when_they_were_seen_are_versions_and_no_repetition(
 
 def test_what_became_of_each_document_is_told_and_listed(nursery: Nursery, tmp_path: Path) -> None:
     text = "The harbour was quiet at dawn and the first boats came in with the tide."
-    rows = ["id,text", f"a,{text}", "b,two", f"c,{text}", ",no key"]
+    rows = ["id,text", f"a,{text}", "b,two", f"c,{text}", "d,too,many"]
     (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n")
     done = nursery.simstore(tmp_path, "-v", "--log-json", "ingest", "rows.csv")
     told = [json.loads(line) for line in done.errors.splitlines()]

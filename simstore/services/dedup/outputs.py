@@ -97,9 +97,12 @@ def _check_folder(output: str, names: Sequence[str], files: Sequence[RowFile]) -
         text = next(file for file in files if file.format == "text")
         folder, name = os.path.split(output)
         meant = os.path.join(folder, name.partition(".")[0] or "texts", "")
+        reader = named_reader(base_name(output))
+        is_rows = reader is not None and reader.name in ("csv", "jsonl")
+        remedy = f"; --as {reader.name} reads it as rows" if reader and is_rows else ""
         raise InvalidParameter(
             f"{printable(output)} is called as a file, and {printable(text.name)} is a text: texts "
-            f"are written to a folder, each to a file; name one, as {printable(meant)}"
+            f"are written to a folder, each to a file; name one, as {printable(meant)}{remedy}"
         )
 
 
