@@ -14,8 +14,7 @@ from simstore.errors import NotFound
 from simstore.fingerprint.channels import CHARACTERS, FINGERPRINTS, WORD_SKETCHES
 from simstore.fingerprint.sketching import SketchRecipe
 from simstore.model.channels import channel, duplicate_measure
-from simstore.search.duplicate_measure import check_short_texts as check_short_texts
-from simstore.search.duplicate_measure import edge_rule
+from simstore.search.duplicate_measure import check_short_texts, edge_rule
 from simstore.search.resemblance import EdgeRule
 from simstore.services.open_store.state import State, missing_channel
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter
 from simstore.model import OnDuplicate
 from simstore.model.channels import duplicate_measure
+from simstore.search.duplicate_measure import check_short_texts
 from simstore.search.resemblance import check_share
 from simstore.services.duplicates.edges import (
     BASES,
@@ -32,7 +33,7 @@ from simstore.services.duplicates.edges import (
     Verified,
     check_verifiable,
 )
-from simstore.services.duplicates.measure import Measure, check_short_texts
+from simstore.services.duplicates.measure import Measure
 from simstore.services.features import corpus_statistics
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.original_choice import NEW, Contender, Contenders, nearness
