@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import logging
 import threading
+import time
 
 import pytest
 
@@ -122,8 +123,9 @@ def test_no_line_is_lost_that_threads_log_while_it_is_settled(
     for thread in threads:
         thread.start()
     begun.wait(60)
-    while len(written) < 100:
-        pass
+    # Where they log more quickly than lines are written, nearly all may be dropped.
+    while len(written) < 100 and any(thread.is_alive() for thread in threads):
+        time.sleep(0)
     made.settle(60)
     for thread in threads:
         thread.join()
