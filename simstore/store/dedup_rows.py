@@ -65,8 +65,8 @@ def dedup_rows(
             or both, or ``characters`` alone, for scans and typed copies. Then
             the resemblance is that of runs of characters. A store decides
             which of words it has.
-        min_character_resemblance: With ``characters``, the same as ``min_resemblance``,
-            by the name that queries have for it.
+        min_character_resemblance: With ``characters``, the same as
+            ``min_resemblance``, by the name that queries have for it.
         short_texts: With ``characters``, rows of at most 24 words (characters
             of Chinese) are dropped too; else only where they are the same text.
         store: Rows that duplicate its documents are dropped too, and those that

@@ -49,8 +49,8 @@ class RowOptions:
             resemblance is that of runs of characters.
         radius: Of fingerprints, bits; None: 3.
         layout: Bands of sketches of words; None: 42 of 3 values.
-        min_character_resemblance: With ``characters``, the same as ``min_resemblance``,
-            by the name that queries have for it.
+        min_character_resemblance: With ``characters``, the same as
+            ``min_resemblance``, by the name that queries have for it.
         short_texts: With ``characters``, rows of at most 24 words (characters
             of Chinese) are dropped too; else only where they are the same text.
         mark: Keep all rows, and add the columns ``duplicate_of``,
