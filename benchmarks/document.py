@@ -31,10 +31,10 @@ WHY: dict[str, str] = {
         "3,500/s."
     ),
     "one add": (
-        "12 statements and the log of 18 changed pages of 8 KiB take longer than all that the "
-        "plain table does, which changes two or three of 4 KiB. Among 100,000 texts nearly every "
-        "one has a candidate by chance: where duplicates are flagged it goes through the machinery "
-        "of batches (`--documents 20000`: few have one, and an add takes a quarter of the time)."
+        "12 statements (17 beside packed documents, where duplicates are flagged) and the log of "
+        "18 changed pages of 8 KiB take longer than all that the plain table does, which changes "
+        "two or three of 4 KiB. Where duplicates are flagged, pages of segments and of bands are "
+        "looked up besides, and what shares their check bits by chance is compared by its sketch."
     ),
     "check and insert in groups of 500": (
         "fingerprint, sketch and vocabulary of a text take twice what the plain table needs for "
