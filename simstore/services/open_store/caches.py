@@ -21,6 +21,9 @@ Sets = dict[bytes, NDArray[np.uint64]]
 
 # Fingerprints of a tail for each that was looked up, from which it is read as a whole.
 _TAIL_EACH = 256
+# Of a longer one, the share of it that each look-up reads: those that have a segment in common with
+# a text grow with the tail.
+_TAIL_SHARE = 512
 # Fingerprints that are kept; more are looked up in the file.
 _MOST_KEPT = 4_000_000
 # Shingles that are kept: 64 MB; 256 MB where the store keeps its indexes in memory, too.
@@ -132,7 +135,8 @@ class TailCache:
         """
         asked += self._asked.get(row.generation_id) or 0
         self.is_unused = False
-        if row.fingerprint_count - row.packed_count > min(asked * _TAIL_EACH, _MOST_KEPT):
+        held = row.fingerprint_count - row.packed_count
+        if held > min(asked * max(_TAIL_EACH, held // _TAIL_SHARE), _MOST_KEPT):
             self._tables.forget()
             self._asked.put(row.generation_id, asked)
             return None

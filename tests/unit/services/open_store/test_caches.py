@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from simstore import QueryOptions, Store
-from simstore.services.open_store.caches import ShingleCache, SnapshotCache
+from simstore.services.open_store import caches
+from simstore.services.open_store.caches import ShingleCache, SnapshotCache, TailCache
 from simstore.storage import vocabularies
 from simstore.storage.sketches import SketchTables
 
@@ -141,3 +142,24 @@ def test_sketches_that_are_not_packed_are_read_once_until_some_change(
             other.add("most", "a text about o and its p")
         store.query(TEXTS[0], channels=("minhash",))
         assert (sum(rows), counts["read_after"]) == (len(TEXTS) + 1, 2)
+
+
+@pytest.mark.sqlite("PostgreSQL looks up the tail in the server")
+@pytest.mark.parametrize(("each", "share", "asked"), [(1, 1_000, 40), (8, 1_000, 5), (1, 4, 4)])
+def test_a_tail_is_read_when_looking_up_has_read_as_much(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, each: int, share: int, asked: int
+) -> None:
+    monkeypatch.setattr(caches, "_TAIL_EACH", each)
+    # A look-up in a longer tail reads more of it.
+    monkeypatch.setattr(caches, "_TAIL_SHARE", share)
+    with Store.create(tmp_path / "s.db") as store:
+        words = [f"w{number}" for number in range(400)]
+        store.add_many((str(n), " ".join(words[10 * n : 10 * n + 10])) for n in range(40))
+        opened = store._opened
+        with opened.database.read() as connection:
+            row = opened.state(connection).generation
+            assert row is not None
+            assert row.fingerprint_count == 40
+            cache = TailCache()
+            found = [cache.read(connection, 64, row, 1) is not None for _ in range(asked)]
+    assert found == [False] * (asked - 1) + [True]
