@@ -86,7 +86,7 @@ class Terms(NamedTuple):
 
 
 class Places(NamedTuple):
-    """What stands at each place of each text.
+    """The terms, by number, at each place of each text.
 
     Attributes:
         numbers: The number of the term, from 0; int32.

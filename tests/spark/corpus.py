@@ -68,6 +68,11 @@ def stars_of_rows(rows: Iterable[dict[str, Any]]) -> list[Star]:
 
 def stars_of_store(store: Store) -> list[Star]:
     """Return the clusters that a store keeps, of two or more, in the same form."""
+    return stars_of(store.clusters.list())
+
+
+def stars_of(clusters: Iterable[Any]) -> list[Star]:
+    """Return clusters in the same form."""
     return sorted(
         (
             cluster.key,
@@ -83,6 +88,6 @@ def stars_of_store(store: Store) -> list[Star]:
                 )
             ),
         )
-        for cluster in store.clusters.list()
+        for cluster in clusters
         if len(cluster.members) > 1
     )

@@ -42,23 +42,7 @@ def store(names: list[str], tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 def clusters(store: Store, **options: Any) -> list[corpus.Star]:
-    return sorted(
-        (
-            cluster.key,
-            tuple(
-                sorted(
-                    (
-                        member.key,
-                        "canonical" if member.key == cluster.key else "member",
-                        round(member.resemblance, 12),
-                        member.distance,
-                    )
-                    for member in cluster.members
-                )
-            ),
-        )
-        for cluster in store.clusters.once(channels=BY, **options)
-    )
+    return corpus.stars_of(store.clusters.once(channels=BY, **options))
 
 
 def stars(spark: SparkSession, folder: Path) -> list[corpus.Star]:

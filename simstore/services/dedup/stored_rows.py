@@ -61,7 +61,7 @@ class _Moved(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """What a store has of the keys of some rows.
+    """The documents and skipped duplicates that have the keys of some rows in a store.
 
     Attributes:
         keys: The key of each row in the store.
