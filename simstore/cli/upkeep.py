@@ -247,7 +247,7 @@ def pack(
       simstore pack --fingerprints      fingerprints alone
       simstore pack --keep-columns      and keep segment columns beside the pages
 
-    An ingest packs long tails at its end: of sketches, and from a million of them on of
+    An ingest packs long tails at its end: of sketches, and from 262,144 of them on of
     fingerprints. The answers are the same before, meanwhile and after.
     """
     if keep and drop:

@@ -338,8 +338,9 @@ def _shape_of(page: bytes) -> tuple[int, int]:
 _MASK = np.int64((1 << _BAND_SHIFT) - 1)
 # Pages that are read at a time.
 _READ_PAGES = 10_000
-# Filters that would take more memory are not made.
-_MOST_BYTES = 64 << 20
+# Filters that would take more memory are not made: of the 20 bands that duplicates are looked for
+# by, those of up to 16 million sketches.
+_MOST_BYTES = 256 << 20
 
 
 def filter_bytes(bands: int, key_bits: int) -> int:
@@ -348,7 +349,7 @@ def filter_bytes(bands: int, key_bits: int) -> int:
 
 
 def is_affordable(bands: int, key_bits: int) -> bool:
-    """Return whether a filter takes at most 64 MB."""
+    """Return whether a filter takes at most 256 MB."""
     return filter_bytes(bands, key_bits) <= _MOST_BYTES
 
 

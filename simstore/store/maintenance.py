@@ -136,7 +136,7 @@ class Maintenance(Namespace):
 
         Pages take less room and are looked up faster; the answers are the same.
         A long tail is packed at the end of an ingest, that of fingerprints from
-        a million of them on.
+        262,144 of them on.
 
         >>> store.maintenance.pack()
         3

@@ -14,8 +14,9 @@ from simstore.services.open_store.state import State
 from simstore.storage.fingerprints import fingerprints, segment_pages
 from simstore.storage.generations import GenerationRow
 
-# Stores of fewer fingerprints are left unpacked, plain tables that any SQLite shell can query.
-WORTH_PACKING = 1_000_000
+# Stores of fewer fingerprints are left unpacked, plain tables that any SQLite shell can query. With
+# more, each new one changes a page of each of the tail's indexes that nothing else changes.
+WORTH_PACKING = 262_144
 # A tail is packed when it is longer than this, and than an eighth of what is packed: so each
 # fingerprint is packed a bounded number of times, however large the store grows.
 LONG_TAIL = 65_536

@@ -163,7 +163,7 @@ class SketchSearch:
         packed = self._packed
         if packed is not None:
             self._warm(packed)
-            if self._snapshot.store.resident is not None:
+            if self._snapshot.store.is_resident:
                 self._keep_pages(packed)
         for _ in self._tail():
             pass
@@ -382,7 +382,7 @@ class SketchSearch:
         made = kept.filter
         held = made.bands if made else 0
         missing = max(self.layout.bands - held, 0) << packed.key_bits
-        if kept.looked_up <= missing or not is_affordable(bands, packed.key_bits):
+        if kept.looked_up <= missing or not is_affordable(self.layout.bands, packed.key_bits):
             return kept
         if missing:
             made = made or BandFilter(bands, packed.key_bits)

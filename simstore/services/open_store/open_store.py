@@ -16,7 +16,13 @@ from simstore.errors import CorruptStore, MissingExtra, SchemeMismatch
 from simstore.fingerprint.channels import WORD_SKETCHES, Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
-from simstore.services.open_store.caches import ShingleCache, SnapshotCache, TailCache, most_kept
+from simstore.services.open_store.caches import (
+    ShingleCache,
+    SnapshotCache,
+    TailCache,
+    most_kept,
+    repays_keeping,
+)
 from simstore.services.open_store.fair_lock import FairLock, LongTurns
 from simstore.services.open_store.state import State
 from simstore.storage import counter_deltas, generations, vocabularies
@@ -48,12 +54,13 @@ class OpenStore:
 
     def __init__(self, database: Database, *, resident: bool = False) -> None:
         self.database = database
-        # None: each look-up reads what it needs from the file.
+        self.is_resident = resident
+        # None: each look-up reads what it needs from the file. A writer that looks much up makes
+        # one though nobody asked for it.
         self.resident: ResidentIndex | None = None
-        if resident:
-            from simstore.services.open_store.resident_index import ResidentIndex
-
-            self.resident = ResidentIndex()
+        # Fingerprints that a writer has looked up in the pages of a generation.
+        self._looked_up: SnapshotCache[int, int] = SnapshotCache()
+        self._repays_keeping = False
         self._turns = FairLock()
         self._short_questions = LongTurns()
         # Whether the writer of this process works beside others.
@@ -73,6 +80,8 @@ class OpenStore:
         # By the channels.
         self._sketch_caches: dict[str, SketchCache] = {}
         self.tail_cache = TailCache()
+        if resident:
+            self._keep_all()
 
     def computing(self, characters: int = 0) -> AbstractContextManager[None]:
         """Return a context for answering a query; with a resident index, short ones take turns.
@@ -84,7 +93,7 @@ class OpenStore:
         Args:
             characters: The length of its texts.
         """
-        if self.resident is None or not self.database.is_file or characters > SHORT_CHARACTERS:
+        if not self.is_resident or not self.database.is_file or characters > SHORT_CHARACTERS:
             return nullcontext()
         return self._short_questions
 
@@ -99,6 +108,8 @@ class OpenStore:
         """
         with self._turns:
             self.is_beside = claims is not None and self.database.allows_concurrent_writers
+            if self._repays_keeping and self.resident is None:
+                self._keep_all()
             try:
                 with self.database.write(claims) as connection:
                     if not self.is_beside:
@@ -118,6 +129,14 @@ class OpenStore:
                     cache.tail.forget()
                 self.tail_cache.forget()
                 raise
+
+    def _keep_all(self) -> None:
+        """Answer from memory from now on: all fingerprints are read when the next is asked for."""
+        from simstore.services.open_store.resident_index import ResidentIndex
+
+        self.resident = ResidentIndex()
+        # It holds the tail, too.
+        self.tail_cache.forget()
 
     def state(self, connection: Connection) -> State:
         """Return the state of the store (settings, scheme, generation) in this snapshot.
@@ -222,7 +241,7 @@ class OpenStore:
         """Return the cache of shingle sets of the scheme in use, as a channel makes them."""
         return self._shingles.made(
             (state.scheme_id, name),
-            lambda: ShingleCache(most_kept(resident=self.resident is not None)),
+            lambda: ShingleCache(most_kept(resident=self.is_resident)),
         )
 
     def sketch_cache(self, name: str) -> SketchCache:
@@ -251,6 +270,10 @@ class OpenStore:
             row: The generation in it.
             asked: How many fingerprints are about to be looked up.
         """
+        if row.packed_count and not self.is_beside:
+            looked_up = asked + (self._looked_up.get(row.generation_id) or 0)
+            self._looked_up.put(row.generation_id, looked_up)
+            self._repays_keeping = repays_keeping(row, looked_up)
         kept = self.tail_cache.current(row)
         if kept is not None or self.is_beside:
             return kept

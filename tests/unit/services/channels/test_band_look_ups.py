@@ -19,7 +19,7 @@ from simstore.services.channels import pack_sketches, sketch_search
 from simstore.services.duplicates.measure import Measure
 from simstore.services.features.prepare import prepare
 from simstore.services.ingest import one_document, options
-from simstore.services.open_store import band_cache
+from simstore.services.open_store import band_cache, caches
 from simstore.storage import duplicates
 from simstore.storage.dialects.sqlite import TypedRows
 from simstore.storage.fingerprints import fingerprints
@@ -263,3 +263,47 @@ def test_a_warm_store_looks_up_what_is_there_alone(
         other = store.add("other", f"{text(8)} more", on_duplicate="flag", channels=["minhash"])
         assert other == "flagged"
         assert bool(sum(asked) > 15) is not resident
+
+
+def test_a_writer_that_looks_much_up_soon_reads_no_page_of_fingerprints(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(caches, "_TAIL_EACH", STORED // 20)
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([(f"{n}", text(n)) for n in range(STORED)])
+        store.maintenance.pack()
+    seen: list[str] = []
+    with Store.open(tmp_path / "s.db") as store, Store.open(tmp_path / "s.db") as other:
+        with store._opened.write() as connection:
+            driver: Any = connection.driver
+        for number in range(STORED, STORED + 25):
+            seen.clear()
+            driver.set_trace_callback(seen.append)
+            assert store.add(f"{number}", text(number), on_duplicate="flag") == "added"
+            driver.set_trace_callback(None)
+            reads = sum("records FROM fingerprint_page" in statement for statement in seen)
+            # One a text, of the pages that it needs; at last all, a statement a part; then none.
+            expected = {True: 1, False: 0}[number <= STORED + 20]
+            assert reads == expected or (number == STORED + 21 and reads > 1), number
+        other.add("theirs", text(STORED + 30))
+        for number in (7, STORED + 3, STORED + 30):
+            outcome = store.add(f"copy {number}", f"{text(number)} more", on_duplicate="flag")
+            assert outcome == "flagged", number
+        assert other.remove("7")
+        other.maintenance.pack()
+        # What has gone is found in vain.
+        assert store.add("again", f"{text(7)} more or less", on_duplicate="flag") == "flagged"
+        assert store.add("anew", f"{text(8)} more", on_duplicate="flag") == "flagged"
+        assert not store.maintenance.fsck()
+
+
+def test_more_than_memory_is_stated_for_is_read_from_pages(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(caches, "_MOST_KEPT", STORED - 1)
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many([(f"{n}", text(n)) for n in range(STORED)])
+        store.maintenance.pack()
+        for number in range(STORED, STORED + 10):
+            assert store.add(f"{number}", text(number), on_duplicate="flag") == "added"
+        assert store._opened.resident is None
