@@ -341,9 +341,6 @@ class SortedTables:
 # Fingerprints of a buffer: a thousand queries compare with them in some milliseconds.
 _BUFFERED = 2_048
 
-# Fingerprints of a level that are compared with one quicker than it is looked up in their tables.
-_COMPARED = 1 << 18
-
 _Level = tuple[NDArray[np.uint64], SortedTables]
 
 
@@ -385,6 +382,23 @@ class GrowingTables:
             grown._buffer = words[:0]
         return grown
 
+    def near(self, value: int, radius: int) -> list[tuple[int, int]]:
+        """Return the fingerprints within a radius of one; arguments as of `SortedTables.near`.
+
+        Returns:
+            (fingerprint, distance), ascending by distance, then fingerprint, each once.
+        """
+        if self._bits <= 64:
+            column = self._buffer[:, 0]
+            close = column[np.bitwise_count(column ^ np.uint64(value)) <= radius].tolist()
+        else:
+            words = words_of(value, self._bits)
+            _, places, _ = scan_many(self._buffer, words, radius)
+            close = integers_of(self._buffer[places])
+        for _, tables in self._levels:
+            close += [found for found, _ in tables.near(value, radius)]
+        return verify_values(close, value, radius) if close else []
+
     def near_many(
         self, words: NDArray[np.uint64], radius: int
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
@@ -400,13 +414,9 @@ class GrowingTables:
         """
         rows, places, _ = scan_many(self._buffer, words, radius)
         parts = [(rows, self._buffer[places])]
-        for held, tables in self._levels:
-            if len(words) == 1 and len(held) <= _COMPARED:
-                rows, places, _ = scan_many(held, words, radius)
-                parts.append((rows, held[places]))
-            else:
-                found = tables.near_many(words, radius)
-                parts.append((found.query_rows, found.words))
+        for _, tables in self._levels:
+            found = tables.near_many(words, radius)
+            parts.append((found.query_rows, found.words))
         return np.concatenate([one for one, _ in parts]), np.concatenate([two for _, two in parts])
 
 

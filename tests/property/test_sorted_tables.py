@@ -63,8 +63,6 @@ def test_growing_tables_find_what_is_near_one(
     stored, queries, width, radius = case
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(sorted_tables, "_BUFFERED", 3)
-        # Some levels are compared, others looked up.
-        patched.setattr(sorted_tables, "_COMPARED", 4)
         tables = GrowingTables(width)
         for value in stored:
             tables = tables.extended(to_words([value], width))
@@ -72,7 +70,9 @@ def test_growing_tables_find_what_is_near_one(
         for query in (*queries, *others):
             rows, words = tables.near_many(to_words([query], width), radius)
             assert not rows.any()
-            assert set(to_integers(words)) == {value for value, _ in nearest(stored, query, radius)}
+            expected = nearest(stored, query, radius)
+            assert set(to_integers(words)) == {value for value, _ in expected}
+            assert tables.near(query, radius) == expected
 
 
 def of_many(tables: SortedTables, queries: list[int], radius: int) -> list[list[tuple[int, int]]]:

@@ -137,6 +137,9 @@ class FingerprintIndex:
             CorruptStore: A page is damaged.
         """
         if self.tables is not None:
+            if len(queries) == 1:
+                (value,) = to_integers(queries)
+                return self._results([self.tables.near(value, radius)])
             return self.tables.near_many(queries, radius)
         if len(queries) == 1 and not self._is_exact:
             (value,) = to_integers(queries)
@@ -179,23 +182,24 @@ class FingerprintIndex:
         Raises:
             CorruptStore: A page is damaged.
         """
+        (value,) = to_integers(words[None])
+        if self.tables is not None:
+            return bool(self.tables.near(value, radius))
         plan = _plan(self.bits, radius, self.count.bit_length(), 1, self._rates)
         is_single = plan.method != "scan" and self.engine(1, plan) == "single"
         packed_count = self._row.packed_count
-        held = self._tail_tables(1) if self.tables is None else None
+        held = self._tail_tables(1)
         if held is not None and (is_single or not packed_count):
-            if len(held.near_many(words[None], radius)[0]):
+            if held.near(value, radius):
                 return True
             if not packed_count:
                 return False
-            (value,) = to_integers(words[None])
             held_pages, _, crowded = self._fetch(
                 self._probes(value, plan.thresholds), _SKEWED, in_tail=False
             )
             if not crowded:
                 return bool(self._compare(value, radius, held_pages, None)[0])
-        elif is_single and self.tables is None and not packed_count and self.bits <= _WORD_BITS:
-            value = int(words[0])
+        elif is_single and not packed_count and self.bits <= _WORD_BITS:
             values = self._postings.tail_values(self._probes(value, plan.thresholds), _SKEWED)
             if values is not None:
                 # Those of the table have a sign.

@@ -162,7 +162,10 @@ class FingerprintSearch:
     ) -> list[SimhashNeighbours]:
         """Return the answers of what is in memory, where fingerprints that have gone may be."""
         started = time.perf_counter()
-        found = by_query(*tables.near_many(words, self._radius), len(values))
+        if len(values) == 1:
+            found = [tables.near(values[0], self._radius)]
+        else:
+            found = by_query(*tables.near_many(words, self._radius), len(values))
         plan, probes, candidates = tables.base.explain_many(words, self._radius)
         each = (time.perf_counter() - started) / len(values)
         return [

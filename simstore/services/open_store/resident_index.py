@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
-from simstore.search.hamming import BatchResults, distinct_results, verify
+from simstore.search.hamming import BatchResults, distinct_results, verify, verify_values
 from simstore.search.sorted_tables import GrowingTables, SortedTables
 from simstore.services.open_store.state import State
 from simstore.storage.commit_horizon import SettledNumbers
@@ -59,6 +59,21 @@ class ResidentTables:
         """Return whether all fingerprints of a generation in a snapshot are here."""
         same = self.generation_id == row.generation_id
         return same and self.first_edition <= row.edition <= self.edition
+
+    def near(self, value: int, radius: int) -> list[tuple[int, int]]:
+        """Return the fingerprints within a radius of one, with distances; some may have gone.
+
+        Args:
+            value: A fingerprint, a non-negative integer.
+            radius: Largest distance, in bits, inclusive.
+
+        Returns:
+            (fingerprint, distance), ascending by distance, then fingerprint.
+        """
+        found, others = self.base.near(value, radius), self.grown.near(value, radius)
+        if not others:
+            return found
+        return verify_values([near for near, _ in (*found, *others)], value, radius)
 
     def near_many(self, words: NDArray[np.uint64], radius: int) -> BatchResults:
         """Return the fingerprints within a radius of each of many; some may have gone.
