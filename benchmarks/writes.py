@@ -1,6 +1,6 @@
 """Single adds, groups of 500 and preparation, beside a plain table of the same texts.
 
-Usage: python benchmarks/writes.py [--quick] [--documents N] [--blocks N] [--part PART]
+Usage: python benchmarks/writes.py [--quick] [--documents N] [--before N] [--blocks N]
 
 The plain table is SQLite: the key a TEXT PRIMARY KEY, the text compressed by zstd at the store's
 level, WAL, ``synchronous=FULL``, one row a transaction (a group of 500 in one). All ways write in
@@ -91,8 +91,12 @@ def parts(texts: Texts, size: int) -> Iterator[Texts]:
         yield texts[start : start + size]
 
 
-def measure(folder: Path, singles: Texts, groups: Texts, timer: Timer) -> None:
-    """Write the same texts in all ways, in turns, and check that all find the same duplicates."""
+def measure(folder: Path, before: Texts, singles: Texts, groups: Texts, timer: Timer) -> None:
+    """Write the same texts in all ways, in turns, and check that all find the same duplicates.
+
+    ``before`` are written first and not timed: a process that goes on for long holds in memory what
+    it looks up often.
+    """
     with (
         closing(plain_table(folder / "plain.db")) as plain,
         Store.open(folder / "kept.db") as kept,
@@ -101,6 +105,10 @@ def measure(folder: Path, singles: Texts, groups: Texts, timer: Timer) -> None:
         Store.open(folder / "group.db") as grouped,
         written.runs.writer() as writer,
     ):
+        insert(plain, before)
+        for store in (kept, flagged, written, grouped):
+            for part in parts(before, GROUP):
+                store.add_many(part, on_duplicate="keep" if store is kept else "flag", threads=1)
 
         def through_writer(text: tuple[str, str]) -> None:
             (reply,) = writer.write([WriteRequest((Document(*text),), on_duplicate="flag")])
@@ -133,7 +141,7 @@ def measure(folder: Path, singles: Texts, groups: Texts, timer: Timer) -> None:
         found = known_duplicates(flagged)
         assert found
         assert found == known_duplicates(written)
-        single_keys = {key for key, _ in singles}
+        single_keys = {key for key, _ in (*before, *singles)}
         together = known_duplicates(grouped)
         assert found == {key: one for key, one in together.items() if key in single_keys}
         assert len(kept) == len(flagged) == len(written)
@@ -156,24 +164,27 @@ def prepared(texts: Texts, folder: Path, timer: Timer, rounds: int) -> None:
 def main() -> None:
     made = parser(__doc__)
     made.add_argument("--documents", type=int, default=100_000)
+    made.add_argument("--before", type=int, default=0, help="texts that are written untimed first")
     made.add_argument("--blocks", type=int, default=12)
     options = made.parse_args()
     count = 5_000 if options.quick else options.documents
     compiled.enable(0)
     new = SINGLES * (options.blocks + 1), GROUP * options.blocks
-    texts = list(documents(count + sum(new)))
+    texts = list(documents(count + options.before + sum(new)))
     words = sum(text.count(" ") + 1 for _, text in texts[:1_000]) / 1_000
     timer = Timer()
     report = Report("writes", "Writing one document, and few")
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
         fill(folder, texts[:count])
-        singles, groups = texts[count : count + new[0]], texts[count + new[0] :]
-        measure(folder, singles, groups, timer)
+        first = count + options.before
+        singles, groups = texts[first : first + new[0]], texts[first + new[0] :]
+        measure(folder, texts[count:first], singles, groups, timer)
         prepared(texts[:count], folder, timer, options.blocks)
     intro = (
         f"{count:,} texts of {words:,.0f} invented words with a natural frequency curve are stored "
         "(`benchmarks/corpus.py`, seeded; a tenth are light edits of an earlier one); "
+        f"{f'{options.before:,} more are written first; ' if options.before else ''}"
         f"{options.blocks} blocks of {SINGLES} are added singly, and as many groups of {GROUP}."
     )
     report.intro = intro
