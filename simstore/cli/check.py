@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -293,9 +294,11 @@ def _texts(names: tuple[str, ...], read: ReadOptions) -> Iterator[str]:
 
 
 def _refuse_papers(output: Path, papers: Iterable[str]) -> None:
-    """Refuse to write over a paper."""
+    """Refuse to write over a paper, or over a file of a folder of papers."""
+    place = Path(os.path.realpath(output))
     for paper in papers:
-        if is_same_file(output, paper):
+        is_within = output.exists() and Path(os.path.realpath(paper)) in place.parents
+        if is_within or is_same_file(output, paper):
             raise click.UsageError(
                 f"{printable(str(output))} is a paper that is checked; name another file"
             )

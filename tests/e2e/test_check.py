@@ -306,6 +306,14 @@ def test_nothing_is_written_over_a_paper(shell: Shell) -> None:
     done = shell("check", "paper.jsonl", "-o", "paper.jsonl", code=2)
     assert "paper.jsonl is a paper that is checked; name another file" in done.errors
     assert (shell.folder / "paper.jsonl").read_bytes() == before
+    essays = shell.folder / "essays"
+    essays.mkdir()
+    (essays / "one.txt").write_text(OWN)
+    options = ("--format", "jsonl", "--force")
+    done = shell("check", "essays", "-o", "essays/one.txt", *options, code=2)
+    assert "one.txt is a paper that is checked" in done.errors
+    assert (essays / "one.txt").read_text() == OWN
+    shell("check", "essays", "-o", "essays/report.jsonl", *options)
 
 
 @pytest.mark.slow
