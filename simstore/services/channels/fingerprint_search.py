@@ -83,8 +83,9 @@ class FingerprintSearch:
         self.linked = Linked(snapshot.connection, self._bits, row.generation_id) if row else None
         self._everything: NDArray[np.uint64] | None = None
         self._tables: ResidentTables | None = None
-        if row and snapshot.store.resident is not None and options.plan == "auto":
-            self._tables = snapshot.store.resident.current(snapshot.connection, snapshot, row)
+        resident = snapshot.store.resident
+        if row and resident is not None and options.plan == "auto":
+            self._tables = resident.current(snapshot.connection, snapshot, row)
 
     def find(self, words: NDArray[np.uint64], *, first: bool = False) -> list[SimhashNeighbours]:
         """Return the stored fingerprints within the radius of each given one.

@@ -215,13 +215,17 @@ class ShingleCache:
             self._size += len(one)
 
 
+def fits_in_memory(row: GenerationRow) -> bool:
+    """Return whether all fingerprints may be kept unasked: up to 4,000,000, which take 160 MB."""
+    return row.fingerprint_count <= _MOST_KEPT
+
+
 def repays_keeping(row: GenerationRow, asked: int) -> bool:
     """Return whether all fingerprints are better read into memory, after so many look-ups in pages.
 
-    A look-up takes as long as to read and sort some 256 of them. No more than 4,000,000 are kept,
-    which take 160 MB.
+    A look-up takes as long as to read and sort some 256 of them.
     """
-    return row.fingerprint_count <= min(asked * _TAIL_EACH, _MOST_KEPT)
+    return fits_in_memory(row) and row.fingerprint_count <= asked * _TAIL_EACH
 
 
 def most_kept(*, resident: bool) -> int:

@@ -20,6 +20,7 @@ from simstore.services.open_store.caches import (
     ShingleCache,
     SnapshotCache,
     TailCache,
+    fits_in_memory,
     most_kept,
     repays_keeping,
 )
@@ -304,6 +305,8 @@ class OpenStore:
             return
         if self.resident is not None:
             self.resident.note_added(connection, row, after, words)
+            if not self.is_resident and not fits_in_memory(after):
+                self.resident = None
         self.tail_cache.note_added(row, after, words)
 
     def forget_schemes(self) -> None:

@@ -300,10 +300,11 @@ def test_a_writer_that_looks_much_up_soon_reads_no_page_of_fingerprints(
 def test_more_than_memory_is_stated_for_is_read_from_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(caches, "_MOST_KEPT", STORED - 1)
+    monkeypatch.setattr(caches, "_MOST_KEPT", STORED + 5)
     with Store.create(tmp_path / "s.db") as store:
         store.add_many([(f"{n}", text(n)) for n in range(STORED)])
         store.maintenance.pack()
         for number in range(STORED, STORED + 10):
             assert store.add(f"{number}", text(number), on_duplicate="flag") == "added"
-        assert store._opened.resident is None
+            # One look-up counts as 256 fingerprints.
+            assert (store._opened.resident is not None) == (STORED + 4 <= number < STORED + 5)
