@@ -34,11 +34,13 @@ WHY: dict[str, str] = {
         "12 statements (17 beside packed documents, where duplicates are flagged) and the log of "
         "18 changed pages of 8 KiB take longer than all that the plain table does, which changes "
         "two or three of 4 KiB. Where duplicates are flagged, pages of segments and of bands are "
-        "looked up besides, and what shares their check bits by chance is compared by its sketch."
+        "looked up besides, and what shares their check bits by chance is compared by its sketch. "
+        "With `--documents 1000000 --before 8000` it was .207 kept and .113 flagged by the clock."
     ),
     "check and insert in groups of 500": (
         "fingerprint, sketch and vocabulary of a text take twice what the plain table needs for "
-        "all; then come the look-ups and ten rows of tables and indexes in place of two."
+        "all; then come the look-ups and ten rows of tables and indexes in place of two. Into "
+        "1,000,000 (`--documents 1000000 --before 8000`) it was .115 by the clock."
     ),
     "check and insert, together": (
         "the store without any look-up takes them at 5,500/s; a check reads some twenty pages of "
