@@ -15,6 +15,11 @@ from functools import lru_cache
 SHINGLE_TOKENS = 3
 # Of the documented characters that are dropped, those that the texts below have.
 _INVISIBLE = dict.fromkeys([0x00AD, 0x200D, 0xFEFF, 0xFE0F])
+_SOFT_BREAK = re.compile("\u00ad\r?\n[ \t]*")
+# The Cyrillic and Greek capitals of the texts below that look like Latin ones.
+_LOOK_LATIN = str.maketrans("АЕКРΑΟΡ", "AEKPAOP")
+# So many words away another one tells of which script a look-alike is.
+_FAR = 8
 # First and last of the blocks whose letters stand alone, as far as the texts below go.
 _ALONE = ((0x0E00, 0x0FFF), (0x3040, 0x318F), (0x4E00, 0xA4CF), (0xAC00, 0xD7FF))
 
@@ -40,6 +45,8 @@ class Recipe:
 
 def form(text: str, recipe: Recipe) -> str:
     """Return the one form of a text."""
+    if recipe.stop is None:
+        text = _unmasked(text)
     text = unicodedata.normalize("NFKC", text.translate(_INVISIBLE))
     if not recipe.keep_case:
         text = unicodedata.normalize("NFKC", text.casefold())
@@ -50,6 +57,59 @@ def form(text: str, recipe: Recipe) -> str:
     return text
 
 
+def _unmasked(text: str) -> str:
+    """Return a text without the disguises that those below have by chance.
+
+    A soft hyphen joins what a line breaks, and a word of look-alikes alone between Latin words is a
+    Latin one ("One form" in docs/reference/schemes.md): of the words below РЕКА, not река.
+    """
+    text = _SOFT_BREAK.sub("", text).translate(_INVISIBLE)
+    words = _words(text)
+    scripts = [_script(text[start:end]) for start, end in words]
+    made, done = [], 0
+    for at, (start, end) in enumerate(words):
+        if scripts[at] != "look-alike":
+            continue
+        before = [one for one in scripts[max(at - _FAR, 0) : at] if one in ("latin", "other")]
+        after = [one for one in scripts[at + 1 : at + 1 + _FAR] if one in ("latin", "other")]
+        beside = {*before[-1:], *after[:1]}
+        if beside == {"latin"}:
+            made += [text[done:start], text[start:end].translate(_LOOK_LATIN)]
+            done = end
+    return "".join([*made, text[done:]])
+
+
+def _words(text: str) -> list[tuple[int, int]]:
+    """Return where the words of scripts with blanks stand."""
+    words: list[tuple[int, int]] = []
+    for place, one in enumerate(text):
+        if unicodedata.category(one)[0] not in "LMN" or _stands_alone(one):
+            continue
+        if words and words[-1][1] == place:
+            words[-1] = words[-1][0], place + 1
+        else:
+            words.append((place, place + 1))
+    return words
+
+
+def _script(word: str) -> str:
+    """Return ``latin``, ``look-alike``, ``other``, or nothing for a word without letters."""
+    kinds = set()
+    for one in word:
+        name = unicodedata.name(one, "")
+        if name.startswith(("CYRILLIC", "GREEK")):
+            kinds.add("look-alike" if ord(one) in _LOOK_LATIN else "other")
+        elif name.startswith(("LATIN", "FULLWIDTH LATIN")):
+            kinds.add("latin")
+    if "other" in kinds:
+        return "other"
+    return "look-alike" if "look-alike" in kinds else "".join(kinds)
+
+
+def _stands_alone(one: str) -> bool:
+    return any(first <= ord(one) <= last for first, last in _ALONE)
+
+
 def _runs(formed: str) -> list[tuple[bool, str]]:
     """Return runs of letters, marks and digits, and whether their characters stand alone."""
     runs: list[tuple[bool, str]] = []
@@ -58,7 +118,7 @@ def _runs(formed: str) -> list[tuple[bool, str]]:
         if unicodedata.category(one)[0] not in "LMN":
             before = None
             continue
-        alone = any(first <= ord(one) <= last for first, last in _ALONE)
+        alone = _stands_alone(one)
         if alone == before:
             runs[-1] = alone, runs[-1][1] + one
         else:
