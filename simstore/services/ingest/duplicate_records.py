@@ -104,10 +104,12 @@ def _rows(
     rows = {place: screen.known[batch.keys[place]] for place in screen.again}
     for place, one in screen.found.items():
         key = batch.keys[place]
-        # What is known of the key: as a duplicate, as a document that is stored or leaves.
+        # What is known of the key: as a duplicate, as a document that is stored or leaves. The
+        # record of a flagged document may be of a time before it was stored.
         earlier: list[DuplicateRow | Times] = []
-        if key in screen.known:
-            earlier.append(screen.known[key])
+        known = screen.known.get(key)
+        if known is not None and known.state != "flagged":
+            earlier.append(known)
         if key in screen.stored:
             earlier.append(screen.stored[key].times)
         if one.place is not None:
