@@ -295,10 +295,10 @@ def _texts(names: tuple[str, ...], read: ReadOptions) -> Iterator[str]:
 
 def _refuse_papers(output: Path, papers: Iterable[str]) -> None:
     """Refuse to write over a paper, or over a file of a folder of papers."""
-    place = Path(os.path.realpath(output))
+    # What cannot be looked at is told later.
+    folders = Path(os.path.realpath(output)).parents if os.path.exists(output) else ()
     for paper in papers:
-        is_within = output.exists() and Path(os.path.realpath(paper)) in place.parents
-        if is_within or is_same_file(output, paper):
+        if Path(os.path.realpath(paper)) in folders or is_same_file(output, paper):
             raise click.UsageError(
                 f"{printable(str(output))} is a paper that is checked; name another file"
             )
