@@ -215,17 +215,21 @@ class ShingleCache:
             self._size += len(one)
 
 
-def fits_in_memory(row: GenerationRow) -> bool:
-    """Return whether all fingerprints may be kept unasked: up to 4,000,000, which take 160 MB."""
-    return row.fingerprint_count <= _MOST_KEPT
+def fits_in_memory(row: GenerationRow, bits: int) -> bool:
+    """Return whether all fingerprints may be kept in memory though nobody asked for it.
+
+    There is a copy for each segment: 4,000,000 of 64 bits, and 1,000,000 of 128, take some 160 MB.
+    """
+    of_64_bits = -(-bits // 16) * -(-bits // 64) / 4
+    return row.fingerprint_count * of_64_bits <= _MOST_KEPT
 
 
-def repays_keeping(row: GenerationRow, asked: int) -> bool:
+def repays_keeping(row: GenerationRow, bits: int, asked: int) -> bool:
     """Return whether all fingerprints are better read into memory, after so many look-ups in pages.
 
     A look-up takes as long as to read and sort some 256 of them.
     """
-    return fits_in_memory(row) and row.fingerprint_count <= asked * _TAIL_EACH
+    return fits_in_memory(row, bits) and row.fingerprint_count <= asked * _TAIL_EACH
 
 
 def most_kept(*, resident: bool) -> int:

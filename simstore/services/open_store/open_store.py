@@ -274,7 +274,7 @@ class OpenStore:
         if row.packed_count and not self.is_beside:
             looked_up = asked + (self._looked_up.get(row.generation_id) or 0)
             self._looked_up.put(row.generation_id, looked_up)
-            self._repays_keeping = repays_keeping(row, looked_up)
+            self._repays_keeping = repays_keeping(row, bits, looked_up)
         kept = self.tail_cache.current(row)
         if kept is not None or self.is_beside:
             return kept
@@ -305,7 +305,7 @@ class OpenStore:
             return
         if self.resident is not None:
             self.resident.note_added(connection, row, after, words)
-            if not self.is_resident and not fits_in_memory(after):
+            if not self.is_resident and not fits_in_memory(after, before.scheme.bits):
                 self.resident = None
         self.tail_cache.note_added(row, after, words)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,14 @@ import pytest
 
 from simstore import QueryOptions, Store
 from simstore.services.open_store import caches
-from simstore.services.open_store.caches import ShingleCache, SnapshotCache, TailCache
+from simstore.services.open_store.caches import (
+    ShingleCache,
+    SnapshotCache,
+    TailCache,
+    fits_in_memory,
+)
 from simstore.storage import vocabularies
+from simstore.storage.generations import GenerationRow
 from simstore.storage.sketches import SketchTables
 
 TEXTS = [f"a text about {word} and its {other}" for word, other in zip("abcdef", "ghijkl")]  # noqa: B905
@@ -163,3 +170,10 @@ def test_a_tail_is_read_when_looking_up_has_read_as_much(
             cache = TailCache()
             found = [cache.read(connection, 64, row, 1) is not None for _ in range(asked)]
     assert found == [False] * (asked - 1) + [True]
+
+
+@pytest.mark.parametrize(("bits", "most"), [(64, 4_000_000), (128, 1_000_000), (16, 16_000_000)])
+def test_as_many_fingerprints_are_kept_as_take_the_same_memory(bits: int, most: int) -> None:
+    row = GenerationRow(1, 1, "standing", 0, fingerprint_count=most)
+    assert fits_in_memory(row, bits)
+    assert not fits_in_memory(replace(row, fingerprint_count=most + 1), bits)
