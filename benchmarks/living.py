@@ -3,8 +3,8 @@
 Usage: python benchmarks/living.py [--quick] [--documents N] [--no-text] [--churn N] [--peers N]
 
 One store of N documents, filled first, goes through the first three; churn is a store of its own.
-Peers do what they can of it. ``--no-text``: the large store keeps no texts, and every resemblance
-in it is an estimate.
+Peers do what they can of it: it begins only where datasketch and gaoya are installed.
+``--no-text``: the large store keeps no texts, and every resemblance in it is an estimate.
 """
 
 from __future__ import annotations

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from backports import zstd
+from datasketch import MinHash, MinHashLSH
+from gaoya.minhash import MinHashStringIndex
 from results import Table, figure
 
 Texts = Sequence[tuple[str, str]]
@@ -78,15 +80,12 @@ class Datasketch:
     durable = False
 
     def __init__(self) -> None:
-        from datasketch import MinHash, MinHashLSH
-
-        self._minhash = MinHash
         self._index = MinHashLSH(threshold=THRESHOLD, num_perm=128)
 
     def check_and_insert(self, _place: int, key: str, text: str) -> bool:
         words = text.encode().split()
         triples = zip(words, words[1:], words[2:], strict=False)
-        made = self._minhash(num_perm=128)
+        made = MinHash(num_perm=128)
         made.update_batch([b" ".join(triple) for triple in triples])
         found = bool(self._index.query(made))
         self._index.insert(key, made)
@@ -106,8 +105,6 @@ class Gaoya:
     durable = False
 
     def __init__(self) -> None:
-        from gaoya.minhash import MinHashStringIndex
-
         self._index: Any = MinHashStringIndex(
             32, THRESHOLD, 42, 3, None, "word", lowercase=True, ngram_range=(3, 3)
         )

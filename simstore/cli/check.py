@@ -20,7 +20,7 @@ from simstore.cli.options import (
     store_place,
     threads_option,
 )
-from simstore.cli.output import check_output, format_by_name, progress
+from simstore.cli.output import check_output, format_by_name, is_format_given, progress
 from simstore.cli.parameters import choice, command, completed, count, flag, option, section
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import print_facts, write_blocks
@@ -332,8 +332,7 @@ def _warn_of_nothing_excluded(rule: CheckOptions) -> None:
 
 def _format(output_format: str, output: str | None) -> str:
     """Return the format that is asked for, or the one that the output's name says."""
-    source = click.get_current_context().get_parameter_source("output_format")
-    if output is None or source is not click.core.ParameterSource.DEFAULT:
+    if output is None or is_format_given():
         if output_format == "table" and output is not None and not is_standard_output(output):
             raise click.UsageError(
                 "a table goes to standard output; give --format jsonl, csv or html"

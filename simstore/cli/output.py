@@ -159,10 +159,15 @@ def format_by_name(output: str, more: Mapping[str, str] | None = None) -> str | 
     Returns:
         None: ``--format`` is given, or the ending says nothing.
     """
-    source = click.get_current_context().get_parameter_source("output_format")
-    if source is not ParameterSource.DEFAULT:
+    if is_format_given():
         return None
     return {**_FORMATS_BY_NAME, **(more or {})}.get(Path(output).suffix.lower())
+
+
+def is_format_given() -> bool:
+    """Return whether ``--format`` is given: on the command line or by a variable."""
+    source = click.get_current_context().get_parameter_source("output_format")
+    return source is not ParameterSource.DEFAULT
 
 
 def refuse_store(output: Path, place: str | None = None) -> None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import FORMATS, common_options, format_option, open_store
-from simstore.cli.output import check_output, format_by_name, time_text
+from simstore.cli.output import check_output, format_by_name, is_format_given, time_text
 from simstore.cli.parameters import choice, command, completed, flag, option
 from simstore.cli.results import limited, print_items
 from simstore.errors import DocumentNotFound, counted, printable
@@ -19,6 +20,11 @@ from simstore.reports.formats import RENDERERS
 
 _LISTED = 20
 _DEFAULTS = {"html": "result.html", "table": "-"}
+# Endings of formats that no report is written in.
+_OTHER_ENDINGS = {
+    ".doc", ".docx", ".gz", ".md", ".odt", ".ods", ".parquet", ".pdf", ".rtf", ".tsv", ".xls",
+    ".xlsx", ".xml", ".zip",
+}  # fmt: skip
 
 if TYPE_CHECKING:
     from simstore.model import QueryRun
@@ -64,7 +70,7 @@ def report(
     if output is not None:
         if list_runs and not is_standard_output(output):
             raise click.UsageError("--list writes to standard output: leave out --output")
-        output_format = format_by_name(output) or output_format
+        output_format = _format(output, output_format)
     force = force or output is None
     output = output or _DEFAULTS.get(output_format, "result.txt")
     if output_format == "table" and not (list_runs or is_standard_output(output)):
@@ -94,6 +100,18 @@ def report(
     from simstore.cli.query import tell_unlisted
 
     tell_unlisted(run.samples, output_format)
+
+
+def _format(output: str, asked: str) -> str:
+    """Return the format that is asked for, or the one that the output's name says."""
+    named = format_by_name(output)
+    ending = Path(output).suffix.lower()
+    if named is None and ending in _OTHER_ENDINGS and not is_format_given():
+        raise click.UsageError(
+            f"{output}: no report is written as {ending}: "
+            "name it .txt, .html, .json, .jsonl or .csv, or give --format"
+        )
+    return named or asked
 
 
 def _print_list(runs: Iterable[dict[str, Any]], output_format: str) -> None:

@@ -70,6 +70,17 @@ def test_query_by_each_channel_and_by_both(shell: Shell) -> None:
     assert shell("report", "--format", "csv", "-o", "-").errors == ""
 
 
+def test_a_report_is_not_written_under_the_name_of_another_format(shell: Shell) -> None:
+    shell("query", "sample.txt")
+    refused = shell("report", "-o", "asked.pdf", code=2).errors
+    assert "no report is written as .pdf: name it .txt, .html" in refused
+    assert not (shell.folder / "asked.pdf").exists()
+    shell("report", "-o", "asked.md", "--format", "csv")
+    assert (shell.folder / "asked.md").read_text().startswith("sample")
+    shell("report", "-o", "asked.out")
+    assert (shell.folder / "asked.out").read_bytes() == shell("report", "-o", "-").out
+
+
 def test_likeness_is_told_when_asked_for(shell: Shell) -> None:
     words = ["query", "--format", "jsonl", "sample.txt"]
     plain = shell.json_lines(*words)[0]["matches"][0]  # type: ignore[index]
