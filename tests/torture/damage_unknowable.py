@@ -44,7 +44,12 @@ _COLUMNS = {
     "generation": {_WHEN: "created_at switched_at"},
     "scheme": {_WHEN: "created_at"},
     "passage_index": {_WHEN: "created_at"},
-    "clustering": {_WHEN: "created_at updated_at"},
+    "clustering": {
+        _WHEN: "created_at updated_at",
+        "what the clusters were made by; by anything else they are told to be out of date": (
+            "scheme_id generation_id radius bands band_rows join_rule"
+        ),
+    },
     "cluster": {_WHEN: "created_at ended_at merged_into"},
     "ingest_run": {
         _NOTE: "started_at finished_at state sources version added updated unchanged duplicates "

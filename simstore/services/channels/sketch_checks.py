@@ -77,7 +77,7 @@ def check_bands(snapshot: Snapshot, name: str) -> Iterator[Finding]:
     if packed is None or name not in snapshot.channels.names:
         return
     remedy = _REPACK.format(packed.layout)
-    wrong = strays = 0
+    wrong = strays = beyond = 0
     together = max(_HELD_BYTES // (8 * max(packed.packed_count, 1)), 1)
     for first in range(0, packed.layout.bands, together):
         end = min(first + together, packed.layout.bands)
@@ -87,6 +87,7 @@ def check_bands(snapshot: Snapshot, name: str) -> Iterator[Finding]:
             held, damaged = _held(connection, sketches, packed, place)
             for page, problem in damaged:
                 yield Finding("bands", f"page {page}: {problem}", remedy)
+            beyond += int((held["number"] > packed.packed_to).sum())
             held = _sorted(held[np.isin(held["number"], numbers)])
             if not np.array_equal(held, _sorted(expected)):
                 wrong += len(expected) - int(np.isin(expected, held).sum())
@@ -100,6 +101,9 @@ def check_bands(snapshot: Snapshot, name: str) -> Iterator[Finding]:
         yield Finding("bands", f"{counted(wrong, 'posting')} of sketches missing or wrong", remedy)
     if strays:
         yield Finding("bands", f"{counted(strays, 'posting')} in a page of another hash", remedy)
+    if beyond:
+        detail = f"{counted(beyond, 'posting')} of sketches that are said not to be packed"
+        yield Finding("bands", detail, remedy)
 
 
 _POSTING = np.dtype([("page", np.int64), ("number", np.int64), ("check", np.uint8)])

@@ -287,6 +287,7 @@ def test_layout_for_a_store_without_sketches_is_refused(tmp_path: Path) -> None:
             "WHERE page = 0",
             "bands",
         ),
+        ("UPDATE band_layout SET packed_to = packed_to - 1", "bands"),
     ],
 )
 def test_fsck_finds_damage(tmp_path: Path, damage: str, kind: str) -> None:
