@@ -27,9 +27,10 @@ Places = tuple[NDArray[np.int64], NDArray[np.int64]]
 
 def offsets_of(table: NDArray[np.uint64]) -> NDArray[np.uint32]:
     """Return where the numbers of each 16-bit prefix begin, and the end; uint32, shape (65537,)."""
-    prefixes = np.arange(1 << SEGMENT_BITS, dtype=np.uint64) << np.uint64(64 - SEGMENT_BITS)
-    offsets = np.full((1 << SEGMENT_BITS) + 1, len(table), np.uint32)
-    offsets[:-1] = np.searchsorted(table, prefixes)
+    # Counting is quicker than looking each prefix up, but in tables of millions.
+    prefixes = (table >> np.uint64(64 - SEGMENT_BITS)).view(np.int64)
+    offsets = np.zeros((1 << SEGMENT_BITS) + 1, np.uint32)
+    np.cumsum(np.bincount(prefixes, minlength=1 << SEGMENT_BITS), out=offsets[1:])
     return offsets
 
 
