@@ -16,6 +16,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -71,12 +72,14 @@ def insert(connection: sqlite3.Connection, texts: Texts) -> None:
     connection.execute("COMMIT")
 
 
-def fill(folder: Path, texts: Texts) -> None:
+def fill(folder: Path, count: int) -> None:
+    """Make a plain table and stores of the corpus's first texts, which are made again for each."""
     with closing(plain_table(folder / "plain.db")) as connection:
-        for start in range(0, len(texts), 1_000):
-            insert(connection, texts[start : start + 1_000])
+        texts = documents(count)
+        while some := list(islice(texts, 1_000)):
+            insert(connection, some)
     with Store.create(folder / "kept.db") as store:
-        store.add_many(texts)
+        store.add_many(documents(count))
     for name in ("flagged", "writer", "group"):
         shutil.copy(folder / "kept.db", folder / f"{name}.db")
 
@@ -150,7 +153,7 @@ def measure(folder: Path, before: Texts, singles: Texts, groups: Texts, timer: T
 
 def prepared(texts: Texts, folder: Path, timer: Timer, rounds: int) -> None:
     """Prepare texts one by one, and together."""
-    given = [Document(*text) for text in texts[:1_000]]
+    given = [Document(*text) for text in texts]
     with Store.open(folder / "kept.db") as store, store._opened.database.read() as connection:
         state = store._opened.state(connection)
     prepare(given, state)
@@ -170,17 +173,22 @@ def main() -> None:
     count = 5_000 if options.quick else options.documents
     compiled.enable(0)
     new = SINGLES * (options.blocks + 1), GROUP * options.blocks
-    texts = list(documents(count + options.before + sum(new)))
-    words = sum(text.count(" ") + 1 for _, text in texts[:1_000]) / 1_000
+    # Millions of texts would not leave the files room in memory.
+    texts = list(islice(documents(count + options.before + sum(new)), count, None))
+    some = list(documents(1_000))
+    words = sum(text.count(" ") + 1 for _, text in some) / len(some)
     timer = Timer()
     report = Report("writes", "Writing one document, and few")
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         folder = Path(name)
-        fill(folder, texts[:count])
-        first = count + options.before
-        singles, groups = texts[first : first + new[0]], texts[first + new[0] :]
-        measure(folder, texts[count:first], singles, groups, timer)
-        prepared(texts[:count], folder, timer, options.blocks)
+        fill(folder, count)
+        before, singles, groups = (
+            texts[: options.before],
+            texts[options.before : options.before + new[0]],
+            texts[options.before + new[0] :],
+        )
+        measure(folder, before, singles, groups, timer)
+        prepared(some, folder, timer, options.blocks)
     intro = (
         f"{count:,} texts of {words:,.0f} invented words with a natural frequency curve are stored "
         "(`benchmarks/corpus.py`, seeded; a tenth are light edits of an earlier one); "
