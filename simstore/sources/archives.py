@@ -29,6 +29,8 @@ from simstore.sources.unpacking import ZIP_DAMAGE, DamagedStream, Expansion, dec
 # The library copies as much for each header.
 _TAR_BLOCKS = 1 << 14
 _ENCRYPTED = 0x1
+# More than any file holds; a store counts bytes in 63 bits.
+_MOST_BYTES = 1 << 60
 # What the two libraries raise where an archive is not as it should be.
 _BROKEN = (tarfile.TarError, *ZIP_DAMAGE)
 _Opener = Callable[[], AbstractContextManager[IO[bytes]]]
@@ -164,6 +166,8 @@ def tar_members(
         while (info := found.next()) is not None:
             # It would remember each.
             found.members.clear()  # type: ignore[attr-defined]
+            if info.size > _MOST_BYTES:
+                raise tarfile.ReadError(f"a header says that {info.size} bytes follow")
             offset, end = byte_offset + info.offset, byte_offset + found.offset
             if not info.isdir() and not _is_hidden(info.name):
 
@@ -177,12 +181,24 @@ def tar_members(
                     name = f"{archive.name}{SEPARATOR}{info.name}"
                     member = Ignored(name, 0, 0, 0, "it is a link or a device, not a file")
                 yield Member(number, offset, end, member)
+            _skip_member(found)
             number += 1
         # The checksum of what is compressed stands behind all of it.
         while blocks.read(_TAR_BLOCKS):
             pass
     except _BROKEN as error:
         raise _damaged(archive.name, error) from None
+
+
+def _skip_member(archive: tarfile.TarFile) -> None:
+    """Read up to the next header; raise :exc:`tarfile.ReadError` where the stream ends before.
+
+    The library asks for as many blocks behind the end as the size of the member says.
+    """
+    stream = cast(IO[bytes], archive.fileobj)
+    while (missing := archive.offset - stream.tell()) > 0:
+        if not stream.read(min(missing, _TAR_BLOCKS)):
+            raise tarfile.ReadError("unexpected end of data")
 
 
 class _UpToDamage:

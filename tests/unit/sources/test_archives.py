@@ -369,3 +369,28 @@ def test_damage_behind_a_short_packed_tar_archive_is_told(tmp_path: Path) -> Non
     (told,) = read_file(path)
     assert isinstance(told, Rejection)
     assert "compressed data breaks off" in told.reason
+
+
+@pytest.mark.parametrize(
+    ("size", "reason"),
+    [
+        # The library asks for as many blocks behind the end, for hours.
+        (1 << 50, "unexpected end of data"),
+        (1 << 87, "a header says that 154742504910672534362390528 bytes follow"),
+    ],
+)
+def test_tar_header_of_more_bytes_than_there_are_ends_the_archive(
+    tmp_path: Path, size: int, reason: str
+) -> None:
+    whole = bytearray(tarred({"a.txt": b"a text", "b.txt": b"another text"}))
+    header = whole.index(b"b.txt")
+    whole[header + 124 : header + 136] = b"\x80" + size.to_bytes(11, "big")
+    checked = whole[header : header + 148] + b" " * 8 + whole[header + 156 : header + 512]
+    whole[header + 148 : header + 156] = b"%06o\0 " % sum(checked)
+    path = tmp_path / "a.tar"
+    path.write_bytes(whole)
+    members = FileSource(str(path), ReadOptions()).members()
+    assert members is not None
+    assert next(members).number == 0
+    with pytest.raises(UnreadableSource, match=reason):
+        list(members)
