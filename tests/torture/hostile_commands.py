@@ -24,6 +24,8 @@ MOST_SECONDS = 30.0
 MOST_MEMORY = 2_000_000_000
 # Usage, not found, conflict, bad input, storage, interrupted; 1 is for what nobody expected.
 CODES = (0, 2, 3, 4, 5, 6, 7, 130, 143)
+# Of `seen`, which lists no key where none is there.
+_NOT_ALL_SEEN = 7
 # What waits until somebody writes or reads: it is interrupted after so long.
 _WAITING_SECONDS, _INTERRUPTED_SECONDS = 2.0, 15.0
 _WAITING = ("fifo", "/dev/tty", "*", "**", "**/*", "folder/**/../**", ".", "..", "/", "~", "[!")
@@ -171,7 +173,8 @@ def _problem(done: Finished) -> str | None:
         return f"it ends with {done.code}"
     if "Traceback" in said or "Traceback" in done.out.decode(errors="replace"):
         return "it tells a traceback"
-    if done.code and not (said + done.out.decode(errors="replace")).strip():
+    # `seen --format keys` lists no key, as grep lists no line, and says so by its code.
+    if done.code not in (0, _NOT_ALL_SEEN) and not (said + done.out.decode(errors="replace")).strip():
         return f"it ends with {done.code} and says nothing"
     if "\x1b" in said:
         return "it writes an escape of its input to the terminal"
