@@ -174,7 +174,10 @@ def _problem(done: Finished) -> str | None:
     if "Traceback" in said or "Traceback" in done.out.decode(errors="replace"):
         return "it tells a traceback"
     # `seen --format keys` lists no key, as grep lists no line, and says so by its code.
-    if done.code not in (0, _NOT_ALL_SEEN) and not (said + done.out.decode(errors="replace")).strip():
+    if (
+        done.code not in (0, _NOT_ALL_SEEN)
+        and not (said + done.out.decode(errors="replace")).strip()
+    ):
         return f"it ends with {done.code} and says nothing"
     if "\x1b" in said:
         return "it writes an escape of its input to the terminal"

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from .hostile_texts import Hostile, odd, plain
+from .hostile_texts import Hostile, odd, plain, printable
 
 _KEYS = ("key", "id", "url", "doc_id")
 _TEXTS = ("text", "content", "body")
@@ -226,7 +226,7 @@ def article_file(chance: Random, name: str) -> Hostile:
 
 def lines_of_text(chance: Random, name: str) -> Hostile:
     """Return a text; it is one document."""
-    text = "\n".join(odd(chance, lines=True) for _ in range(chance.randrange(1, 6)))
+    text = printable("\n".join(odd(chance, lines=True) for _ in range(chance.randrange(1, 6))))
     text = text.removeprefix("\ufeff")
     data = text.encode()
     made = Hostile(name, data, "text", {name: text}, count=1, is_wrong=False)
@@ -274,7 +274,7 @@ def page(chance: Random, name: str) -> Hostile:
 def markdown(chance: Random, name: str) -> Hostile:
     """Return a text with front matter, or with what looks like it."""
     front = chance.choice(("", "---\n", "+++\n", "---\na: b\n---\n", "---\n" * 3_000, "---\r\n"))
-    text = front + odd(chance, lines=True)
+    text = front + printable(odd(chance, lines=True))
     return Hostile(name, text.encode(), "Markdown", count=1, is_wrong=False)
 
 

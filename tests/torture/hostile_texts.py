@@ -17,7 +17,6 @@ _ODD = (
     "{{7*7}}", "%s%n", "' OR 1=1 --", "<script>", "\\", "\\n", "${HOME}", "../../etc", "\t",
     "a" * 3_000, "\u3000", "\u180e", "\U000e0041",
 )  # fmt: skip
-_UNPRINTABLE = {"\x01", "\x7f"}
 
 
 def plain(chance: Random, words: int = 12) -> str:
@@ -34,14 +33,17 @@ def odd(chance: Random, *, lines: bool = False) -> str:
     """
     parts = [plain(chance, chance.randrange(1, 20))]
     for _ in range(chance.randrange(4)):
-        strange = chance.choice(_ODD)
-        # Two in a short text make it binary, as for git.
-        if strange not in _UNPRINTABLE or _UNPRINTABLE.isdisjoint(parts):
-            parts.append(strange)
+        parts.append(chance.choice(_ODD))
         parts.append(plain(chance, chance.randrange(1, 5)))
         if lines and chance.random() < 0.3:
             parts.append(chance.choice(("\n", "\n\n", "\r\n", "\r")))
     return chance.choice(("", " ")).join(parts)
+
+
+def printable(text: str) -> str:
+    """Return a text for a plain file: two unprintable characters make one binary, as for git."""
+    first, mark, rest = text.replace("\x7f", "\x01").partition("\x01")
+    return first + mark + rest.replace("\x01", "")
 
 
 @dataclass
