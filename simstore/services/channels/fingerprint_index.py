@@ -55,11 +55,14 @@ _BATCH = 50
 # Fingerprints of a tail for each query up to which sorting the tail repays.
 _TAIL_EACH = 60
 # Costs in microseconds, measured on one core: one query by itself; one page read and unpacked for a
-# batch; one record compared there; one fingerprint read and sorted for tables in memory.
+# batch; one record compared there; one fingerprint read and sorted for tables in memory; the tables
+# of however few; one fingerprint compared with one query.
 _ONE_COST = 40.0
 _PAGE_COST = 4.0
 _COMPARE_COST = 0.04
 _SORT_COST = 0.25
+_TABLES_COST = 2_700.0
+_SCAN_COST = 0.0002
 # Bytes of the plan's pages above which the planner asks for the lengths of others.
 _CROWDED_PAGE_BYTES = 1 << 17
 # And postings of one of many queries above which it is looked up by itself, so that they are asked.
@@ -154,7 +157,8 @@ class FingerprintIndex:
         if plan.method == "scan" or len(queries) == 1:
             tail_tables = None
         engine = self.engine(len(queries), plan, has_tail_tables=tail_tables is not None)
-        if engine == "scan":
+        is_cheaper = len(queries) * self.count * _SCAN_COST < _TABLES_COST
+        if engine == "scan" or (engine == "sorted" and is_cheaper):
             return self.scan(queries, radius)
         if engine == "sorted":
             return self.sorted().near_many(queries, radius)
