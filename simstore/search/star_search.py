@@ -72,7 +72,7 @@ class ColumnPostings:
     def __init__(
         self, columns: Iterable[NDArray[np.uint64]], rows: NDArray[np.int64], count: int
     ) -> None:
-        shared = [_shared_values(column) for column in columns]
+        shared = [one for column in columns if (one := _shared_values(column)) is not None]
         lengths = np.zeros(count, np.int64)
         sizes = [np.empty(0, np.int64)]
         for one in shared:
@@ -151,10 +151,13 @@ class _Shared:
         return np.flatnonzero(np.unpackbits(self.marks, count=self.count))
 
 
-def _shared_values(column: NDArray[np.uint64]) -> _Shared:
+def _shared_values(column: NDArray[np.uint64]) -> _Shared | None:
+    """Return the values that several rows have; None: there is none, as mostly in a small batch."""
     order = np.argsort(column, kind="stable")
     ordered = column[order]
     same = ordered[1:] == ordered[:-1]
+    if not same.any():
+        return None
     kept, begins = np.zeros(len(column), np.bool_), np.ones(len(column), np.bool_)
     kept[1:], begins[1:] = same, ~same
     kept[:-1] |= same
