@@ -302,6 +302,7 @@ def main() -> None:
     made.add_argument("--churn", type=int, default=50_000, help="documents of a year of churn")
     made.add_argument("--peers", type=int, default=20_000, help="documents that peers are given")
     options = made.parse_args()
+    living_peers.check_peers()
     quick = options.quick or options.documents != DOCUMENTS
     count = 4_000 if options.quick else options.documents
     kept = "keeps no texts" if options.no_text else "keeps the texts"

@@ -6,12 +6,11 @@ import hashlib
 import sqlite3
 import time
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
 from backports import zstd
-from datasketch import MinHash, MinHashLSH
-from gaoya.minhash import MinHashStringIndex
 from results import Table, figure
 
 Texts = Sequence[tuple[str, str]]
@@ -80,12 +79,15 @@ class Datasketch:
     durable = False
 
     def __init__(self) -> None:
+        from datasketch import MinHash, MinHashLSH
+
+        self._minhash = MinHash
         self._index = MinHashLSH(threshold=THRESHOLD, num_perm=128)
 
     def check_and_insert(self, _place: int, key: str, text: str) -> bool:
         words = text.encode().split()
         triples = zip(words, words[1:], words[2:], strict=False)
-        made = MinHash(num_perm=128)
+        made = self._minhash(num_perm=128)
         made.update_batch([b" ".join(triple) for triple in triples])
         found = bool(self._index.query(made))
         self._index.insert(key, made)
@@ -105,6 +107,8 @@ class Gaoya:
     durable = False
 
     def __init__(self) -> None:
+        from gaoya.minhash import MinHashStringIndex
+
         self._index: Any = MinHashStringIndex(
             32, THRESHOLD, 42, 3, None, "word", lowercase=True, ngram_range=(3, 3)
         )
@@ -119,6 +123,12 @@ class Gaoya:
 
     def remove(self, place: int, _key: str) -> None:
         self._index.remove(place)
+
+
+def check_peers() -> None:
+    """Raise :exc:`ImportError` where a peer is not installed: it is asked for after an hour."""
+    for package in ("datasketch", "gaoya"):
+        import_module(package)
 
 
 def peers(folder: Path) -> Iterator[Peer]:
