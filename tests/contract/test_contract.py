@@ -1,0 +1,101 @@
+"""The contract of simstore: one table of cases, driven over each of its faces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from oracle_texts import containment, is_plain, resemblance
+from postgres_places import place_of
+
+from contract.cli_face import CliFace
+from contract.faces import KINDS, Face, FaceError
+from contract.http_face import HttpFace
+from contract.making import make_store
+from contract.python_faces import ClientFace, StoreFace
+from contract.table import Case, Step, difference, read_cases
+from simstore.errors import SimstoreError
+
+_CASES = read_cases(Path(__file__).parent / "cases")
+_FACES: dict[str, type[Face]] = {
+    "store": StoreFace,
+    "client": ClientFace,
+    "http": HttpFace,
+    "cli": CliFace,
+}
+
+
+@pytest.mark.parametrize(
+    ("case", "face_name"),
+    [pytest.param(case, face, id=f"{face}: {case.name}") for case in _CASES for face in case.faces],
+)
+def test_each_face_keeps_the_contract(
+    case: Case, face_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name, content in case.files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode())
+    place = place_of(tmp_path / "store.db")
+    make_store(tmp_path / "store.db", case.store)
+    face = _FACES[face_name](place, tmp_path)
+    stored: dict[str, str] = {}
+    try:
+        for number, step in enumerate(case.steps, start=1):
+            _take(face, step, f"step {number}, {step.verb}", stored)
+    finally:
+        face.close()
+
+
+def _take(face: Face, step: Step, place: str, stored: dict[str, str]) -> None:
+    face.shown = {}
+    result: Any
+    try:
+        result = getattr(face, step.verb)(**step.arguments)
+    except FaceError as error:
+        result = {"error": error.kind}
+        if error.status is not None:
+            face.shown["status"] = error.status
+    except SimstoreError as error:
+        result = {"error": "denied" if error.http_status in (401, 403) else KINDS[error.exit_code]}
+    found = difference(step.expected, result, place)
+    assert found is None, found
+    if isinstance(result, dict) and "error" in result:
+        expects = isinstance(step.expected, dict) and "error" in step.expected
+        assert expects, f"{place}: an unexpected error {result}"
+    for name, value in step.shown.items():
+        assert face.shown.get(name, value) == value, f"{place}: {name} is {face.shown[name]}"
+    if "exit" in face.shown and "exit" not in step.shown and "error" not in str(step.expected):
+        assert face.shown["exit"] == 0, f"{place}: exit code {face.shown['exit']}"
+    _remember(step, stored)
+    if step.verb == "query" and isinstance(result, list):
+        _check_measures(step.arguments["text"], result, stored, place)
+
+
+def _remember(step: Step, stored: dict[str, str]) -> None:
+    """Note the texts that were submitted under each key."""
+    given = step.arguments
+    if step.verb == "add":
+        stored[given["key"]] = given["text"]
+    elif step.verb == "write":
+        stored |= {one["key"]: one["text"] for one in given["documents"] if "text" in one}
+
+
+def _check_measures(sample: str, matches: list[Any], stored: dict[str, str], place: str) -> None:
+    """Check the reported resemblance and containment of each match by plain loops."""
+    for match in matches:
+        text = stored.get(match["key"])
+        if (
+            text is None
+            or match.get("basis") != "text"
+            or not (is_plain(text) and is_plain(sample))
+        ):
+            continue
+        expected = {
+            "resemblance": round(resemblance(sample, text), 4),
+            "containment": round(containment(sample, text), 4),
+        }
+        found = difference(expected, match, f"{place}: {match['key']}")
+        assert found is None, found
