@@ -55,16 +55,15 @@ def test_simtool_writes_the_agreed_result_and_prints_its_first_block(
 
 
 @pytest.mark.parametrize(
-    ("way", "line_end"),
+    ("way", "line_end", "features", "bits"),
     [
-        ("one batch", "lf"),
-        ("one batch", "crlf"),
-        ("seven files", "lf"),
-        ("seven sessions", "lf"),
-        ("seven sessions, refreshed at the end", "crlf"),
+        ("one batch", "lf", 1000, 16),
+        ("one batch", "crlf", 10000, 64),
+        ("seven files", "lf", 1000, 32),
+        ("seven sessions", "lf", 10000, 64),
+        ("seven sessions, refreshed at the end", "crlf", 1000, 16),
     ],
 )
-@pytest.mark.parametrize(("features", "bits"), AGREED)
 def test_store_gives_the_agreed_result_however_it_was_filled(
     real_course: Course, tmp_path: Path, features: int, bits: int, way: str, line_end: str
 ) -> None:
@@ -91,12 +90,11 @@ def test_simtool_equals_the_oracle_at_unusual_bits(
     assert in_one_batch(tmp_path, course, 500, bits) == result
 
 
-@pytest.mark.parametrize("bits", [100])
 def test_simtool_equals_the_oracle_with_more_features_than_words(
-    real_course: Course, tmp_path: Path, bits: int
+    real_course: Course, tmp_path: Path
 ) -> None:
     course = first_pages(real_course, 30)
-    features = 10_000
+    features, bits = 10_000, 100
     write(course, tmp_path)
     result, _ = expected(course, features, bits)
     assert b"".join(render_simtool(simtool.run(tmp_path, features, bits))) == result
