@@ -20,17 +20,17 @@ def radii(width: int) -> list[int]:
     return sorted(radius for radius in some if 0 <= radius <= width)
 
 
-@pytest.mark.parametrize("width", range(1, MAX_BITS + 1))
-def test_thresholds_spend_exactly_radius_plus_one(width: int) -> None:
-    widths = segment_widths(width)
-    for radius, count in product(radii(width), (1, 1_000_000)):
-        costs = uniform_costs(width, radius, count)
-        thresholds, cost = cheapest_thresholds(costs, radius)
-        assert len(thresholds) == len(widths)
-        assert sum(threshold + 1 for threshold in thresholds) == radius + 1
-        assert all(-1 <= t <= w for t, w in zip(thresholds, widths, strict=True))
-        spent = sum(row[t + 1] for row, t in zip(costs, thresholds, strict=True))
-        assert cost == pytest.approx(spent)
+def test_thresholds_spend_exactly_radius_plus_one_at_every_width() -> None:
+    for width in range(1, MAX_BITS + 1):
+        widths = segment_widths(width)
+        for radius, count in product(radii(width), (1, 1_000_000)):
+            costs = uniform_costs(width, radius, count)
+            thresholds, cost = cheapest_thresholds(costs, radius)
+            assert len(thresholds) == len(widths)
+            assert sum(threshold + 1 for threshold in thresholds) == radius + 1
+            assert all(-1 <= t <= w for t, w in zip(thresholds, widths, strict=True))
+            spent = sum(row[t + 1] for row, t in zip(costs, thresholds, strict=True))
+            assert cost == pytest.approx(spent)
 
 
 @given(

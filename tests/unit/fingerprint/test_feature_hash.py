@@ -63,8 +63,9 @@ def digits_of_han(text: str) -> int:
     return h
 
 
-@pytest.mark.parametrize("bits", [1, 3, 16, 32, 63, 64, 65, 100, 128])
-@pytest.mark.parametrize("term", TERMS)
+@pytest.mark.parametrize(
+    ("term", "bits"), [(term, bits) for term in TERMS[3:7] for bits in (1, 3, 63, 64, 65, 128)]
+)
 def test_hashes_are_their_definitions(term: str, bits: int) -> None:
     data = term.encode()
     blake = hashlib.blake2b(data, digest_size=8 if bits <= 64 else 16).hexdigest()
@@ -129,7 +130,7 @@ def test_hanzi_of_wide_fingerprints_fills_128_bits() -> None:
 
 
 @pytest.mark.parametrize("name", sorted(FEATURE_HASHES))
-@pytest.mark.parametrize("bits", [1, 48, 64, 65, 128])
+@pytest.mark.parametrize("bits", [48, 128])
 def test_many_features_have_the_hashes_of_each(name: str, bits: int) -> None:
     terms = [term.encode() for term in TERMS] + [b"\xed\xb3\xbf"]
     together = feature_hashes(terms, bits, name)

@@ -136,8 +136,9 @@ ENGLISH = "All human beings are born free and equal in dignity and rights.\n"
 
 
 @pytest.mark.parametrize("text", [CHINESE, RUSSIAN, JAPANESE, KOREAN, GREEK, ENGLISH])
-@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be"])
-@pytest.mark.parametrize("size", [50, 51, 200, 5_000])
+@pytest.mark.parametrize(
+    ("codec", "size"), [("utf-16-le", 51), ("utf-16-be", 51), ("utf-16-le", 5_000)]
+)
 def test_utf_16_without_a_mark_is_known_by_its_control_characters(
     text: str, codec: str, size: int
 ) -> None:
