@@ -9,6 +9,7 @@ import lzma
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def told(path: Path) -> list[object]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("compression", COMPRESSORS)
-@pytest.mark.parametrize("name", CONTENTS)
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
 def test_compressed_file_with_damage_anywhere_is_never_silent(
     tmp_path: Path, name: str, compression: str
 ) -> None:
@@ -186,14 +187,17 @@ def test_damage_anywhere_is_read_or_rejected_where_native_code_reads(
     tmp_path: Path, name: str
 ) -> None:
     path = tmp_path / name
-    for place, data in damaged(OF_PROCESSES[name]()):
+    # Each byte would take a minute; campaigns and the fuzzer change the others.
+    for place, data in islice(damaged(OF_PROCESSES[name]()), 0, None, 3):
         path.write_bytes(data)
         assert told(path), (place, data)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.csv.gz", "a.csv.bz2"])
-@pytest.mark.parametrize("container", ["zip", "deflated", "tar"])
+@pytest.mark.parametrize(
+    ("name", "container"),
+    [("a.csv", "zip"), ("a.jsonl", "deflated"), ("a.csv.bz2", "zip"), ("a.csv.gz", "tar")],
+)
 def test_archive_with_damage_anywhere_is_never_silent(
     tmp_path: Path, name: str, container: str
 ) -> None:
