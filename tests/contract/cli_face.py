@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from forked import Finished, nursery
 
 from contract.faces import COUNTS, DOCUMENT, DUPLICATE, KINDS, MATCH, Face, FaceError, picked
 from contract.python_faces import (
+    QUERY_RUN,
+    ROW_COUNTS,
     RUN,
     SEEN,
     STATS,
     VOCABULARY,
     checked,
     compared,
+    measured,
+    upgraded,
+    written_rows,
 )
 
 # Options whose flag is not their neutral name.
-_FLAGS = {"resemblance": "min-resemblance", "containment": "min-containment"}
+_FLAGS = {
+    "resemblance": "min-resemblance",
+    "containment": "min-containment",
+    "missing_ok": "ignore-missing",
+}
 # Exit codes of commands that have a result: done, some records rejected, not all seen.
 _WITH_RESULT = {0, 5, 7}
 
@@ -26,27 +36,27 @@ _WITH_RESULT = {0, 5, 7}
 class CliFace(Face):
     """``simstore`` commands."""
 
+    _written = 0
+
     def add(self, key: str, text: str, **options: Any) -> dict[str, Any]:
         counts = self.write([{"key": key, "text": text, **_document(options)}], **options)
-        done = [name for name in OUTCOMES if counts[name]]
-        return {"outcome": done[0] if done else "added"}
+        (outcome,) = (name for name in OUTCOMES if counts[name])
+        return {"outcome": outcome}
 
     def write(self, documents: list[dict[str, Any]], **options: Any) -> dict[str, Any]:
-        path = self.folder / "documents.jsonl"
+        # A name of its own: the store remembers how far it has read a file.
+        self._written += 1
+        path = self.folder / f"documents-{self._written}.jsonl"
         lines = [json.dumps(_record(one), ensure_ascii=False) for one in documents]
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         fields = {"key_field": "key", "text_field": "text"}
         for name, field in (("seen_at", "seen"), ("published_at", "published"), ("links", "links")):
             if any(name in one for one in documents):
                 fields[f"{field}_field"] = name
-        return self.ingest([str(path)], **fields, **options)
+        return self.ingest([str(path)], from_start=True, **fields, **options)
 
     def ingest(self, sources: list[str], **options: Any) -> dict[str, Any]:
-        found = self._object("ingest", *sources, "--from-start", **options)
-        counts = picked(found, COUNTS)
-        # The command line counts stored copies apart from documents that are new otherwise.
-        counts["added"] += found["identical_texts"] if not found["flagged"] else 0
-        return counts
+        return picked(self._object("ingest", *sources, **options), COUNTS)
 
     def remove(self, keys: list[str], **options: Any) -> dict[str, Any]:
         return {"removed": self._object("remove", *keys, **options)["removed"]}
@@ -85,46 +95,59 @@ class CliFace(Face):
         self._object("clusters", **options)
         return {"clusters": len(self.clusters()), "waiting": 0}
 
-    def clusters(self) -> list[Any]:
+    def clusters(self, **options: Any) -> list[Any]:
         found: dict[int, dict[str, Any]] = {}
-        for one in self._object("clusters"):
-            cluster = found.setdefault(one["cluster_id"], {"canonical": None, "members": []})
+        for one in self._object("clusters", **options):
+            number = self.numbered(one["cluster_id"])
+            cluster = found.setdefault(number, {"id": number, "canonical": None, "members": []})
             cluster["members"].append(one["key"])
             if one["role"] == "canonical":
                 cluster["canonical"] = one["key"]
         return list(found.values())
 
     def cluster_of(self, key: str) -> dict[str, Any] | None:
-        for one in self._object("clusters"):
+        rows = self._object("clusters", min_size=1)
+        for one in rows:
             if one["key"] == key:
-                cluster = next(c for c in self.clusters() if key in c["members"])
-                return {"canonical": cluster["canonical"], "resemblance": one["resemblance"]}
+                number = self.numbered(one["cluster_id"])
+                (canonical,) = (
+                    other["key"]
+                    for other in rows
+                    if other["cluster_id"] == number and other["role"] == "canonical"
+                )
+                return {
+                    "id": self.numbered(number),
+                    "canonical": canonical,
+                    "resemblance": one["resemblance"],
+                }
         return None
 
     def build_passages(self, **options: Any) -> dict[str, Any]:
         return {"documents": self._object("passages", "build", **options)["document_count"]}
 
-    def check(self, text: str, **options: Any) -> dict[str, Any]:
-        template = options.pop("template", None)
-        if template is not None:
-            self._file("template.txt", template[0])
-            options["template"] = "template.txt"
-        paper = self._file("paper.txt", text)
+    def check(self, text: str, key: str = "paper.txt", **options: Any) -> dict[str, Any]:
+        if "template" in options:
+            texts = enumerate(options["template"])
+            names = [self._file(f"template-{number}.txt", one) for number, one in texts]
+            options["template"] = names
+        paper = self._file(key, text)
         (found,) = self._object("check", paper, "--as", "text", **options)
         return checked(found)
 
     def check_mutual(self, papers: dict[str, str], **options: Any) -> list[Any]:
         paths = [self._file(f"{key}.txt", text) for key, text in papers.items()]
+        found = self._object("check", *paths, "--as", "text", **options)
+        shares = {
+            (key, source["key"].removesuffix(".txt")): source["share"]
+            for key, paper in zip(papers, found, strict=True)
+            for source in paper["mutual"]["sources"]
+        }
         keys = list(papers)
-        pairs = []
-        for first, paper in enumerate(self._object("check", *paths, "--as", "text", **options)):
-            for source in paper["mutual"]["sources"]:
-                second = keys.index(source["key"].removesuffix(".txt"))
-                if first < second:
-                    pairs.append(
-                        {"first": keys[first], "second": keys[second], "share": source["share"]}
-                    )
-        return pairs
+        return [
+            {"first": one, "second": other, "share": share, "second_share": shares[other, one]}
+            for (one, other), share in shares.items()
+            if keys.index(one) < keys.index(other)
+        ]
 
     def compare(self, first: str, second: str, **options: Any) -> dict[str, Any]:
         return compared(self._object("compare", first, second, **options))
@@ -136,7 +159,8 @@ class CliFace(Face):
         return [picked(one, RUN) for one in self._object("runs")]
 
     def rejects(self) -> list[Any]:
-        return self._object("rejects", "list")
+        names = ("source", "record", "reason")
+        return [{name: one[name] for name in names} for one in self._object("rejects", "list")]
 
     def expire(self, **options: Any) -> dict[str, Any]:
         found = self._object("expire", "--yes", **options)
@@ -158,8 +182,22 @@ class CliFace(Face):
     def refresh(self) -> dict[str, Any]:
         return {"switched": self._object("vocabulary", "refresh")["switched"]}
 
-    def fsck(self) -> list[str]:
-        return [one["problem"] for one in self._object("fsck")]
+    def create(self, **options: Any) -> dict[str, Any]:
+        return {"bits": self._object("init", **options)["bits"]}
+
+    def report(self, run: int | None = None) -> dict[str, Any]:
+        self._run("report", *([] if run is None else [str(run)]), as_json=False)
+        return {"text": (self.folder / "result.txt").read_text(encoding="utf-8")}
+
+    def query_runs(self) -> list[Any]:
+        return [picked(one, QUERY_RUN) for one in self._object("report", "--list")]
+
+    def upgrade(self) -> dict[str, Any]:
+        return upgraded(self._object("upgrade"))
+
+    def fsck(self) -> dict[str, Any]:
+        found = json.loads(self._run("fsck", "--format", "json", results={0, 6}).text)
+        return {"sound": not found}
 
     def compact(self) -> dict[str, Any]:
         self._object("compact")
@@ -207,7 +245,7 @@ class CliFace(Face):
         return {one["key"]: one["state"] == "known" for one in found}
 
     def dedup(self, inputs: list[str], **options: Any) -> dict[str, Any]:
-        return self._rows("dedup", inputs, options)
+        return self._rows("dedup", inputs, options, db=False)
 
     def filter(self, inputs: list[str], **options: Any) -> dict[str, Any]:
         return self._rows("filter", inputs, options)
@@ -215,15 +253,17 @@ class CliFace(Face):
     def decontaminate(self, inputs: list[str], **options: Any) -> dict[str, Any]:
         return self._rows("decontaminate", inputs, options, db=False)
 
+    def evaluate(self, pairs: list[list[Any]], method: str, threshold: float) -> dict[str, Any]:
+        lines = [f"{one}\t{other}\t{int(same)}\n" for one, other, same in pairs]
+        path = self._file("pairs.tsv", "".join(lines))
+        return measured(self._object("evaluate", "--pairs", path), method, threshold)
+
     def _rows(
-        self, command: str, inputs: list[str], options: dict[str, Any], *, db: bool = False
+        self, command: str, inputs: list[str], options: dict[str, Any], *, db: bool = True
     ) -> dict[str, Any]:
-        target = self.folder / "rows.jsonl"
-        words = [command, *inputs, "-o", str(target), "--force"]
-        if command == "filter":
-            words += ["--against", self.place]
-        self._object(*words, db=db, **options)
-        return {"rows": [json.loads(line) for line in target.open(encoding="utf-8")]}
+        options = {"output": "rows.jsonl", **options}
+        done = self._object(command, *inputs, db=db, **options)
+        return {**written_rows(self.folder / options["output"]), **picked(done, ROW_COUNTS)}
 
     def _samples(self, samples: dict[str, str], options: dict[str, Any]) -> Any:
         lines = [json.dumps({"key": key, "text": text}) for key, text in samples.items()]
@@ -238,15 +278,23 @@ class CliFace(Face):
         done = self._run(*words, *_words(options), "--format", "json", db=db)
         return json.loads(done.text)
 
-    def _run(self, *words: str, as_json: bool = True, db: bool = True) -> Finished:
+    def _run(
+        self,
+        *words: str,
+        as_json: bool = True,
+        db: bool = True,
+        results: Collection[int] = _WITH_RESULT,
+    ) -> Finished:
         place = ["--db", self.place] if db else []
         done = nursery().simstore(self.folder, *words, *place)
         self.shown = {"exit": done.code}
         assert "Traceback" not in done.errors, done.errors
-        if done.code in _WITH_RESULT and (done.out or not as_json):
+        if done.code in results and (done.out or not as_json):
             return done
-        last = done.error_lines[-1] if done.error_lines else ""
-        assert last.startswith("Error: "), f"{words}: exit {done.code}: {done.errors}"
+        told = [line.startswith("Error: ") for line in done.error_lines]
+        assert told[-1:] == [True] and sum(told) == 1, f"{words}: exit {done.code}: {done.errors}"
+        assert not done.out, f"{words}: an error, and {done.text!r} on standard output"
+        last = done.error_lines[-1]
         raise FaceError(KINDS[done.code], last)
 
 
@@ -279,4 +327,5 @@ def _document(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _record(document: dict[str, Any]) -> dict[str, Any]:
-    return {**document.get("metadata", {}), **document} if "metadata" in document else document
+    rest = {name: value for name, value in document.items() if name != "metadata"}
+    return {**document.get("metadata", {}), **rest}

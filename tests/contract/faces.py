@@ -5,8 +5,17 @@ Cases use neutral names. Names of options, layouts of JSON and messages stand he
 
 from __future__ import annotations
 
+import sqlite3
+import time
+from contextlib import ExitStack, closing
+from functools import cached_property
 from pathlib import Path
 from typing import Any
+
+import httpx
+from served import serve
+
+from simstore import Store
 
 # Neutral names of options, and those of Python and HTTP; a name that is not here is the same.
 OPTIONS = {"resemblance": "min_resemblance", "containment": "min_containment"}
@@ -42,7 +51,9 @@ DOCUMENT = {
     "first_seen": "first_seen",
     "last_seen": "last_seen",
 }
-DUPLICATE = {name: name for name in ("key", "original", "state", "distance", "resemblance")}
+DUPLICATE = {
+    name: name for name in ("key", "original", "state", "distance", "resemblance", "basis")
+}
 COUNTS = {
     "added": "added",
     "updated": "updated",
@@ -76,9 +87,102 @@ class Face:
         self.place = place
         self.folder = folder
         self.shown: dict[str, int] = {}
+        self._named: list[Any] = []
 
     def close(self) -> None:
         """Release what the face holds."""
+
+    def build_clusters(self, **options: Any) -> dict[str, Any]:
+        return self._beside_server().build_clusters(**options)
+
+    def build_passages(self, **options: Any) -> dict[str, Any]:
+        return self._beside_server().build_passages(**options)
+
+    def numbered(self, identity: Any) -> int:
+        """Return the place of an id among those that the case has seen, from 1."""
+        if identity not in self._named:
+            self._named.append(identity)
+        return self._named.index(identity) + 1
+
+    def _beside_server(self) -> Face:
+        """Return a command line on the same store, for verbs that no server serves."""
+        from contract.cli_face import CliFace
+
+        return CliFace(self.place, self.folder)
+
+    def elsewhere(self, verb: str, **arguments: Any) -> Any:
+        """Run a verb in another process that has the same store."""
+        from contract.cli_face import CliFace
+
+        return getattr(CliFace(self.place, self.folder), verb)(**arguments)
+
+    def damage(self, key: str, file: str = "store.db") -> dict[str, Any]:
+        """Change the stored key of a document in one place of a closed store's file."""
+        self.close()
+        path = self.folder / file
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute("PRAGMA journal_mode = DELETE")
+        before = path.read_bytes()
+        path.write_bytes(before.replace(key.encode(), key.swapcase().encode(), 1))
+        assert path.read_bytes() != before
+        return {}
+
+    def save(self, name: str, content: str, *, append: bool = False) -> dict[str, Any]:
+        """Write a file of the case, or append to it."""
+        path = self.folder / name
+        before = path.read_bytes() if append else b""
+        path.write_bytes(before + content.encode())
+        return {}
+
+
+class ServedFace(Face):
+    """Drivers that use a server, which starts with the first request.
+
+    Attributes:
+        token: The token that requests have.
+    """
+
+    def __init__(self, place: str, folder: Path) -> None:
+        super().__init__(place, folder)
+        self.token: str | None = None
+        self._options: list[str] = []
+        self._tokens: dict[str, str] = {}
+        self._stack = ExitStack()
+
+    @cached_property
+    def url(self) -> str:
+        """The address of the server."""
+        return self._stack.enter_context(serve(self.place, *self._options)).url
+
+    def close(self) -> None:
+        self._stack.close()
+
+    def serve(self, **options: Any) -> dict[str, Any]:
+        """Give the server options; it has not started yet."""
+        for name, value in options.items():
+            self._options += ["--" + name.replace("_", "-"), str(value)]
+        return {}
+
+    def add_token(self, name: str, scope: str) -> dict[str, Any]:
+        with Store.open(self.place) as store:
+            self._tokens[name] = store.tokens.add(name, scope)
+        return {"token": self._tokens[name]}
+
+    def use_token(self, name: str) -> dict[str, Any]:
+        """Send a token with the requests that follow; an unknown name: a wrong one."""
+        self.token = self._tokens.get(name, "sst_" + 43 * "A")
+        return {}
+
+    def revoke_token(self, name: str) -> dict[str, Any]:
+        """Revoke a token, and wait until the server refuses it: for a second at most."""
+        with Store.open(self.place) as store:
+            store.tokens.revoke(name)
+        until = time.monotonic() + 1.5
+        headers = {"Authorization": f"Bearer {self._tokens[name]}"}
+        while httpx.get(f"{self.url}/v1/stats", headers=headers).status_code != 401:
+            assert time.monotonic() < until, f"token {name} is still good"
+            time.sleep(0.05)
+        return {}
 
 
 def renamed(options: dict[str, Any]) -> dict[str, Any]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
-from pathlib import Path
+import json
+from functools import cached_property
+from hashlib import blake2b
 from typing import Any
 from urllib.parse import quote
 
 import httpx
-from served import serve
 
 from contract.faces import (
     COUNTS,
@@ -17,34 +17,40 @@ from contract.faces import (
     KINDS,
     MATCH,
     STATUSES,
-    Face,
     FaceError,
+    ServedFace,
     picked,
     renamed,
 )
-from contract.python_faces import RUN, SEEN, STATS, checked, compared
+from contract.python_faces import MUTUAL, RUN, SEEN, STATS, check_options, checked, compared
+from simstore import KnownFilter
 
 _DOCUMENT_OPTIONS = {"on_duplicate", "min_resemblance", "radius", "channels"}
 
 
-class HttpFace(Face):
+class HttpFace(ServedFace):
     """Requests to ``simstore serve``."""
 
-    def __init__(self, place: str, folder: Path) -> None:
-        super().__init__(place, folder)
-        self._stack = ExitStack()
-        served = self._stack.enter_context(serve(place))
-        self._http = self._stack.enter_context(httpx.Client(base_url=served.url, timeout=60))
-
-    def close(self) -> None:
-        self._stack.close()
+    @cached_property
+    def _http(self) -> httpx.Client:
+        return self._stack.enter_context(httpx.Client(base_url=self.url, timeout=60))
 
     def request(self, method: str, path: str, **options: Any) -> dict[str, Any]:
-        """Send any request; return its status and its JSON."""
-        reply = self._http.request(method, path, **options)
+        """Send any request; return its status and its JSON.
+
+        ``next_page`` continues after the page of the last reply, ``if_changed`` sends its ETag.
+        """
+        headers = options.pop("headers", {})
+        if self.token is not None:
+            headers = {"Authorization": f"Bearer {self.token}", **headers}
+        if options.pop("if_changed", False):
+            headers = {"If-None-Match": self._last.headers["etag"], **headers}
+        if options.pop("next_page", False):
+            after = self._last.json()["next"]
+            options["params"] = {**options.get("params", {}), "after": after}
+        reply = self._last = self._http.request(method, path, headers=headers, **options)
         self.shown = {"status": reply.status_code}
-        body = reply.json() if "json" in reply.headers.get("content-type", "") else reply.text
-        return {"body": body, "headers": dict(reply.headers)}
+        return {"body": _body(reply), "headers": dict(reply.headers)}
 
     def add(self, key: str, text: str, **options: Any) -> dict[str, Any]:
         reply = self._write({"key": key, "text": text}, options)
@@ -88,6 +94,15 @@ class HttpFace(Face):
             for key, one in zip(keys, found, strict=True)
         }
 
+    def seen_text(self, text: str) -> list[Any]:
+        digest = blake2b(text.encode(), digest_size=16).hexdigest()
+        found = self._json("POST", "/v1/seen", json={"digest": digest})["seen"]
+        return [picked(one, SEEN) for one in found]
+
+    def known_keys(self, asked: list[str]) -> dict[str, bool]:
+        known = KnownFilter.from_bytes(self._http.get("/v1/known-keys").content)
+        return {key: known.knows_key(key) for key in asked}
+
     def duplicates(self, **options: Any) -> list[Any]:
         if "of" in options:
             options["original"] = options.pop("of")
@@ -97,7 +112,11 @@ class HttpFace(Face):
     def clusters(self, **options: Any) -> list[Any]:
         found = self._json("GET", "/v1/clusters", params=options)
         return [
-            {"canonical": one["key"], "members": [member["key"] for member in one["members"]]}
+            {
+                "id": self.numbered(one["cluster_id"]),
+                "canonical": one["key"],
+                "members": [member["key"] for member in one["members"]],
+            }
             for one in found["clusters"]
         ]
 
@@ -106,21 +125,22 @@ class HttpFace(Face):
         if place is None:
             return None
         return {
+            "id": self.numbered(place["cluster_id"]),
             "canonical": place["canonical_key"],
             "resemblance": place["member"]["resemblance"],
         }
 
-    def check(self, text: str, **options: Any) -> dict[str, Any]:
-        found = self._json("POST", "/v1/check", json={"text": text, "options": options})
+    def check(self, text: str, key: str = "", **options: Any) -> dict[str, Any]:
+        paper = {"text": text} if not key else {"papers": [{"key": key, "text": text}]}
+        body = {**paper, "options": check_options(options)}
+        found = self._json("POST", "/v1/check", json=body)
         return checked(found["papers"][0])
 
     def check_mutual(self, papers: dict[str, str], **options: Any) -> list[Any]:
         given = [{"key": key, "text": text} for key, text in papers.items()]
-        body = {"papers": given, "options": options}
-        return [
-            {"first": one["first_key"], "second": one["second_key"], "share": one["share"]}
-            for one in self._json("POST", "/v1/check/mutual", json=body)["pairs"]
-        ]
+        body = {"papers": given, "options": check_options(options)}
+        pairs = self._json("POST", "/v1/check/mutual", json=body)["pairs"]
+        return [picked(one, MUTUAL) for one in pairs]
 
     def compare(self, first: str, second: str, **options: Any) -> dict[str, Any]:
         body = {"first": {"key": first}, "second": {"key": second}, "options": options}
@@ -133,7 +153,11 @@ class HttpFace(Face):
         return [picked(one, RUN) for one in self._json("GET", "/v1/runs")["runs"]]
 
     def rejects(self) -> list[Any]:
-        return self._json("GET", "/v1/rejects")["rejects"]
+        found = [one["rejection"] for one in self._json("GET", "/v1/rejects")["rejects"]]
+        return [
+            {"source": one["source"], "record": one["position"], "reason": one["reason"]}
+            for one in found
+        ]
 
     def _write(self, body: dict[str, Any], options: dict[str, Any]) -> Any:
         options = renamed(options)
@@ -159,3 +183,10 @@ class HttpFace(Face):
         assert problem["status"] == status
         assert reply["headers"]["content-type"].startswith("application/problem+json")
         raise FaceError(kind, problem["detail"], status)
+
+
+def _body(reply: httpx.Response) -> Any:
+    kind = reply.headers.get("content-type", "")
+    if "ndjson" in kind:
+        return [json.loads(line) for line in reply.text.splitlines()]
+    return reply.json() if "json" in kind and reply.content else reply.text

@@ -1,7 +1,15 @@
-"""New stores for the contract, by neutral names of their options."""
+"""New stores and files for the contract, by neutral names of options and forms."""
 
 from __future__ import annotations
 
+import bz2
+import gzip
+import io
+import lzma
+import sys
+import tarfile
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +17,19 @@ from contract.faces import renamed
 from simstore import Store
 from simstore.options import SchemeChoice
 
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
+
+# Encodings and packings that the content of a file may name.
+_ENCODINGS = ("utf-8-sig", "utf-16", "gb18030", "big5", "latin-1")
+_PACKED: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": gzip.compress,
+    "bz2": bz2.compress,
+    "xz": lzma.compress,
+    "zstd": zstd.compress,
+}
 _OF_STORE = {"channels", "policy", "text", "vocabulary", "on_duplicate", "resemblance", "radius"}
 
 
@@ -30,3 +51,36 @@ def make_store(path: Path, options: dict[str, Any]) -> None:
     if "fields" in options:
         options["fields"] = tuple(options["fields"])
     Store.create(path, scheme=SchemeChoice(name, **options), **of_store).close()
+
+
+def write_files(folder: Path, files: dict[str, Any]) -> None:
+    """Write the files of a case: text, another form of it, or an archive of members.
+
+    ``"gzip:TEXT"`` is packed text (also ``bz2``, ``xz``, ``zstd``), ``"gb18030:TEXT"`` text in
+    an encoding, ``"hex:00ff"`` bytes; forms may follow one another. A table of names and contents
+    is an archive, ``.zip`` or ``.tar`` by its name.
+    """
+    for name, content in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if isinstance(content, str):
+            path.write_bytes(_bytes_of(content))
+        elif name.endswith(".zip"):
+            with zipfile.ZipFile(path, "w") as packed:
+                for member, text in content.items():
+                    packed.writestr(member, _bytes_of(text))
+        else:
+            with tarfile.open(path, "w:gz" if name.endswith("gz") else "w") as archive:
+                for member, text in content.items():
+                    entry = tarfile.TarInfo(member)
+                    entry.size = len(_bytes_of(text))
+                    archive.addfile(entry, io.BytesIO(_bytes_of(text)))
+
+
+def _bytes_of(content: str) -> bytes:
+    form, _, rest = content.partition(":")
+    if form in _PACKED:
+        return _PACKED[form](_bytes_of(rest))
+    if form in _ENCODINGS:
+        return rest.encode(form)
+    return bytes.fromhex(rest) if form == "hex" else content.encode()

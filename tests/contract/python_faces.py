@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
+import io
 import json
-from contextlib import ExitStack
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from served import serve
-
 import simstore
-from contract.faces import COUNTS, DOCUMENT, DUPLICATE, MATCH, Face, picked, renamed
+from contract.faces import COUNTS, DOCUMENT, DUPLICATE, MATCH, Face, ServedFace, picked, renamed
+from contract.making import make_store
+from simstore.options import LabelledPair, Labels, ReadOptions
 
 
 class PythonFace(Face):
     """The methods that ``Store`` and ``Client`` share."""
 
-    opened: Any
+    @cached_property
+    def opened(self) -> Any:
+        """The opened store, or a client of its server."""
+        raise NotImplementedError
 
     def add(self, key: str, text: str, **options: Any) -> dict[str, Any]:
         return {"outcome": str(self.opened.add(key, text, **renamed(options)))}
@@ -67,7 +72,11 @@ class PythonFace(Face):
 
     def clusters(self, **options: Any) -> list[Any]:
         return [
-            {"canonical": one.key, "members": [member.key for member in one.members]}
+            {
+                "id": self.numbered(one.cluster_id),
+                "canonical": one.key,
+                "members": [member.key for member in one.members],
+            }
             for one in self.opened.clusters.list(**options)
         ]
 
@@ -75,15 +84,23 @@ class PythonFace(Face):
         place = self.opened.clusters.of(key)
         if place is None:
             return None
-        return {"canonical": place.canonical_key, "resemblance": place.member.resemblance}
+        return {
+            "id": self.numbered(place.cluster_id),
+            "canonical": place.canonical_key,
+            "resemblance": place.member.resemblance,
+        }
+
+    def filter(self, inputs: list[str], **options: Any) -> dict[str, Any]:
+        rows = [json.loads(line) for name in inputs for line in (self.folder / name).open()]
+        return {"rows": list(self.opened.filter(rows, **renamed(options)))}
 
     def check(self, text: str, **options: Any) -> dict[str, Any]:
-        return checked(_plain(self.opened.check(text, **options)))
+        return checked(_plain(self.opened.check(text, **check_options(options))))
 
     def check_mutual(self, papers: dict[str, str], **options: Any) -> list[Any]:
         return [
-            {"first": one.first_key, "second": one.second_key, "share": one.share}
-            for one in self.opened.check_mutual(papers, **options).pairs
+            picked(one, MUTUAL)
+            for one in self.opened.check_mutual(papers, **check_options(options)).pairs
         ]
 
     def compare(self, first: str, second: str, **options: Any) -> dict[str, Any]:
@@ -103,16 +120,21 @@ class PythonFace(Face):
             for one in self.opened.rejects.list()
         ]  # fmt: skip
 
+    def known_keys(self, asked: list[str]) -> dict[str, bool]:
+        known = self.opened.filters.known()
+        return {key: known.knows_key(key) for key in asked}
+
 
 class StoreFace(PythonFace):
     """``simstore.Store`` on a file, and the functions beside it."""
 
-    def __init__(self, place: str, folder: Path) -> None:
-        super().__init__(place, folder)
-        self.opened = simstore.Store.open(place)
+    @cached_property
+    def opened(self) -> Any:
+        return simstore.Store.open(self.place)
 
     def close(self) -> None:
-        self.opened.close()
+        if "opened" in vars(self):
+            vars(self).pop("opened").close()
 
     def build_clusters(self, **options: Any) -> dict[str, Any]:
         return picked(self.opened.clusters.build(**renamed(options)), CLUSTERS)
@@ -126,7 +148,7 @@ class StoreFace(PythonFace):
 
     def export(self, **options: Any) -> list[Any]:
         target = self.folder / "exported.jsonl"
-        self.opened.export(target, force=True, **options)
+        self.opened.export(target, replace=True, **options)
         return [picked(json.loads(line), DOCUMENT) for line in target.open(encoding="utf-8")]
 
     def vocabulary(self, limit: int | None = None) -> list[Any]:
@@ -141,8 +163,18 @@ class StoreFace(PythonFace):
     def refresh(self) -> dict[str, Any]:
         return {"switched": self.opened.vocabulary.refresh().switched}
 
-    def fsck(self) -> list[str]:
-        return [one.problem for one in self.opened.maintenance.fsck()]
+    def create(self, **options: Any) -> dict[str, Any]:
+        make_store(self.folder / "store.db", options)
+        return {"bits": self.opened.stats().bits}
+
+    def query_runs(self) -> list[Any]:
+        return [picked(one, QUERY_RUN) for one in self.opened.runs.query()]
+
+    def upgrade(self) -> dict[str, Any]:
+        return upgraded(_plain(simstore.upgrade_store(self.place)))
+
+    def fsck(self) -> dict[str, Any]:
+        return {"sound": not self.opened.maintenance.fsck()}
 
     def compact(self) -> dict[str, Any]:
         self.opened.maintenance.compact()
@@ -159,9 +191,8 @@ class StoreFace(PythonFace):
         return {}
 
     def restore(self, source: str, *, replace: bool = False) -> dict[str, Any]:
-        self.opened.close()
+        self.close()
         simstore.restore_store(source, self.place, replace=replace)
-        self.opened = simstore.Store.open(self.place)
         return {}
 
     def add_token(self, name: str, scope: str) -> dict[str, Any]:
@@ -186,34 +217,32 @@ class StoreFace(PythonFace):
         with self.opened.fingerprints.reader() as reader:
             return [[found, distance] for found, distance in reader.near(value, radius=radius)]
 
-    def known_keys(self, asked: list[str]) -> dict[str, bool]:
-        known = self.opened.filters.known()
-        return {key: key in known for key in asked}
-
     def dedup(self, inputs: list[str], **options: Any) -> dict[str, Any]:
-        target = self.folder / "deduped.jsonl"
-        simstore.dedup_rows(inputs, target, force=True, **renamed(options))
-        return {"rows": [json.loads(line) for line in target.open(encoding="utf-8")]}
+        options = renamed({"output": "rows.jsonl", **options})
+        read = {name: options.pop(name) for name in ("key_field", "text_field") if name in options}
+        target = self.folder / options.pop("output")
+        done = simstore.dedup_rows(inputs, target, read=ReadOptions(**read), **options)
+        return {**written_rows(target), **picked(done, ROW_COUNTS)}
 
-    def filter(self, inputs: list[str], **options: Any) -> dict[str, Any]:
-        rows = [json.loads(line) for name in inputs for line in (self.folder / name).open()]
-        return {"rows": self.opened.filter(rows, **renamed(options))}
+    def evaluate(self, pairs: list[list[Any]], method: str, threshold: float) -> dict[str, Any]:
+        labels = Labels(pairs=[LabelledPair(one, other, same) for one, other, same in pairs])
+        found = self.opened.evaluate.run(labels)
+        return measured((_plain(point) for point in found.points), method, threshold)
 
 
-class ClientFace(PythonFace):
+class ClientFace(PythonFace, ServedFace):
     """``simstore.Client``, and a real server in a process of its own."""
 
-    def __init__(self, place: str, folder: Path) -> None:
-        super().__init__(place, folder)
-        self._stack = ExitStack()
-        served = self._stack.enter_context(serve(place))
-        self.opened = self._stack.enter_context(simstore.Client(served.url))
+    @cached_property
+    def opened(self) -> Any:
+        return self._stack.enter_context(simstore.Client(self.url, token=self.token))
 
-    def close(self) -> None:
-        self._stack.close()
+    def use_token(self, name: str) -> dict[str, Any]:
+        vars(self).pop("opened", None)
+        return super().use_token(name)
 
 
-SEEN = {"state": "state", "original": "original", "key": "key"}
+SEEN = {name: name for name in ("state", "original", "key", "first_seen", "last_seen")}
 STATS = {
     "documents": "document_count",
     "texts": "distinct_contents",
@@ -229,7 +258,15 @@ RUN = {
     for name in ("kind", "state", "added", "updated", "unchanged", "flagged", "skipped",
                  "rejected", "removed")
 }  # fmt: skip
+QUERY_RUN = {"samples": "sample_count", "matches": "match_count", "radius": "radius"}
 CLUSTERS = {"clusters": "cluster_count", "waiting": "waiting_count"}
+MUTUAL = {
+    "first": "first_key",
+    "second": "second_key",
+    "share": "share",
+    "second_share": "second_share",
+}
+ROW_COUNTS = {name: name for name in ("read", "kept", "dropped", "rejected")}
 VOCABULARY = {"fresh": "fresh", "policy": "policy", "terms": "term_count"}
 
 
@@ -248,9 +285,40 @@ def checked(paper: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+def check_options(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a check, whose ``sentences`` says whether changed ones are found."""
+    if "sentences" in options:
+        sentences = options.pop("sentences")
+        options["channels"] = ["anchors", "sentences"] if sentences else ["anchors"]
+    return options
+
+
+def measured(points: Any, method: str, threshold: float) -> dict[str, Any]:
+    """Return precision, recall and F1 of a method at a threshold."""
+    (point,) = (
+        one for one in points if one["method"] == method and one["threshold"] == threshold
+    )
+    return picked(point, {name: name for name in ("precision", "recall", "f1")})
+
+
+def written_rows(path: Path) -> dict[str, Any]:
+    """Return the rows of an output, and its content."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".csv":
+        return {"text": text, "rows": list(csv.DictReader(io.StringIO(text)))}
+    rows = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+    return {"text": text, "rows": rows}
+
+
 def compared(measurements: Any) -> dict[str, Any]:
     """Return the values of each algorithm of a comparison by its name."""
     return {one["algorithm"].replace("-", "_"): one["values"] for one in measurements}
+
+
+def upgraded(summary: dict[str, Any]) -> dict[str, Any]:
+    """Return whether an upgrade changed a store, and the name of its backup."""
+    after = summary.get("revision_after", summary.get("revision"))
+    return {"changed": summary["revision_before"] != after, "backup": summary["backup"]}
 
 
 def _plain(record: Any) -> dict[str, Any]:

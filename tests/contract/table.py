@@ -16,7 +16,7 @@ A file of cases is TOML::
 A step is a verb, its arguments, the expected result and perhaps what only some faces show
 (``{ exit = 5, status = 422 }``). ``@name`` stands for a text of ``[texts]``. A case may have
 ``faces`` (default: all), ``store`` (options of the new store) and ``files`` (name and content,
-written before the first step).
+written before the first step; ``making.py`` has the forms).
 
 Expected results: an object matches if its fields match, other fields may follow; a list matches
 item by item; a number matches to three decimals; ``"none"`` is an absent value, ``"*"`` any value
@@ -54,7 +54,7 @@ class Case:
     name: str
     faces: tuple[str, ...]
     store: dict[str, Any]
-    files: dict[str, str]
+    files: dict[str, Any]
     steps: tuple[Step, ...]
 
 

@@ -12,7 +12,7 @@ from postgres_places import place_of
 from contract.cli_face import CliFace
 from contract.faces import KINDS, Face, FaceError
 from contract.http_face import HttpFace
-from contract.making import make_store
+from contract.making import make_store, write_files
 from contract.python_faces import ClientFace, StoreFace
 from contract.table import Case, Step, difference, read_cases
 from simstore.errors import SimstoreError
@@ -34,10 +34,7 @@ def test_each_face_keeps_the_contract(
     case: Case, face_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name, content in case.files.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode())
+    write_files(tmp_path, case.files)
     place = place_of(tmp_path / "store.db")
     make_store(tmp_path / "store.db", case.store)
     face = _FACES[face_name](place, tmp_path)
