@@ -109,7 +109,7 @@ class CliFace(Face):
         rows = self._object("clusters", min_size=1)
         for one in rows:
             if one["key"] == key:
-                number = self.numbered(one["cluster_id"])
+                number = one["cluster_id"]
                 (canonical,) = (
                     other["key"]
                     for other in rows
@@ -291,11 +291,10 @@ class CliFace(Face):
         assert "Traceback" not in done.errors, done.errors
         if done.code in results and (done.out or not as_json):
             return done
-        told = [line.startswith("Error: ") for line in done.error_lines]
-        assert told[-1:] == [True] and sum(told) == 1, f"{words}: exit {done.code}: {done.errors}"
+        errors = [line for line in done.error_lines if line.startswith("Error: ")]
+        assert errors == done.error_lines[-1:], f"{words}: exit {done.code}: {done.errors}"
         assert not done.out, f"{words}: an error, and {done.text!r} on standard output"
-        last = done.error_lines[-1]
-        raise FaceError(KINDS[done.code], last)
+        raise FaceError(KINDS[done.code], errors[0])
 
 
 OUTCOMES = ("added", "updated", "unchanged", "flagged", "skipped", "rejected")

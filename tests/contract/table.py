@@ -16,12 +16,13 @@ A file of cases is TOML::
 A step is a verb, its arguments, the expected result and perhaps what only some faces show
 (``{ exit = 5, status = 422 }``). ``@name`` stands for a text of ``[texts]``. A case may have
 ``faces`` (default: all), ``store`` (options of the new store) and ``files`` (name and content,
-written before the first step; ``making.py`` has the forms).
+written before the first step; ``making.py`` has the forms); ``only_files = true`` leaves it out
+for stores on PostgreSQL.
 
 Expected results: an object matches if its fields match, other fields may follow; a list matches
 item by item; a number matches to three decimals; ``"none"`` is an absent value, ``"*"`` any value
 that is there, ``"~words"`` a text that contains the words; ``{ error = KIND }`` is an error of that
-kind: usage, denied, not_found, conflict, bad_input, storage.
+kind: usage, denied, not_found, conflict, bad_input, storage (``*``: of any kind).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from typing import Any
 
 FACES = ("store", "client", "http", "cli")
 ERRORS = {"usage", "denied", "not_found", "conflict", "bad_input", "storage"}
-_FIELDS = {"name", "faces", "store", "files", "steps"}
+_FIELDS = {"name", "faces", "store", "files", "only_files", "steps"}
 _SHOWN = {"exit", "status"}
 
 
@@ -56,6 +57,7 @@ class Case:
     store: dict[str, Any]
     files: dict[str, Any]
     steps: tuple[Step, ...]
+    only_files: bool
 
 
 def read_cases(folder: Path) -> list[Case]:
@@ -90,12 +92,19 @@ def _case(file: str, record: dict[str, Any]) -> Case:
     steps = tuple(_step(place, step) for step in record["steps"])
     if all(step.expected == "" for step in steps):
         raise ValueError(f"{place}: no step has an expected result")
-    return Case(record["name"], faces, record.get("store", {}), record.get("files", {}), steps)
+    return Case(
+        name=record["name"],
+        faces=faces,
+        store=record.get("store", {}),
+        files=record.get("files", {}),
+        steps=steps,
+        only_files=record.get("only_files", False),
+    )
 
 
 def _step(place: str, parts: list[Any]) -> Step:
     verb, arguments, expected, shown = (*parts, *("", {})[len(parts) - 2 :])
-    if isinstance(expected, dict) and expected.get("error", "usage") not in ERRORS:
+    if isinstance(expected, dict) and expected.get("error", "*") not in ERRORS | {"*"}:
         raise ValueError(f"{place}: unknown error {expected['error']!r}")
     if set(shown) - _SHOWN:
         raise ValueError(f"{place}: a face shows only {sorted(_SHOWN)}")
