@@ -28,7 +28,16 @@ _FACES: dict[str, type[Face]] = {
 
 @pytest.mark.parametrize(
     ("case", "face_name"),
-    [pytest.param(case, face, id=f"{face}: {case.name}") for case in _CASES for face in case.faces],
+    [
+        pytest.param(
+            case,
+            face,
+            id=f"{face}: {case.name}",
+            marks=[pytest.mark.sqlite()] if case.only_files else [],
+        )
+        for case in _CASES
+        for face in case.faces
+    ],
 )
 def test_each_face_keeps_the_contract(
     case: Case, face_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
