@@ -18,6 +18,7 @@ from contract.python_faces import (
     VOCABULARY,
     checked,
     compared,
+    exported,
     measured,
     upgraded,
     written_rows,
@@ -29,6 +30,8 @@ _FLAGS = {
     "containment": "min-containment",
     "missing_ok": "ignore-missing",
 }
+# Options of a check that can be switched off.
+_SWITCHES = {"sentences"}
 # Exit codes of commands that have a result: done, some records rejected, not all seen.
 _WITH_RESULT = {0, 5, 7}
 
@@ -64,8 +67,10 @@ class CliFace(Face):
     def get(self, key: str) -> dict[str, Any]:
         found = picked(self._object("show", key), DOCUMENT)
         if self._object("stats")["text_kept"]:
-            text = self._run("show", key, "--text", as_json=False).text
-            found["text"] = text.removesuffix("\n")
+            text = self._run("show", key, "--text", as_json=False).out
+            # The command ends the last line of a text if the text does not.
+            found["text"] = text[: found["bytes"]].decode()
+            assert text[found["bytes"] :] in (b"", b"\n")
         return found
 
     def list(self, **options: Any) -> list[str]:
@@ -126,16 +131,21 @@ class CliFace(Face):
         return {"documents": self._object("passages", "build", **options)["document_count"]}
 
     def check(self, text: str, key: str = "paper.txt", **options: Any) -> dict[str, Any]:
+        paper = self._file(key, text)
+        options = self._check_options(options)
+        (found,) = self._object("check", paper, "--as", "text", "--all-sources", **options)
+        return checked(found)
+
+    def _check_options(self, options: dict[str, Any]) -> dict[str, Any]:
         if "template" in options:
             texts = enumerate(options["template"])
             names = [self._file(f"template-{number}.txt", one) for number, one in texts]
             options["template"] = names
-        paper = self._file(key, text)
-        (found,) = self._object("check", paper, "--as", "text", **options)
-        return checked(found)
+        return {name: one for name, one in options.items() if one is not False or name in _SWITCHES}
 
     def check_mutual(self, papers: dict[str, str], **options: Any) -> list[Any]:
         paths = [self._file(f"{key}.txt", text) for key, text in papers.items()]
+        options = self._check_options(options)
         found = self._object("check", *paths, "--as", "text", **options)
         shares = {
             (key, source["key"].removesuffix(".txt")): source["share"]
@@ -169,7 +179,7 @@ class CliFace(Face):
     def export(self, part: str | None = None, **options: Any) -> list[Any]:
         words = [] if part is None else [f"--{part}"]
         out = self._run("export", *words, *_words(options), "--format", "jsonl", as_json=False)
-        return [picked(json.loads(line), DOCUMENT) for line in out.text.splitlines()]
+        return [exported(line) for line in out.text.splitlines()]
 
     def vocabulary(self, limit: int | None = None) -> list[Any]:
         words = ["--all"] if limit is None else ["--limit", str(limit)]

@@ -127,6 +127,10 @@ class Face:
         assert path.read_bytes() != before
         return {}
 
+    def read(self, name: str) -> dict[str, Any]:
+        """Return the content of a file of the case."""
+        return {"text": (self.folder / name).read_text(encoding="utf-8")}
+
     def save(self, name: str, content: str, *, append: bool = False) -> dict[str, Any]:
         """Write a file of the case, or append to it."""
         path = self.folder / name

@@ -22,7 +22,8 @@ for stores on PostgreSQL.
 Expected results: an object matches if its fields match, other fields may follow; a list matches
 item by item; a number matches to three decimals; ``"none"`` is an absent value, ``"*"`` any value
 that is there, ``"~words"`` a text that contains the words; ``{ error = KIND }`` is an error of that
-kind: usage, denied, not_found, conflict, bad_input, storage (``*``: of any kind).
+kind, perhaps with a ``message``: usage, denied, not_found, conflict, bad_input, storage (``*``: of
+any kind).
 """
 
 from __future__ import annotations

@@ -61,11 +61,17 @@ def _take(face: Face, step: Step, place: str, stored: dict[str, str]) -> None:
     try:
         result = getattr(face, step.verb)(**step.arguments)
     except FaceError as error:
-        result = {"error": error.kind}
+        result = {"error": error.kind, "message": str(error)}
         if error.status is not None:
             face.shown["status"] = error.status
+    except TypeError as error:
+        # Python's own error for a keyword that a method does not have.
+        if "unexpected keyword argument 'unknown_option'" not in str(error):
+            raise
+        result = {"error": "usage", "message": str(error)}
     except SimstoreError as error:
-        result = {"error": "denied" if error.http_status in (401, 403) else KINDS[error.exit_code]}
+        kind = "denied" if error.http_status in (401, 403) else KINDS[error.exit_code]
+        result = {"error": kind, "message": str(error)}
     found = difference(step.expected, result, place)
     assert found is None, found
     if isinstance(result, dict) and "error" in result:
