@@ -13,6 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from postgres_places import is_on_server
+
 from contract.faces import renamed
 from simstore import Store
 from simstore.options import SchemeChoice
@@ -40,9 +42,25 @@ def make_store(path: Path, options: dict[str, Any]) -> None:
     of a scheme; ``channels``, ``policy``, ``text``, ``vocabulary``, and what a write does with
     duplicates: ``on_duplicate``, ``resemblance``, ``radius``.
     """
-    options = dict(options)
-    if options.pop("none", False):
+    if options.get("none"):
         return
+    if is_on_server(path) or not _FILES.isdisjoint(options):
+        _make(path, dict(options))
+        return
+    chosen = repr(sorted(options.items()))
+    if chosen not in _made:
+        _make(path, dict(options))
+        _made[chosen] = path.read_bytes()
+    path.write_bytes(_made[chosen])
+
+
+# New stores, by their options: a file is copied much faster than it is made.
+_made: dict[str, bytes] = {}
+# Options that name files of the case.
+_FILES = {"hash_table", "stopwords"}
+
+
+def _make(path: Path, options: dict[str, Any]) -> None:
     name = options.pop("scheme", "web")
     of_store = renamed({one: options.pop(one) for one in _OF_STORE & set(options)})
     if name == "fingerprints":
