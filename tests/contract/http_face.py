@@ -22,7 +22,15 @@ from contract.faces import (
     picked,
     renamed,
 )
-from contract.python_faces import MUTUAL, RUN, SEEN, STATS, check_options, checked, compared
+from contract.python_faces import (
+    RUN,
+    SEEN,
+    STATS,
+    check_options,
+    checked,
+    compared,
+    mutual_pairs,
+)
 from simstore import KnownFilter
 
 _DOCUMENT_OPTIONS = {"on_duplicate", "min_resemblance", "radius", "channels"}
@@ -140,7 +148,7 @@ class HttpFace(ServedFace):
         given = [{"key": key, "text": text} for key, text in papers.items()]
         body = {"papers": given, "options": check_options(options)}
         pairs = self._json("POST", "/v1/check/mutual", json=body)["pairs"]
-        return [picked(one, MUTUAL) for one in pairs]
+        return mutual_pairs(pairs, list(papers))
 
     def compare(self, first: str, second: str, **options: Any) -> dict[str, Any]:
         body = {"first": {"key": first}, "second": {"key": second}, "options": options}

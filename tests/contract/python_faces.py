@@ -98,10 +98,8 @@ class PythonFace(Face):
         return checked(_plain(self.opened.check(text, **check_options(options))))
 
     def check_mutual(self, papers: dict[str, str], **options: Any) -> list[Any]:
-        return [
-            picked(one, MUTUAL)
-            for one in self.opened.check_mutual(papers, **check_options(options)).pairs
-        ]
+        found = self.opened.check_mutual(papers, **check_options(options))
+        return mutual_pairs((_plain(one) for one in found.pairs), list(papers))
 
     def compare(self, first: str, second: str, **options: Any) -> dict[str, Any]:
         found = self.opened.compare(first, second, **options)
@@ -149,7 +147,8 @@ class StoreFace(PythonFace):
     def export(self, **options: Any) -> list[Any]:
         target = self.folder / "exported.jsonl"
         self.opened.export(target, replace=True, **options)
-        return [picked(json.loads(line), DOCUMENT) for line in target.open(encoding="utf-8")]
+        with target.open(encoding="utf-8") as lines:
+            return [exported(line) for line in lines]
 
     def vocabulary(self, limit: int | None = None) -> list[Any]:
         return [
@@ -260,12 +259,6 @@ RUN = {
 }  # fmt: skip
 QUERY_RUN = {"samples": "sample_count", "matches": "match_count", "radius": "radius"}
 CLUSTERS = {"clusters": "cluster_count", "waiting": "waiting_count"}
-MUTUAL = {
-    "first": "first_key",
-    "second": "second_key",
-    "share": "share",
-    "second_share": "second_share",
-}
 ROW_COUNTS = {name: name for name in ("read", "kept", "dropped", "rejected")}
 VOCABULARY = {"fresh": "fresh", "policy": "policy", "terms": "term_count"}
 
@@ -276,10 +269,11 @@ def checked(paper: dict[str, Any]) -> dict[str, Any]:
     return {
         "share": paper["totals"]["share"],
         "copied": paper["totals"]["copied"],
+        "identical": paper["totals"]["identical"],
         "characters": paper["totals"]["characters"],
         "sources": sources,
         "source_keys": list(sources),
-        "passages": [one["kind"] for one in paper["passages"]],
+        "passages": [one["kind"].replace("none", "neither") for one in paper["passages"]],
         "excluded": [one["excluded"] for one in paper["passages"]],
         "warnings": [one["kind"] for one in paper["warnings"]],
     }
@@ -291,6 +285,23 @@ def check_options(options: dict[str, Any]) -> dict[str, Any]:
         sentences = options.pop("sentences")
         options["channels"] = ["anchors", "sentences"] if sentences else ["anchors"]
     return options
+
+
+def mutual_pairs(pairs: Any, keys: list[str]) -> list[Any]:
+    """Return pairs of papers with the share of each, by the order in which papers were given."""
+    found = []
+    for one in pairs:
+        shares = {one["first_key"]: one["share"], one["second_key"]: one["second_share"]}
+        first, second = sorted(shares, key=keys.index)
+        found.append(
+            {
+                "first": first,
+                "second": second,
+                "share": shares[first],
+                "second_share": shares[second],
+            }
+        )
+    return found
 
 
 def measured(points: Any, method: str, threshold: float) -> dict[str, Any]:
@@ -308,6 +319,12 @@ def written_rows(path: Path) -> dict[str, Any]:
         return {"text": text, "rows": list(csv.DictReader(io.StringIO(text)))}
     rows = [json.loads(line) for line in text.splitlines() if line.startswith("{")]
     return {"text": text, "rows": rows}
+
+
+def exported(line: str) -> dict[str, Any]:
+    """Return a line of an export; what a document has not, the line leaves out."""
+    absent = dict.fromkeys(("text", "title", "collection", "metadata"))
+    return picked(absent | json.loads(line), DOCUMENT)
 
 
 def compared(measurements: Any) -> dict[str, Any]:
