@@ -98,6 +98,10 @@ class Face:
     def build_passages(self, **options: Any) -> dict[str, Any]:
         return self._beside_server().build_passages(**options)
 
+    def new_output(self) -> str:
+        """Return the name of a file of rows that is not there yet."""
+        return f"rows-{len(list(self.folder.iterdir()))}.jsonl"
+
     def numbered(self, identity: Any) -> int:
         """Return the place of an id among those that the case has seen, from 1."""
         if identity not in self._named:
@@ -128,7 +132,7 @@ class Face:
         return {}
 
     def read(self, name: str) -> dict[str, Any]:
-        """Return the content of a file of the case."""
+        """Return the text of a file of the case."""
         return {"text": (self.folder / name).read_text(encoding="utf-8")}
 
     def save(self, name: str, content: str, *, append: bool = False) -> dict[str, Any]:

@@ -43,12 +43,17 @@ class HttpFace(ServedFace):
     def _http(self) -> httpx.Client:
         return self._stack.enter_context(httpx.Client(base_url=self.url, timeout=60))
 
-    def request(self, method: str, path: str, **options: Any) -> dict[str, Any]:
+    def request(self, path: str, method: str | None = None, **options: Any) -> dict[str, Any]:
         """Send any request; return its status and its JSON.
 
-        ``next_page`` continues after the page of the last reply, ``if_changed`` sends its ETag.
+        ``accept`` and ``kind`` (of the body) are headers; ``next_page`` continues after the page
+        of the last reply, ``if_changed`` sends its ETag.
         """
+        method = method or ("POST" if {"json", "content", "data"} & set(options) else "GET")
         headers = options.pop("headers", {})
+        for option, name in (("accept", "Accept"), ("kind", "Content-Type")):
+            if option in options:
+                headers = {**headers, name: options.pop(option)}
         if self.token is not None:
             headers = {"Authorization": f"Bearer {self.token}", **headers}
         if options.pop("if_changed", False):
@@ -181,7 +186,7 @@ class HttpFace(ServedFace):
         return self._json("POST", "/v1/query", json={**body, **options})["samples"]
 
     def _json(self, method: str, path: str, **options: Any) -> Any:
-        reply = self.request(method, path, **options)
+        reply = self.request(path, method, **options)
         status = self.shown["status"]
         if status < 400:
             return reply["body"]
@@ -194,7 +199,9 @@ class HttpFace(ServedFace):
 
 
 def _body(reply: httpx.Response) -> Any:
+    if not reply.content:
+        return None
     kind = reply.headers.get("content-type", "")
     if "ndjson" in kind:
         return [json.loads(line) for line in reply.text.splitlines()]
-    return reply.json() if "json" in kind and reply.content else reply.text
+    return reply.json() if "json" in kind else reply.text

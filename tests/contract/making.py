@@ -45,11 +45,11 @@ def make_store(path: Path, options: dict[str, Any]) -> None:
     if options.get("none"):
         return
     if is_on_server(path) or not _FILES.isdisjoint(options):
-        _make(path, dict(options))
+        create_store(path, options)
         return
     chosen = repr(sorted(options.items()))
     if chosen not in _made:
-        _make(path, dict(options))
+        create_store(path, options)
         _made[chosen] = path.read_bytes()
     path.write_bytes(_made[chosen])
 
@@ -60,7 +60,9 @@ _made: dict[str, bytes] = {}
 _FILES = {"hash_table", "stopwords"}
 
 
-def _make(path: Path, options: dict[str, Any]) -> None:
+def create_store(path: Path, options: dict[str, Any]) -> None:
+    """Create a store, with an error if there is one."""
+    options = dict(options)
     name = options.pop("scheme", "web")
     of_store = renamed({one: options.pop(one) for one in _OF_STORE & set(options)})
     if name == "fingerprints":

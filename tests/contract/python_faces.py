@@ -12,7 +12,7 @@ from typing import Any
 
 import simstore
 from contract.faces import COUNTS, DOCUMENT, DUPLICATE, MATCH, Face, ServedFace, picked, renamed
-from contract.making import make_store
+from contract.making import create_store
 from simstore.options import LabelledPair, Labels, ReadOptions
 
 
@@ -91,7 +91,8 @@ class PythonFace(Face):
         }
 
     def filter(self, inputs: list[str], **options: Any) -> dict[str, Any]:
-        rows = [json.loads(line) for name in inputs for line in (self.folder / name).open()]
+        lines = [line for name in inputs for line in self.read(name)["text"].splitlines()]
+        rows = [json.loads(line) for line in lines]
         return {"rows": list(self.opened.filter(rows, **renamed(options)))}
 
     def check(self, text: str, **options: Any) -> dict[str, Any]:
@@ -163,7 +164,7 @@ class StoreFace(PythonFace):
         return {"switched": self.opened.vocabulary.refresh().switched}
 
     def create(self, **options: Any) -> dict[str, Any]:
-        make_store(self.folder / "store.db", options)
+        create_store(self.folder / "store.db", options)
         return {"bits": self.opened.stats().bits}
 
     def query_runs(self) -> list[Any]:
@@ -217,9 +218,11 @@ class StoreFace(PythonFace):
             return [[found, distance] for found, distance in reader.near(value, radius=radius)]
 
     def dedup(self, inputs: list[str], **options: Any) -> dict[str, Any]:
-        options = renamed({"output": "rows.jsonl", **options})
+        options = renamed({"output": self.new_output(), **options})
         read = {name: options.pop(name) for name in ("key_field", "text_field") if name in options}
         target = self.folder / options.pop("output")
+        if options.pop("remember", False):
+            options["store"] = self.opened
         done = simstore.dedup_rows(inputs, target, read=ReadOptions(**read), **options)
         return {**written_rows(target), **picked(done, ROW_COUNTS)}
 
@@ -307,7 +310,7 @@ def mutual_pairs(pairs: Any, keys: list[str]) -> list[Any]:
 def measured(points: Any, method: str, threshold: float) -> dict[str, Any]:
     """Return precision, recall and F1 of a method at a threshold."""
     (point,) = (
-        one for one in points if one["method"] == method and one["threshold"] == threshold
+        one for one in points if (one.get("method"), one.get("threshold")) == (method, threshold)
     )
     return picked(point, {name: name for name in ("precision", "recall", "f1")})
 
