@@ -177,12 +177,12 @@ class CliFace(Face):
         return {"removed": found["removed"], "forgotten": found["forgotten"]}
 
     def export(self, part: str | None = None, **options: Any) -> list[Any]:
-        words = [] if part is None else [f"--{part}"]
+        words = [] if part in (None, "all") else [f"--{part}"]
         out = self._run("export", *words, *_words(options), "--format", "jsonl", as_json=False)
         return [exported(line) for line in out.text.splitlines()]
 
     def vocabulary(self, limit: int | None = None) -> list[Any]:
-        words = ["--all"] if limit is None else ["--limit", str(limit)]
+        words = [] if limit is None else ["--limit", str(limit)]
         found = self._object("vocabulary", "show", *words)
         return [{name: one[name] for name in ("term", "occurrences", "documents")} for one in found]
 
@@ -252,10 +252,10 @@ class CliFace(Face):
     def known_keys(self, asked: list[str]) -> dict[str, bool]:
         self._run("export", "--known-keys", "known.filter", "--force", as_json=False)
         found = self._object("seen", *asked, "--known-keys", "known.filter")
-        return {one["key"]: one["state"] == "known" for one in found}
+        return {one["key"]: one["known"] for one in found}
 
     def dedup(self, inputs: list[str], **options: Any) -> dict[str, Any]:
-        return self._rows("dedup", inputs, options, db=False)
+        return self._rows("dedup", inputs, options, db=options.pop("remember", False))
 
     def filter(self, inputs: list[str], **options: Any) -> dict[str, Any]:
         return self._rows("filter", inputs, options)
@@ -271,9 +271,10 @@ class CliFace(Face):
     def _rows(
         self, command: str, inputs: list[str], options: dict[str, Any], *, db: bool = True
     ) -> dict[str, Any]:
-        options = {"output": "rows.jsonl", **options}
+        options = {"output": self.new_output(), **options}
         done = self._object(command, *inputs, db=db, **options)
-        return {**written_rows(self.folder / options["output"]), **picked(done, ROW_COUNTS)}
+        counts = {"benchmarks": done} if isinstance(done, list) else picked(done, ROW_COUNTS)
+        return {**written_rows(self.folder / options["output"]), **counts}
 
     def _samples(self, samples: dict[str, str], options: dict[str, Any]) -> Any:
         lines = [json.dumps({"key": key, "text": text}) for key, text in samples.items()]
