@@ -58,8 +58,9 @@ class CliFace(Face):
                 fields[f"{field}_field"] = name
         return self.ingest([str(path)], from_start=True, **fields, **options)
 
-    def ingest(self, sources: list[str], **options: Any) -> dict[str, Any]:
-        return picked(self._object("ingest", *sources, **options), COUNTS)
+    def ingest(self, sources: list[str], stdin: str = "", **options: Any) -> dict[str, Any]:
+        found = self._object("ingest", *sources, stdin=stdin.encode(), **options)
+        return picked(found, COUNTS)
 
     def remove(self, keys: list[str], **options: Any) -> dict[str, Any]:
         return {"removed": self._object("remove", *keys, **options)["removed"]}
@@ -285,8 +286,8 @@ class CliFace(Face):
         (self.folder / name).write_text(text, encoding="utf-8")
         return name
 
-    def _object(self, *words: str, db: bool = True, **options: Any) -> Any:
-        done = self._run(*words, *_words(options), "--format", "json", db=db)
+    def _object(self, *words: str, db: bool = True, stdin: bytes = b"", **options: Any) -> Any:
+        done = self._run(*words, *_words(options), "--format", "json", db=db, stdin=stdin)
         return json.loads(done.text)
 
     def _run(
@@ -294,10 +295,11 @@ class CliFace(Face):
         *words: str,
         as_json: bool = True,
         db: bool = True,
+        stdin: bytes = b"",
         results: Collection[int] = _WITH_RESULT,
     ) -> Finished:
         place = ["--db", self.place] if db else []
-        done = nursery().simstore(self.folder, *words, *place)
+        done = nursery().simstore(self.folder, *words, *place, stdin=stdin)
         self.shown = {"exit": done.code}
         assert "Traceback" not in done.errors, done.errors
         if done.code in results and (done.out or not as_json):

@@ -23,7 +23,7 @@ Expected results: an object matches if its fields match, other fields may follow
 item by item; a number matches to three decimals; ``"none"`` is an absent value, ``"*"`` any value
 that is there, ``"~words"`` a text that contains the words; ``{ error = KIND }`` is an error of that
 kind, perhaps with a ``message``: usage, denied, not_found, conflict, bad_input, storage (``*``: of
-any kind).
+any kind). ``fingerprints.py`` has the forms of fingerprints that oracles compute.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from postgres_places import place_of
 
 from contract.cli_face import CliFace
 from contract.faces import KINDS, Face, FaceError
+from contract.fingerprints import computed
 from contract.http_face import HttpFace
 from contract.making import make_store, write_files
 from contract.python_faces import ClientFace, StoreFace
@@ -50,7 +52,8 @@ def test_each_face_keeps_the_contract(
     stored: dict[str, str] = {}
     try:
         for number, step in enumerate(case.steps, start=1):
-            _take(face, step, f"step {number}, {step.verb}", stored)
+            expected = computed(step.expected, case, stored)
+            _take(face, replace(step, expected=expected), f"step {number}, {step.verb}", stored)
     finally:
         face.close()
 
@@ -89,9 +92,13 @@ def _take(face: Face, step: Step, place: str, stored: dict[str, str]) -> None:
 def _remember(step: Step, stored: dict[str, str]) -> None:
     """Note the texts that were submitted under each key."""
     given = step.arguments
-    if step.verb == "add":
+    verb = given["verb"] if step.verb == "elsewhere" else step.verb
+    if verb == "add":
         stored[given["key"]] = given["text"]
-    elif step.verb == "write":
+    elif verb == "remove":
+        for key in given["keys"]:
+            stored.pop(key, None)
+    elif verb == "write":
         stored |= {one["key"]: one["text"] for one in given["documents"] if "text" in one}
 
 
