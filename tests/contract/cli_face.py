@@ -166,8 +166,8 @@ class CliFace(Face):
     def stats(self) -> dict[str, Any]:
         return picked(self._object("stats"), STATS)
 
-    def runs(self) -> list[Any]:
-        return [picked(one, RUN) for one in self._object("runs")]
+    def runs(self, **options: Any) -> list[Any]:
+        return [picked(one, RUN) for one in self._object("runs", **options)]
 
     def rejects(self) -> list[Any]:
         names = ("source", "record", "reason")
@@ -226,13 +226,29 @@ class CliFace(Face):
         self._object("restore", source, *(["--force"] if replace else []))
         return {}
 
-    def add_token(self, name: str, scope: str) -> dict[str, Any]:
-        words = ("token", "add", name, "--scope", scope, "--expires", "never")
+    def move(self, file: str) -> dict[str, Any]:
+        """Export the documents, and ingest them into a new store, which is used from now on."""
+        self._run("export", "-o", file, as_json=False)
+        self.use_place("moved.db")
+        return self.ingest([file])
+
+    def write_at_once(self, batches: list[list[dict[str, Any]]]) -> dict[str, Any]:
+        """Ingest each batch by a process of its own, all at once."""
+        started = []
+        for number, batch in enumerate(batches):
+            lines = "".join(f"{json.dumps(one)}\n" for one in batch)
+            path = self._file(f"batch-{number}.jsonl", lines)
+            words = ["ingest", path, "--db", self.place]
+            started.append(nursery().start("simstore", self.folder, words=words))
+        return {"codes": [child.wait().code for child in started]}
+
+    def add_token(self, name: str, scope: str, expires: str = "never") -> dict[str, Any]:
+        words = ("token", "add", name, "--scope", scope, "--expires", expires)
         return {"token": self._run(*words, as_json=False).text.strip()}
 
     def tokens(self) -> list[Any]:
         found = self._object("token", "list")
-        return [{"name": one["name"], "scope": one["scope"]} for one in found]
+        return [picked(one, {name: name for name in ("name", "scope", "state")}) for one in found]
 
     def revoke_token(self, name: str) -> dict[str, Any]:
         self._run("token", "revoke", name, as_json=False)
@@ -298,7 +314,7 @@ class CliFace(Face):
         stdin: bytes = b"",
         results: Collection[int] = _WITH_RESULT,
     ) -> Finished:
-        place = ["--db", self.place] if db else []
+        place = ["--db", self.place] if db and self.place else []
         done = nursery().simstore(self.folder, *words, *place, stdin=stdin)
         self.shown = {"exit": done.code}
         assert "Traceback" not in done.errors, done.errors

@@ -120,7 +120,7 @@ def _filled(value: Any, texts: dict[str, str]) -> Any:
         return [_filled(part, texts) for part in value]
     if isinstance(value, str) and value.startswith("@"):
         return texts[value[1:]]
-    if isinstance(value, str) and value.rpartition(":@")[2] in texts:
+    if isinstance(value, str) and ":@" in value:
         form, _, name = value.rpartition(":@")
         return f"{form}:{texts[name]}"
     return value
