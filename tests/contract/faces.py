@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+from postgres_places import place_of
 from served import serve
 
 from simstore import Store
@@ -129,6 +130,24 @@ class Face:
         before = path.read_bytes()
         path.write_bytes(before.replace(key.encode(), key.swapcase().encode(), 1))
         assert path.read_bytes() != before
+        return {}
+
+    def use_place(self, name: str) -> dict[str, Any]:
+        """Use another store from now on, by its file; an empty name: the default one."""
+        self.close()
+        self.place = place_of(self.folder / name) if name else ""
+        return {}
+
+    def cut(self, file: str) -> dict[str, Any]:
+        """Cut off the second half of a file."""
+        path = self.folder / file
+        path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+        return {}
+
+    def repeat(self, verb: str, times: int, **arguments: Any) -> dict[str, Any]:
+        """Run a verb many times."""
+        for _ in range(times):
+            getattr(self, verb)(**arguments)
         return {}
 
     def read(self, name: str) -> dict[str, Any]:

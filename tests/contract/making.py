@@ -77,8 +77,8 @@ def write_files(folder: Path, files: dict[str, Any]) -> None:
     """Write the files of a case: text, another form of it, or an archive of members.
 
     ``"gzip:TEXT"`` is packed text (also ``bz2``, ``xz``, ``zstd``), ``"gb18030:TEXT"`` text in
-    an encoding, ``"hex:00ff"`` bytes; forms may follow one another. A table of names and contents
-    is an archive, ``.zip`` or ``.tar`` by its name.
+    an encoding, ``"hex:00ff"`` bytes, ``"9x:TEXT"`` text nine times; forms may follow one another.
+    A table of names and contents is an archive, ``.zip`` or ``.tar`` by its name.
     """
     for name, content in files.items():
         path = folder / name
@@ -103,4 +103,6 @@ def _bytes_of(content: str) -> bytes:
         return _PACKED[form](_bytes_of(rest))
     if form in _ENCODINGS:
         return rest.encode(form)
+    if form.endswith("x") and form[:-1].isdigit():
+        return rest.encode() * int(form[:-1])
     return bytes.fromhex(rest) if form == "hex" else content.encode()

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import json
+import time
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -109,8 +110,8 @@ class PythonFace(Face):
     def stats(self) -> dict[str, Any]:
         return picked(self.opened.stats(), STATS)
 
-    def runs(self) -> list[Any]:
-        return [picked(one, RUN) for one in self.opened.runs.ingest()]
+    def runs(self, **options: Any) -> list[Any]:
+        return [picked(one, RUN) for one in self.opened.runs.ingest(**options)]
 
     def rejects(self) -> list[Any]:
         return [
@@ -195,12 +196,28 @@ class StoreFace(PythonFace):
         simstore.restore_store(source, self.place, replace=replace)
         return {}
 
-    def add_token(self, name: str, scope: str) -> dict[str, Any]:
-        return {"token": self.opened.tokens.add(name, scope)}
+    def move(self, file: str) -> dict[str, Any]:
+        """Export the documents, and ingest them into a new store, which is used from now on."""
+        self.opened.export(file)
+        self.use_place("moved.db")
+        create_store(self.folder / "moved.db", {})
+        return self.ingest([file])
+
+    def list_while(self, verb: str, **arguments: Any) -> list[str]:
+        """Begin to read the documents, run a verb in another process, read the rest."""
+        documents = self.opened.list()
+        found = [next(documents).key]
+        self.elsewhere(verb, **arguments)
+        return found + [document.key for document in documents]
+
+    def add_token(self, name: str, scope: str, expires: str | None = None) -> dict[str, Any]:
+        return {"token": self.opened.tokens.add(name, scope, expires)}
 
     def tokens(self) -> list[Any]:
+        now = int(time.time())
         return [
-            picked(one, {"name": "name", "scope": "scope"}) for one in self.opened.tokens.list()
+            {"name": one.name, "scope": one.scope, "state": one.state(now)}
+            for one in self.opened.tokens.list()
         ]
 
     def revoke_token(self, name: str) -> dict[str, Any]:
@@ -248,6 +265,7 @@ SEEN = {name: name for name in ("state", "original", "key", "first_seen", "last_
 STATS = {
     "documents": "document_count",
     "texts": "distinct_contents",
+    "scheme": "scheme",
     "scheme_bits": "bits",
     "flagged": "flagged_count",
     "skipped": "skipped_count",
