@@ -137,3 +137,50 @@ def short_band_pages(put: Put) -> None:
 def check_without_clusters(put: Put) -> None:
     """A check of a store does not look at kept clusters."""
     put(fsck, "_check_clusters", lambda _: iter(()))
+
+
+def collection_ignored(put: Put) -> None:
+    """``Store.query`` ignores the collection."""
+    from simstore import Store
+
+    whole = Store.query
+
+    def query(self: Any, text: str, *, collection: str | None = None, **options: Any) -> Any:
+        return whole(self, text, **options)
+
+    put(Store, "query", query)
+
+
+def radius_exclusive(put: Put) -> None:
+    """A store finds fingerprints within less than the radius."""
+    from simstore.services.channels import fingerprint_index
+
+    for name in ("verify", "verify_values"):
+        whole = getattr(fingerprint_index, name)
+
+        def short(candidates: Any, query: Any, radius: int, whole: Any = whole) -> Any:
+            return whole(candidates, query, radius - 1)
+
+        put(fingerprint_index, name, short)
+
+
+def removal_not_sent(put: Put) -> None:
+    """``Client.remove`` sends no request."""
+    from simstore import Client
+
+    put(Client, "remove", lambda _, *keys, **__: len(keys))
+
+
+def outcome_not_counted(put: Put) -> None:
+    """The reply to a write over HTTP does not count skipped documents."""
+    from simstore.server.routes import documents
+
+    put(documents, "OUTCOMES", tuple(one for one in documents.OUTCOMES if one != "skipped"))
+
+
+def every_error_is_usage(put: Put) -> None:
+    """Each error of the command line ends with exit code 2."""
+    from simstore.cli import commands
+
+    whole = commands.fail
+    put(commands, "fail", lambda message, _, **options: whole(message, 2, **options))
