@@ -10,12 +10,10 @@ on its way from an HTTP request to its row.
 from __future__ import annotations
 
 import ast
-import io
 import re
 import subprocess
 import sys
 import tempfile
-import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -181,21 +179,6 @@ def _folder(name: str) -> str | None:
     return parts[2] if parts[1:2] == ["services"] and len(parts) > 2 else None
 
 
-def code_lines(text: str, tree: ast.Module) -> int:
-    """Return the lines of a file that are neither blank, comment nor docstring."""
-    held: set[int] = set()
-    skipped = (tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT)
-    for token in tokenize.generate_tokens(io.StringIO(text).readline):
-        if token.type not in (*skipped, tokenize.ENDMARKER):
-            held.update(range(token.start[0], token.end[0] + 1))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            first = node.body[0] if node.body else None
-            if ast.get_docstring(node) is not None and isinstance(first, ast.Expr):
-                held -= set(range(first.lineno, (first.end_lineno or first.lineno) + 1))
-    return len(held)
-
-
 def functions(every: dict[str, Module]) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Yield all functions and methods."""
     for module in every.values():
@@ -299,6 +282,7 @@ def copies(every: dict[str, Module]) -> dict[str, int]:
 def measure() -> dict[str, int]:
     """Return the figures of the code as it is."""
     from simstore import Store
+    from tools.size import code_lines
 
     every = modules()
     firsts = [(ast.get_docstring(module.tree) or "").split(" ")[0] for module in every.values()]
@@ -311,7 +295,7 @@ def measure() -> dict[str, int]:
         "public class names with two meanings": len(classes_with_two_meanings(every)),
         "files": len(every),
         "files with one importer, in their own folder": len(lone_importers(every)),
-        "lines of code": sum(code_lines(one.text, one.tree) for one in every.values()),
+        "lines of code": sum(code_lines(one.text) for one in every.values()),
         "longest file, lines": max(one.text.count("\n") for one in every.values()),
         "modules whose first sentence begins with What, Who, How, Whether": sum(
             first in ("What", "Who", "Whom", "How", "Whether") for first in firsts
