@@ -202,6 +202,7 @@ def stop_on_signal() -> Iterator[StopOnSignal]:
         if received:
             raise KeyboardInterrupt(number)
         received.append(number)
+        signal.signal(signal.SIGALRM, interrupt)
         signal.setitimer(signal.ITIMER_REAL, _READING_SECONDS, _READING_SECONDS)
         log.warning("stopping at the end of this batch; once more stops at once")
 
@@ -209,15 +210,18 @@ def stop_on_signal() -> Iterator[StopOnSignal]:
         if received.is_reading:
             raise KeyboardInterrupt(received[0])
 
-    handlers = {signal.SIGINT: note, signal.SIGTERM: note, signal.SIGALRM: interrupt}
     with uninterruptible():
-        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
+        before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
+        # A caller may have a timer of its own, which runs on unless a signal comes.
+        alarm = signal.getsignal(signal.SIGALRM)
         try:
             yield received
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
             for number, handler in before.items():
                 signal.signal(number, handler)
+            if received:
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.signal(signal.SIGALRM, alarm)
 
 
 def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -> None:

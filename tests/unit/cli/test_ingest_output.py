@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+import signal
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from simstore.cli import ingest_output, main
-from simstore.cli.ingest_output import ProgressLines
+from simstore.cli.ingest_output import ProgressLines, stop_on_signal
 from simstore.model import IngestProgress
 
 
@@ -54,3 +55,13 @@ def test_without_a_terminal_progress_comes_as_log_lines(
         r"0:00:00 left",
         line,
     )
+
+
+def test_a_timer_of_the_caller_runs_on() -> None:
+    # Tests have such a timer (pytest-timeout), which an ingest in the same process must not stop.
+    signal.setitimer(signal.ITIMER_REAL, 60)
+    handler = signal.getsignal(signal.SIGALRM)
+    with stop_on_signal():
+        assert signal.getsignal(signal.SIGALRM) is handler
+    assert signal.getsignal(signal.SIGALRM) is handler
+    assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
