@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
 
 import forked
 import pytest
@@ -17,6 +18,13 @@ from postgres_servers import PostgresServer, running_server
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 BUNDLED_COURSE = Path(__file__).parent / "data" / "course"
+
+# Seconds for tests that start a browser, Java or a server, or that search long. Others have
+# 60 (pyproject.toml) or a mark of their own.
+LONG_SECONDS = dict.fromkeys(
+    ("browser", "deployment", "postgres", "quality", "site", "spark", "torture", "wheel"), 300
+)
+LONG_SECONDS["thorough"] = 1800
 
 settings.register_profile(
     "local",
@@ -47,16 +55,40 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+class TimeLimitExceeded(BaseException):
+    """A test ran for longer than its limit."""
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_timeout_set_timer() -> Iterator[None]:
+    """End a test that searches too: Hypothesis catches ``pytest.fail`` and would search on."""
+    started = yield
+    fail = signal.getsignal(signal.SIGALRM)
+
+    def end(number: int, frame: FrameType | None) -> None:
+        try:
+            fail(number, frame)
+        except pytest.fail.Exception as error:
+            raise TimeLimitExceeded(str(error)) from None
+
+    signal.signal(signal.SIGALRM, end)
+    return started
+
+
 def pytest_unconfigure() -> None:
     forked.close_nursery()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out what tells of SQLite files, where stores are on a server."""
-    if config.getoption("--backend") == "sqlite":
-        return
+    """Set the limits of long tests; skip tests of SQLite files if stores are on a server."""
+    on_server = config.getoption("--backend") != "sqlite"
     for item in items:
-        if marker := item.get_closest_marker("sqlite"):
+        marks = [marker.name for marker in item.iter_markers()] + ["postgres"] * on_server
+        limits = [LONG_SECONDS[mark] for mark in marks if mark in LONG_SECONDS]
+        if limits and "timeout" not in marks:
+            item.add_marker(pytest.mark.timeout(max(limits)))
+        marker = item.get_closest_marker("sqlite")
+        if marker and on_server:
             why = ": ".join(("tells of an SQLite file", *marker.args))
             item.add_marker(pytest.mark.skip(reason=why))
 

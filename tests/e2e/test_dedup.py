@@ -56,6 +56,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     return Shell(nursery, tmp_path)
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "by"),

@@ -29,6 +29,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     return shell
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.slow
 def test_a_query_of_many_samples_prints_the_same_with_any_number_of_threads(shell: Shell) -> None:
     asked = ("query", "--format", "jsonl", "--no-verify", "--limit", "1", "-k", "0", "asked.jsonl")

@@ -146,6 +146,7 @@ def test_missing_argument_is_named(folder: Path, path: tuple[str, ...]) -> None:
         assert "Missing argument" in done.stderr
 
 
+@pytest.mark.timeout(300)
 @every_command
 def test_argument_that_is_no_text_is_told(folder: Path, path: tuple[str, ...]) -> None:
     arguments = [one for one in ALL[path].params if isinstance(one, click.Argument)]

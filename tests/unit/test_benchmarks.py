@@ -331,6 +331,7 @@ def letters(text: str) -> list[str]:
     return sorted(letter for letter in text if letter.isalnum())
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.slow
 def test_pan_papers_have_the_passages_that_they_tell_of(
     part: Any, labelled_documents: Path

@@ -338,6 +338,7 @@ def test_pages_of_one_row_are_cut_on_sqlite(sqlite: MakeDatabase) -> None:
     check_pages_of_one_row_are_cut(sqlite())
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.postgres
 def test_pages_of_one_row_are_cut_on_postgres(postgres: MakeDatabase) -> None:
     database = postgres()

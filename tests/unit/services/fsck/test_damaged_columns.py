@@ -147,6 +147,7 @@ def found_after_asking(path: Path, target: Path) -> list[str]:
         return [one.invariant for one in store.maintenance.fsck()]
 
 
+@pytest.mark.timeout(300)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("scheme", "names"),
