@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from .conftest import Repository
+from .conftest import ROOT, Repository
 
 FILE = "tools/ceilings.toml"
 DECISIONS = "docs/explanation/decisions.md"
@@ -32,6 +32,12 @@ def full(repository: Repository) -> Repository:
 def places(lines: list[str]) -> list[str]:
     """The places that are refused for a raise."""
     return [line.split(":")[0] for line in lines if "ceiling raised in" in line]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(300)
+def test_no_room_of_this_repository_is_above_its_ceiling() -> None:
+    Repository(ROOT).passes("ceilings.py")
 
 
 def test_a_room_of_50_lines_more_than_its_ceiling_is_named(full: Repository) -> None:
