@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +10,18 @@ import pytest
 from stores import SIMTOOL, TEXTS, create, filled, raw, rows
 
 from simstore.errors import InvalidParameter, ReindexInProgress, SchemeMismatch
-from simstore.fingerprint.channels import Channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.sketching import Sketching
 from simstore.model import QueryOptions
 from simstore.model.channels import (
     CHANNELS,
     KEPT_CHANNELS,
-    kept_channels,
     load,
 )
 from simstore.services.channels.store_part import StorePart
 from simstore.services.dedup.options import RowOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.spark.options import DedupOptions
-from simstore.storage import queries
 from simstore.storage.sketches import SKETCHES
 from simstore.store import Store
 
@@ -161,19 +156,6 @@ def test_known_answers_are_the_same_for_ever() -> None:
     ]
 
 
-def test_record_comes_back() -> None:
-    made = Channels.of(["minhash"])
-    assert Channels.from_record(made.record(), made.sketching.normalization, "web/2") == made
-    old = Channels.from_record(None, made.sketching.normalization, "web/2")
-    assert old.names == ("simhash",)
-
-
-@pytest.mark.parametrize("names", [(), ("simhush",), ("simhash", "x")])
-def test_unknown_channels_are_refused(names: tuple[str, ...]) -> None:
-    with pytest.raises(InvalidParameter, match="choose some of simhash, minhash"):
-        kept_channels(names)
-
-
 @pytest.mark.slow
 def test_folded_scripts_make_one_text_of_two(tmp_path: Path) -> None:
     simplified = "图书馆在旧仓库里开了门，读者可以借书、听讲座，也可以带孩子来玩。"
@@ -188,28 +170,6 @@ def test_folded_scripts_make_one_text_of_two(tmp_path: Path) -> None:
         with Store.create(tmp_path / f"apart-{number}.db", scheme=choice) as store:
             store.add("a", simplified)
             assert store.query(traditional, min_resemblance=0.7) == []
-
-
-def test_a_kept_match_names_any_channels(tmp_path: Path) -> None:
-    names = ("simhash", "minhash", *(f"channel {number}" for number in range(20)))
-    with filled(tmp_path) as store:
-        run = store.query_many([("s", TEXTS["harbour"])], QueryOptions(min_features=0))
-        found = replace(run.samples[0].matches[0], channels=names)
-        asked = replace(run, samples=(replace(run.samples[0], matches=(found,)),))
-        with store._opened.write() as connection:
-            number = queries.record_run(
-                connection,
-                asked,
-                sources=[],
-                options={},
-                generation_id=None,
-                started_at=0,
-                seconds=0.0,
-            )
-        with store._opened.database.read() as connection:
-            kept = queries.load_run(connection, number)
-    assert kept is not None
-    assert kept.samples[0].matches[0].channels == names
 
 
 @pytest.mark.parametrize("name", KEPT_CHANNELS)
@@ -260,17 +220,11 @@ def test_a_store_with_a_channel_of_a_newer_simstore_is_refused(tmp_path: Path) -
 
 
 @pytest.mark.parametrize(
-    "checked",
-    [lambda **given: RowOptions(**given), lambda **given: DedupOptions(**given).checked()],
-    ids=["rows", "Spark"],
-)
-@pytest.mark.parametrize(
     ("given", "message"),
     [
         ({"channels": ("minhash", "characters")}, "name characters alone"),
         ({"channels": ("sentences",)}, "sentences"),
         ({"channels": ("characters",), "radius": 3}, "a radius is one of fingerprints"),
-        ({"channels": ("minhash",), "radius": 3}, "a radius is one of fingerprints"),
         ({"channels": ("characters",), "layout": BandLayout(2, 2)}, "sketches of words"),
         ({"short_texts": True}, "short texts go with channels characters"),
         ({"min_character_resemblance": 0.4}, "the threshold is min_resemblance="),
@@ -282,7 +236,9 @@ def test_a_store_with_a_channel_of_a_newer_simstore_is_refused(tmp_path: Path) -
     ],
 )
 def test_rows_and_spark_refuse_what_does_not_go_with_their_channels(
-    checked: Callable[..., Any], given: dict[str, Any], message: str
+    given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(InvalidParameter, match=message):
-        checked(**given)
+        RowOptions(**given)
+    with pytest.raises(InvalidParameter, match=message):
+        DedupOptions(**given).checked()

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from simstore.fingerprint.simhash import to_integers
 from simstore.services.channels import fingerprint_index
 from simstore.services.channels.fingerprint_index import FingerprintIndex
-from simstore.storage.fingerprints.postings import Postings
 from simstore.store import Store
 
 RADIUS = 3
@@ -60,45 +59,6 @@ def test_many_are_found_as_one_by_one(tmp_path: Path, count: int, packed: bool) 
     assert sum(bool(one.found) for one in many) == 160
     if count == 60_000:
         assert many == alone
-
-
-@pytest.mark.slow
-def test_pages_are_read_once_for_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    stored = values_of(60_000)
-    queries = queries_of(stored)
-    with index_of(tmp_path / "s.db", stored, packed=True) as index:
-        plan = index.plan(RADIUS, query_count=len(queries), method="segments")
-
-        def pages(_self: Postings, _numbers: object) -> object:
-            raise AssertionError("a page was read for one query")
-
-        monkeypatch.setattr(Postings, "pages", pages)
-        index.search_many(queries, RADIUS, plan)
-
-
-@pytest.mark.slow
-def test_a_crowded_query_is_looked_up_by_itself(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    stored = values_of(60_000)
-    # These begin alike.
-    stored[:3_000] = stored[:3_000] >> np.uint64(16) | np.uint64(0xABCD << 48)
-    queries = queries_of(stored[2_900:])
-    monkeypatch.setattr(fingerprint_index, "_CROWDED_POSTINGS", 1_000)
-    with index_of(tmp_path / "s.db", stored, packed=True) as index:
-        plan = index.plan(RADIUS, query_count=len(queries), method="segments")
-        alone = [index.search(value, RADIUS, plan) for value in to_integers(queries)]
-        asked: list[int] = []
-        search = index.search
-
-        def counting(value: int, *rest: object) -> object:
-            asked.append(value)
-            return search(value, *rest)  # type: ignore[arg-type]
-
-        monkeypatch.setattr(index, "search", counting)
-        many = index.search_many(queries, RADIUS, plan)
-    assert many == alone
-    assert 0 < len(asked) <= 100
 
 
 @pytest.mark.slow

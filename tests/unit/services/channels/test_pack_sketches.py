@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import sqlite3
 import tracemalloc
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,14 @@ import numpy as np
 import pytest
 from stores import create, raw, rows
 
-from simstore.errors import Conflict, CorruptStore, InvalidParameter
+from simstore.errors import Conflict, CorruptStore
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.minhash import sketches as make_sketches
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.model import QueryOptions
-from simstore.services.channels import pack_fingerprints, pack_sketches, sketch_search
+from simstore.services.channels import pack_sketches
 from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.services.open_store import band_cache
 from simstore.storage import sketches
-from simstore.storage.engine import Connection
 from simstore.storage.sketches import WORDS as WORD_TABLES
 from simstore.store import Store
 
@@ -67,7 +64,7 @@ def expected(store: Store, layout: BandLayout) -> list[set[str]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("layout", [(42, 3), (32, 4), (16, 8)])
+@pytest.mark.parametrize("layout", [(42, 3), (16, 8)])
 def test_what_agrees_in_a_band_is_found_in_pages_and_in_the_tail(
     tmp_path: Path, layout: tuple[int, int]
 ) -> None:
@@ -86,50 +83,6 @@ def test_what_agrees_in_a_band_is_found_in_pages_and_in_the_tail(
         assert any(wanted)
         assert any(len(found) < len(DOCUMENTS) for found in wanted)
         assert store.maintenance.fsck() == []
-
-
-@pytest.mark.slow
-def test_a_resident_store_that_is_warm_reads_no_page_of_the_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with create(tmp_path) as store, Store.open(tmp_path / "s.db", resident=True) as held:
-        store.add_many(DOCUMENTS)
-        store.maintenance.compact()
-        expected = answers(store)
-        held.maintenance.warm()
-        pages = WORD_TABLES.pages
-        read: list[int] = []
-
-        def reading(connection: Connection, layout_id: int, numbers: list[int]) -> dict[int, bytes]:
-            read.append(layout_id)
-            return pages(connection, layout_id, numbers)
-
-        monkeypatch.setattr(WORD_TABLES, "pages", reading)
-        assert answers(held) == expected
-        assert read == []
-        # Packed anew by another, it reads the new pages, of the file until it is told.
-        store.remove("d4")
-        store.maintenance.compact((16, 8))
-        assert answers(held) == answers(store)
-        assert set(read) == {2}
-        held.maintenance.warm()
-        expected = answers(store)
-        read.clear()
-        assert answers(held) == expected
-        assert read == []
-
-
-@pytest.mark.slow
-def test_pages_beyond_the_limit_are_not_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(band_cache, "_MOST_PAGE_BYTES", 100)
-    with create(tmp_path) as store, Store.open(tmp_path / "s.db", resident=True) as held:
-        store.add_many(DOCUMENTS)
-        store.maintenance.compact()
-        held.maintenance.warm()
-        assert held._opened.sketch_cache("minhash").pages.is_empty
-        assert answers(held) == answers(store)
 
 
 @pytest.mark.slow
@@ -160,30 +113,6 @@ def create_other(folder: Path) -> Store:
     return Store.create(folder / "other.db", synchronous="normal")
 
 
-def test_long_tail_is_packed_at_the_end_of_an_ingest(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 50)
-    with create(tmp_path) as store:
-        store.add_many(DOCUMENTS[:50])
-        assert store.stats().unpacked_sketches == 50
-        store.add_many(DOCUMENTS[50:])
-        assert store.stats().unpacked_sketches == 0
-        store.add("more", text_of(5))
-        assert store.stats().unpacked_sketches == 1
-
-
-def test_tail_of_an_eighth_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 1)
-    with create(tmp_path) as store:
-        store.add_many(DOCUMENTS)
-        for number in range(15):
-            store.add(f"more {number}", text_of(number))
-        assert store.stats().unpacked_sketches == 15
-        store.add("one more", text_of(5))
-        assert store.stats().unpacked_sketches == 0
-
-
 def test_tail_in_memory_follows_other_processes(tmp_path: Path) -> None:
     with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
         store.add_many(DOCUMENTS[:10])
@@ -195,22 +124,9 @@ def test_tail_in_memory_follows_other_processes(tmp_path: Path) -> None:
         assert answers(other) == answers(store)
 
 
-def test_tail_too_long_for_memory_is_read_in_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with create(tmp_path) as store:
-        store.add_many(DOCUMENTS)
-        whole = answers(store)
-    monkeypatch.setattr(sketch_search, "_KEPT_SKETCHES", 30)
-    monkeypatch.setattr(sketches, "_READ_ROWS", 25)
-    with Store.open(tmp_path / "s.db") as store:
-        assert answers(store) == whole
-        assert store._opened.sketch_cache("minhash").tail.is_empty
-
-
 # Groups of bands, a band, and parts of a band: pages of a few leading bits each.
 @pytest.mark.slow
-@pytest.mark.parametrize("held", [5 * len(DOCUMENTS), len(DOCUMENTS), 70, 30, 1])
+@pytest.mark.parametrize("held", [len(DOCUMENTS), 30])
 def test_pack_in_groups_and_parts_of_bands_makes_the_same_pages(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
 ) -> None:
@@ -264,13 +180,6 @@ def test_pack_gives_way_to_another(tmp_path: Path) -> None:
         assert store.maintenance.fsck() == []
 
 
-def test_layout_for_a_store_without_sketches_is_refused(tmp_path: Path) -> None:
-    with create(tmp_path, channels=("simhash",)) as store:
-        store.maintenance.compact()
-        with pytest.raises(InvalidParameter, match="no channel minhash"):
-            store.maintenance.compact((32, 4))
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("damage", "kind"),
@@ -321,29 +230,6 @@ def test_query_on_damage_is_one_clear_error(tmp_path: Path, damage: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.sqlite("counts the pages of the file")
-def test_both_channels_take_at_most_700_bytes_a_document(tmp_path: Path) -> None:
-    count = 4_000
-    drawn = np.random.default_rng(5)
-    with create(tmp_path, text=False, vocabulary=False) as store:
-        store.add_many(
-            (f"d{number}", " ".join(f"w{word}" for word in drawn.integers(0, 50_000, 20)))
-            for number in range(count)
-        )
-        store.maintenance.compact()
-    with raw(tmp_path) as connection:
-        try:
-            sizes = dict(connection.execute("SELECT name, sum(pgsize) FROM dbstat GROUP BY name"))
-        except sqlite3.OperationalError as error:
-            pytest.skip(f"this SQLite cannot tell how large tables are: {error}")
-    # Tables that are empty take a page all the same.
-    taken = {name: size for name, size in sizes.items() if size > 8_192}
-    parts = ("fingerprint_64", "sketch", "band_")
-    channels = sum(size for name, size in taken.items() if any(part in name for part in parts))
-    assert 0 < channels <= 700 * count
-
-
-@pytest.mark.slow
 def test_reindex_by_another_process_while_packing_keeps_its_own_channels(tmp_path: Path) -> None:
     with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
         store.add_many(DOCUMENTS)
@@ -364,25 +250,6 @@ def test_reindex_by_another_process_while_packing_keeps_its_own_channels(tmp_pat
         assert store.stats().channels == "simhash"
         assert store.maintenance.fsck() == []
         store.maintenance.reindex(channels=("simhash", "minhash"))
-        assert store.maintenance.fsck() == []
-
-
-@pytest.mark.slow
-def test_pack_by_another_process_while_packing_by_a_layout_is_told(tmp_path: Path) -> None:
-    with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
-        store.add_many(DOCUMENTS)
-
-        def intrude(done: int, _total: int) -> None:
-            if done == 1:
-                assert pack_sketches.pack(other._opened, "minhash")
-
-        with pytest.raises(Conflict, match="try again"):
-            store.maintenance.compact((20, 5), on_progress=intrude)
-        assert store.stats().bands == "42x3"
-        store.maintenance.compact((20, 5))
-        assert store.stats().bands == "20x5"
-        store.maintenance.reindex()
-        assert store.stats().bands == "20x5"
         assert store.maintenance.fsck() == []
 
 

@@ -8,8 +8,6 @@ from typing import Any
 
 import pytest
 
-from simstore.fingerprint.sketching import sketch_texts, unpack_sketches
-from simstore.services.channels.sketch_search import SketchSearch
 from simstore.storage.sketches import SketchTables
 from simstore.store import Store
 
@@ -45,15 +43,6 @@ def flagged(store: Store, key: str, content: str) -> bool:
     return store.add(key, content, on_duplicate="flag") == "flagged"
 
 
-def test_a_writer_does_not_read_back_what_it_has_written(store: Store, read: list[int]) -> None:
-    assert not flagged(store, "20", text(20))
-    assert read == [0]
-    for number in range(21, 30):
-        assert not flagged(store, f"{number}", text(number))
-        assert flagged(store, f"copy of {number}", text(number, " more"))
-    assert read == [0]
-
-
 def test_what_others_store_is_read(store: Store, read: list[int], tmp_path: Path) -> None:
     flagged(store, "20", text(20))
     with Store.open(tmp_path / "s.db") as other:
@@ -78,19 +67,6 @@ def test_what_was_not_committed_is_forgotten(
     assert flagged(store, "copy", text(22, " more"))
     assert not flagged(store, "21", text(21))
     assert read == [0, 0]
-
-
-def test_an_older_snapshot_is_served_by_what_later_ones_hold(store: Store, read: list[int]) -> None:
-    flagged(store, "20", text(20))
-    opened = store._opened
-    with opened.database.read() as connection:
-        before = opened.snapshot(connection)
-        flagged(store, "21", text(21))
-        made = sketch_texts(before.channels.sketching, [text(20), text(21)])
-        sketches = unpack_sketches([packed for _, packed in made])
-        found = SketchSearch(before).find(sketches)
-        assert [len(one) for one in found] == [1, 0]
-    assert read == [0]
 
 
 def test_a_layout_is_read_when_there_is_another(store: Store, tmp_path: Path) -> None:

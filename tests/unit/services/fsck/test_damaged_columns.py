@@ -211,7 +211,6 @@ def test_store_without_its_parameters_says_so(tmp_path: Path, scheme: Any) -> No
     "statement",
     [
         "DELETE FROM generation",
-        "UPDATE generation SET status = 'retired'",
         "UPDATE generation SET status = 'building'",
     ],
 )

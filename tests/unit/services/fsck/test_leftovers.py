@@ -7,12 +7,9 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from stores import SIMTOOL, TEXTS, filled, raw
+from stores import SIMTOOL, filled, raw
 
-from simstore import Document
 from simstore.errors import CorruptStore
-from simstore.services.generations import refresh
-from simstore.storage import clusters as cluster_storage
 from simstore.store import Store
 
 
@@ -32,15 +29,6 @@ def test_rows_without_the_row_that_says_how_they_are_made_are_found(
         found = store.maintenance.fsck()
     assert {one.invariant for one in found} == {invariant}
     assert all("has rows" in one.detail for one in found)
-
-
-def test_store_without_index_and_clusters_again_is_sound(tmp_path: Path) -> None:
-    with filled(tmp_path) as store:
-        store.passages.build()
-        store.clusters.build()
-        store.passages.drop()
-        store.clusters.drop()
-        assert store.maintenance.fsck() == []
 
 
 def test_vocabulary_of_a_store_whose_feature_counts_are_gone_is_a_named_error(
@@ -64,24 +52,6 @@ def test_mark_of_a_store_whose_settings_are_gone_is_a_named_error(tmp_path: Path
             store.filters.known_mark()
 
 
-def test_kept_clusters_of_which_an_index_alone_names_a_pair_are_a_named_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = (
-        "the boats and nets of the town lie in the harbour from november until the ice has gone in "
-        "{} and the men mend what the storms of autumn have torn"
-    )
-    with filled(tmp_path) as store:
-        store.add_many(Document(month, text.format(month)) for month in ("march", "april"))
-        store.clusters.build()
-        # As if the index by canonical texts had a pair that the table has not.
-        monkeypatch.setattr(
-            cluster_storage, "members", lambda _, centres, _rule: {centres[0]: [centres[1]]}
-        )
-        with pytest.raises(CorruptStore, match=r"clusters\.build\(rebuild=True"):
-            list(store.clusters.list())
-
-
 def change_without_index(path: Path, index: str, statement: str) -> None:
     """Change a table so that an index of it keeps what it had."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
@@ -93,88 +63,6 @@ def change_without_index(path: Path, index: str, statement: str) -> None:
         connection.execute(statement)
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("INSERT INTO sqlite_schema VALUES (?, ?, ?, ?, ?)", row)
-
-
-@pytest.mark.sqlite("an index of a file that contradicts its table")
-def test_refresh_ends_where_an_index_names_rows_that_are_not_there(tmp_path: Path) -> None:
-    filled(tmp_path, SIMTOOL).close()
-    with raw(tmp_path) as connection:
-        connection.execute("INSERT INTO document_fingerprint_64 VALUES (77, 1, 5)")
-    change_without_index(
-        tmp_path / "s.db",
-        "ix_document_fingerprint_64_value",
-        "DELETE FROM document_fingerprint_64 WHERE generation_id = 77",
-    )
-    with (
-        Store.open(tmp_path / "s.db") as store,
-        pytest.raises(CorruptStore, match="fingerprints of generation 77 are there when deleted"),
-    ):
-        refresh.drop_retired(store._opened)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("column", ["bands", "band_rows"])
-def test_half_a_layout_of_kept_clusters_is_found(tmp_path: Path, column: str) -> None:
-    with filled(tmp_path) as store:
-        store.clusters.build()
-    with raw(tmp_path) as connection:
-        connection.execute(f"UPDATE clustering SET {column} = NULL")
-    with Store.open(tmp_path / "s.db") as store:
-        (found,) = store.maintenance.fsck()
-        assert (found.invariant, found.remedy) == (
-            "clusters",
-            "`store.clusters.build(rebuild=True)`",
-        )
-        store.clusters.build(rebuild=True)
-        assert store.maintenance.fsck() == []
-
-
-@pytest.mark.sqlite("a server holds to the references of its rows")
-@pytest.mark.parametrize("number", [1 << 32, (1 << 62) + 12_345])
-def test_fingerprints_of_a_generation_too_large_to_have_pages_are_dropped(
-    tmp_path: Path, number: int
-) -> None:
-    with filled(tmp_path, SIMTOOL) as store:
-        before = store.query(TEXTS["stone"])
-    with raw(tmp_path) as connection:
-        connection.execute("UPDATE fingerprint_64 SET generation_id = ?", (number,))
-        connection.execute("UPDATE document_fingerprint_64 SET generation_id = ?", (number,))
-    with Store.open(tmp_path / "s.db") as store:
-        assert store.maintenance.fsck()
-        store.vocabulary.refresh(force=True)
-        assert store.query(TEXTS["stone"]) == before
-        assert store.maintenance.fsck() == []
-
-
-@pytest.mark.sqlite("a server holds to the references of its rows")
-def test_generation_with_a_number_that_none_is_given_is_a_named_error(tmp_path: Path) -> None:
-    filled(tmp_path).close()
-    with raw(tmp_path) as connection:
-        for table in ("generation", "fingerprint_64", "document_fingerprint_64"):
-            connection.execute(f"UPDATE {table} SET generation_id = 1 << 40")
-    with Store.open(tmp_path / "s.db") as store:
-        for ask in (lambda: store.query(TEXTS["stone"]), store.maintenance.pack, store.stats):
-            with pytest.raises(CorruptStore, match=f"generation {1 << 40} has a number"):
-                ask()
-        assert {one.invariant for one in store.maintenance.fsck()} == {"column"}
-
-
-@pytest.mark.slow
-def test_segment_of_anchors_with_a_number_that_none_is_given_is_a_named_error(
-    tmp_path: Path,
-) -> None:
-    with filled(tmp_path) as store:
-        store.passages.build()
-        store.maintenance.compact()
-    with raw(tmp_path) as connection:
-        connection.execute("UPDATE anchor_segment SET segment_id = 4194303")
-    with Store.open(tmp_path / "s.db") as store:
-        with pytest.raises(CorruptStore, match="segment 4194303 of anchors"):
-            store.check(TEXTS["stone"])
-        assert {one.invariant for one in store.maintenance.fsck()} == {"column"}
-        store.passages.drop()
-        store.passages.build()
-        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.sqlite("an index of a file that contradicts its table")

@@ -9,7 +9,7 @@ import pytest
 from stores import SIMTOOL, create
 
 from simstore import Files
-from simstore.model import CheckedPaper, Decoding, Document
+from simstore.model import CheckedPaper, Decoding
 from simstore.services.ingest.ingest import Observer
 from simstore.sources.reader import ReadOptions
 from simstore.sources.registry import reader_label
@@ -91,12 +91,6 @@ def test_growing_file_is_read_on_and_anew_where_another_reading_may_differ(
     assert store.get(f"{path}:3", with_text=True).text == "天地"
 
 
-@pytest.mark.parametrize("reader", ["jsonl", "csv", "html", "warc", "parquet", "zip", "docx"])
-def test_sources_whose_reading_has_not_changed_are_read_on(reader: str) -> None:
-    for options in (ReadOptions(), KEEP):
-        assert reader_label(reader, options) == f"{reader} 8388608 None None"
-
-
 @pytest.mark.parametrize("encoding", ["auto", "keep"])
 def test_store_of_the_course_sees_bytes(tmp_path: Path, encoding: str) -> None:
     path = tmp_path / "pages.txt"
@@ -116,13 +110,6 @@ def test_store_of_the_course_sees_bytes(tmp_path: Path, encoding: str) -> None:
         assert store.get("one", with_text=True).text == TEXT
     of_course = ReadOptions(texts_are_articles=True)
     assert reader_label("articles", of_course) == "articles 8388608 None None"
-
-
-def test_texts_that_are_given_are_as_they_are_given(store: Store) -> None:
-    store.add("k", "caf\udce9")
-    assert store.get("k", with_text=True).text == "caf\udce9"
-    assert Document("k", "t", metadata={"encoding_detected": "yes"}).decoding is None
-    assert Document("k", "t", metadata={"replaced_bytes": "many"}).decoding is None
 
 
 def test_query_and_check_tell_how_their_texts_were_decoded(store: Store, tmp_path: Path) -> None:

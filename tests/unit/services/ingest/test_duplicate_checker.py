@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,18 +10,11 @@ import pytest
 from stores import create
 
 from simstore.errors import InvalidParameter, NotFound
-from simstore.fingerprint.sketching import Sketching
-from simstore.model import Document, Duplicate, IngestSummary
-from simstore.search.set_pool import SetPool
-from simstore.services.channels import pack_fingerprints
-from simstore.services.duplicates import edges
-from simstore.services.duplicates.edge_candidates import EdgeCandidates
+from simstore.model import Document, IngestSummary
 from simstore.services.features.prepare import prepare
 from simstore.services.ingest.check_insert import check_and_store
 from simstore.services.ingest.duplicate_checker import DuplicateRule
-from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.services.open_store import caches
 from simstore.storage import runs
 from simstore.store import Store
 
@@ -86,12 +78,6 @@ def test_what_is_flagged_becomes_an_original_once_its_original_changes(store: St
     assert told(store) == {"c": ("flagged", "b")}
 
 
-def test_what_was_flagged_before_becomes_one_too(store: Store) -> None:
-    add(store, ("a", A), ("b", B), mode="flag")
-    add(store, ("a", UNLIKE), ("c", C), mode="flag")
-    assert told(store) == {"c": ("flagged", "b")}
-
-
 def test_what_is_skipped_becomes_an_orphan_once_its_original_changes(store: Store) -> None:
     add(store, ("a", A), mode="keep")
     summary = add(store, ("b", B), ("a", UNLIKE), ("c", C), mode="skip")
@@ -107,55 +93,6 @@ def test_an_orphan_that_comes_again_in_the_same_batch_is_looked_at_anew(store: S
     assert told(store) == {}
 
 
-def test_an_orphan_that_comes_again_after_a_cut_of_the_batch_is_not_counted(store: Store) -> None:
-    add(store, ("a", A), ("b", B), mode="skip")
-    summary = add(store, ("a", UNLIKE), ("a", UNLIKE + " end"), ("b", B), mode="skip")
-    assert (summary.added, summary.updated, summary.orphaned) == (1, 2, 0)
-    assert told(store) == {}
-
-
-def test_a_key_that_stays_skipped_is_not_looked_at_again(store: Store) -> None:
-    add(store, ("a", A), ("b", B), mode="skip")
-    (before,) = store.duplicates.list()
-    found: list[Duplicate] = []
-    summary = add(store, ("b", B), mode="skip", observer=Observer(on_found=found.append))
-    assert summary.skipped == 1
-    assert [one.key for one in found] == ["b"]
-    (after,) = store.duplicates.list()
-    assert (after.run_id, after.first_seen) == (before.run_id, before.first_seen)
-    assert after.last_seen >= before.last_seen
-
-
-@modes
-def test_the_earliest_original_is_by_order_of_ingest_not_by_time_of_its_text(
-    store: Store, mode: str
-) -> None:
-    add(store, ("first", UNLIKE), ("second", B), mode="keep")
-    add(store, ("first", UNLIKE + " " + A), ("second", UNLIKE), mode="keep")
-    add(store, ("third", B), mode="keep")
-    add(store, ("first", A), ("fourth", B + " end"), mode=mode)
-    stored = {one.key for one in store}
-    # What "first" says now, "third" said before it; but "first" is the page that was there first.
-    assert told(store)["fourth"] == (state_of(mode), "first")
-    assert told(store)["third"] == (state_of(mode), "first")
-    assert ("third" in stored) == (mode == "flag")
-    assert {store.duplicates.story(key).original for key in ("first", "third")} == {"first"}
-
-
-def test_an_updated_document_keeps_its_place_among_the_originals(store: Store) -> None:
-    add(store, ("first", UNLIKE), ("second", C), mode="keep")
-    # chain(1) is like both A, which the first gets, and C.
-    add(store, ("first", A), ("third", B), mode="flag")
-    assert told(store) == {"third": ("flagged", "first")}
-
-
-def test_a_page_that_changes_a_little_is_no_duplicate_of_its_own_copies(store: Store) -> None:
-    add(store, ("a", A), ("copy", A), mode="flag")
-    summary = add(store, ("a", A + " end"), mode="flag")
-    assert (summary.updated, summary.flagged) == (1, 0)
-    assert told(store) == {}
-
-
 def test_a_stored_page_whose_new_text_duplicates_another_leaves(store: Store) -> None:
     add(store, ("a", A), ("b", UNLIKE), ("of b", UNLIKE + " end"), mode="skip")
     summary = add(store, ("b", B), mode="skip")
@@ -163,23 +100,6 @@ def test_a_stored_page_whose_new_text_duplicates_another_leaves(store: Store) ->
     assert told(store) == {"b": ("skipped", "a"), "of b": ("orphaned", "b")}
     assert [one.key for one in store] == ["a"]
     assert store.vocabulary.terms(1)[0].document_count == 1
-
-
-def test_keeping_clears_what_is_known_of_a_key(store: Store) -> None:
-    add(store, ("a", A), ("b", B), ("c", B), mode="skip")
-    add(store, ("b", B), mode="keep")
-    assert told(store) == {"c": ("skipped", "a")}
-    assert [one.key for one in store] == ["a", "b"]
-
-
-def test_metadata_alone_change_nothing(store: Store) -> None:
-    add(store, ("a", A), ("b", B), mode="flag")
-    summary = store.add_many(
-        [{"key": key, "text": text, "title": "new"} for key, text in (("a", A), ("b", B))],
-        on_duplicate="flag",
-    )
-    assert summary.updated == 2
-    assert told(store) == {"b": ("flagged", "a")}
 
 
 def test_duplicates_of_one_document_and_in_one_state(store: Store) -> None:
@@ -214,42 +134,6 @@ def test_a_transaction_that_fails_leaves_no_trace_in_what_is_looked_at(store: St
         interrupted()
     assert add(store, ("b", UNLIKE), mode="skip").added == 1
     assert add(store, ("c", UNLIKE), mode="skip").skipped == 1
-
-
-@pytest.mark.slow
-def test_a_long_run_that_looks_documents_up_packs_its_tail_under_way(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 20)
-    unpacked: list[int] = []
-    observer = Observer(on_progress=lambda _: unpacked.append(store.stats().unpacked_sketches))
-    documents = [
-        (str(n), f"{UNLIKE} {n} " + " ".join(f"{n}x{m}" for m in range(9))) for n in range(99)
-    ]
-    add(store, *documents, *documents[:5], mode="flag", batch_documents=10, observer=observer)
-    assert max(unpacked) <= 40
-    add(store, *((f"copy of {key}", text) for key, text in documents), mode="skip")
-    assert len(told(store)) == 99
-
-
-def test_shingles_that_are_kept_are_forgotten_before_they_take_too_much(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(caches, "_KEPT_SHINGLES", 100)
-    for number in range(12):
-        add(store, (f"a {number}", A + f" {number}"), mode="skip")
-        assert store._opened.last_state is not None
-        kept = store._opened.shingles(store._opened.last_state)
-        assert sum(map(len, [*kept._young.values(), *kept._old.values()])) <= 300
-    assert told(store) == {f"a {number}": ("skipped", "a 0") for number in range(1, 12)}
-
-
-@pytest.mark.parametrize(
-    "options", [{"on_duplicate": "drop"}, {"min_resemblance": 0.0}, {"min_resemblance": 1.1}]
-)
-def test_options_out_of_their_range_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidParameter):
-        IngestOptions(**options)
 
 
 def dated(key: str, text: str, **dates: Any) -> Document:
@@ -287,49 +171,6 @@ def test_an_older_record_does_not_overrule_what_was_skipped(
     assert add_dated(store, dated("b", UNLIKE, seen_at=200), mode="skip").added == 1
     assert told(store) == {}
     assert store.get("b").first_seen == 40
-
-
-def test_an_older_record_of_an_orphan_is_looked_at(store: Store) -> None:
-    add_dated(store, dated("a", A, seen_at=100), dated("b", A, seen_at=200), mode="skip")
-    summary = add_dated(
-        store, dated("a", UNLIKE, seen_at=300), dated("b", C, seen_at=150), mode="skip"
-    )
-    assert (summary.updated, summary.added, summary.orphaned) == (1, 1, 0)
-    assert told(store) == {}
-
-
-@pytest.mark.parametrize("mode", ["keep", "flag", "skip"])
-@pytest.mark.parametrize("becomes_orphan", [False, True])
-def test_first_sight_outlives_being_skipped(store: Store, mode: str, becomes_orphan: bool) -> None:
-    add_dated(store, dated("b", UNLIKE, seen_at=100, published_at=30), mode="keep")
-    add_dated(store, dated("a", A, seen_at=20), dated("b", A, seen_at=200), mode="skip")
-    (row,) = store.duplicates.list()
-    assert (row.state, row.first_seen, row.last_seen) == ("skipped", 30, 200)
-    if becomes_orphan:
-        store.remove("a")
-        assert [one.state for one in store.duplicates.list()] == ["orphaned"]
-    add_dated(store, dated("b", C, seen_at=300), mode=mode)
-    shown = store.get("b")
-    assert (shown.first_seen, shown.last_seen) == (30, 300)
-    assert store.duplicates.story("b").first_seen_basis == "crawl"
-
-
-def test_first_sight_that_the_record_itself_tells_keeps_its_basis(store: Store) -> None:
-    add_dated(store, dated("a", A, seen_at=150), dated("b", A, seen_at=200), mode="skip")
-    add_dated(store, dated("b", UNLIKE, seen_at=300, published_at=20), mode="skip")
-    add_dated(store, dated("c", A, seen_at=250), mode="skip")
-    store.add("c", C)
-    stories = [store.duplicates.story(key) for key in "bc"]
-    assert [one.first_seen for one in stories] == [20, 250]
-    assert [one.first_seen_basis for one in stories] == ["published", "ingest"]
-
-
-def test_a_flagged_document_and_its_row_agree_on_the_first_sight(store: Store) -> None:
-    add_dated(store, dated("a", A, seen_at=100), dated("b", UNLIKE, seen_at=120), mode="keep")
-    add_dated(store, dated("b", A, seen_at=300), mode="flag")
-    (row,) = store.duplicates.list()
-    assert (row.first_seen, row.last_seen) == (120, 300)
-    assert store.get("b").first_seen == 120
 
 
 # By the distance of fingerprints
@@ -442,122 +283,3 @@ def test_what_a_duplicate_is_goes_with_what_is_done_with_it(tmp_path: Path) -> N
     with pytest.raises(InvalidParameter, match="radius"):
         create(tmp_path / "b", SchemeChoice("web", bits=16), on_duplicate="skip", radius=17)
     assert not list((tmp_path / "b").iterdir())
-
-
-def test_a_duplicate_points_at_the_original_it_resembles_most(store: Store, tmp_path: Path) -> None:
-    # The last is like both others, and more like the second.
-    between = " ".join([f"other{place}" for place in range(7)] + WORDS[7:])
-    add(store, ("a", A), ("c", C), mode="flag")
-    assert told(store) == {}
-    add(store, ("b", between), mode="flag")
-    (found,) = store.duplicates.list()
-    assert (found.key, found.original) == ("b", "c")
-
-
-def pages_of_a_template(count: int, own_words: int) -> list[tuple[str, str]]:
-    """Return pages of 200 words, of which each page has some of its own."""
-    pages = []
-    for number in range(count):
-        drawn = random.Random(f"page {number}")
-        page = [f"shared{place}" for place in range(200)]
-        for place in drawn.sample(range(200), own_words):
-            page[place] = f"own{number} {place}"
-        pages.append((str(number), " ".join(page)))
-    return pages
-
-
-@pytest.mark.parametrize("mode", ["flag", "skip"])
-def test_pages_of_a_template_are_compared_only_where_their_sketches_may_tell(
-    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    compared: list[int] = []
-    compare = SetPool.resemblances
-
-    def counted(pool: SetPool, text: int, others: Any) -> Any:
-        compared.append(len(others))
-        return compare(pool, text, others)
-
-    monkeypatch.setattr(SetPool, "resemblances", counted)
-    # Of a resemblance of about .35: they agree in bands, and in too few values.
-    pages = pages_of_a_template(200, 20)
-    with create(tmp_path) as store:
-        for start in range(0, 200, 50):
-            add(store, *pages[start : start + 50], mode=mode)
-        assert len(store) == 200
-    assert sum(compared) < 20
-
-
-@pytest.mark.parametrize("mode", ["flag", "skip"])
-def test_pages_just_below_the_threshold_are_told_apart_without_walking_through_their_shingles(
-    tmp_path: Path, mode: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    pools: dict[SetPool, int] = {}
-    compared: list[int] = []
-    compare = SetPool.resemblances
-
-    def counted(pool: SetPool, text: int, others: Any) -> Any:
-        found = compare(pool, text, others)
-        compared.append(len(others))
-        pools[pool] = pool.walked_count
-        return found
-
-    made: list[str] = []
-    sets = Sketching.sets
-
-    def scanned(sketching: Sketching, texts: Iterable[str]) -> Any:
-        given = list(texts)
-        made.extend(given)
-        return sets(sketching, given)
-
-    monkeypatch.setattr(SetPool, "resemblances", counted)
-    monkeypatch.setattr(Sketching, "sets", scanned)
-    # Of a resemblance of about .68: of 300 pages few are as alike as .75.
-    pages = pages_of_a_template(300, 6)
-    shingles = [
-        set(zip(words, words[1:], words[2:], strict=False))
-        for words in (text.split() for _, text in pages)
-    ]
-    originals: dict[int, str] = {}
-    expected: dict[str, str] = {}
-    for number, own in enumerate(shingles):
-        shares = {
-            other: len(own & shingles[other]) / len(own | shingles[other]) for other in originals
-        }
-        best = max(shares, key=lambda other: (shares[other], -other), default=None)
-        if best is not None and shares[best] >= 0.75:
-            expected[str(number)] = str(best)
-        else:
-            originals[number] = str(number)
-    assert expected
-    with create(tmp_path) as store:
-        for start in range(0, 300, 100):
-            add(store, *pages[start : start + 100], mode=mode)
-        assert {one.key: one.original for one in store.duplicates.list()} == expected
-    # Nearly all pairs are decided by the parities of their sets, and each text is read once.
-    assert sum(compared) > 40_000
-    assert sum(pools.values()) < sum(compared) / 20
-    texts = {text for _, text in pages}
-    assert sum(text in texts for text in made) <= 300
-
-
-def test_candidates_of_pages_of_a_template_are_held_some_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    held: list[int] = []
-    looked_up = EdgeCandidates.of_each
-
-    def counted(candidates: EdgeCandidates, texts: Any, among: Any = None) -> Any:
-        found = looked_up(candidates, texts, among)
-        held.append(sum(len(numbers) for numbers in found))
-        return found
-
-    monkeypatch.setattr(EdgeCandidates, "of_each", counted)
-    monkeypatch.setattr(edges, "_BLOCK_PAIRS", 2_000)
-    pages = pages_of_a_template(400, 6)
-    with create(tmp_path) as store:
-        add(store, *pages[:200], mode="flag")
-        held.clear()
-        add(store, *pages[200:], mode="flag")
-    assert sum(held) > 20_000
-    assert max(held) <= 64 * 200
-    assert sum(size > 2_500 for size in held) <= 1

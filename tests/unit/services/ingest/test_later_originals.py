@@ -15,7 +15,7 @@ from simstore.services.ingest.ingest import Observer
 from simstore.services.ingest.write_groups import packed_reply, unpacked_reply
 from simstore.store import Store
 
-from .test_duplicate_checker import THREE_BITS, UNLIKE, A, B, C, add, add_dated, chain, dated, told
+from .test_duplicate_checker import THREE_BITS, UNLIKE, A, B, C, add, add_dated, dated, told
 
 DAY = 86_400
 modes = pytest.mark.parametrize("mode", ["flag", "skip"])
@@ -83,56 +83,6 @@ def test_show_and_duplicates_name_the_same_original(
         assert cluster.key == expected
 
 
-def test_a_link_decides_within_the_time_between_visits_as_show_says(store: Store) -> None:
-    site, print_site = "https://a.example/", "https://b.example/"
-    # Pages of the site are visited each week: its page may have been there before the other.
-    for day in (0, 7, 14):
-        add_dated(store, dated(site + "old", UNLIKE, seen_at=day * DAY), mode="keep")
-    add_dated(store, dated(print_site, A, seen_at=10 * DAY, links=(site + "new",)), mode="skip")
-    summary = add_dated(store, dated(site + "new", A, seen_at=11 * DAY), mode="skip")
-    assert (summary.added, *reprints(summary)) == (1, 1, 0)
-    assert told(store) == {print_site: ("skipped", site + "new")}
-    # What links the other way round, or comes later than the interval, takes no place.
-    add_dated(store, dated("later", B, seen_at=30 * DAY), mode="skip")
-    assert told(store)["later"] == ("skipped", site + "new")
-
-
-# Two that are equally like the one in the middle, and not like each other.
-WORDS = [f"word{number}" for number in range(60)]
-MIDDLE = " ".join(WORDS)
-LEFT = " ".join([*(f"left{place}" for place in range(5)), *WORDS[5:]])
-RIGHT = " ".join([*WORDS[:-5], *(f"right{place}" for place in range(5))])
-
-
-@pytest.mark.parametrize("together", [False, True])
-def test_original_that_proves_to_be_older_takes_a_duplicate_from_a_later_original(
-    store: Store, together: bool
-) -> None:
-    documents = [dated("a", LEFT, seen_at=5 * DAY), dated("b", MIDDLE, seen_at=9 * DAY)]
-    documents.append(dated("c", RIGHT, seen_at=7 * DAY))
-    add_dated(store, *documents, mode="flag")
-    assert told(store) == {"b": ("flagged", "a")}
-    # An older record: it changes nothing of c but the time since when it is known.
-    records = [dated("c", UNLIKE, seen_at=DAY), dated("d", UNLIKE, seen_at=8 * DAY)]
-    for part in [records] if together else [records[:1], records[1:]]:
-        add_dated(store, *part, mode="flag")
-    assert told(store) == {"b": ("flagged", "c")}
-
-
-def test_original_that_proves_to_be_older_takes_a_duplicate_that_is_older_than_its_original(
-    store: Store,
-) -> None:
-    add_dated(
-        store, dated("a", LEFT, seen_at=5 * DAY), dated("b", MIDDLE, seen_at=9 * DAY), mode="flag"
-    )
-    # With `keep` nobody looks for the original anew.
-    add_dated(store, dated("b", UNLIKE, seen_at=2 * DAY), mode="keep")
-    add_dated(store, dated("c", RIGHT, seen_at=4 * DAY), mode="flag")
-    assert told(store) == {"b": ("flagged", "a")}
-    add_dated(store, dated("c", UNLIKE, seen_at=DAY), mode="flag")
-    assert told(store) == {"b": ("flagged", "c")}
-
-
 def test_a_reprint_that_leaves_is_known_as_if_it_had_been_skipped(store: Store) -> None:
     add_dated(store, dated("reprint", A, seen_at=300), mode="skip")
     heard: list[Duplicate] = []
@@ -170,26 +120,6 @@ def test_a_reprint_stays_flagged_where_others_were_skipped_because_of_it(store: 
     assert [one.key for one in store.duplicates.orphans()] == ["other"]
 
 
-def test_what_was_flagged_because_of_a_reprint_is_looked_at_again(store: Store) -> None:
-    # A chain, each like its neighbours: b is like a, c like b, d like c.
-    add_dated(store, dated("b", B, seen_at=300), dated("c", C, seen_at=400), mode="flag")
-    add_dated(store, dated("d", chain(3), seen_at=500), mode="flag")
-    assert told(store) == {"c": ("flagged", "b")}
-    summary = add_dated(store, dated("a", A, seen_at=100), mode="flag")
-    # b duplicates a; so c is an original, and d a duplicate of it.
-    assert told(store) == {"b": ("flagged", "a"), "d": ("flagged", "c")}
-    assert (summary.unflagged, *reprints(summary)) == (1, 0, 2)
-    assert keys(store) == ["b", "c", "d", "a"]
-
-
-def test_a_duplicate_points_at_the_earliest_of_equally_similar_originals_though_it_came_last(
-    store: Store,
-) -> None:
-    add_dated(store, dated("a", LEFT, seen_at=200), dated("b", MIDDLE, seen_at=300), mode="flag")
-    add_dated(store, dated("c", RIGHT, seen_at=100), mode="flag")
-    assert told(store) == {"b": ("flagged", "c")}
-
-
 @modes
 def test_a_record_that_dates_a_duplicate_earlier_makes_it_the_original(
     store: Store, mode: str
@@ -202,39 +132,6 @@ def test_a_record_that_dates_a_duplicate_earlier_makes_it_the_original(
     assert (summary.added, summary.unchanged) == ((0, 1) if mode == "flag" else (1, 0))
     assert sum(reprints(summary)) == 1
     assert store.duplicates.story("a").original == "b"
-
-
-def test_nothing_is_looked_up_and_nothing_leaves_where_duplicates_are_kept(store: Store) -> None:
-    add_dated(store, dated("reprint", A, seen_at=300), mode="keep")
-    summary = add_dated(store, dated("original", A, seen_at=100), mode="keep")
-    assert (summary.added, *reprints(summary)) == (1, 0, 0)
-    assert told(store) == {}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("mode", "size"), [("skip", 1_000), ("skip", 7), ("flag", 1_000)])
-def test_newest_first_is_settled_whatever_the_size_of_a_batch(
-    store: Store, mode: str, size: int
-) -> None:
-    documents = [dated(f"page {day}", A, seen_at=day * DAY) for day in range(40, 0, -1)]
-    summary = add_dated(store, *documents, mode=mode, batch_documents=size)
-    assert summary.added == 40
-    assert reprints(summary) == ((39, 0) if mode == "skip" else (0, 39))
-    assert {one.original for one in store.duplicates.list()} == {"page 1"}
-    assert len(keys(store)) == (1 if mode == "skip" else 40)
-    assert store.duplicates.story("page 40").original == "page 1"
-
-
-def test_what_was_skipped_with_the_same_text_goes_to_the_new_original_too(store: Store) -> None:
-    documents = [dated("reprint", A, seen_at=300), dated("its copy", A, seen_at=400)]
-    add_dated(store, *documents, dated("like it", B, seen_at=500), mode="skip")
-    summary = add_dated(store, dated("original", B, seen_at=100), mode="skip")
-    assert reprints(summary) == (1, 0)
-    found = {one.key: one for one in store.duplicates.list(original="original")}
-    assert found.keys() == {"reprint", "its copy", "like it"}
-    figures = {key: (one.resemblance, one.distance, one.basis) for key, one in found.items()}
-    assert figures["its copy"] == figures["reprint"] != figures["like it"] == (1.0, 0, "same")
-    assert {one.run_id for one in found.values()} == {summary.run_id}
 
 
 def test_what_fails_under_way_leaves_the_reprint_where_it_was(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import signal
 import sys
@@ -17,11 +16,11 @@ from typing import Any
 import pytest
 
 from simstore import Files, Store
-from simstore.model import CheckedPaper, SampleResult
+from simstore.model import SampleResult
 from simstore.services.check import check
 from simstore.services.query import query
 from simstore.services.workers import forks, worker_pool
-from simstore.services.workers.worker_pool import EarlyStart, Worker, WorkerPool, in_order
+from simstore.services.workers.worker_pool import EarlyStart, Worker, WorkerPool
 from simstore.storage.dialects.sqlite_file import has_open
 
 from .worker_tasks import squaring
@@ -162,37 +161,6 @@ def test_forked_workers_end_when_the_process_that_forked_them_has_gone() -> None
         younger.end()
 
 
-@pytest.mark.usefixtures("allowed")
-def test_what_a_killed_fork_had_to_do_is_done_here(caplog: pytest.LogCaptureFixture) -> None:
-    worker = worker_pool._ForkedWorker([])
-    killed = threading.Event()
-    ended = Worker.ended
-
-    def noted(worker: Worker) -> str:
-        told = ended(worker)
-        killed.set()
-        return told
-
-    def work(number: int) -> int:
-        assert number == 0 or killed.wait(60)
-        return number
-
-    pool = WorkerPool(
-        count=2,
-        task=squaring,
-        arguments=lambda: (2,),
-        is_valid=lambda: True,
-        least_items=1_000,
-        least_weight=1_000,
-        weight=len,
-        early=[worker],
-    )
-    with pytest.MonkeyPatch.context() as patch, caplog.at_level(logging.WARNING):
-        patch.setattr(Worker, "ended", noted)
-        assert list(in_order([0, *[99] * 20], work, pool)) == [0, *[99] * 20]
-    assert f"a worker process has ended (signal {signal.SIGKILL:d})" in caplog.text
-
-
 def without_times(found: tuple[SampleResult, ...]) -> list[SampleResult]:
     return [
         replace(one, explanation=replace(one.explanation, seconds=0)) if one.explanation else one
@@ -214,28 +182,6 @@ def test_queries_shared_with_forks_are_those_of_one_process(
     assert sum(len(one.matches) for one in alone) >= len(TEXTS)
     # The store goes on: its connections are opened again.
     assert shelf.add("one more", "a text that comes afterwards") == "added"
-
-
-@pytest.mark.slow
-@pytest.mark.usefixtures("allowed")
-def test_papers_checked_with_forks_are_those_of_one_process(
-    shelf: Store, source: str, started: list[str], answered: threading.Event
-) -> None:
-    alone = list(shelf.check_many(Files(source)))
-    assert list(shelf.check_many(Files(source), threads=2)) == alone
-    assert started == ["forked"]
-    assert answered.is_set()
-    assert any(one.copies for one in alone if isinstance(one, CheckedPaper))
-
-
-@pytest.mark.slow
-def test_in_other_programs_early_workers_are_programs(
-    shelf: Store, source: str, started: list[str], answered: threading.Event
-) -> None:
-    alone = list(shelf.check_many(Files(source)))
-    assert list(shelf.check_many(Files(source), threads=2)) == alone
-    assert started == ["program"]
-    assert answered.is_set()
 
 
 @pytest.mark.slow

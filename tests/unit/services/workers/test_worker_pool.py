@@ -110,40 +110,12 @@ def test_no_worker_is_started_where_there_is_not_enough_to_do(
     assert not watched.started
 
 
-def test_heavy_items_start_workers_sooner(watched: Watched) -> None:
-    chosen = pool(least_items=1_000, least_weight=30)
-    chosen = replace(chosen, weight=lambda number: number)
-    # 0 + 1 + ... + 8 = 36 is done alone.
-    assert len(list(in_order(range(20), here(watched, alone=9), chosen))) == 20
-    assert watched.answered.is_set()
-
-
-def test_workers_that_are_there_already_are_used_from_the_first_item_on(watched: Watched) -> None:
-    early = [Worker()]
-    chosen = pool(least_items=1_000, early=early)
-    assert len(list(in_order(range(20), here(watched, alone=0), chosen))) == 20
-    assert watched.answered.is_set()
-    assert watched.have_ended()
-    assert (len(watched.started), early) == (1, [])
-
-
 def test_an_error_comes_after_the_results_before_its_item(watched: Watched) -> None:
     found: list[int] = []
     with pytest.raises(InvalidParameter, match="113 is refused"):
         gather(in_order(range(-100, 140), here(watched), pool()), found)
     assert found == [number**2 for number in range(-100, 113)]
     assert watched.have_ended()
-
-
-def test_an_error_of_the_items_comes_after_the_results_before_it(watched: Watched) -> None:
-    def items() -> Iterator[int]:
-        yield from range(20)
-        raise InvalidParameter("no more")
-
-    found: list[int] = []
-    with pytest.raises(InvalidParameter, match="no more"):
-        gather(in_order(items(), here(watched), pool()), found)
-    assert len(found) == 20
 
 
 def test_what_a_killed_worker_had_to_do_is_done_here(
@@ -167,28 +139,6 @@ def test_what_a_killed_worker_had_to_do_is_done_here(
         found = list(in_order([0, *[99] * 20], work, pool()))
     assert found == [0, *[99] * 20]
     assert "a worker process has ended (signal 9)" in caplog.text
-
-
-def test_what_cannot_be_sent_to_a_worker_is_done_here(caplog: pytest.LogCaptureFixture) -> None:
-    tried = threading.Event()
-    ask = Worker.ask
-
-    def noted(worker: Worker, item: Any) -> tuple[bool, Any]:
-        try:
-            return ask(worker, item)
-        finally:
-            tried.set()
-
-    def work(item: Callable[[], int]) -> int:
-        assert item() == 0 or tried.wait(60)
-        return item()
-
-    # No process can be told of functions without a name.
-    items = [lambda number=number: number for number in range(9)]
-    with pytest.MonkeyPatch.context() as patch, caplog.at_level(logging.WARNING):
-        patch.setattr(Worker, "ask", noted)
-        assert list(in_order(items, work, pool())) == list(range(9))
-    assert "a worker process cannot help" in caplog.text
 
 
 def test_a_worker_that_cannot_begin_leaves_the_work_to_others() -> None:
