@@ -11,8 +11,6 @@ from typing import Any
 import pytest
 from stores import create
 
-from simstore.errors import InvalidParameter
-from simstore.model import LeastShares
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.store import Store
 
@@ -82,23 +80,6 @@ def test_versions_are_told_from_documents_of_one_template(filled: Path, exact_jo
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("exact_join", [False, True])
-def test_likeness_of_a_member_is_that_of_the_definition(filled: Path, exact_join: bool) -> None:
-    documents = notices()
-    with Store.open(filled) as store:
-        found = store.clusters.once(ClusterOptions(exact_join=exact_join))
-        assert found.least == LeastShares(0.65, 0.58, 0.68)
-        for cluster in found.clusters:
-            head, member = cluster.members
-            assert head.likeness == 1
-            expected, cosine = likeness_and_cosine(documents, head.key, member.key)
-            assert member.likeness == pytest.approx(expected)
-            assert cosine >= 0.68
-        by_resemblance = store.clusters.once(ClusterOptions(min_resemblance=0.3))
-        assert {m.likeness for c in by_resemblance.clusters for m in c.members} == {None}
-
-
-@pytest.mark.slow
 def test_exact_join_finds_every_pair_of_a_likeness_and_of_a_cosine(filled: Path) -> None:
     documents = notices()
     shares = {
@@ -120,28 +101,3 @@ def test_exact_join_finds_every_pair_of_a_likeness_and_of_a_cosine(filled: Path)
         with Store.open(filled) as store:
             found = keys(store, min_likeness=least, min_cosine=cosine, exact_join=True, min_size=1)
         assert found == list(expected.values())
-
-
-@pytest.mark.parametrize("options", [{"text": False}, {"vocabulary": False}])
-def test_store_that_cannot_tell_likeness(tmp_path: Path, options: dict[str, Any]) -> None:
-    with create(tmp_path, **options) as store:
-        store.add_many(notices().items(), threads=1)
-        found = store.clusters.once()
-        assert found.least == LeastShares(0.5)
-        name = "text=False" if "text" in options else "vocabulary=False"
-        with pytest.raises(InvalidParameter, match=name):
-            store.clusters.once(ClusterOptions(min_likeness=0.5))
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"min_likeness": 0},
-        {"min_likeness": 1.01},
-        {"min_cosine": 0.5},
-        {"min_likeness": 0.5, "min_cosine": 1.5},
-    ],
-)
-def test_thresholds_out_of_range_are_refused(filled: Path, options: dict[str, Any]) -> None:
-    with Store.open(filled) as store, pytest.raises(InvalidParameter):
-        store.clusters.once(ClusterOptions(**options))

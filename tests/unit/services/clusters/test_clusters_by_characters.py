@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from stores import create
 
-from simstore.errors import InvalidParameter, NotFound
-from simstore.model.channels import duplicate_measure
+from simstore.errors import NotFound
 from simstore.services.ingest.options import IngestOptions
 from simstore.store import Store
 
@@ -77,36 +76,8 @@ def test_a_store_without_texts_goes_by_the_estimate(tmp_path: Path) -> None:
             store.clusters.once(channels=BY, exact_join=True)
 
 
-@pytest.mark.parametrize("mode", ["flag", "skip"])
-def test_check_and_insert_goes_by_characters_where_it_is_asked_to(
-    tmp_path: Path, mode: Any
-) -> None:
-    told = "flagged" if mode == "flag" else "skipped"
-    originals = {key: text for key, text in SCANS.items() if key.endswith("/0")}
-    copies = {key: text for key, text in SCANS.items() if key not in originals}
-    with filled(tmp_path, originals) as store:
-        by_words = store.add_many(
-            {f"words {key}": text for key, text in copies.items()}, on_duplicate=mode
-        )
-        assert by_words.added == len(copies)
-        for key in copies:
-            store.remove(f"words {key}")
-        summary = store.add_many(copies, on_duplicate=mode, channels=BY)
-        assert getattr(summary, told) == len(copies)
-        assert {one.key: one.original for one in store.duplicates.list()} == {
-            key: f"{key.split('/')[0]}/0" for key in copies
-        }
-        # 0.5 is what characters ask for unless they are told otherwise.
-        copy = scanned(SCANS["3/0"], 0.04, 99)
-        assert (
-            store.add("far", copy, on_duplicate=mode, channels=BY, min_resemblance=0.9) == "added"
-        )
-
-
-@pytest.mark.parametrize("options", [{}, {"channels": BY}])
-def test_titles_are_acted_on_only_where_that_is_asked_for(
-    tmp_path: Path, options: dict[str, Any]
-) -> None:
+def test_titles_are_acted_on_only_where_that_is_asked_for(tmp_path: Path) -> None:
+    options = {"channels": BY}
     with filled(tmp_path, {"one": TITLES["one"]}) as store:
         # A query finds them all.
         for title in TITLES.values():
@@ -137,81 +108,3 @@ def test_twenty_five_words_are_no_title(tmp_path: Path) -> None:
         found = store.clusters.once(channels=BY, min_resemblance=0.8)
     assert [[m.key for m in one.members] for one in found] == [["25first", "25second"]]
     assert found.too_short_count == 2
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"channels": ("minhash", "characters")}, "name characters alone"),
-        ({"channels": ("sentences",)}, "no duplicates are told by sentences"),
-        ({"channels": ("anchors",)}, "choose simhash"),
-        ({"channels": BY, "radius": 3}, "a radius is one of fingerprints"),
-        ({"channels": ("minhash",), "radius": 3}, "a radius is one of fingerprints"),
-        ({"short_texts": True}, "short texts go with channels characters"),
-    ],
-)
-def test_what_does_not_go_together_is_refused(
-    tmp_path: Path, options: dict[str, Any], message: str
-) -> None:
-    with filled(tmp_path, TITLES) as store:
-        with pytest.raises(InvalidParameter, match=message):
-            store.clusters.once(**options)
-        with pytest.raises(InvalidParameter, match=message):
-            store.add_many({"new": "text"}, on_duplicate="flag", **options)
-        assert len(store) == len(TITLES)
-
-
-def test_the_least_resemblance_has_the_name_of_its_measure_too(tmp_path: Path) -> None:
-    with filled(tmp_path, SCANS) as store:
-        for least in (0.4, 0.7):
-            found = store.clusters.once(channels=BY, min_character_resemblance=least)
-            assert found == store.clusters.once(channels=BY, min_resemblance=least)
-            assert found.least.resemblance == least
-        for options, message in (
-            ({"channels": ("minhash",)}, "the threshold is min_resemblance="),
-            ({}, "goes with channels="),
-            ({"channels": BY, "min_resemblance": 0.4}, "beside min_character_resemblance="),
-        ):
-            with pytest.raises(InvalidParameter, match=message):
-                store.clusters.once(min_character_resemblance=0.4, **options)
-        with pytest.raises(InvalidParameter, match="at most 1"):
-            store.clusters.once(channels=BY, min_character_resemblance=1.1)
-
-
-def test_likeness_is_none_of_characters(tmp_path: Path) -> None:
-    with (
-        filled(tmp_path, TITLES) as store,
-        pytest.raises(InvalidParameter, match="likeness is one of words"),
-    ):
-        store.clusters.once(channels=BY, min_likeness=0.5)
-
-
-def test_a_store_without_the_channel_says_how_to_get_it(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        store.add_many(SCANS)
-        for call in (
-            lambda: store.clusters.once(channels=BY),
-            lambda: store.add("new", SCANS["1/0"], on_duplicate="skip", channels=BY),
-        ):
-            with pytest.raises(InvalidParameter, match="no channel characters"):
-                call()
-
-
-def test_channels_say_what_a_duplicate_is_and_not_what_becomes_of_it(tmp_path: Path) -> None:
-    with (
-        filled(tmp_path, TITLES) as store,
-        pytest.raises(InvalidParameter, match="choose flag or skip too"),
-    ):
-        store.add("new", "text", channels=BY)
-
-
-def test_a_store_that_checks_by_its_own_rule_asks_characters_for_theirs(tmp_path: Path) -> None:
-    copy = scanned(SCANS["1/0"], 0.04, 99)
-    with filled(tmp_path, {"1/0": SCANS["1/0"]}, on_duplicate="skip", min_resemblance=0.9) as store:
-        assert store.add("words", copy) == "added"
-        store.remove("words")
-        assert store.add("characters", copy, channels=BY) == "skipped"
-
-
-def test_channels_of_words_are_one_measure() -> None:
-    assert duplicate_measure(()) == duplicate_measure(["simhash"]) == "words"

@@ -53,11 +53,11 @@ def test_flagged_skipped_and_orphaned_keys_name_their_original(tmp_path: Path) -
         assert (found.state, found.original) == ("orphaned", "original")
 
 
-@pytest.mark.parametrize("text", ["", "another text", TEXT + " "])
-def test_text_that_was_never_seen(tmp_path: Path, text: str) -> None:
+def test_text_that_was_never_seen(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add("k", TEXT)
-        assert store.seen(text=text) == []
+        for text in ("", "another text", TEXT + " "):
+            assert store.seen(text=text) == []
 
 
 @pytest.mark.sqlite("reads SQLite's plan of a query")

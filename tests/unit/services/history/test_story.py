@@ -8,12 +8,10 @@ from typing import Any
 import pytest
 from stores import create
 
-from simstore.errors import CorruptStore, DocumentNotFound
+from simstore.errors import DocumentNotFound
 from simstore.model import Document, Version
 from simstore.services.clusters import read
 from simstore.services.history.seen import digest_of
-from simstore.services.history.visits import site_of
-from simstore.storage import history
 from simstore.store import Store
 
 DAY = 86_400
@@ -47,45 +45,6 @@ def test_versions_and_visits_are_told(tmp_path: Path) -> None:
         assert found.revisit_seconds == pytest.approx(8 * DAY / 3)
         assert (found.site, found.site_revisit_seconds) == (None, found.revisit_seconds)
         assert (found.first_seen_basis, found.relatives, found.original) == ("crawl", (), "k")
-
-
-def test_interval_of_a_site_is_the_median_of_its_pages(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        for number, step in enumerate((2, 4, 10)):
-            visit(store, f"https://a.example/{number}", f"text {number}", 0, step, 2 * step)
-        visit(store, "http://a.example?q", "by query", 0, 4)
-        visit(store, "https://a.example", "home", 0, 4)
-        # Not of this site, or visited once.
-        visit(store, "https://a.example.org/x", "x", 0, 100)
-        visit(store, "https://a.example:8080/x", "port", 0, 100)
-        visit(store, "https://b.a.example/x", "sub", 0, 100)
-        visit(store, A, TEXT, 50)
-        found = store.duplicates.story(A)
-        assert found.revisit_seconds is None
-        assert found.site == "a.example"
-        # A port is part of the address, and its pages come with those of the host.
-        assert found.site_revisit_seconds == 4 * DAY
-        assert store.duplicates.story("https://b.a.example/x").site_revisit_seconds == 100 * DAY
-
-
-@pytest.mark.parametrize(
-    ("key", "site"),
-    [
-        ("https://a.example/x", "a.example"),
-        ("http://a.example:80", "a.example:80"),
-        ("https://münchen.example/", "münchen.example"),
-        ("ftp://a.example/x", None),
-        ("https://", None),
-        ("https:///x", None),
-        ("http://[broken", None),
-        ("a.example/x", None),
-        ("page 17", None),
-        ("", None),
-        ("\udcff", None),
-    ],
-)
-def test_site_of_a_key(key: str, site: str | None) -> None:
-    assert site_of(key) == site
 
 
 def test_copies_duplicates_and_members_of_the_cluster_are_relatives(tmp_path: Path) -> None:
@@ -132,17 +91,6 @@ def test_member_that_is_removed_while_a_story_is_told_is_no_relative(
         assert relatives(store, "one") == {}
 
 
-def test_relative_that_its_key_does_not_find_is_a_named_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with create(tmp_path) as store:
-        store.add("one", TEXT)
-        # As an index may say that contradicts its table.
-        monkeypatch.setattr(history, "earliest_with_digest", lambda *_: [b"lost"])
-        with pytest.raises(CorruptStore, match="'lost' is a relative that is not found"):
-            store.duplicates.story("one")
-
-
 def test_story_of_a_skipped_key_names_its_original(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         visit(store, A, TEXT, 10)
@@ -176,20 +124,3 @@ def test_original_is_told_with_the_reason(tmp_path: Path) -> None:
         # Its own date settles it.
         store.add_many([Document(A, TEXT, seen_at=12 * DAY, published_at=2 * DAY)])
         assert store.duplicates.story(A).original == A
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("text", [True, False])
-def test_story_is_told_without_texts_and_without_a_channel(tmp_path: Path, text: bool) -> None:
-    for number, channels in enumerate((("simhash",), ("minhash",), ("simhash", "minhash"))):
-        with Store.create(tmp_path / f"{number}.db", channels=channels, text=text) as store:
-            visit(store, A, TEXT, 10)
-            visit(store, B, TEXT, 11)
-            visit(store, C, NEAR, 12)
-            ((state, relation, resemblance, distance),) = relatives(store, A).values()
-            assert (state, relation, resemblance) == ("stored", "same text", 1.0)
-            assert distance == (None if channels == ("minhash",) else 0)
-            if not text and "minhash" not in channels:
-                continue
-            store.clusters.build(min_resemblance=0.3)
-            assert relatives(store, A)[C][2] == pytest.approx(0.6, abs=0.2)

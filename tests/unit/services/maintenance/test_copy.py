@@ -16,15 +16,14 @@ from postgres_servers import PostgresServer
 
 from simstore import Document, Store
 from simstore.errors import Conflict, CorruptStore, StoreExists, StoreNotFound
-from simstore.model import Idempotency, WriteRequest
 from simstore.services.maintenance.copy import draft_of
 from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.storage import migrate, transfer
+from simstore.storage import transfer
 from simstore.storage.engine import Database
 from simstore.store import copy_store
 
 TEXT = "The iron bridge stays shut for eleven weeks while engineers replace its bearing."
-SCHEMES = [SchemeChoice("web"), SchemeChoice("web", bits=100), SchemeChoice("simtool", features=50)]
+SCHEMES = [SchemeChoice("web"), SchemeChoice("simtool", features=50)]
 
 
 @pytest.fixture
@@ -61,33 +60,8 @@ def fill(place: Any, scheme: SchemeChoice) -> None:
             store.clusters.build()
             store.passages.build()
         store.tokens.add("one", "read")
-        if scheme.bits != 100:
-            store.maintenance.pack()
+        store.maintenance.pack()
         store.add("last", TEXT * 9, seen_at=70_000)
-
-
-def test_replies_that_a_server_keeps_are_copied(tmp_path: Path) -> None:
-    named = Idempotency("crawler", "monday", b"digest of the request")
-    request = WriteRequest((Document("page", TEXT),), idempotency=named)
-    with Store.create(tmp_path / "one.db") as store, store.runs.writer() as writer:
-        writer.commit(writer.prepare([request]))
-    copy_store(tmp_path / "one.db", tmp_path / "other.db")
-    with Store.open(tmp_path / "other.db") as copied, copied.runs.writer() as writer:
-        (again,) = writer.commit(writer.prepare([request]))
-        assert again.replayed
-    assert held(tmp_path / "one.db")["idempotency"][0] == 1
-
-
-@pytest.mark.sqlite("damages a file")
-def test_copy_of_a_store_without_its_parameters_is_a_named_error(tmp_path: Path) -> None:
-    one = tmp_path / "one.db"
-    Store.create(one).close()
-    with closing(sqlite3.connect(one)) as connection:
-        connection.execute("DELETE FROM store")
-        connection.commit()
-    with pytest.raises(CorruptStore, match=r"one\.db: the store's parameters are gone"):
-        copy_store(one, tmp_path / "other.db")
-    assert [path.name for path in tmp_path.iterdir()] == ["one.db"]
 
 
 @pytest.mark.sqlite("damages a file")
@@ -141,10 +115,9 @@ def assert_the_same(one: Any, other: Any) -> None:
 
 
 @pytest.mark.sqlite("names both places itself")
-@pytest.mark.parametrize("scheme", SCHEMES, ids=["web-64", "web-100", "simtool"])
-def test_copy_of_a_file_is_the_store(tmp_path: Path, scheme: SchemeChoice) -> None:
+def test_copy_of_a_file_is_the_store(tmp_path: Path) -> None:
     one, other = tmp_path / "one.db", tmp_path / "other.db"
-    fill(one, scheme)
+    fill(one, SCHEMES[1])
     before = held(one)
     summary = copy_store(one, other)
     assert held(other) == before
@@ -156,12 +129,9 @@ def test_copy_of_a_file_is_the_store(tmp_path: Path, scheme: SchemeChoice) -> No
 
 @pytest.mark.postgres
 @pytest.mark.sqlite("names both places itself")
-@pytest.mark.parametrize("scheme", SCHEMES, ids=["web-64", "web-100", "simtool"])
-def test_copy_to_a_server_and_back_is_the_store(
-    tmp_path: Path, url: str, scheme: SchemeChoice
-) -> None:
+def test_copy_to_a_server_and_back_is_the_store(tmp_path: Path, url: str) -> None:
     one, back = tmp_path / "one.db", tmp_path / "back.db"
-    fill(one, scheme)
+    fill(one, SCHEMES[0])
     before = held(one)
     copy_store(one, url)
     assert held(url) == before
@@ -194,106 +164,13 @@ def test_what_is_there_is_never_overwritten(tmp_path: Path) -> None:
 def test_tables_of_others_are_left_alone(
     tmp_path: Path, url: str, postgres_server: PostgresServer
 ) -> None:
-    fill(tmp_path / "one.db", SCHEMES[2])
+    fill(tmp_path / "one.db", SCHEMES[1])
     name = Database(url).url.database or ""
     postgres_server.execute("CREATE TABLE document (mine int)", database=name)
     with pytest.raises(Conflict, match="document"):
         copy_store(tmp_path / "one.db", url)
     with pytest.raises(Conflict, match="document"):
         Store.create(url)
-
-
-class Ended(Exception):
-    """The process ends here."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", [pytest.param("server", marks=pytest.mark.postgres), "file"])
-@pytest.mark.sqlite("names both places itself")
-def test_copy_that_was_ended_goes_on(
-    tmp_path: Path, request: pytest.FixtureRequest, kind: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(transfer, "_FEW_ROWS", 7)
-    monkeypatch.setattr(transfer, "_MANY_ROWS", 11)
-    one = tmp_path / "one.db"
-    other: Any = request.getfixturevalue("url") if kind == "server" else tmp_path / "other.db"
-    fill(one, SCHEMES[0])
-    steps: list[int] = []
-    copy_store(one, tmp_path / "whole.db", on_progress=lambda done, _: steps.append(done))
-    assert len(steps) > 30
-    done_before = 0
-    for stop in range(3, len(steps), 9):
-        told: list[int] = []
-
-        def end(done: int, _total: int, told: list[int] = told, stop: int = stop) -> None:
-            told.append(done)
-            if done >= steps[stop]:
-                raise Ended
-
-        with pytest.raises(Ended):
-            copy_store(one, other, on_progress=end)
-        assert told[0] > done_before
-        done_before = told[-1]
-        with pytest.raises(StoreNotFound):
-            Store.open(other)
-    copy_store(one, other)
-    assert held(other) == held(one)
-
-
-@pytest.mark.slow
-@pytest.mark.sqlite("names both places itself")
-def test_copy_goes_on_only_from_the_same_state(tmp_path: Path) -> None:
-    one, other = tmp_path / "one.db", tmp_path / "other.db"
-    fill(one, SCHEMES[0])
-
-    def end(*_: int) -> None:
-        raise Ended
-
-    with pytest.raises(Ended):
-        copy_store(one, other, on_progress=end)
-    with Store.open(one) as store:
-        store.add("later", "Something more.")
-    with pytest.raises(Conflict, match="restart=True"):
-        copy_store(one, other)
-    copy_store(one, other, restart=True)
-    assert held(other) == held(one)
-
-
-@pytest.mark.slow
-@pytest.mark.sqlite("names both places itself")
-@pytest.mark.parametrize("left", [b"", b"no database", b"SQLite format 3\0"])
-def test_draft_that_was_no_store_yet_is_begun_again(tmp_path: Path, left: bytes) -> None:
-    one, other = tmp_path / "one.db", tmp_path / "other.db"
-    fill(one, SCHEMES[2])
-    draft_of(other).write_bytes(left)
-    copy_store(one, other)
-    assert held(other) == held(one)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["one.db", "other.db"]
-
-
-@pytest.mark.slow
-@pytest.mark.sqlite("names both places itself")
-@pytest.mark.parametrize("changed", [False, True])
-def test_finished_draft_gets_its_name_or_is_begun_again_where_the_store_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: bool
-) -> None:
-    one, other = tmp_path / "one.db", tmp_path / "other.db"
-    fill(one, SCHEMES[2])
-
-    def end(*_: object) -> None:
-        raise Ended
-
-    with monkeypatch.context() as patched:
-        patched.setattr(migrate, "publish", end)
-        with pytest.raises(Ended):
-            copy_store(one, other)
-    if changed:
-        with Store.open(one) as store:
-            store.add("later", "Something more.")
-    copied: list[int] = []
-    copy_store(one, other, on_progress=lambda done, _: copied.append(done))
-    assert bool(copied) == changed
-    assert held(other) == held(one)
 
 
 @pytest.mark.slow
@@ -339,7 +216,7 @@ copy_store(sys.argv[1], sys.argv[2], on_progress=show)
 def test_copy_that_was_killed_goes_on(tmp_path: Path, url: str) -> None:
     one = tmp_path / "one.db"
     fill(one, SCHEMES[0])
-    for steps in (2, 5, 13):
+    for steps in (2, 13):
         command = [sys.executable, "-c", KILLED, str(one), url, str(steps)]
         assert subprocess.run(command, check=False, env=os.environ.copy()).returncode == -9
     copy_store(one, url)

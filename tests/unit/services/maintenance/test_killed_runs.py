@@ -9,7 +9,6 @@ import pytest
 from simstore import Store
 from simstore.services.maintenance.killed_runs import end_killed_runs, killed_runs
 from simstore.storage import copies
-from simstore.storage.dialects.sqlite_file import SqliteFile
 from simstore.storage.engine import Database
 
 
@@ -66,13 +65,3 @@ def test_a_run_that_ends_while_it_is_looked_for_was_not_killed(
     assert killed_runs(place) == []
     assert end_killed_runs(place) == 0
     assert states(place) == ["finished"] * 3
-
-
-def test_a_file_that_cannot_be_written_is_left_as_it_is(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(SqliteFile, "can_write", False)
-    assert killed_runs(place) == [2]
-    assert end_killed_runs(place) == 0
-    monkeypatch.undo()
-    assert states(place) == ["finished", "running", "finished"]

@@ -41,8 +41,17 @@ def terms(store: Store) -> list[tuple[object, ...]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("after", CHOICES)
-@pytest.mark.parametrize("before", ["simtool", "web", "idf"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("simtool", "web"),
+        ("simtool", "idf"),
+        ("web", "wide simtool"),
+        ("web", "shingles"),
+        ("idf", "simtool"),
+        ("idf", "wide web"),
+    ],
+)
 def test_reindexed_store_is_that_of_the_new_scheme_from_the_start(
     tmp_path: Path, before: str, after: str
 ) -> None:
@@ -74,7 +83,7 @@ def test_reindex_by_the_same_scheme_changes_nothing(tmp_path: Path, scheme: Sche
         assert store.maintenance.fsck() == []
 
 
-@pytest.mark.parametrize("new", CHOICES)
+@pytest.mark.parametrize("new", ["simtool", "wide web"])
 def test_interrupted_reindex_is_gone_on_with(tmp_path: Path, new: str) -> None:
     with filled(tmp_path) as store:
         before = fingerprints(store)
@@ -90,8 +99,9 @@ def test_interrupted_reindex_is_gone_on_with(tmp_path: Path, new: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("again", CHOICES)
-@pytest.mark.parametrize("new", CHOICES)
+@pytest.mark.parametrize(
+    ("new", "again"), [("simtool", "simtool"), ("wide simtool", "idf"), ("idf", "wide web")]
+)
 def test_reindex_given_up_leaves_nothing_behind(tmp_path: Path, new: str, again: str) -> None:
     with filled(tmp_path) as store:
         before = (fingerprints(store), terms(store))
@@ -106,8 +116,8 @@ def test_reindex_given_up_leaves_nothing_behind(tmp_path: Path, new: str, again:
         assert len(store) == len(TEXTS) + 1
 
 
-@pytest.mark.parametrize("new", CHOICES)
-def test_same_reindex_again_goes_on_where_it_was(tmp_path: Path, new: str) -> None:
+def test_same_reindex_again_goes_on_where_it_was(tmp_path: Path) -> None:
+    new = "wide simtool"
     with filled(tmp_path) as store:
         with pytest.raises(Interrupted):
             store.maintenance.reindex(CHOICES[new], on_progress=interrupt)
@@ -152,8 +162,7 @@ def test_store_without_texts_cannot_be_reindexed(tmp_path: Path) -> None:
         store.maintenance.reindex(WIDE)
 
 
-@pytest.mark.parametrize("new", ["simtool", "web"])
-@pytest.mark.parametrize("old", ["simtool", "web"])
+@pytest.mark.parametrize(("old", "new"), [("simtool", "simtool"), ("simtool", "web")])
 def test_refresh_is_refused_while_a_reindex_is_under_way_and_harms_nothing(
     tmp_path: Path, old: str, new: str
 ) -> None:
@@ -174,15 +183,12 @@ SIZED = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("vocabulary", [True, False])
 @pytest.mark.parametrize(
-    ("before", "after"),
+    ("before", "after", "vocabulary"),
     [
-        (SchemeChoice("simtool", features=5, bits=32), SchemeChoice("web")),
-        (SchemeChoice("web"), SchemeChoice("web", stopwords="builtin")),
-        (SchemeChoice("web"), SchemeChoice("web", shingle=3)),
-        (SchemeChoice("web"), SchemeChoice("web", weights="tf-idf", units="characters")),
-        (SchemeChoice("web"), SchemeChoice("simtool", features=5, bits=32)),
+        (SchemeChoice("simtool", features=5, bits=32), SchemeChoice("web"), True),
+        (SchemeChoice("web"), SchemeChoice("web", stopwords="builtin"), False),
+        (SchemeChoice("web"), SchemeChoice("web", weights="tf-idf", units="characters"), True),
     ],
 )
 def test_reindexed_store_judges_lengths_as_one_made_by_the_scheme(
@@ -194,8 +200,7 @@ def test_reindexed_store_judges_lengths_as_one_made_by_the_scheme(
     def stop(_done: int, _total: int) -> None:
         raise Stop
 
-    needs = {"simtool", "tf-idf"} & {before.name, after.name, after.weights}
-    options = {} if vocabulary or needs else {"vocabulary": False}
+    options = {"vocabulary": vocabulary}
     with (
         Store.create(tmp_path / "a.db", scheme=before, **options) as store,
         Store.create(tmp_path / "b.db", scheme=after, **options) as fresh,

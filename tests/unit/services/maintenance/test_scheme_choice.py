@@ -4,7 +4,6 @@ import sys
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -57,9 +56,8 @@ def test_stop_words_of_any_language_stop_their_terms(tmp_path: Path) -> None:
     assert counts.terms == (b"cat",)
 
 
-@pytest.mark.parametrize(
-    "choice",
-    [
+def test_option_that_does_not_fit_is_refused() -> None:
+    for choice in [
         SchemeChoice("other"),
         SchemeChoice("web", features=5),
         SchemeChoice("web", hash_table="rows"),
@@ -84,11 +82,9 @@ def test_stop_words_of_any_language_stop_their_terms(tmp_path: Path) -> None:
         SchemeChoice("simtool", features=0),
         SchemeChoice("simtool", features=-1, hash_table="rows"),
         SchemeChoice("simtool", bits=200, hash_table="rows"),
-    ],
-)
-def test_option_that_does_not_fit_is_refused(choice: SchemeChoice) -> None:
-    with pytest.raises(InvalidParameter):
-        make_scheme(choice)
+    ]:
+        with pytest.raises(InvalidParameter):
+            make_scheme(choice)
 
 
 def test_every_option_of_web_reaches_the_scheme_and_comes_back(tmp_path: Path) -> None:
@@ -114,11 +110,11 @@ def test_every_option_of_web_reaches_the_scheme_and_comes_back(tmp_path: Path) -
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("language", ["zh", "de", "en", "ja"])
-def test_stop_words_of_a_language_stop_its_words(language: str) -> None:
-    words = {"zh": "但是", "de": "und", "en": "whether", "ja": "これ"}
-    scheme = make_scheme(SchemeChoice("web", stopwords=f"builtin:{language}"))
-    assert scheme.count([words[language]]).terms == ()
+def test_stop_words_of_a_language_stop_its_words() -> None:
+    for language in ["zh", "de", "en", "ja"]:
+        words = {"zh": "但是", "de": "und", "en": "whether", "ja": "これ"}
+        scheme = make_scheme(SchemeChoice("web", stopwords=f"builtin:{language}"))
+        assert scheme.count([words[language]]).terms == ()
 
 
 def test_missing_stop_words_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,10 +158,8 @@ def test_folder_with_the_course_files_gets_their_scheme(tmp_path: Path) -> None:
     ("given", "is_named", "name", "used", "unused"),
     [
         (SchemeChoice(bits=64), False, "simtool", "hs", ""),
-        (SchemeChoice(features=10, bits=16), False, "simtool", "hs", ""),
         (SchemeChoice("simtool", bits=16), True, "simtool", "hs", ""),
         (SchemeChoice(stopwords="HERE/stopwords.txt"), False, "simtool", "h", ""),
-        (SchemeChoice(hash_table="HERE/hashvalue.txt"), False, "simtool", "s", ""),
         (SchemeChoice(hash_table="builtin"), False, "simtool", "s", "h"),
         (SchemeChoice(stopwords="none"), False, "simtool", "h", "s"),
         (SchemeChoice("web"), True, "web", "", "hs"),
@@ -205,9 +199,8 @@ def test_options_refine_the_choice_for_a_folder(
         assert made.record() == expected.record()
 
 
-@pytest.mark.parametrize(
-    ("option", "given", "other", "said"),
-    [
+def test_option_of_a_store_that_stands_is_compared_alone() -> None:
+    for option, given, other, said in [
         ("bits", 100, 64, "--bits is 100"),
         ("weights", "tf", "log-tf", "--weights is tf"),
         ("tie", "one", "zero", "--tie is one"),
@@ -218,34 +211,27 @@ def test_options_refine_the_choice_for_a_folder(
         ("stem", "german", "none", "--stem is german"),
         ("stopwords", "builtin", "none", "--stopwords are others"),
         ("fields", ("lang:enum:en,fr:3",), ("a:enum:b:1",), "--field is lang:enum:en,fr:3"),
-    ],
-)
-def test_option_of_a_store_that_stands_is_compared_alone(
-    option: str, given: Any, other: Any, said: str
-) -> None:
-    bits = {} if option == "bits" else {"bits": 100}
-    standing = make_scheme(SchemeChoice("web", **bits, **{option: given}))
-    assert differences(SchemeChoice("web"), standing) == []
-    assert differences(SchemeChoice("web", **{option: given}), standing) == []
-    assert differences(SchemeChoice("web", **{option: other}), standing) == [said]
+    ]:
+        bits = {} if option == "bits" else {"bits": 100}
+        standing = make_scheme(SchemeChoice("web", **bits, **{option: given}))
+        assert differences(SchemeChoice("web"), standing) == []
+        assert differences(SchemeChoice("web", **{option: given}), standing) == []
+        assert differences(SchemeChoice("web", **{option: other}), standing) == [said]
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
+def test_flag_of_a_store_that_stands_is_compared_alone() -> None:
+    for options, said in [
         ({"case": "keep"}, "--keep-case was not given"),
         ({"width": "keep"}, "--keep-width was not given"),
         ({"accents": "strip"}, "--strip-accents was not given"),
         ({"han": "simplified"}, "--fold-han was not given"),
         ({"han": "simplified-words"}, "--fold-han-words was not given"),
-    ],
-)
-def test_flag_of_a_store_that_stands_is_compared_alone(options: dict[str, str], said: str) -> None:
-    if "han" in options:
-        pytest.importorskip("opencc")
-    choice = SchemeChoice("web", **options)  # type: ignore[arg-type]
-    assert differences(choice, make_scheme(choice)) == []
-    assert differences(choice, make_scheme(SchemeChoice("web"))) == [said]
+    ]:
+        if "han" in options:
+            pytest.importorskip("opencc")
+        choice = SchemeChoice("web", **options)  # type: ignore[arg-type]
+        assert differences(choice, make_scheme(choice)) == []
+        assert differences(choice, make_scheme(SchemeChoice("web"))) == [said]
 
 
 def test_files_of_a_store_that_stands_are_compared_by_what_they_hold(tmp_path: Path) -> None:

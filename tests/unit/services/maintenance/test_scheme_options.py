@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from stores import create, raw, rows
 
-from simstore.errors import InvalidParameter, MissingExtra, SchemeMismatch
+from simstore.errors import MissingExtra, SchemeMismatch
 from simstore.model import Document
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
@@ -29,14 +29,11 @@ def document(key: str, lang: str | None) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"text": False}, {"vocabulary": False}, {"text": False, "vocabulary": False}]
+    ("options", "weights"), [({"text": False, "vocabulary": False}, "log-tf"), ({}, "idf")]
 )
-@pytest.mark.parametrize("weights", ["log-tf", "idf"])
 def test_metadata_field_parts_documents_with_one_text(
     tmp_path: Path, options: dict[str, Any], weights: str
 ) -> None:
-    if weights == "idf" and "vocabulary" in options:
-        return
     scheme = SchemeChoice("web", fields=FIELD.fields, weights=weights)
     with create(tmp_path, scheme, **options) as store:
         store.add_many([document("a", "en"), document("b", "zh"), document("c", "en"),
@@ -74,58 +71,6 @@ def test_reindex_reads_the_stored_metadata(tmp_path: Path) -> None:
         assert store.maintenance.fsck() == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("choice", "first", "second"),
-    [
-        (SchemeChoice("web/1", han="simplified"), "圖書館裡的鐘", "图书馆里的钟"),
-        (SchemeChoice("web", accents="strip"), "Café à Noël", "cafe a noel"),
-        (SchemeChoice("web", stem="english"), "boats were running", "boat were runs"),
-        (SchemeChoice("web", stopwords="builtin:de"), "der Hafen und die Boote", "Hafen Boote"),
-        (SchemeChoice("web", weights="uniform", segmenter="jieba"), "研究 生命", "研究生命"),
-    ],
-)
-def test_option_makes_one_of_two_texts(
-    tmp_path: Path, choice: SchemeChoice, first: str, second: str
-) -> None:
-    for number, scheme in enumerate((SchemeChoice(choice.name), choice)):
-        (tmp_path / str(number)).mkdir()
-        with create(tmp_path / str(number), scheme) as store:
-            store.add_many([("first", first), ("second", second)], threads=1)
-            same = fingerprint(store, "first") == fingerprint(store, "second")
-            assert same == (scheme is choice)
-            assert store.maintenance.fsck() == []
-
-
-@pytest.mark.slow
-def test_versions_of_the_scheme_fold_what_they_know(tmp_path: Path) -> None:
-    plain, hidden = "cheap boats in the harbour", "che\u200bap b\u043eats in the harbour"
-    same = {}
-    for name in ("web", "web/1", "web/2"):
-        (tmp_path / name.replace("/", "-")).mkdir()
-        with create(tmp_path / name.replace("/", "-"), SchemeChoice(name)) as store:
-            store.add_many([("first", plain), ("second", hidden)], threads=1)
-            same[name] = fingerprint(store, "first") == fingerprint(store, "second")
-            assert store.get("second").text == hidden
-            assert store.maintenance.check_options(SchemeChoice("web")) is None
-    assert same == {"web": True, "web/1": False, "web/2": True}
-    with pytest.raises(InvalidParameter, match="choose the scheme web/2"):
-        create(tmp_path, SchemeChoice("web/1", disguises="fold"))
-
-
-@pytest.mark.slow
-def test_reindex_moves_a_store_of_the_first_version_to_the_second(tmp_path: Path) -> None:
-    with create(tmp_path, SchemeChoice("web/1")) as store:
-        store.add_many([("cn", "图书馆里的钟停了"), ("tw", "圖書館裡的鐘停了")], threads=1)
-        assert fingerprint(store, "cn") != fingerprint(store, "tw")
-        assert store.maintenance.reindex(None) == "web/1"
-        assert store.maintenance.reindex(SchemeChoice("web")) == "web/2"
-        assert fingerprint(store, "cn") == fingerprint(store, "tw")
-        (found, other) = store.query("圖書館裡的鐘停了")
-        assert (found.resemblance, other.resemblance) == (1.0, 1.0)
-        assert store.maintenance.fsck() == []
-
-
 @pytest.mark.parametrize(
     ("choice", "name", "package"),
     [
@@ -159,12 +104,6 @@ def test_store_made_with_another_version_is_refused_only_where_answers_differ(
         assert store.maintenance.fsck() == []
 
 
-def test_weights_by_frequency_need_the_vocabulary(tmp_path: Path) -> None:
-    with pytest.raises(InvalidParameter, match="depends on the vocabulary"):
-        create(tmp_path, SchemeChoice("web", weights="idf"), vocabulary=False)
-    assert not (tmp_path / "s.db").exists()
-
-
 def test_a_field_does_not_make_a_short_text_long(tmp_path: Path) -> None:
     seven = "one two three four five six seven"
     with create(tmp_path, FIELD) as store:
@@ -181,7 +120,6 @@ def test_a_field_does_not_make_a_short_text_long(tmp_path: Path) -> None:
     ("choice", "module", "extra"),
     [
         (SchemeChoice("web", stem="english"), "snowballstemmer", "stem"),
-        (SchemeChoice("web", segmenter="min-cut"), "rjieba", "segment"),
         (SchemeChoice("web", han="simplified"), "opencc", "han"),
     ],
 )

@@ -38,12 +38,6 @@ def test_unknown_key_removes_nothing(tmp_path: Path) -> None:
         assert len(store) == len(TEXTS)
 
 
-def test_key_named_twice_counts_once(tmp_path: Path) -> None:
-    with filled(tmp_path) as store:
-        assert store.remove("bread", "bread") == 1
-        assert store.remove() == 0
-
-
 def test_fingerprint_shared_with_another_document_stays(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
         store.remove("harbour")
@@ -57,15 +51,6 @@ def test_number_of_a_removed_document_is_not_given_out_again(tmp_path: Path) -> 
         store.remove("stone")
         store.add("stone", TEXTS["stone"])
         assert store.get("stone").document_id > last
-
-
-def test_removal_without_refresh_leaves_a_live_store_stale(tmp_path: Path) -> None:
-    with filled(tmp_path, SIMTOOL) as store:
-        store.remove("stone", refresh=False)
-        assert not store.stats().fresh
-        store.vocabulary.refresh()
-        assert store.stats().fresh
-        assert store.maintenance.fsck() == []
 
 
 def test_more_documents_than_a_statement_takes_are_removed(tmp_path: Path) -> None:
@@ -93,30 +78,6 @@ def test_removal_tells_of_keys_that_were_skipped_because_of_it(tmp_path: Path) -
         assert (orphans, done) == (["one", "two"], [(1, 1)])
 
 
-def test_removal_tells_of_keys_that_were_flagged_because_of_it_and_stay(tmp_path: Path) -> None:
-    unflagged: list[str] = []
-    with filled(tmp_path) as store:
-        for key in ("one", "two", "three"):
-            assert store.add(key, TEXTS["bread"], on_duplicate="flag") == "flagged"
-        store.remove("stone", on_unflagged=unflagged.append)
-        assert unflagged == []
-        store.remove("bread", "two", on_unflagged=unflagged.append)
-        assert unflagged == ["one", "three"]
-        assert not list(store.duplicates.list())
-        assert store.maintenance.fsck() == []
-
-
-def test_what_goes_in_a_later_batch_is_not_told_of(tmp_path: Path) -> None:
-    unflagged: list[str] = []
-    with filled(tmp_path) as store:
-        store.add_many([(f"{number}", "text") for number in range(1_100)], threads=1)
-        assert store.add("copy", TEXTS["bread"], on_duplicate="flag") == "flagged"
-        assert store.add("stays", TEXTS["bread"], on_duplicate="flag") == "flagged"
-        gone = ["bread", "copy", *map(str, range(1_100))]
-        store.remove(*gone, on_unflagged=unflagged.append)
-    assert unflagged == ["stays"]
-
-
 def test_key_that_was_skipped_is_forgotten(tmp_path: Path) -> None:
     orphans: list[str] = []
     with filled(tmp_path) as store:
@@ -130,12 +91,6 @@ def test_key_that_was_skipped_is_forgotten(tmp_path: Path) -> None:
         assert orphans == []
         with pytest.raises(DocumentNotFound):
             store.remove("one")
-
-
-def test_missing_keys_are_passed_over_where_asked_for(tmp_path: Path) -> None:
-    with filled(tmp_path) as store:
-        assert store.remove("nobody", "bread", missing_ok=True) == 1
-        assert store.remove("nobody", missing_ok=True) == 0
 
 
 @pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
