@@ -40,14 +40,14 @@ def made(kind: type[SimstoreError]) -> SimstoreError:
     return kind(*given)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_an_error_is_raised_as_what_it_was(kind: type[SimstoreError]) -> None:
-    error = made(kind)
-    again = error_of(decoded(encoded(problem(error, "17"))))
-    assert type(again) is kind
-    assert str(again) == str(error)
-    facts = {name: value for name, value in vars(error).items() if name != "detail"}
-    assert vars(again) == {**facts, "request_id": "17"}
+def test_an_error_is_raised_as_what_it_was() -> None:
+    for kind in KINDS:
+        error = made(kind)
+        again = error_of(decoded(encoded(problem(error, "17"))))
+        assert type(again) is kind
+        assert str(again) == str(error)
+        facts = {name: value for name, value in vars(error).items() if name != "detail"}
+        assert vars(again) == {**facts, "request_id": "17"}
 
 
 def test_what_the_server_cannot_read_is_a_wrong_parameter() -> None:
@@ -56,13 +56,11 @@ def test_what_the_server_cannot_read_is_a_wrong_parameter() -> None:
     assert "query.limit" in str(again)
 
 
-@pytest.mark.parametrize(
-    ("status", "kind"), [(404, "NotFound"), (409, "Conflict"), (422, "BadInput"), (418, None)]
-)
-def test_an_error_of_a_newer_server_is_one_of_its_family(status: int, kind: str | None) -> None:
-    told = {"type": "urn:simstore:Melted", "status": status, "detail": "It is too hot."}
-    assert type(error_of(told)).__name__ == (kind or "SimstoreError")
-    assert str(error_of(told)) == "It is too hot."
+def test_an_error_of_a_newer_server_is_one_of_its_family() -> None:
+    for status, kind in [(404, "NotFound"), (409, "Conflict"), (422, "BadInput"), (418, None)]:
+        told = {"type": "urn:simstore:Melted", "status": status, "detail": "It is too hot."}
+        assert type(error_of(told)).__name__ == (kind or "SimstoreError")
+        assert str(error_of(told)) == "It is too hot."
 
 
 @given(
@@ -82,35 +80,40 @@ def test_a_key_is_one_part_of_a_path(key: str) -> None:
     assert unquote_to_bytes(part[14:]) == key.encode("utf-8", "surrogateescape")
 
 
-@pytest.mark.parametrize(
-    ("given_url", "kept"),
-    [
+def test_addresses_of_servers() -> None:
+    for given_url, kept in [
         ("http://127.0.0.1:8765/", "http://127.0.0.1:8765"),
         ("https://example.org/simstore/", "https://example.org/simstore"),
         ("http://[::1]:80", "http://[::1]:80"),
-    ],
-)
-def test_addresses_of_servers(given_url: str, kept: str) -> None:
-    assert checked_url(given_url) == kept
-    assert urlsplit(kept).hostname
+    ]:
+        assert checked_url(given_url) == kept
+        assert urlsplit(kept).hostname
 
 
-@pytest.mark.parametrize(
-    "url",
-    ["", "localhost:8765", "ftp://a", "http://", "http://a:b", "http://a:99999", "http://me:pw@a",
-     "http://a/?b", "http://a/#b", "http://[", "\udcff"],
-)  # fmt: skip
-def test_what_is_no_address_is_refused(url: str) -> None:
-    with pytest.raises(InvalidParameter) as caught:
-        Client(url)
-    assert str(caught.value).isprintable()
-    assert "pw" not in str(caught.value)
+def test_what_is_no_address_is_refused() -> None:
+    for url in [
+        "",
+        "localhost:8765",
+        "ftp://a",
+        "http://",
+        "http://a:b",
+        "http://a:99999",
+        "http://me:pw@a",
+        "http://a/?b",
+        "http://a/#b",
+        "http://[",
+        "\udcff",
+    ]:
+        with pytest.raises(InvalidParameter) as caught:
+            Client(url)
+        assert str(caught.value).isprintable()
+        assert "pw" not in str(caught.value)
 
 
-@pytest.mark.parametrize("token", ["", "a b", "a\n", "é", "sst_\udcff"])
-def test_what_cannot_be_a_token_is_refused(token: str) -> None:
-    with pytest.raises(InvalidParameter, match="simstore token add"):
-        Client("http://127.0.0.1", token=token)
+def test_what_cannot_be_a_token_is_refused() -> None:
+    for token in ["", "a b", "a\n", "é", "sst_\udcff"]:
+        with pytest.raises(InvalidParameter, match="simstore token add"):
+            Client("http://127.0.0.1", token=token)
 
 
 def test_without_httpx_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,10 +127,10 @@ def test_a_token_is_not_shown() -> None:
         assert "sst_" not in repr(client)
 
 
-@pytest.mark.parametrize(("timeout", "patience"), [(0, 0), (-1, 0), (float("nan"), 0), (1, -1)])
-def test_times_are_positive(timeout: float, patience: float) -> None:
-    with pytest.raises(InvalidParameter, match="seconds"):
-        Client("http://127.0.0.1", timeout=timeout, patience=patience)
+def test_times_are_positive() -> None:
+    for timeout, patience in [(0, 0), (-1, 0), (float("nan"), 0), (1, -1)]:
+        with pytest.raises(InvalidParameter, match="seconds"):
+            Client("http://127.0.0.1", timeout=timeout, patience=patience)
 
 
 def test_when_to_come_back() -> None:

@@ -37,20 +37,6 @@ def test_all_who_ask_at_a_time_get_one_value(lane: BoundedExecutor) -> None:
     asyncio.run(ask())
 
 
-def test_a_value_may_be_old_for_a_time(lane: BoundedExecutor) -> None:
-    made: list[int] = []
-
-    def make() -> int:
-        made.append(len(made))
-        return made[-1]
-
-    async def ask() -> None:
-        value = CachedValue(make, lane, least_seconds=1_000)
-        assert [await value.value() for _ in range(3)] == [0, 0, 0]
-
-    asyncio.run(ask())
-
-
 def test_who_has_no_patience_gets_the_older_value(lane: BoundedExecutor) -> None:
     free = threading.Event()
     free.set()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from starlette.requests import Request
 
@@ -39,11 +37,11 @@ def test_more_documents_than_there_may_be_are_too_many() -> None:
         documents_of({"documents": [given] * 3}, 2)
 
 
-@pytest.mark.parametrize("time", ["", "now", "2026-13-01", 1e300, -1e300, [], True, "9" * 50])
-def test_what_is_no_time_is_told_with_its_place(time: Any) -> None:
-    with pytest.raises(MalformedRequest) as refused:
-        document_of({"key": "a", "text": "t", "published_at": time}, "here")
-    assert refused.value.place.startswith("here")
+def test_what_is_no_time_is_told_with_its_place() -> None:
+    for time in ["", "now", "2026-13-01", 1e300, -1e300, [], True, "9" * 50]:
+        with pytest.raises(MalformedRequest) as refused:
+            document_of({"key": "a", "text": "t", "published_at": time}, "here")
+        assert refused.value.place.startswith("here")
 
 
 def test_a_key_that_is_not_utf8_comes_by_its_bytes() -> None:
@@ -51,9 +49,8 @@ def test_a_key_that_is_not_utf8_comes_by_its_bytes() -> None:
     assert found.key == "\udcff"
 
 
-@pytest.mark.parametrize(
-    ("path", "key"),
-    [
+def test_keys_in_addresses_are_bytes() -> None:
+    for path, key in [
         ("/v1/documents/a", "a"),
         ("/v1/documents/a/b", "a/b"),
         ("/v1/documents//a", "/a"),
@@ -63,10 +60,8 @@ def test_a_key_that_is_not_utf8_comes_by_its_bytes() -> None:
         ("/v1/documents/%E5%AD%97", "字"),
         ("/v1/documents/100%", "100%"),
         ("/%761/documents/a", "a"),
-    ],
-)
-def test_keys_in_addresses_are_bytes(path: str, key: str) -> None:
-    assert key_in_path(asking(path), "decoded") == key
+    ]:
+        assert key_in_path(asking(path), "decoded") == key
 
 
 def test_texts_behind_the_question_mark_are_bytes() -> None:
@@ -95,21 +90,26 @@ def test_a_named_request_is_told_by_all_that_it_asks() -> None:
         assert named.digest != found.digest
 
 
-@pytest.mark.parametrize("name", ["", " ", "a b", "é", "x" * 256])
-def test_names_are_visible_ascii(name: str) -> None:
-    with pytest.raises(MalformedRequest):
-        idempotency_of(asking("/v1/documents"), name, b"")
+def test_names_are_visible_ascii() -> None:
+    for name in ["", " ", "a b", "é", "x" * 256]:
+        with pytest.raises(MalformedRequest):
+            idempotency_of(asking("/v1/documents"), name, b"")
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"port": -1}, {"port": 65_536}, {"body_bytes": 0}, {"request_seconds": 0},
-        {"request_seconds": float("nan")}, {"rate": 0}, {"rate": float("nan")},
-        {"notice_seconds": -1}, {"drain_seconds": float("inf")}, {"keep_alive_seconds": 10**9},
-        {"figures_seconds": float("nan")}, {"heavy_requests": 0},
-    ],
-)  # fmt: skip
-def test_settings_out_of_range_are_refused(options: dict[str, Any]) -> None:
-    with pytest.raises(InvalidParameter):
-        ServerSettings(**options)
+def test_settings_out_of_range_are_refused() -> None:
+    for options in [
+        {"port": -1},
+        {"port": 65_536},
+        {"body_bytes": 0},
+        {"request_seconds": 0},
+        {"request_seconds": float("nan")},
+        {"rate": 0},
+        {"rate": float("nan")},
+        {"notice_seconds": -1},
+        {"drain_seconds": float("inf")},
+        {"keep_alive_seconds": 10**9},
+        {"figures_seconds": float("nan")},
+        {"heavy_requests": 0},
+    ]:
+        with pytest.raises(InvalidParameter):
+            ServerSettings(**options)

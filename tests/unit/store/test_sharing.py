@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -148,9 +149,8 @@ def exit_code_of_child(work: Callable[[], object]) -> int:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-@pytest.mark.parametrize(
-    "use",
-    [
+def test_store_cannot_be_used_in_a_forked_child(store: Store) -> None:
+    for use in [
         lambda store: store.add("b", "x"),
         lambda store: store.query("river"),
         lambda store: list(store),
@@ -158,15 +158,11 @@ def exit_code_of_child(work: Callable[[], object]) -> int:
         lambda store: store.vocabulary.refresh(),
         lambda store: store.maintenance.compact(),
         lambda store: store.maintenance.fsck(),
-    ],
-)
-def test_store_cannot_be_used_in_a_forked_child(
-    store: Store, use: Callable[[Store], object]
-) -> None:
-    store.add("a", "river")
-    assert exit_code_of_child(lambda: use(store)) == 77
-    assert [one.key for one in store] == ["a"]
-    assert store.maintenance.fsck() == []
+    ]:
+        store.add("a", "river")
+        assert exit_code_of_child(partial(use, store)) == 77
+        assert [one.key for one in store] == ["a"]
+        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from fastapi import Request
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,9 +63,8 @@ def test_another_language_of_the_same_page_keeps_the_rest_of_its_address() -> No
     assert same_address(request(b"key=a", method="POST"), "lang", "zh") == "/?lang=zh"
 
 
-@pytest.mark.parametrize(
-    ("place", "gone_to"),
-    [
+def test_signing_in_leads_to_a_page_of_this_service_only() -> None:
+    for place, gone_to in [
         ("/document?key=a%2Fb", "/document?key=a%2Fb"),
         ("//evil.example/", "/"),
         ("/\\evil.example/", "/"),
@@ -74,7 +72,5 @@ def test_another_language_of_the_same_page_keeps_the_rest_of_its_address() -> No
         ("javascript:alert(1)", "/"),
         ("/a\r\nSet-Cookie: x=1", "/"),
         ("", "/"),
-    ],
-)
-def test_signing_in_leads_to_a_page_of_this_service_only(place: str, gone_to: str) -> None:
-    assert local_place(place) == gone_to
+    ]:
+        assert local_place(place) == gone_to

@@ -40,9 +40,8 @@ def test_every_word_is_used() -> None:
     assert unused == []
 
 
-@pytest.mark.parametrize(
-    ("header", "language"),
-    [
+def test_the_language_is_what_the_browser_likes_best() -> None:
+    for header, language in [
         ("", "en"),
         ("fr", "en"),
         ("zh-CN,zh;q=0.9,en;q=0.8", "zh"),
@@ -50,7 +49,5 @@ def test_every_word_is_used() -> None:
         ("fr, zh;q=0.2, en;q=0.1", "zh"),
         ("zh;q=nonsense, en;q=0", "en"),
         ("zh;;" * 10_000, "en"),
-    ],
-)
-def test_the_language_is_what_the_browser_likes_best(header: str, language: str) -> None:
-    assert accepted_language(header) == language
+    ]:
+        assert accepted_language(header) == language

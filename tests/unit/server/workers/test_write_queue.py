@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from queue import Queue
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ from simstore.errors import (
     DiskFull,
     DocumentNotFound,
     InvalidParameter,
-    NotFound,
     Overloaded,
     Stopping,
     Unavailable,
@@ -112,43 +110,20 @@ def test_a_request_that_fails_leaves_the_others(store: Store) -> None:
     assert [one.key for one in store] == ["page 0", "page 2"]
 
 
-@pytest.mark.parametrize(
-    "document",
-    [
+def test_what_cannot_be_stored_is_refused_before_it_waits(store: Store) -> None:
+    for document in [
         Document("", "a text without a key"),
         Document("a", "\ud800"),
         Document("a", "text", metadata={"a": object()}),
         Document("a", "text", metadata={"a": float("nan")}),
         Document("a", "text", seen_at=1 << 80),
-    ],
-)
-def test_what_cannot_be_stored_is_refused_before_it_waits(store: Store, document: Document) -> None:
-    queue = WriteQueue(store)
-    with pytest.raises(InvalidParameter):
-        queue.submit(WriteRequest((document,)))
-    with pytest.raises(InvalidParameter):
-        queue.submit(WriteRequest((), "flag", 1.5))
-    assert queue.depth == 0
-    assert queue.drain(60)
-
-
-def test_duplicates_are_not_asked_of_a_store_that_cannot_tell(tmp_path: Path) -> None:
-    place = tmp_path / "s.db"
-    with Store.create(place, text=False, channels=("simhash",)) as store:
+    ]:
         queue = WriteQueue(store)
-        with pytest.raises(NotFound):
-            queue.submit(WriteRequest((Document("a", "b"),), "flag"))
-        assert queue.drain(60)
-
-
-def test_a_store_of_fingerprints_alone_is_served_and_takes_no_documents(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "f.db", fingerprints_only=True) as bare:
-        queue = WriteQueue(bare)
         with pytest.raises(InvalidParameter):
-            queue.submit(page(1))
+            queue.submit(WriteRequest((document,)))
         with pytest.raises(InvalidParameter):
-            queue.submit(RemoveRequest(("page 1",)))
-        assert queue.failure is None
+            queue.submit(WriteRequest((), "flag", 1.5))
+        assert queue.depth == 0
         assert queue.drain(60)
 
 
@@ -247,60 +222,6 @@ def test_the_store_is_tidied_up_while_it_is_written(
             text = f"river stone lamp {number}"
             assert store.query(text) == plain.query(text)
             assert f"page {number}" in {one.key for one in store.query(text)}
-
-
-@pytest.mark.slow
-def test_a_tail_may_be_longer_while_much_is_written(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 8)
-    monkeypatch.setattr(writer, "_LOOKED_AT", 4)
-    store.add_many(Document(f"old {n}", f"river stone bridge {n}") for n in range(20))
-    store.maintenance.compact()
-    with store.runs.writer() as busy:
-
-        def write(*numbers: int) -> int:
-            busy.write([page(number) for number in numbers])
-            return store.stats().unpacked_sketches
-
-        assert write(*range(19)) == 19
-        # As much as what is packed.
-        assert not busy.tidy(is_busy=True)
-        assert write(19) == 20
-        assert not busy.tidy(is_busy=True)
-        assert write(20) == 21
-        assert busy.tidy(is_busy=True)
-        assert write(*range(21, 31)) == 10
-        assert not busy.tidy(is_busy=True)
-        # When it is quiet again, nothing need be written for it.
-        assert busy.tidy()
-        assert store.stats().unpacked_sketches == 0
-
-
-def test_what_was_put_off_is_done_when_it_is_quiet(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(write_queue, "_TIDY_SECONDS", 0.05)
-    # Any writing is much.
-    monkeypatch.setattr(write_queue, "_BUSY_SHARE", 0.0)
-    warmed: list[None] = []
-    queue = WriteQueue(store, warm=lambda: warmed.append(None))
-    told: Queue[bool] = Queue()
-
-    def tidy(*, is_busy: bool) -> bool:
-        told.put(is_busy)
-        return not is_busy
-
-    monkeypatch.setattr(queue._writer, "tidy", tidy)
-    for number in range(2):
-        assert queue.submit(page(number)).result(60)
-        assert told.get(timeout=60)
-        assert not told.get(timeout=60)
-    assert queue.drain(60)
-    # Not again and again where nothing is written.
-    assert told.empty()
-    # Who answers queries, wherever it is, reads anew what was packed.
-    assert len(warmed) == 2
 
 
 def test_a_live_store_is_refreshed_between_its_groups(tmp_path: Path) -> None:

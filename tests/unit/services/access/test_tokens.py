@@ -10,7 +10,7 @@ import pytest
 from stores import create, filled, raw
 
 from simstore.errors import Conflict, InvalidParameter, NotFound, ReadOnlyStore
-from simstore.model import SCOPES, Scope, Token
+from simstore.model import SCOPES, Token
 from simstore.services.access import tokens
 from simstore.storage import idempotency
 from simstore.store import Store
@@ -93,13 +93,13 @@ def test_every_kept_digest_is_compared_whichever_token_is_asked_for(
             assert len(compared) == 5
 
 
-@pytest.mark.parametrize("scope", SCOPES)
-def test_scope_allows_itself_and_what_is_below_it(scope: Scope) -> None:
-    token = Token(
-        token_id=1, name="one", scope=scope, created_at=0, expires_at=None, revoked_at=None
-    )
-    allowed = [other for other in SCOPES if token.allows(other)]
-    assert allowed == list(SCOPES[: SCOPES.index(scope) + 1])
+def test_scope_allows_itself_and_what_is_below_it() -> None:
+    for scope in SCOPES:
+        token = Token(
+            token_id=1, name="one", scope=scope, created_at=0, expires_at=None, revoked_at=None
+        )
+        allowed = [other for other in SCOPES if token.allows(other)]
+        assert allowed == list(SCOPES[: SCOPES.index(scope) + 1])
 
 
 def test_token_is_refused_from_the_second_it_expires(
@@ -163,12 +163,12 @@ def test_book_asks_the_store_at_most_once_within_its_time(
     assert tokens.FRESH_SECONDS > 1
 
 
-@pytest.mark.parametrize("name", ["", " ", "a b", "-a", "ä", "a\n", "x" * 101, "a/b", "\udcff"])
-def test_name_that_is_none_is_refused_in_one_line(tmp_path: Path, name: str) -> None:
+def test_name_that_is_none_is_refused_in_one_line(tmp_path: Path) -> None:
     with create(tmp_path) as store:
-        with pytest.raises(InvalidParameter) as told:
-            store.tokens.add(name)
-        assert "\n" not in str(told.value)
+        for name in ("", " ", "a b", "-a", "ä", "a\n", "x" * 101, "a/b", "\udcff"):
+            with pytest.raises(InvalidParameter) as told:
+                store.tokens.add(name)
+            assert "\n" not in str(told.value)
         assert store.tokens.list() == []
 
 

@@ -17,7 +17,6 @@ from simstore.search.evaluation import Evaluation
 from simstore.services.evaluate.evaluate import EvaluateOptions
 from simstore.services.evaluate.judged_documents import MethodSignatures, filter_overlaps
 from simstore.services.evaluate.labels import Labels, is_odd
-from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.sources.labels import GroupLabel, LabelledPair
 from simstore.store import Store
 
@@ -135,34 +134,6 @@ def test_the_parts_of_a_split_share_no_group_and_leave_none_out(tmp_path: Path) 
     assert (test.document_count, test.pair_count) == (1, 0)
 
 
-def test_default_radii_fit_short_fingerprints(tmp_path: Path) -> None:
-    with filled(tmp_path, scheme=SchemeChoice("web", bits=8)) as store:
-        found = store.evaluate.run(Labels(pairs=[LabelledPair("a1", "a2")]))
-    assert [point.threshold for point in found.curve("all", "simhash")] == list(range(9))
-
-
-def test_radii_and_floor_are_those_asked_for(tmp_path: Path) -> None:
-    with filled(tmp_path) as store:
-        found = store.evaluate.run(FIELD, EvaluateOptions(radii=(2, 5), floor=0.6))
-    assert [point.threshold for point in found.curve("all", "simhash")] == [2, 3, 4, 5]
-    assert min(point.threshold for point in found.curve("all", "exact")) == 0.6
-    assert {p.against for p in found.points} == {"labels", "resemblance >= 0.8"}
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        EvaluateOptions(radii=(5, 2)),
-        EvaluateOptions(radii=(0, 65)),
-        EvaluateOptions(floor=0.0),
-        EvaluateOptions(candidate_radius=-1),
-    ],
-)
-def test_parameters_out_of_range_are_refused(tmp_path: Path, options: EvaluateOptions) -> None:
-    with filled(tmp_path) as store, pytest.raises(InvalidParameter):
-        store.evaluate.run(FIELD, options)
-
-
 def test_a_store_in_which_nothing_is_labelled_is_refused(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
         with pytest.raises(NotFound, match="the labels name gone, which it does not hold"):
@@ -180,22 +151,6 @@ def test_without_texts_the_channels_alone_are_judged(tmp_path: Path) -> None:
         assert found.bands == ()
         with pytest.raises(NotFound, match="no texts"):
             store.evaluate.exact_pairs()
-
-
-def test_without_texts_the_resemblances_of_the_file_make_the_bands(tmp_path: Path) -> None:
-    pairs = [LabelledPair("a2", "a1", resemblance=0.95), LabelledPair("c1", "c2")]
-    with filled(tmp_path, text=False) as store:
-        found = store.evaluate.run(Labels(pairs=pairs))
-    (band,) = found.bands
-    assert (band.lowest, band.pair_count) == (0.9, 1)
-    assert band.recalls == {"simhash 3": 1, "simhash 6": 1, "bands": 1, "both": 1}
-
-
-def test_a_store_of_ranked_features_is_judged_by_what_stands(tmp_path: Path) -> None:
-    scheme = SchemeChoice("simtool", bits=32, features=50)
-    with filled(tmp_path, scheme=scheme) as store:
-        found = store.evaluate.run(FIELD)
-    assert f1(found, "simhash", 0) > 0
 
 
 def test_exact_pairs(tmp_path: Path) -> None:
@@ -265,11 +220,6 @@ def test_older_methods_are_judged_where_they_are_asked_for(tmp_path: Path) -> No
     assert best > 0.8
 
 
-def test_older_methods_need_the_texts(tmp_path: Path) -> None:
-    with filled(tmp_path, text=False) as store, pytest.raises(NotFound, match="no texts"):
-        store.evaluate.run(FIELD, EvaluateOptions(older_methods=True))
-
-
 def test_mistakes_tell_why_pairs_are_missed_or_joined(tmp_path: Path) -> None:
     clusters = [
         # Two texts of one group that share nothing; two that share half of their sentences.
@@ -303,18 +253,3 @@ def test_mistakes_tell_why_pairs_are_missed_or_joined(tmp_path: Path) -> None:
     assert (wrong.resemblance, wrong.distance, wrong.second_canonical) == (1.0, 0, "a1")
     # By fingerprints alone what is not within the radius is no candidate.
     assert [one.pair_count for one in alone.classes] == [2, 0, 0, 1, 0]
-
-
-def test_mistakes_of_a_method_that_is_not_judged_are_refused(tmp_path: Path) -> None:
-    with filled(tmp_path) as store, pytest.raises(InvalidParameter, match="judges simhash, "):
-        store.evaluate.run(FIELD, mistakes_of="i-match")
-
-
-def test_pairs_labelled_distinct_are_judged_by_their_own_edge(tmp_path: Path) -> None:
-    pairs = [LabelledPair("a1", "a3"), LabelledPair("a1", "a2", duplicate=False)]
-    with filled(tmp_path) as store:
-        made = store.evaluate.run(Labels(pairs=pairs)).mistakes
-    assert made is not None
-    assert made.ari is None
-    (wrong,) = [one for one in made.classes if one.pair_count]
-    assert (wrong.reason, wrong.examples[0].second) == ("the rule said yes", "a2")

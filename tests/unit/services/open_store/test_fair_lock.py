@@ -59,24 +59,6 @@ def test_a_thread_takes_a_long_turn_again_until_another_has_waited() -> None:
     assert taken == ["other", "first"]
 
 
-def test_a_thread_that_has_not_waited_long_lets_the_other_go_on() -> None:
-    turns = LongTurns(seconds=60)
-    taken: list[str] = []
-
-    def wait() -> None:
-        with turns:
-            taken.append("other")
-
-    with turns:
-        other = threading.Thread(target=wait)
-        other.start()
-        while not turns._line._is_taken:
-            pass
-        assert not turns._is_wanted
-    other.join()
-    assert taken == ["other"]
-
-
 def test_long_turns_exclude_each_other() -> None:
     turns = LongTurns(seconds=0.0001)
     inside = 0
@@ -99,11 +81,3 @@ def test_long_turns_exclude_each_other() -> None:
     for thread in threads:
         thread.join()
     assert (most, sorted(done)) == (1, [0, 1, 2, 3])
-
-
-def test_a_long_turn_that_fails_is_given_back() -> None:
-    turns = LongTurns()
-    with pytest.raises(KeyError), turns:
-        raise KeyError
-    with turns:
-        pass

@@ -14,7 +14,6 @@ from simstore.model import QueryRun
 from simstore.model.frames import to_frame
 from simstore.reports.formats import RENDERERS
 from simstore.reports.run_html import run_report
-from simstore.storage import documents
 
 TEXT = "The last ferry to the island leaves at nine in the evening, and nobody waits for it."
 ADDRESS = "https://gazette.example/ferry"
@@ -40,22 +39,6 @@ def test_a_match_tells_what_its_document_tells_and_its_key_where_that_is_an_addr
     told = {"told": FACTS, "plain": (None,) * 4, ADDRESS: (None, None, None, ADDRESS)}
     assert facts_of(run) == told
     assert {one.key: one.author for one in store.query(TEXT)}["told"] == FACTS[1]
-
-
-def test_one_statement_tells_of_all_matches_and_none_is_run_without_them(
-    store, monkeypatch
-) -> None:
-    asked: list[list[int]] = []
-    stored = documents.source_facts_of
-    monkeypatch.setattr(
-        documents,
-        "source_facts_of",
-        lambda connection, numbers: asked.append(numbers) or stored(connection, numbers),
-    )
-    store.query_many([("a", TEXT), ("b", TEXT), ("c", "Bread is baked at dawn.")])
-    assert list(map(len, asked)) == [3]
-    store.query("Bread is baked at dawn.")
-    assert len(asked) == 1
 
 
 def test_a_recorded_run_tells_of_the_documents_that_are_still_there(store) -> None:

@@ -3,11 +3,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from stores import TEXTS, create, filled, rows
+from stores import TEXTS, filled, rows
 
 from simstore import Files
-from simstore.errors import InvalidParameter, RunNotFound
-from simstore.model import Document, QueryOptions
+from simstore.errors import RunNotFound
+from simstore.model import QueryOptions
 from simstore.services.query import query
 from simstore.storage import queries
 from simstore.store import Store
@@ -21,76 +21,6 @@ def keys(store: Store, text: str, **options: object) -> list[str]:
         QueryOptions(**options),  # type: ignore[arg-type]
     )
     return [match.key for match in result.matches]
-
-
-@pytest.mark.parametrize("plan", PLANS)
-def test_matches_go_by_distance_then_order_of_ingest(tmp_path: Path, plan: str) -> None:
-    with filled(tmp_path) as store:
-        found = store.query_many(
-            [("s", TEXTS["harbour"])],
-            QueryOptions(radius=64, plan=plan, min_features=0),  # type: ignore[arg-type]
-        )[0].matches
-    assert [match.key for match in found[:2]] == ["harbour", "harbour copy"]
-    assert len(found) == len(TEXTS)
-    order = [(match.distance, match.document_id) for match in found]
-    assert order == sorted(order)
-
-
-def test_query_inserts_nothing(tmp_path: Path) -> None:
-    with filled(tmp_path) as store:
-        before = store.stats()
-        store.query("a text that nobody has")
-        store.query_many([("new", "words never seen")])
-        after = store.stats()
-        assert after == before
-
-
-@pytest.mark.parametrize("radius", [-1, 65, 1000])
-def test_radius_out_of_range_is_refused(tmp_path: Path, radius: int) -> None:
-    with filled(tmp_path) as store, pytest.raises(InvalidParameter, match="radius"):
-        store.query("text", radius=radius)
-
-
-@pytest.mark.parametrize("options", [{"limit": 0}, {"limit": -1}, {"plan": "guess"}])
-def test_option_out_of_range_is_refused(tmp_path: Path, options: dict[str, object]) -> None:
-    with filled(tmp_path) as store, pytest.raises(InvalidParameter):
-        keys(store, "text", **options)
-
-
-@pytest.mark.parametrize("plan", PLANS)
-def test_first_gives_one_match_or_none(tmp_path: Path, plan: str) -> None:
-    with filled(tmp_path) as store:
-        assert len(keys(store, TEXTS["harbour"], first=True, plan=plan)) == 1
-        assert keys(store, TEXTS["harbour"], first=True, plan=plan, radius=0) == ["harbour"]
-        assert keys(store, "words never seen", first=True, plan=plan) == []
-
-
-@pytest.mark.parametrize("first", [False, True])
-@pytest.mark.parametrize("plan", PLANS)
-def test_filters_leave_documents_out_before_the_limit(
-    tmp_path: Path, plan: str, first: bool
-) -> None:
-    with create(tmp_path) as store:
-        store.add_many(
-            [
-                Document("a", "river", collection="x", metadata={"lang": "en", "n": 1}),
-                Document("b", "river", collection="y", metadata={"lang": "en", "n": 2}),
-                Document("c", "river", title="T", metadata={"lang": "de", "n": 1}),
-            ]
-        )
-        common = {"plan": plan, "first": first, "limit": None if first else 1}
-        assert keys(store, "river", collection="y", **common) == ["b"]
-        assert keys(store, "river", where=(("lang", "de"),), **common) == ["c"]
-        assert keys(store, "river", where=(("lang", "en"), ("n", "2")), **common) == ["b"]
-        assert keys(store, "river", where=(("title", "T"),), **common) == ["c"]
-        assert keys(store, "river", where=(("other", "None"), ("n", "7")), **common) == []
-        assert keys(store, "river", since=2**37, **common) == []
-        assert keys(store, "river", since=0, **common) == ["a"]
-        (result,) = store.query_many(
-            [("a", "river")],
-            QueryOptions(exclude_self=True, **common),  # type: ignore[arg-type]
-        )
-        assert [match.key for match in result.matches] == ["b"]
 
 
 def test_samples_in_many_batches_are_answered_in_their_order(

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -9,7 +8,6 @@ import texts
 from stores import SIMTOOL, create
 
 from simstore import Document, Store
-from simstore.errors import InvalidParameter
 from simstore.services.clusters.cluster import ClusterOptions
 
 DAY = 86_400
@@ -28,14 +26,6 @@ def dated(store: Store) -> None:
             ],
             threads=1,
         )
-
-
-def test_an_empty_store_has_no_figures(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        found = store.maintenance.stats_over_time()
-    assert (found.slots, found.vocabulary) == ((), ())
-    assert found.cluster_sizes is None
-    json.dumps(found.record())
 
 
 def test_documents_and_duplicates_stand_where_they_were_first_seen(tmp_path: Path) -> None:
@@ -77,27 +67,6 @@ def test_documents_and_duplicates_stand_where_they_were_first_seen(tmp_path: Pat
     assert found.distances == Counter(one.distance for each in clusters for one in each.members[1:])
 
 
-@pytest.mark.parametrize(
-    ("last", "seconds", "count"),
-    [
-        (0, 60, 1),
-        (3_599, 60, 60),
-        (3_600, 300, 13),
-        (59 * DAY, DAY, 60),
-        (40_000 * DAY, 315_360_000, 11),
-    ],
-)
-def test_spans_are_as_long_as_the_time_asks_for(
-    tmp_path: Path, last: int, seconds: int, count: int
-) -> None:
-    with create(tmp_path) as store:
-        store.add_many([Document("a", "one", seen_at=0), Document("b", "two", seen_at=last)])
-        found = store.maintenance.stats_over_time()
-    assert found.slot_seconds == seconds
-    assert len(found.slots) == count
-    assert found.slots[0].documents + (found.slots[-1].documents if last else 0) == 2
-
-
 def test_dates_before_1970_have_their_places(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add_many([Document("a", "one", seen_at=-90), Document("b", "two", seen_at=30)])
@@ -105,8 +74,8 @@ def test_dates_before_1970_have_their_places(tmp_path: Path) -> None:
     assert [(slot.start, slot.documents) for slot in found.slots] == [(-120, 1), (-60, 0), (0, 1)]
 
 
-@pytest.mark.parametrize("scheme", ["web", "simtool"])
-def test_the_vocabulary_grows_as_counted_one_by_one(tmp_path: Path, scheme: str) -> None:
+def test_the_vocabulary_grows_as_counted_one_by_one(tmp_path: Path) -> None:
+    scheme = "simtool"
     words = [f"zq{'abcdefghij'[n % 10]}{'klmnopqrst'[n // 10 % 10]}" for n in range(100)]
     texts_of = [" ".join([*words[: 5 + n // 2], "lamp"]) for n in range(60)]
     options = {"scheme": SIMTOOL} if scheme == "simtool" else {}
@@ -124,19 +93,3 @@ def test_the_vocabulary_grows_as_counted_one_by_one(tmp_path: Path, scheme: str)
     assert len(found.vocabulary) == 6
     assert (found.changed_ranks is None) == (scheme == "web")
     assert (found.changed_fingerprints is None) == (scheme == "web")
-
-
-def test_a_store_that_keeps_nothing_to_count_has_no_figures_of_a_vocabulary(tmp_path: Path) -> None:
-    with create(tmp_path, text=False, vocabulary=False) as store:
-        store.add("a", "a text of some words")
-        found = store.maintenance.stats_over_time()
-    assert found.vocabulary == ()
-    assert len(found.slots) == 1
-
-
-def test_fingerprints_alone_have_no_figures(tmp_path: Path) -> None:
-    with (
-        Store.create(tmp_path / "f.db", fingerprints_only=True) as store,
-        pytest.raises(InvalidParameter),
-    ):
-        store.maintenance.stats_over_time()

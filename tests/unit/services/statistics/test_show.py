@@ -53,20 +53,3 @@ def test_no_text_sketch_or_page_is_read_to_count_a_store(tmp_path: Path, heard: 
         heard.clear()
         store.stats(sizes=True)
         assert [one for one in heard if "length(" in one]
-
-
-@pytest.mark.sqlite
-@pytest.mark.parametrize("named", ["distinct", "FROM sketch"])
-def test_rows_are_counted_in_indexes(tmp_path: Path, heard: Heard, named: str) -> None:
-    with Store.create(tmp_path / "s.db") as store:
-        store.add_many(TEXTS)
-        found = store.stats()
-        assert (found.distinct_contents, found.sketch_count, found.unpacked_sketches) == (3, 4, 4)
-        heard.clear()
-        store.stats()
-    (said,) = [
-        one for one in heard if named in " ".join(one.split()).replace("DISTINCT", "distinct")
-    ]
-    with closing(sqlite3.connect(tmp_path / "s.db")) as connection:
-        plan = str(connection.execute(f"EXPLAIN QUERY PLAN {said}").fetchall())
-    assert "COVERING INDEX" in plan
