@@ -6,12 +6,11 @@ import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from simstore import Files, Store, compiled
+from simstore import compiled
 from simstore.compiled import Kernel
 
 needs_numba = pytest.mark.skipif(find_spec("numba") is None, reason="Numba is not installed")
@@ -65,59 +64,6 @@ def test_compiled_forms_do_not_pay_without_numba(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(compiled, "_is_usable", lambda: False)
     compiled.enable(0)
     assert not compiled.pays(1e9)
-
-
-@needs_numba
-def test_small_works_pay_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.partition(".")[0] == "numba"]:
-        monkeypatch.delitem(sys.modules, name)
-    compiled.enable(1)
-    assert [compiled.pays(0.4) for _ in range(4)] == [False, False, True, True]
-
-
-@needs_numba
-def test_much_that_is_to_come_pays_from_the_first_work_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled, "_is_loaded", lambda: False)
-    compiled.enable()
-    compiled.announce(1 << 20)
-    assert not compiled.pays(0.001)
-    threshold, _ = compiled.settings()
-    assert threshold
-    compiled.announce(1 << 26)
-    # Nothing was compiled yet; another process is to begin as this one will.
-    assert compiled.settings()[0] == 0.0
-    assert compiled.pays(0.001)
-    compiled.disable()
-    compiled.announce(1 << 26)
-    assert compiled.settings()[0] is None
-    assert not compiled.pays(0.001)
-
-
-@needs_numba
-@pytest.mark.parametrize("is_long", [False, True])
-def test_long_sources_are_computed_by_kernels_from_the_first_batch_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_long: bool
-) -> None:
-    called = []
-    call = Kernel.__call__
-
-    def noted(kernel: Kernel, *arguments: Any, **named: Any) -> Any:
-        called.append(kernel)
-        return call(kernel, *arguments, **named)
-
-    (tmp_path / "a.txt").write_text("the boats of the harbour came in before the storm " * 20)
-    # A byte as if it were a hundred million.
-    monkeypatch.setattr(compiled, "_SECONDS_A_BYTE", 10.0 if is_long else 1e-9)
-    monkeypatch.setattr(compiled, "_is_loaded", lambda: False)
-    with Store.create(tmp_path / "s.db") as store:
-        compiled.enable()
-        monkeypatch.setattr(Kernel, "__call__", noted)
-        assert store.ingest([tmp_path / "a.txt"]).added == 1
-        assert bool(called) == is_long
-        called.clear()
-        compiled.enable()
-        assert store.query_many(Files(str(tmp_path / "a.txt")), record=True).samples[0].matches
-        assert bool(called) == is_long
 
 
 @pytest.mark.slow

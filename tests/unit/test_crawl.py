@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -38,20 +37,6 @@ def test_same_numbers_give_the_same_files_and_another_seed_others(
     assert contents[0][0] != contents[2][0]
 
 
-def test_records_hold_what_a_crawler_knows_and_nothing_of_the_truth(
-    simulator: Any, tmp_path: Path
-) -> None:
-    (day,) = simulator.write_days(tmp_path, simulator.Settings(days=1, sites=10, pages=4))
-    lines = (tmp_path / day.name).read_text("utf-8").splitlines()
-    assert len(lines) == len(day.fetched)
-    for line, page in zip(lines, day.fetched, strict=True):
-        record = json.loads(line)
-        assert (record["url"], record["text"]) == (page.url, page.text)
-        assert record["crawled"].startswith("2026-03-01T")
-        assert set(record) <= {"url", "text", "collection", "crawled", "links", "published"}
-    assert sum("published" in json.loads(line) for line in lines) > 0
-
-
 def test_states_and_origins_of_pages_are_true(simulator: Any) -> None:
     texts: dict[str, str] = {}
     dates: list[Any] = []
@@ -78,13 +63,3 @@ def test_states_and_origins_of_pages_are_true(simulator: Any) -> None:
     assert linked
     kinds = [(kind, state) for kind in ("own", "moved", "copy") for state in ("new", "unchanged")]
     assert seen >= {*kinds, ("own", "changed"), ("mirror", "new"), ("mirror", "unchanged")}
-
-
-def test_vanished_pages_are_not_fetched_again(simulator: Any) -> None:
-    last: dict[str, int] = {}
-    days = list(simulator.crawl(small(simulator)))
-    for day in days:
-        last |= dict.fromkeys((page.url for page in day.fetched), day.number)
-    gone = {url for url in last if url not in days[-1].live}
-    assert len(gone) > 10
-    assert all(last[url] < len(days) for url in gone)

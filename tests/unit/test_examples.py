@@ -82,38 +82,52 @@ def makes_a_frame(test: doctest.DocTest) -> bool:
     return any("to_frame(" in example.source for example in test.examples)
 
 
-def given(name: str) -> Any:
-    """Return the parameters of a test, marked where its example makes a DataFrame."""
-    marks = [pytest.mark.frames] if makes_a_frame(examples(name)) else []
-    return pytest.param(name, marks=marks)
-
-
-@pytest.fixture
-def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, Any]]:
-    monkeypatch.chdir(tmp_path)
-    with Store("shelf.db") as store:
+@pytest.fixture(scope="module")
+def shelf(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The file of the store that each example begins with."""
+    place = tmp_path_factory.mktemp("shelf") / "shelf.db"
+    with Store(place) as store:
         store.add("ferry-2025", TEXT, title="Ferry timetable")
         store.add("ferry-2026", NEXT_YEAR)
         store.add("bread-1", BREAD)
-        types = {name: getattr(simstore, name) for name in NAMES}
-        yield {**types, "Path": Path, "store": store, "text": TEXT}
+    return place.read_bytes()
 
 
-@pytest.mark.parametrize("name", [given(name) for name in PUBLIC])
-def test_everything_public_has_an_example_that_runs(name: str, names: dict[str, Any]) -> None:
-    test = examples(name)
-    assert bool(test.examples) != (name in WITHOUT_EXAMPLE), f"{name} has no example"
-    if makes_a_frame(test):
-        pytest.importorskip("pandas")
-    test.globs = names
+def run(name: str, shelf: bytes) -> str:
+    """Run the examples of a name in the current folder, and return the failures."""
     said: list[str] = []
-    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
-    runner.run(test, out=said.append)
-    assert runner.failures == 0, "".join(said)
+    test = examples(name)
+    Path("shelf.db").write_bytes(shelf)
+    with Store("shelf.db") as store:
+        types = {name: getattr(simstore, name) for name in NAMES}
+        test.globs = {**types, "Path": Path, "store": store, "text": TEXT}
+        doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append)
+    return "".join(said)
 
 
-def test_only_names_that_are_there_have_no_example() -> None:
-    assert {*PUBLIC} >= WITHOUT_EXAMPLE
+@pytest.mark.sqlite("each example begins with a copy of a file")
+@pytest.mark.parametrize("frames", [False, pytest.param(True, marks=pytest.mark.frames)])
+def test_everything_public_has_an_example_that_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shelf: bytes, frames: bool
+) -> None:
+    if frames:
+        pytest.importorskip("pandas")
+    failures = {}
+    for name in PUBLIC:
+        if makes_a_frame(examples(name)) is not frames:
+            continue
+        (tmp_path / name).mkdir()
+        monkeypatch.chdir(tmp_path / name)
+        if failure := run(name, shelf):
+            failures[name] = failure
+    assert failures == {}, "".join(failures.values())
+
+
+def test_what_has_no_example_is_known() -> None:
+    assert {name for name in PUBLIC if not examples(name).examples} == WITHOUT_EXAMPLE
+
+
+def test_everything_public_is_looked_at() -> None:
     assert {"QueryOptions", "Match", "Client", "dedupe", "Store.query"} <= {*PUBLIC}
     assert len(PUBLIC) > 190
 

@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-import pytest
 from public_names import NAMES
 
 import simstore
@@ -82,12 +81,12 @@ def test_help_of_the_package_begins_with_a_screen_that_fits() -> None:
     assert len(description.splitlines()) < 60
 
 
-@pytest.mark.parametrize("kind", [Store, *SPACES], ids=lambda kind: kind.__name__)
-def test_help_of_a_class_fits_but_for_signatures(kind: type) -> None:
+def test_help_of_a_class_fits_but_for_signatures() -> None:
     """Python writes a signature in one line before 3.13; no text of ours is in it."""
-    lines = pydoc.plain(pydoc.render_doc(kind)).splitlines()[1:]
-    signature = re.compile(r"^( \|  )?(class |\w+ = )?\w+\(.*\)")
-    assert [line for line in lines if len(line) > 80 and not signature.match(line)] == []
+    for kind in [Store, *SPACES]:
+        lines = pydoc.plain(pydoc.render_doc(kind)).splitlines()[1:]
+        signature = re.compile(r"^( \|  )?(class |\w+ = )?\w+\(.*\)")
+        assert [line for line in lines if len(line) > 80 and not signature.match(line)] == []
 
 
 RETURNING = {
@@ -98,14 +97,18 @@ RETURNING = {
 }
 
 
-@pytest.mark.parametrize("name", RETURNING)
-def test_a_method_says_what_it_returns(name: str) -> None:
-    text = inspect.getdoc(RETURNING[name]) or ""
-    summary = text.partition("\n")[0]
-    is_said = re.search(r"^(Returns|Yields):$|As :meth:`simstore.Store", text, re.M)
-    is_a_thing = isinstance(inspect.getattr_static(kind_of(name), name.partition(".")[2]), property)
-    opens = name in ("Store.open", "Store.create")
-    assert is_said or is_a_thing or opens or re.match("Return |Yield |.*; return ", summary), text
+def test_a_method_says_what_it_returns() -> None:
+    for name in RETURNING:
+        text = inspect.getdoc(RETURNING[name]) or ""
+        summary = text.partition("\n")[0]
+        is_said = re.search(r"^(Returns|Yields):$|As :meth:`simstore.Store", text, re.M)
+        is_a_thing = isinstance(
+            inspect.getattr_static(kind_of(name), name.partition(".")[2]), property
+        )
+        opens = name in ("Store.open", "Store.create")
+        assert is_said or is_a_thing or opens or re.match("Return |Yield |.*; return ", summary), (
+            text
+        )
 
 
 def kind_of(name: str) -> type:
@@ -119,9 +122,9 @@ EVERYDAY = (
 )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", EVERYDAY)
-def test_the_everyday_verbs_have_a_section_of_what_they_return(name: str) -> None:
-    text = inspect.getdoc(getattr(Store, name)) or ""
-    assert re.search(r"^(Returns|Yields):$", text, re.M)
-    # What can be given wrong is named.
-    assert name in ("add", "list", "stats") or "Raises:" in text
+def test_the_everyday_verbs_have_a_section_of_what_they_return() -> None:
+    for name in EVERYDAY:
+        text = inspect.getdoc(getattr(Store, name)) or ""
+        assert re.search(r"^(Returns|Yields):$", text, re.M)
+        # What can be given wrong is named.
+        assert name in ("add", "list", "stats") or "Raises:" in text

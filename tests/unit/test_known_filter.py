@@ -3,14 +3,12 @@ from __future__ import annotations
 import hashlib
 import os
 import struct
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from simstore import KnownFilter
-from simstore.errors import InvalidParameter, OutputExists, SourceNotFound, UnreadableSource
+from simstore.errors import OutputExists, SourceNotFound, UnreadableSource
 
 KEYS = ["http://a/", "http://b/?q=1", "ключ", "k\udcff", ""]
 TEXTS = ["one text", "two\ntexts", "三篇文章", "\udcfe"]
@@ -109,34 +107,6 @@ def test_a_filter_of_the_first_version_is_read(tmp_path: Path) -> None:
     assert not known.knows_keys(["http://d/", "http://e/"]).any()
 
 
-def test_a_loaded_filter_takes_and_gives_back(tmp_path: Path) -> None:
-    path = tmp_path / "known.bin"
-    sample().save(path)
-    known = KnownFilter.load(path)
-    known.add_key("new")
-    assert known.knows_key("new")
-    assert known.remove_key("http://a/")
-    assert not known.remove_key("http://a/")
-    assert known.remove_text("one text")
-    known.save(path)
-    again = KnownFilter.load(path)
-    assert again.knows_key("new")
-    assert not again.knows_key("http://a/")
-    assert not again.knows_text("one text")
-    assert again.knows_text("三篇文章")
-
-
-def test_a_filter_knows_only_what_it_was_made_of(tmp_path: Path) -> None:
-    known = KnownFilter.create(10, of=["keys"])
-    with pytest.raises(InvalidParameter, match="of='digests'"):
-        known.knows_text("a text")
-    with pytest.raises(InvalidParameter, match="of='keys'"):
-        KnownFilter.create(10, of=["digests"]).add_key("a")
-    for kinds in ([], ["keys", "keys"], ["urls"]):
-        with pytest.raises(InvalidParameter, match="choose keys, digests"):
-            KnownFilter.create(10, of=kinds)
-
-
 def test_every_damage_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "known.bin"
     sample().save(path)
@@ -151,9 +121,8 @@ def test_every_damage_is_noticed(tmp_path: Path) -> None:
             KnownFilter.load(path)
 
 
-@pytest.mark.parametrize(
-    ("at", "value", "reason"),
-    [
+def test_a_filter_of_another_kind_is_refused(tmp_path: Path) -> None:
+    for at, value, reason in [
         (8, 2, "version 2"),
         (16, 9, "does not know"),
         (17, 40, "does not know"),
@@ -162,19 +131,15 @@ def test_every_damage_is_noticed(tmp_path: Path) -> None:
         (24, 99, "contradicts"),
         (32, 99, "contradicts"),
         (40, 99, "contradicts"),
-    ],
-)
-def test_a_filter_of_another_kind_is_refused(
-    tmp_path: Path, at: int, value: int, reason: str
-) -> None:
-    path = tmp_path / "known.bin"
-    sample().save(path)
-    data = bytearray(path.read_bytes())
-    data[at] = value
-    data[-16:] = hashlib.blake2b(data[:-16], digest_size=16).digest()
-    path.write_bytes(data)
-    with pytest.raises(UnreadableSource, match=reason):
-        KnownFilter.load(path)
+    ]:
+        path = tmp_path / "known.bin"
+        sample().save(path)
+        data = bytearray(path.read_bytes())
+        data[at] = value
+        data[-16:] = hashlib.blake2b(data[:-16], digest_size=16).digest()
+        path.write_bytes(data)
+        with pytest.raises(UnreadableSource, match=reason):
+            KnownFilter.load(path)
 
 
 def test_files_that_are_not_there_or_no_filters(tmp_path: Path) -> None:
@@ -217,22 +182,3 @@ def test_no_more_is_read_than_beginning_and_size_agree_on(tmp_path: Path) -> Non
     path.write_bytes(b"SIMKNOWN" + struct.pack("<HHI", 1, 1, 0) + large)
     with pytest.raises(UnreadableSource, match=r"damaged|contradicts"):
         KnownFilter.load(path)
-
-
-def test_reading_a_filter_loads_numpy_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "known.bin"
-    sample().save(path)
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys; from simstore import KnownFilter\n"
-            f"assert KnownFilter.load({str(path)!r}).knows_key('http://a/')\n"
-            "print([n for n in ('sqlalchemy', 'numba', 'click', 'rich', 'xxhash', 'alembic',"
-            " 'backports') if n in sys.modules])",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert done.stdout == "[]\n"

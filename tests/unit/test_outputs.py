@@ -147,7 +147,7 @@ def test_journal_of_a_draft_that_is_gone_is_deleted(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"file", ".other.4194305.new-wal"}
 
 
-@pytest.mark.parametrize("name", ["n" * 255, "é" * 127, "n" * 231, "n" * 240 + ".gz"])
+@pytest.mark.parametrize("name", ["é" * 127, "n" * 240 + ".gz"])
 def test_file_of_a_long_name_is_written_and_its_drafts_of_dead_processes_are_deleted(
     tmp_path: Path, name: str
 ) -> None:

@@ -80,10 +80,10 @@ def unknown_in(annotations: dict[str, Any]) -> set[str]:
     }
 
 
-@pytest.mark.parametrize("kind", CALLED, ids=lambda kind: kind.__name__)
-def test_what_methods_take_and_return_comes_from_the_package(kind: type) -> None:
+def test_what_methods_take_and_return_comes_from_the_package() -> None:
     found = {
         name: unknown_in(function.__annotations__)
+        for kind in CALLED
         for name, function in functions_of(kind)
         # The store makes namespaces and readers itself.
         if not name.endswith(".__init__") or kind in (Store, Client)
@@ -91,9 +91,9 @@ def test_what_methods_take_and_return_comes_from_the_package(kind: type) -> None
     assert {name: names for name, names in found.items() if names} == {}
 
 
-@pytest.mark.parametrize("kind", HELD, ids=lambda kind: kind.__name__)
-def test_so_do_the_fields_of_options_and_results(kind: type) -> None:
-    assert unknown_in(dict(inspect.get_annotations(kind))) == set()
+def test_so_do_the_fields_of_options_and_results() -> None:
+    found = {kind.__name__: unknown_in(dict(inspect.get_annotations(kind))) for kind in HELD}
+    assert {name: names for name, names in found.items() if names} == {}
 
 
 def test_a_name_that_is_in_no_room_is_found_out() -> None:
@@ -128,9 +128,9 @@ def test_what_the_rooms_show_is_what_can_be_imported_from_the_package() -> None:
     assert shown == of_types
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_what_functions_take_and_return_comes_from_the_package(name: str) -> None:
-    assert unknown_in(getattr(simstore, name).__annotations__) == set()
+def test_what_functions_take_and_return_comes_from_the_package() -> None:
+    for name in FUNCTIONS:
+        assert unknown_in(getattr(simstore, name).__annotations__) == set()
 
 
 def test_a_list_is_deduped_in_one_call() -> None:
@@ -166,28 +166,25 @@ def test_a_frame_of_a_dedupe_has_a_row_for_each_text_that_is_kept() -> None:
     assert list(simstore.dedupe([]).to_frame().columns) == list(frame.columns)
 
 
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
+def test_what_is_no_list_of_texts_is_not_deduped() -> None:
+    for given, words in [
         ("one text", "put it into a list"),
         ({"a": "text"}, "give its values"),
         ([("a", "text")], "number 0 is a tuple"),
         (["a", None], "number 1 is a NoneType"),
-    ],
-)
-def test_what_is_no_list_of_texts_is_not_deduped(given: Any, words: str) -> None:
-    with pytest.raises(simstore.InvalidParameter, match=words):
-        simstore.dedupe(given)
+    ]:
+        with pytest.raises(simstore.InvalidParameter, match=words):
+            simstore.dedupe(given)
 
 
-@pytest.mark.parametrize(
-    ("name", "meant"),
-    [("NotFoundError", "DocumentNotFound"), ("KeyNotFound", "DocumentNotFound"),
-     ("StoreError", "SimstoreError")],
-)  # fmt: skip
-def test_an_error_by_another_name_is_answered_with_ours(name: str, meant: str) -> None:
-    with pytest.raises(AttributeError, match=f"did you mean {meant}"):
-        getattr(simstore, name)
+def test_an_error_by_another_name_is_answered_with_ours() -> None:
+    for name, meant in [
+        ("NotFoundError", "DocumentNotFound"),
+        ("KeyNotFound", "DocumentNotFound"),
+        ("StoreError", "SimstoreError"),
+    ]:
+        with pytest.raises(AttributeError, match=f"did you mean {meant}"):
+            getattr(simstore, name)
 
 
 def test_a_key_that_is_not_there_is_a_key_error_with_a_readable_message() -> None:

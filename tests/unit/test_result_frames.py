@@ -98,21 +98,6 @@ def test_clusters_have_a_row_a_document(path: Path, pandas: Any) -> None:
 
 
 @pytest.mark.frames
-def test_documents_have_their_fields_and_times(path: Path, pandas: Any) -> None:
-    with Store.open(path) as store:
-        stored = list(store.list(with_text=True))
-        frame = to_frame(store.list(with_text=True))
-        (single,) = to_frame(store.get("ferry"))["key"]
-    assert list(frame["key"]) == [one.key for one in stored]
-    assert single == "ferry"
-    assert list(frame["text"]) == [FERRY, PRINT, BRIDGE, BRIDGE]
-    assert frame["metadata"][0] == {"lang": "en"}
-    assert frame["first_seen"][0] == pandas.Timestamp("1970-01-02", tz="UTC")
-    assert str(frame["first_seen"].dtype) == "datetime64[s, UTC]"
-    assert list(frame["token_count"]) == [one.token_count for one in stored]
-
-
-@pytest.mark.frames
 def test_duplicates_and_rejections_are_rows(path: Path, pandas: Any, tmp_path: Path) -> None:
     with Store.open(path) as store:
         frame = to_frame(store.duplicates.list())
@@ -123,16 +108,6 @@ def test_duplicates_and_rejections_are_rows(path: Path, pandas: Any, tmp_path: P
         store.add_many(pandas.DataFrame({"key": ["a"], "text": [None]}))
         rejected = to_frame(store.rejects.list())
     assert rejected.loc[0, ["source", "position"]].tolist() == ["pandas.DataFrame, run 1", 0]
-
-
-@pytest.mark.frames
-def test_a_frame_of_documents_goes_into_another_store(
-    path: Path, pandas: Any, tmp_path: Path
-) -> None:
-    with Store.open(path) as store, Store.create(tmp_path / "copy.db") as copy:
-        frame = to_frame(store.list(with_text=True, limit=3))
-        assert copy.add_many(frame[["key", "text"]]).added == 3
-        assert [one.key for one in copy] == ["ferry", "print", "bridge"]
 
 
 @pytest.mark.frames

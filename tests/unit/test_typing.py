@@ -35,63 +35,58 @@ WRONG = {
 }
 
 
-def mypy(program: str) -> set[int]:
+# Programs of users, a store and a client by their protocol, and lines that are all wrong.
+EXPECTED = {"programs.py": set(), "protocol_programs.py": set(), "wrong_programs.py": WRONG}
+
+
+def mypy() -> list[tuple[str, int]]:
     pytest.importorskip("mypy")
     words = ["-m", "mypy", "--strict", "--config-file=", "--no-error-summary"]
     done = subprocess.run(
-        [sys.executable, *words, str(PROGRAMS / program)],
+        [sys.executable, *words, *(str(PROGRAMS / name) for name in EXPECTED)],
         capture_output=True, text=True, cwd=REPOSITORY, check=False,
     )  # fmt: skip
     assert done.returncode in (0, 1), done.stderr
-    return {int(line) for line in re.findall(rf"{program}:(\d+): error", done.stdout)}
+    found = re.findall(r"^(\S+):(\d+): error", done.stdout, re.MULTILINE)
+    return [(Path(name).name, int(line)) for name, line in found]
 
 
-def basedpyright(program: str) -> set[int]:
+def basedpyright() -> list[tuple[str, int]]:
     pytest.importorskip("basedpyright")
     done = subprocess.run(
         [sys.executable, "-m", "basedpyright", "--level", "error", "--outputjson",
-         "--pythonpath", sys.executable, str(PROGRAMS / program)],
+         "--pythonpath", sys.executable, *(str(PROGRAMS / name) for name in EXPECTED)],
         capture_output=True, text=True, cwd=PROGRAMS, check=False,
     )  # fmt: skip
-    told = json.loads(done.stdout)["generalDiagnostics"]
-    return {
-        one["range"]["start"]["line"] + 1
-        for one in told
-        if one["severity"] == "error" and one["file"].endswith(program)
-    }
+    return [
+        (Path(one["file"]).name, one["range"]["start"]["line"] + 1)
+        for one in json.loads(done.stdout)["generalDiagnostics"]
+        if one["severity"] == "error"
+    ]
 
 
 @types
 @pytest.mark.parametrize("checker", [mypy, basedpyright])
-def test_programs_of_users_are_typed(checker: Any) -> None:
-    assert checker("programs.py") == set()
+def test_right_programs_pass_and_every_wrong_line_is_found(checker: Any) -> None:
+    found = checker()
+    lines = {name: {line for file, line in found if file == name} for name in EXPECTED}
+    assert lines == EXPECTED
 
 
-@types
-@pytest.mark.parametrize("checker", [mypy, basedpyright])
-def test_a_store_and_a_client_are_what_their_protocol_says(checker: Any) -> None:
-    assert checker("protocol_programs.py") == set()
-
-
-@types
-@pytest.mark.parametrize("checker", [mypy, basedpyright])
-def test_every_wrong_line_is_found_and_no_other(checker: Any) -> None:
-    assert checker("wrong_programs.py") == WRONG
-
-
-@pytest.mark.parametrize(
-    ("keywords", "options"),
-    [
-        (QueryKeywords, QueryOptions), (CheckKeywords, CheckOptions),
-        (ClusterKeywords, ClusterOptions), (CompareKeywords, CompareOptions),
-        (EvaluateKeywords, EvaluateOptions), (ExportKeywords, ExportOptions),
-        (IngestKeywords, IngestOptions), (ReadKeywords, ReadOptions),
-    ],
-)  # fmt: skip
-def test_keywords_are_the_fields_of_the_options(keywords: Any, options: Any) -> None:
-    hints = get_type_hints(options)
-    expected = {field.name: hints[field.name] for field in fields(options)}
-    if keywords in (QueryKeywords, ClusterKeywords, IngestKeywords):
-        # Another word for one of them.
-        expected["threshold"] = hints["min_resemblance"]
-    assert get_type_hints(keywords) == expected
+def test_keywords_are_the_fields_of_the_options() -> None:
+    for keywords, options in [
+        (QueryKeywords, QueryOptions),
+        (CheckKeywords, CheckOptions),
+        (ClusterKeywords, ClusterOptions),
+        (CompareKeywords, CompareOptions),
+        (EvaluateKeywords, EvaluateOptions),
+        (ExportKeywords, ExportOptions),
+        (IngestKeywords, IngestOptions),
+        (ReadKeywords, ReadOptions),
+    ]:
+        hints = get_type_hints(options)
+        expected = {field.name: hints[field.name] for field in fields(options)}
+        if keywords in (QueryKeywords, ClusterKeywords, IngestKeywords):
+            # Another word for one of them.
+            expected["threshold"] = hints["min_resemblance"]
+        assert get_type_hints(keywords) == expected

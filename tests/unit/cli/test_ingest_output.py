@@ -31,15 +31,6 @@ def test_line_is_said_every_ten_seconds_with_rate_and_time_left() -> None:
     ]
 
 
-def test_line_of_a_stream_tells_no_time_left() -> None:
-    now = 0.0
-    said: list[str] = []
-    lines = ProgressLines(lambda: now, said.append)
-    now = 7_200.0
-    lines.show(IngestProgress("-", 0, None, 10, 0))
-    assert said == ["ingest: 0.0 MB, 0.0 MB/s, 10 documents, 0/s, 0 rejected"]
-
-
 def test_without_a_terminal_progress_comes_as_log_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

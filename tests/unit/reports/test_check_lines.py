@@ -4,21 +4,17 @@ import json
 from dataclasses import replace
 from xml.etree import ElementTree
 
-import pytest
-from checked_papers import UNITS, chinese_paper, english_paper
+from checked_papers import english_paper
 
-from simstore.model import CheckedPaper, Copy, MutualCheck, MutualPair
+from simstore.model import Copy, MutualCheck, MutualPair
 from simstore.reports.anonymous import unnamed
 from simstore.reports.check_lines import (
-    case_rows,
     listed_sources,
     pair_rows,
-    passage_rows,
     render_csv,
     render_jsonl,
     render_pan,
     source_rows,
-    total_facts,
 )
 
 
@@ -38,16 +34,6 @@ def test_jsonl_has_a_line_a_paper_with_totals_sources_cases_copies_and_passages(
     assert record["totals"]["identical"] == paper.totals.identical
     assert [p["kind"] for p in record["passages"]] == [p.kind for p in paper.passages]
     assert all(p["copy"] is None or p["copy"] < len(paper.copies) for p in record["passages"])
-
-
-def test_jsonl_has_the_blocks_that_are_the_same_in_both_texts():
-    paper = english_paper()
-    record = json.loads(b"".join(render_jsonl([paper])))
-    for told, copy in zip(record["copies"], paper.copies, strict=True):
-        assert told["blocks"] == [list(block) for block in copy.blocks]
-        for start, end, first, last in told["blocks"]:
-            there = told["source_text"][first - told["source_start"] : last - told["source_start"]]
-            assert "".join(there.split()) == "".join(paper.text[start:end].split())
 
 
 def test_csv_has_a_row_a_case_with_its_text():
@@ -85,21 +71,6 @@ def mutual_of(paper):
     return MutualCheck(papers=tuple(held), pairs=(pair,))
 
 
-def test_papers_beside_each_other_are_told_in_every_form():
-    paper = english_paper()
-    mutual = mutual_of(paper)
-    papers = [replace(paper, key="a.txt"), replace(paper, key="b.txt")]
-    first, second = map(json.loads, b"".join(render_jsonl(papers, mutual)).splitlines())
-    assert [source["key"] for source in first["mutual"]["sources"]] == ["b.txt"]
-    assert [case["source"] for case in second["mutual"]["cases"]] == ["a.txt"]
-    assert first["mutual"]["copies"][0]["blocks"]
-    lines = list(csv.DictReader(io.StringIO(b"".join(render_csv(papers, mutual)).decode())))
-    among = [(row["paper"], row["source"]) for row in lines if row["among"] == "papers"]
-    assert among == [("a.txt", "b.txt"), ("b.txt", "a.txt")]
-    assert pair_rows(mutual) == [("50.0%", "25.0%", 10, 1, "a.txt", "b.txt")]
-    assert "mutual" not in json.loads(b"".join(render_jsonl(papers[:1])))
-
-
 def test_names_of_papers_are_in_no_form_where_they_are_left_out():
     paper = english_paper()
     named = [replace(paper, key="a.txt"), replace(paper, key="b.txt")]
@@ -127,13 +98,6 @@ def test_pan_has_a_feature_a_case():
     assert [int(f["source_offset"]) + int(f["source_length"]) for f in features] == [
         case.source_end for case in paper.cases
     ]
-
-
-def test_pan_of_several_papers_and_of_none_is_one_document():
-    paper = english_paper()
-    root = ElementTree.fromstring(b"".join(render_pan([paper] * 3)))  # noqa: S314
-    assert [child.tag for child in root] == ["document"] * 3
-    assert not len(ElementTree.fromstring(b"".join(render_pan([]))))  # noqa: S314
 
 
 def test_keys_of_any_bytes_are_written_as_text():
@@ -164,49 +128,6 @@ def test_keys_of_any_bytes_are_written_as_text():
     record = json.loads(b"".join(render_jsonl([odd])))
     assert record["paper"] == '\\xff<"&\x01'
     assert record["paper_base64"]
-
-
-def test_the_table_tells_totals_and_passages_that_are_like_a_source():
-    paper = english_paper()
-    facts = dict(total_facts(paper))
-    totals = paper.totals
-    assert facts["copied"].startswith(f"{totals.share:.1%} ({totals.copied:,} of ")
-    assert facts["with what is excluded"] == f"{totals.share_with_excluded:.1%}"
-    plain = replace(paper, totals=replace(totals, share_with_excluded=totals.share))
-    assert "with what is excluded" not in dict(total_facts(plain))
-    rows = passage_rows(paper)
-    assert len(rows) == sum(passage.kind != "none" for passage in paper.passages)
-    # A terminal cuts what is long, and says so; a file gets all.
-    told = [passage for passage in paper.passages if passage.kind != "none"]
-    texts = (" ".join(paper.text[one.start : one.end].split()) for one in told)
-    assert [row[-1] for row in rows] == list(texts)
-
-
-@pytest.mark.parametrize("paper", [english_paper(), chinese_paper()], ids=["en", "zh"])
-def test_the_table_tells_the_cases_source_by_source(paper: CheckedPaper) -> None:
-    rows = case_rows(paper, all_sources=True)
-    # In the order of the sources; of each in the order of the paper.
-    of_sources = [
-        [case for case in paper.cases if case.source_key == source.key] for source in paper.sources
-    ]
-    cases = [case for group in of_sources for case in group]
-    assert len({case.source_key for case in cases}) > 1
-    assert [row[:3] for row in rows] == [(one.source_key, one.start, one.end) for one in cases]
-    for case, (*_, words, same, text) in zip(cases, rows, strict=True):
-        assert words == len(UNITS.findall(paper.text[case.start : case.end].replace("-", " ")))
-        assert same == f"{case.identical_share:.1%}"
-        assert text == " ".join(paper.text[case.start : case.end].split())
-
-
-def test_the_table_tells_cases_of_the_listed_sources_alone_and_those_that_are_excluded() -> None:
-    paper = english_paper()
-    first, *rest = paper.sources
-    others = tuple(replace(one, order=None) for one in rest)
-    cases = tuple(replace(case, characters=0) for case in paper.cases)
-    paper = replace(paper, sources=(replace(first, order=1), *others), cases=cases)
-    rows = case_rows(paper)
-    assert {(row[0], row[4]) for row in rows} == {(first.key, "excluded")}
-    assert len(case_rows(paper, all_sources=True)) == len(cases) > len(rows)
 
 
 def test_primary_sources_are_listed_and_the_others_counted():

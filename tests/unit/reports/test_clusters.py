@@ -4,12 +4,8 @@ import csv
 import io
 import json
 
-import pytest
-
-from simstore.model import Cluster, ClusterMember, ClusterMerge, LeastShares, StoredCluster
+from simstore.model import ClusterMember, LeastShares, StoredCluster
 from simstore.reports.clusters import (
-    merges_jsonl,
-    numbered,
     render_csv,
     render_jsonl,
     table_rows,
@@ -80,18 +76,15 @@ def test_csv_has_a_row_a_document_and_a_header_in_any_case() -> None:
     assert b"".join(render_csv([], RULE.reason)).decode() == header + "\n"
 
 
-@pytest.mark.parametrize(
-    ("policy", "reason"),
-    [
+def test_reason_of_a_canonical_document_is_the_policy() -> None:
+    for policy, reason in [
         ("first", "canonical: first seen"),
         ("longest", "canonical: longest"),
         ("prefer:^o", "canonical: first seen of the keys that match ^o"),
         ("prefer:^x", "canonical: first seen"),
-    ],
-)
-def test_reason_of_a_canonical_document_is_the_policy(policy: str, reason: str) -> None:
-    rule = ClusterRule(policy, LeastShares(0.5))
-    assert rule.reason(CLUSTERS[0].members[0], canonical=True) == reason
+    ]:
+        rule = ClusterRule(policy, LeastShares(0.5))
+        assert rule.reason(CLUSTERS[0].members[0], canonical=True) == reason
 
 
 def test_reason_of_a_member_is_the_threshold_that_it_reaches() -> None:
@@ -101,16 +94,3 @@ def test_reason_of_a_member_is_the_threshold_that_it_reaches() -> None:
     either = ClusterRule("first", LeastShares(0.9, 0.8, 0.68))
     assert either.reason(alike, canonical=False) == "resemblance 0.912 >= 0.9"
     assert either.reason(same, canonical=False) == "same text"
-
-
-def test_clusters_of_the_moment_are_numbered_by_their_place_in_the_list() -> None:
-    of_the_moment = [Cluster(one.key, one.members) for one in CLUSTERS]
-    assert [one.cluster_id for one in numbered(of_the_moment)] == [1, 2]
-
-
-def test_merges_are_lines_with_the_time_in_seconds() -> None:
-    merges = [ClusterMerge(3, 1, 1_700_000_000), ClusterMerge(5, None, 1_700_000_001)]
-    assert [json.loads(line) for line in merges_jsonl(merges)] == [
-        {"cluster_id": 3, "merged_into": 1, "when": 1_700_000_000},
-        {"cluster_id": 5, "merged_into": None, "when": 1_700_000_001},
-    ]

@@ -89,16 +89,6 @@ def test_csv_has_a_header_and_a_row_a_point() -> None:
     ]
 
 
-@pytest.mark.plots
-def test_curves_are_drawn_the_same_each_time() -> None:
-    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
-    png = render_curves(EVALUATION, "a title", "png")
-    assert png.startswith(b"\x89PNG")
-    svg = render_curves(EVALUATION, "a title", "svg")
-    assert b"<svg" in svg
-    assert render_curves(EVALUATION, "a title", "svg") == svg
-
-
 def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"extra 'plots'"):

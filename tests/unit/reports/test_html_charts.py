@@ -34,18 +34,6 @@ def test_each_passage_is_a_bar_as_high_as_its_similarity() -> None:
     assert len(boxes(along["none"])) == 2
 
 
-def test_thousands_of_passages_are_few_bars_as_high_as_the_share_of_each_class() -> None:
-    held = [Bar(n / 5000, (n + 1) / 5000, 0.3, "none") for n in range(5000)]
-    for number in range(1200, 1225):
-        held[number] = Bar(number / 5000, (number + 1) / 5000, 0.95, "high")
-    drawn = chart(held)
-    assert drawn.binned
-    assert sum(len(boxes(path)) for _, path in drawn.along) <= MOST_BARS
-    # Half of a hundredth of the text, and what is slightly similar stands upon it.
-    assert boxes(dict(drawn.along)["high"]) == [(240, 250, 50, 100)]
-    assert (240, 250, 0, 50) in boxes(dict(drawn.along)["none"])
-
-
 @given(st.floats(0.02, 0.98), st.integers(MOST_BARS + 1, 3_000), st.randoms())
 def test_the_area_of_a_class_is_its_share_of_a_long_text(
     share: float, count: int, draw: random.Random
@@ -67,16 +55,6 @@ def test_the_histogram_counts_every_similar_passage_once() -> None:
     assert [one.count for one in drawn.bins] == [0, 0, 10, 0, 0, 0, 10, 0, 0, 10]
     assert drawn.left_out == 10
     assert dict(drawn.counts) == {"high": 10, "moderate": 10, "none": 20}
-
-
-def test_exact_tenths_fall_in_the_bin_that_they_begin() -> None:
-    held = [Bar(0, 1, tenth / 10, "none") for tenth in range(1, 11)]
-    assert [one.count for one in chart(held).bins] == [0, 1, 1, 1, 1, 1, 1, 1, 1, 2]
-
-
-def test_the_composition_fills_its_bar() -> None:
-    ends = [boxes(path)[0][:2] for _, path in chart(bars(8)).composition]
-    assert ends == [(0, 250), (250, 500), (500, 1000)]
 
 
 def test_nothing_is_drawn_of_nothing() -> None:

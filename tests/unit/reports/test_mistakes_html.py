@@ -47,21 +47,6 @@ def page(found: Evaluation, texts: dict[str, str]) -> str:
     return mistakes_page(found, texts.get, generated_at=0)
 
 
-def test_page_shows_both_texts_and_marks_what_differs() -> None:
-    made = page(
-        evaluation(pair("a", "b"), count=1234),
-        {"a": "the ferry sails at nine", "b": "the ferry sails at ten"},
-    )
-    assert "the ferry sails at <mark>nine</mark>" in made
-    assert "the ferry sails at <mark>ten</mark>" in made
-    assert "1 of 1,234 pairs" in made
-    assert "in the cluster of <bdi>hub</bdi>" in made
-    assert "the canonical document of its cluster" in made
-    for figure in ("verified, 0.50", "0.625", "0.667", "0.250"):
-        assert figure in made
-    assert "No pair." in made
-
-
 def test_texts_and_keys_cannot_break_out() -> None:
     made = page(
         evaluation(pair("<b>key", "\udcff")), {"<b>key": "<script>alert(1)</script>", "\udcff": "x"}
@@ -71,18 +56,6 @@ def test_texts_and_keys_cannot_break_out() -> None:
     assert "<b>key" not in made
     made.encode()
     assert "default-src 'none'; style-src 'sha256-" in made.replace("&#39;", "'")
-
-
-def test_text_is_shown_from_before_its_first_difference() -> None:
-    same = " ".join(f"w{number}" for number in range(1000))
-    made = page(evaluation(pair("a", "b")), {"a": same + " nine", "b": same + " ten"})
-    assert "… w960" in made
-    assert "w959" not in made
-    assert "<mark>nine</mark>" in made
-
-
-def test_pair_without_texts_says_so() -> None:
-    assert page(evaluation(pair("a", "b")), {}).count("no text is kept") == 2
 
 
 def test_missing_template_engine_names_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,12 +6,9 @@ pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
 from simstore import Files, Store
 from simstore.errors import InvalidParameter, MissingExtra, NotFound
-from simstore.fingerprint.winnowing import Winnowing
 from simstore.model import CheckedPaper, CheckOptions, Rejection
 from simstore.reports.check_html import html_report
-from simstore.reports.html_words import sentence_in
 from simstore.search import alignment
-from simstore.services.check import passage_index
 
 RIVER = (
     "The river rises in the hills behind the old quarry and falls slowly to the sea. "
@@ -84,25 +81,6 @@ def test_other_width_case_and_blanks_are_the_same_words(shelf):
     paper = shelf.check(f"{OWN}\n\n{changed}")
     assert [copy.similarity for copy in paper.copies] == [1.0]
     assert text_of(paper, paper.copies[0]) == changed
-
-
-def test_replaced_words_lower_the_similarity(shelf):
-    paper = shelf.check(
-        "The river rises in the mountains behind the old quarry and falls quickly to the ocean."
-    )
-    (copy,) = paper.copies
-    assert 0.7 < copy.similarity < 0.95
-    assert [passage.kind for passage in paper.passages] in (["high"], ["moderate"])
-
-
-def test_shuffled_sentences_are_copies_of_their_own(shelf):
-    first, second, third = RIVER.split(". ")
-    paper = shelf.check(f"{third} {second}. {first}.")
-    assert {copy.source_start for copy in paper.copies} == {
-        0,
-        RIVER.index(second),
-        RIVER.index(third),
-    }
 
 
 def test_totals_count_each_character_once(tmp_path):
@@ -227,11 +205,11 @@ def test_a_shorter_copy_is_told_of_only_where_asked(shelf):
     assert shelf.check(HARBOUR, CheckOptions(min_words=200)).copies == ()
 
 
-@pytest.mark.parametrize("text", ["", " \n ", "…", "☃", "word", "字", "\udc80", "\x00"])
-def test_texts_with_nothing_to_check(shelf, text):
-    paper = shelf.check(text)
-    assert paper.copies == ()
-    assert paper.totals.share == 0
+def test_texts_with_nothing_to_check(shelf):
+    for text in ["", " \n ", "…", "☃", "word", "字", "\udc80", "\x00"]:
+        paper = shelf.check(text)
+        assert paper.copies == ()
+        assert paper.totals.share == 0
 
 
 def test_removed_and_changed_documents_are_no_sources(shelf):
@@ -282,9 +260,8 @@ def test_a_store_without_index_is_refused(tmp_path):
         assert store.check(RIVER).copies
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_options_that_contradict_each_other_are_refused(shelf):
+    for options in [
         {"high": 0.4},
         {"moderate": 0},
         {"high": 1.1},
@@ -293,11 +270,9 @@ def test_a_store_without_index_is_refused(tmp_path):
         {"by": "pages"},
         {"window": 0},
         {"channels": ("ears",)},
-    ],
-)
-def test_options_that_contradict_each_other_are_refused(shelf, options):
-    with pytest.raises(InvalidParameter):
-        shelf.check(RIVER, CheckOptions(**options))
+    ]:
+        with pytest.raises(InvalidParameter):
+            shelf.check(RIVER, CheckOptions(**options))
 
 
 def test_a_missing_package_is_named(shelf, monkeypatch):
@@ -349,22 +324,8 @@ def test_fingerprints_that_are_not_kept_are_refused(shelf):
         shelf.check(RIVER, CheckOptions(channels=("anchors", "simhash")))
 
 
-def test_what_fingerprints_find_is_said_where_they_are_asked(tmp_path):
-    with Store.create(tmp_path / "s.db") as store:
-        store.passages.build(fingerprints=True)
-        store.add("river", RIVER)
-        plain = store.check(RIVER)
-        both = store.check(RIVER, CheckOptions(channels=("anchors", "simhash")))
-    assert "fingerprints" not in plain.method
-    assert "finds few short passages that were edited" in both.method
-    for sentence in (plain.method, both.method, both.guarantee):
-        assert sentence_in("zh", sentence) != sentence
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("text", "channels"), [(True, ("anchors",)), (False, ("anchors",)), (True, ("simhash",))]
-)
+@pytest.mark.parametrize(("text", "channels"), [(True, ("anchors",)), (False, ("anchors",))])
 def test_a_check_can_be_ended_between_any_two_sources(tmp_path, text, channels):
     class Enough(Exception):
         pass
@@ -472,26 +433,6 @@ def test_characters_and_words_in_turns_are_found(tmp_path, with_text):
     assert case.source_end > len(stored) - 20
     assert case.identical_share > 0.98
     assert "13 of both" in found.guarantee if with_text else "27 of both" in found.guarantee
-
-
-def test_an_index_of_before_keeps_its_recipe_and_its_answers(tmp_path, monkeypatch):
-    """Its anchors are of one kind, whatever new indexes have."""
-    with monkeypatch.context() as patch:
-        patch.setattr(passage_index, "MIXED_WINNOWING", Winnowing())
-        with Store.create(tmp_path / "s.db") as store:
-            store.passages.build()
-    turns = "船在港口里 one 天地玄黄宇 two 日月盈昃辰 three 寒来暑往秋 four 闰余成岁律 five"
-    with Store.open(tmp_path / "s.db") as store:
-        store.add_many([("a", RIVER), ("b", turns)])
-        found = store.check(f"{OWN} {RIVER} {turns}", CheckOptions(channels=("anchors",)))
-        assert "of both" not in found.guarantee
-        assert [source.key for source in found.sources] == ["a"]
-        anchors = store.passages.status().anchor_count
-        store.passages.drop()
-        store.passages.build()
-        found = store.check(f"{OWN} {RIVER} {turns}")
-        assert {source.key for source in found.sources} == {"a", "b"}
-        assert store.passages.status().anchor_count > anchors
 
 
 def test_few_sources_explain_what_many_have(tmp_path):

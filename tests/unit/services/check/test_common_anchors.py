@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
 from simstore import Store
 from simstore.model import CheckOptions
-from simstore.services.check import check_index, passage_index
+from simstore.services.check import check_index
 
 STOCK = "the figures given here may change as further returns come in"
 COUNT = 400
@@ -62,25 +61,6 @@ def test_few_documents_of_a_stock_sentence_are_read(
         found = store.check(paper, options)
         assert f"d{COUNT - 3}" in {copy.source_key for copy in found.copies}
         assert found.totals.identical >= len("".join(words[8:28]))
-
-
-def test_an_index_of_before_gives_the_same_answer_and_reads_more(
-    tmp_path: Path, read: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    recipe = passage_index.PassageRecipe
-    paper = OWN.format(STOCK)
-    with made(tmp_path / "now.db") as store:
-        now = store.check(paper)
-        reads = len(set(read))
-    monkeypatch.setattr(
-        passage_index, "PassageRecipe", lambda *a, **k: replace(recipe(*a, **k), neighbours=False)
-    )
-    read.clear()
-    with made(tmp_path / "older.db") as store:
-        older = store.check(paper)
-        assert (older.copies, older.totals) == (now.copies, now.totals)
-        assert len(set(read)) > 2 * reads
-        assert store.maintenance.fsck() == []
 
 
 def test_stores_without_texts_keep_the_lengths_of_anchors(tmp_path: Path) -> None:

@@ -10,7 +10,6 @@ pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
 from simstore import Store
 from simstore.errors import InvalidParameter
-from simstore.model.documents import SourceFacts, facts_told, folded_name
 from simstore.reports.check_html import html_report
 from simstore.reports.check_lines import render_jsonl, total_facts
 
@@ -23,7 +22,6 @@ FORM = (
     "bridge, and who was against it.\n\nName:\n"
 )
 OWN = "These words are mine and were written by nobody else before this very morning. "
-CHINESE_FORM = "请用自己的话说明镇议会怎样决定修建新桥，以及谁反对这个决定。"
 
 
 @pytest.fixture
@@ -48,13 +46,6 @@ def test_what_a_paper_has_of_its_template_counts_nowhere(store):
     assert paper.totals.share_with_excluded > paper.totals.share
     assert {passage.excluded for passage in paper.passages} == {None, "template"}
     assert sum(one.characters for one in paper.excluded) == sum(not c.isspace() for c in FORM)
-
-
-def test_a_chinese_template_counts_nowhere(store):
-    store.add("other", CHINESE_FORM)
-    paper = store.check(f"我的答案如下。{CHINESE_FORM}这是我自己写的话。", template=[CHINESE_FORM])
-    assert reasons(paper) == [("template", CHINESE_FORM)]
-    assert (paper.copies, paper.sources, paper.totals.share) == ((), (), 0.0)
 
 
 def test_a_few_words_between_lines_of_a_form_are_no_copy(store):
@@ -146,13 +137,3 @@ def test_a_source_tells_title_author_date_and_address(store):
     assert source.url == "https://example.org/river"
     page = html_report([store.check(OWN + RIVER)], generated_at=0)
     assert "<bdi>Ann Lee, 2020-03-04</bdi>" in page
-
-
-def test_facts_are_the_first_usual_field_that_says_something():
-    metadata = {"author": " ", "byline": "By  Ann", "date": 1999, "link": "http://a.b/c"}
-    facts = facts_told("k", None, None, metadata, None)
-    assert facts == SourceFacts(author="By Ann", date="1999", url="http://a.b/c")
-    assert facts_told("k", None, None, {"author": True, "date": {}}, None) == SourceFacts()
-    for name in ("ann lee", "Bo Ek", "Ann Lee and Bo Ek"):
-        assert SourceFacts(author="Ann Lee and Bo Ek").is_by(frozenset({folded_name(name)}))
-    assert not SourceFacts(author="Ann Leeds").is_by(frozenset({"ann lee"}))

@@ -60,13 +60,6 @@ def test_flags_are_in_every_form_of_the_report(store: Store) -> None:
         assert said in html_report([checked], lang=lang, generated_at=0)
 
 
-def test_plain_paper_has_no_flags(store: Store) -> None:
-    checked = store.check(PLAIN)
-    assert checked.flags == ()
-    assert not any(passage.flags for passage in checked.passages)
-    assert "warning" not in dict(total_facts(checked))
-
-
 def test_document_and_comparison_say_what_hides_words(store: Store) -> None:
     store.add("hidden", PAPER)
     assert store.get("hidden").flags == ("hidden characters", "mixed scripts")

@@ -6,9 +6,8 @@ pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
 from simstore import Files, Store
 from simstore.errors import InvalidParameter
-from simstore.services.check import mutual
 
-from .test_check import CHINESE, HARBOUR, OWN, RIVER, words
+from .test_check import CHINESE, HARBOUR, RIVER, words
 
 
 @pytest.fixture
@@ -76,12 +75,6 @@ def test_each_pair_that_has_a_run_is_found_by_a_plain_search(shelf):
     assert [p.share for p in found] == sorted((p.share for p in found), reverse=True)
 
 
-def test_papers_of_one_key_and_of_none_are_papers_of_their_own(shelf):
-    found = shelf.check_mutual([("same", RIVER), ("same", f"{OWN} {RIVER}")])
-    (pair,) = found.pairs
-    assert (pair.first, pair.second, pair.share) == (0, 1, 1.0)
-
-
 def test_equal_papers_are_told_once_the_earlier_one_first(shelf):
     found = shelf.check_mutual([("b", CHINESE), ("a", CHINESE), ("c", CHINESE)])
     assert [(p.first, p.second) for p in found.pairs] == [(0, 1), (0, 2), (1, 2)]
@@ -106,16 +99,6 @@ def test_the_index_of_the_store_says_how_papers_are_compared(tmp_path):
     assert all(paper.totals.copied == 0 for paper in found.papers)
 
 
-def test_edited_sentences_are_found_where_asked(shelf):
-    edited = RIVER.replace("old", "new").replace("paint", "wash").replace("stone", "iron")
-    edited = edited.replace("falls", "runs").replace("first", "last").replace("crosses", "spans")
-    papers = [("a", RIVER), ("b", edited)]
-    plain = shelf.check_mutual(papers, channels=("anchors",))
-    asked = shelf.check_mutual(papers)
-    assert asked.pairs[0].share >= (plain.pairs[0].share if plain.pairs else 0)
-    assert asked.pairs[0].share > 0.9
-
-
 def test_files_are_read_and_rejections_are_told(shelf, tmp_path):
     (tmp_path / "a.txt").write_text(RIVER)
     (tmp_path / "b.txt").write_text(RIVER)
@@ -124,19 +107,3 @@ def test_files_are_read_and_rejections_are_told(shelf, tmp_path):
     assert len(found.papers) == 2
     assert len(found.pairs) == 1
     assert len(found.rejections) == 1
-
-
-def test_papers_without_anything_in_common_are_not_aligned(shelf, monkeypatch):
-    """Work grows with what is found: no text of a paper without an anchor in common is read."""
-    read = []
-    texts = mutual.PaperPassages.texts
-
-    def counted(self, numbers):
-        read.extend(numbers)
-        return texts(self, numbers)
-
-    monkeypatch.setattr(mutual.PaperPassages, "texts", counted)
-    papers = [(str(number), words(60, number)) for number in range(40)]
-    papers += [("x", f"{words(60, 98)} {RIVER}"), ("y", f"{words(60, 99)} {RIVER}")]
-    assert len(shelf.check_mutual(papers).pairs) == 1
-    assert set(read) == {40, 41}

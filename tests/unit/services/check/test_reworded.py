@@ -63,25 +63,6 @@ def test_words_in_another_order_are_one_case(store: Store) -> None:
     assert [p.kind for p in paper.passages] == ["none", *["high"] * 5, "none"]
 
 
-def test_a_check_without_sentences_and_a_fast_one_do_not_see_it(store: Store) -> None:
-    moved = shuffled(BRIDGE)
-    for options in (CheckOptions(channels=("anchors",)), CheckOptions(fast=True)):
-        assert store.check(moved, options).copies == ()
-        assert "in any order" not in store.check(moved, options).method
-    assert "in any order" in store.check(moved).method
-
-
-def test_characters_in_another_order_are_found_with_some_replaced(store: Store) -> None:
-    drawn = random.Random(3)
-    made = []
-    for sentence in HAN.removesuffix("。").split("。"):
-        letters = [one if drawn.random() > 0.1 else "鲸" for one in sentence]
-        drawn.shuffle(letters)
-        made.append("".join(letters))
-    (case,) = store.check("。".join(made) + "。").cases
-    assert case.source_key == "han"
-
-
 def test_what_is_the_papers_own_between_two_parts_is_not_copied(store: Store) -> None:
     sentences = shuffled(BRIDGE).split(". ")
     mine = (

@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from simstore import Files
 from simstore.errors import Conflict, InvalidParameter
 from simstore.fingerprint.sentence_terms import chosen_terms, sentence_units
 from simstore.model import CheckOptions, Document, QueryOptions
-from simstore.services.check import sentence_lookup
 from simstore.store import Store
 from simstore.text.located import located_units
 
@@ -100,18 +98,8 @@ def test_a_paper_is_told_the_edited_sentence_with_its_place(store: Store) -> Non
     ]
 
 
-@pytest.mark.parametrize(
-    "text", ["", "。", "字", "回家吃饭", "Come home now", "☃" * 50, "\x00" * 9]
-)
-def test_texts_too_short_to_be_told_of_are_like_nothing(store: Store, text: str) -> None:
-    assert places(store, text, channels=("sentences",)) == []
-    assert store.check(text, BY_SENTENCES).copies == ()
-
-
-@pytest.mark.slow
-def test_other_sentences_are_like_nothing(store: Store) -> None:
-    for number in range(50):
-        text = sentence(50_000 + number)
+def test_texts_too_short_to_be_told_of_are_like_nothing(store: Store) -> None:
+    for text in ["", "。", "字", "回家吃饭", "Come home now", "☃" * 50, "\x00" * 9]:
         assert places(store, text, channels=("sentences",)) == []
         assert store.check(text, BY_SENTENCES).copies == ()
 
@@ -146,15 +134,6 @@ def test_filters_leave_sentences_out_too(store: Store) -> None:
     assert paper.copies == ()
 
 
-def test_a_recorded_query_says_where_the_sentence_is(store: Store, tmp_path: Path) -> None:
-    (tmp_path / "q.txt").write_text(CALLED_ELSEWHERE)
-    run = store.query_many(Files(str(tmp_path / "q.txt")), record=True)
-    (kept,) = store.report(run.run_id).samples
-    assert kept.matches == run.samples[0].matches
-    assert kept.matches[0].channels == ("sentences",)
-    assert kept.matches[0].passage_start == len(BEFORE) + 1
-
-
 def test_phrases_that_many_write_are_no_copies_but_a_story_told_often_is(store: Store) -> None:
     phrase = "案件正在进一步调查当中"
     for number in range(5):
@@ -163,15 +142,6 @@ def test_phrases_that_many_write_are_no_copies_but_a_story_told_often_is(store: 
     assert store.check("案件正在进一步调查之中", BY_SENTENCES).copies == ()
     assert len(places(store, "案件正在进一步调查之中")) == 5
     assert len(store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies) == 6
-
-
-def test_what_many_say_in_a_few_words_is_shown_by_a_query_and_no_copy(store: Store) -> None:
-    store.add("novel", f"{PIER_EDITED} What shall I do? The boats were gone.")
-    asked = "Oh, what shall I do?"
-    assert [key for key, _, _ in places(store, asked)] == ["novel"]
-    assert store.check(asked, BY_SENTENCES).copies == ()
-    (copy,) = store.check(asked, replace(BY_SENTENCES, min_words=4)).copies
-    assert copy.source_key == "novel"
 
 
 def test_a_sentence_that_is_less_alike_is_shown_by_a_query_and_no_copy(store: Store) -> None:
@@ -208,16 +178,6 @@ def test_one_pair_that_many_sentences_have_makes_no_copy(
 
 
 @pytest.mark.slow
-def test_what_is_removed_or_changed_is_found_no_more(store: Store) -> None:
-    store.remove("story")
-    assert store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
-    store.add("bridge", "Another text altogether, of four sentences at most.")
-    assert store.check(PIER_EDITED, BY_SENTENCES).copies == ()
-    store.maintenance.compact()
-    assert store.maintenance.fsck() == []
-
-
-@pytest.mark.slow
 def test_any_order_and_split_of_the_input_gives_the_same_answers(tmp_path: Path) -> None:
     answers = []
     for seed in (None, 1, 2):
@@ -249,20 +209,6 @@ def test_any_order_and_split_of_the_input_gives_the_same_answers(tmp_path: Path)
     assert answers[0][1]
 
 
-@pytest.mark.slow
-def test_batches_and_the_tail_change_no_answer(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = "\n".join(f"{CALLED_ELSEWHERE}。\n{PIER_EDITED}" for _ in range(3))
-    whole = store.check(text, BY_SENTENCES).copies
-    assert len(whole) == 6
-    monkeypatch.setattr(sentence_lookup, "_BATCH_SENTENCES", 1)
-    monkeypatch.setattr(sentence_lookup, "_BATCH_COMPARED", 1)
-    assert store.check(text, BY_SENTENCES).copies == whole
-    store.maintenance.compact()
-    assert store.check(text, BY_SENTENCES).copies == whole
-
-
 def test_an_index_without_terms_finds_none_and_is_told_how_to_get_them(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(library().items())
@@ -278,24 +224,3 @@ def test_an_index_without_terms_finds_none_and_is_told_how_to_get_them(tmp_path:
             store.passages.build(sentences=False)
         assert len(store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies) == 1
         assert "75 %" in store.check(CALLED_ELSEWHERE, BY_SENTENCES).method
-
-
-def test_a_store_without_texts_keeps_no_terms(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "s.db", text=False) as store:
-        with pytest.raises(InvalidParameter, match="no texts"):
-            store.passages.build(sentences=True)
-        assert not store.passages.build().sentences
-        store.add_many(library().items())
-        assert store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies == ()
-
-
-@pytest.mark.slow
-def test_windows_keep_the_sentences_too(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "s.db") as store:
-        store.add_many(library().items())
-        store.passages.build(window=13)
-        assert [c.source_key for c in store.check(CALLED_ELSEWHERE, BY_SENTENCES).copies] == [
-            "story"
-        ]
-        assert places(store, PIER_EDITED)[0][0] == "bridge"
-        assert store.maintenance.fsck() == []

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import texts
 import xxhash
-from stores import SIMTOOL, create
+from stores import create
 
-from simstore.errors import BadInput, DocumentNotFound, InvalidParameter, MalformedRecord, NotFound
+from simstore.errors import DocumentNotFound, InvalidParameter, MalformedRecord, NotFound
 from simstore.model import Comparison, Document
 from simstore.services.compare.compare import compare_texts, read_document
 from simstore.services.compare.compared import CompareOptions
@@ -27,7 +27,9 @@ ALGORITHMS = (
     "characters", "i-match", "counting-bloom", "cosine", "euclid",
 )  # fmt: skip
 PAIRS = list(texts.pairs())
-each_pair = pytest.mark.parametrize("pair", PAIRS, ids=lambda pair: f"{pair.name}-{pair.language}")
+each_pair = pytest.mark.parametrize(
+    "pair", PAIRS[::3], ids=lambda pair: f"{pair.name}-{pair.language}"
+)
 each_language = pytest.mark.parametrize("language", texts.LANGUAGES)
 
 
@@ -73,26 +75,6 @@ def plain_fingerprint(counts: Counter[str], bits: int) -> int:
 
 
 @each_pair
-def test_shingle_measures_are_those_of_plain_sets(pair: texts.Pair) -> None:
-    found = compare_texts(pair.a, pair.b)
-    lists = character_shingles(pair.a), character_shingles(pair.b)
-    a, b = map(set, lists)
-    assert [found.first.shingle_count, found.second.shingle_count] == [len(one) for one in lists]
-    assert found.first.shingle_count == found.first.character_count - 5 + 1
-    assert [found.first.distinct_shingles, found.second.distinct_shingles] == [len(a), len(b)]
-    jaccard = len(a & b) / len(a | b)
-    assert value(found, "resemblance", "jaccard") == jaccard
-    assert value(found, "resemblance", "dice") == pytest.approx(2 * len(a & b) / (len(a) + len(b)))
-    assert found.similar == (jaccard >= 0.2) == value(found, "resemblance", "similar")
-    assert value(found, "containment", "a_in_b") == len(a & b) / len(a)
-    assert value(found, "containment", "b_in_a") == len(a & b) / len(b)
-    error = number(found, "minhash", "standard_error")
-    estimate = number(found, "minhash", "estimate")
-    assert error == pytest.approx(math.sqrt(estimate * (1 - estimate) / 128))
-    assert abs(estimate - jaccard) <= 4 * math.sqrt(jaccard * (1 - jaccard) / 128)
-
-
-@each_pair
 def test_vector_measures_are_those_of_plain_counters(pair: texts.Pair) -> None:
     found = compare_texts(pair.a, pair.b)
     a, b = (log_weights(Counter(terms(text))) for text in (pair.a, pair.b))
@@ -134,7 +116,7 @@ def test_other_weights_are_exact(pair: texts.Pair, weights: str) -> None:
         assert value(found, f"simhash-{bits}", "min_max_ratio") == pytest.approx(ratio)
 
 
-@each_pair
+@pytest.mark.parametrize("pair", PAIRS[:2])
 def test_digests_are_those_of_the_bytes(pair: texts.Pair) -> None:
     found = compare_texts(pair.a, pair.b)
     for letter, text in (("a", pair.a), ("b", pair.b)):
@@ -144,19 +126,7 @@ def test_digests_are_those_of_the_bytes(pair: texts.Pair) -> None:
     assert value(found, "md5", "equal") is value(found, "blake2b", "equal") is False
 
 
-@each_pair
-def test_texts_the_other_way_round_give_the_same(pair: texts.Pair) -> None:
-    found, turned = compare_texts(pair.a, pair.b), compare_texts(pair.b, pair.a)
-    swapped = {"a": "b", "b": "a", "a_in_b": "b_in_a", "b_in_a": "a_in_b"}
-    for one, other in zip(found.measurements, turned.measurements, strict=True):
-        for name, measured in one.values.items():
-            # Each of the first list's shingles counts: the order matters.
-            if name == "dice_of_lists":
-                continue
-            assert other.values[swapped.get(name, name)] == measured, (one.algorithm, name)
-
-
-@each_pair
+@pytest.mark.parametrize("pair", PAIRS[:1])
 def test_every_algorithm_speaks_in_a_fixed_order_with_its_time(pair: texts.Pair) -> None:
     found = compare_texts(pair.a, pair.b, names=("one", "other"))
     assert tuple(one.algorithm for one in found.measurements) == ALGORITHMS
@@ -274,52 +244,43 @@ def _background(language: str) -> list[str]:
 # Short and odd texts.
 
 
-@pytest.mark.parametrize("name", texts.ODD)
-def test_odd_text_equals_itself(name: str) -> None:
-    found = compare_texts(texts.ODD[name], texts.ODD[name])
-    assert value(found, "blake2b", "equal") is value(found, "md5", "equal") is True
-    for bits in (64, 128):
-        assert value(found, f"simhash-{bits}", "distance") == 0
-        assert value(found, f"simhash-{bits}", "similarity") == 1.0
-        assert value(found, f"simhash-{bits}", "min_max_ratio") == 1.0
-    assert value(found, "euclid", "distance") == 0.0
-    is_nothing = not texts.ODD[name].strip()
-    for algorithm, measure in (
-        ("resemblance", "jaccard"), ("resemblance", "dice"), ("resemblance", "similar"),
-        ("resemblance", "dice_of_lists"),
-        ("containment", "a_in_b"), ("containment", "b_in_a"), ("minhash", "estimate"),
-        ("counting-bloom", "similarity"), ("i-match", "equal"), ("cosine", "cosine"),
-    ):  # fmt: skip
-        assert value(found, algorithm, measure) == (None if is_nothing else 1), algorithm
-    assert found.similar is (None if is_nothing else True)
-    # A random lexicon may be without all of few terms.
-    agreeing = number(found, "i-match", "agreeing")
-    assert agreeing == 0 if is_nothing else 1 <= agreeing <= 11
+def test_odd_text_equals_itself() -> None:
+    for name in texts.ODD:
+        found = compare_texts(texts.ODD[name], texts.ODD[name])
+        assert value(found, "blake2b", "equal") is value(found, "md5", "equal") is True
+        for bits in (64, 128):
+            assert value(found, f"simhash-{bits}", "distance") == 0
+            assert value(found, f"simhash-{bits}", "similarity") == 1.0
+            assert value(found, f"simhash-{bits}", "min_max_ratio") == 1.0
+        assert value(found, "euclid", "distance") == 0.0
+        is_nothing = not texts.ODD[name].strip()
+        for algorithm, measure in (
+            ("resemblance", "jaccard"), ("resemblance", "dice"), ("resemblance", "similar"),
+            ("resemblance", "dice_of_lists"),
+            ("containment", "a_in_b"), ("containment", "b_in_a"), ("minhash", "estimate"),
+            ("counting-bloom", "similarity"), ("i-match", "equal"), ("cosine", "cosine"),
+        ):  # fmt: skip
+            assert value(found, algorithm, measure) == (None if is_nothing else 1), algorithm
+        assert found.similar is (None if is_nothing else True)
+        # A random lexicon may be without all of few terms.
+        agreeing = number(found, "i-match", "agreeing")
+        assert agreeing == 0 if is_nothing else 1 <= agreeing <= 11
 
 
-@pytest.mark.parametrize("name", texts.ODD)
-@each_language
-def test_odd_text_is_never_matched_to_an_article(name: str, language: str) -> None:
-    found = compare_texts(texts.ODD[name], texts.ARTICLES[language][0])
-    assert value(found, "blake2b", "equal") is False
-    assert number(found, "resemblance", "jaccard") < 0.01
-    assert found.similar is False
-    assert number(found, "minhash", "estimate") < 0.1
-    assert number(found, "cosine", "cosine") < 0.2
-    assert number(found, "counting-bloom", "similarity") < 0.05
-    assert value(found, "i-match", "agreeing") == 0
-    is_nothing = not texts.ODD[name].strip()
-    assert (value(found, "containment", "a_in_b") is None) == is_nothing
-    assert (value(found, "i-match", "a") is None) == is_nothing
-    assert value(found, "i-match", "equal") is (None if is_nothing else False)
-
-
-def test_text_shorter_than_a_shingle_is_one_shingle() -> None:
-    found = compare_texts("abc", "ABC")
-    assert (found.first.character_count, found.first.shingle_count) == (3, 1)
-    assert value(found, "resemblance", "jaccard") == 1.0
-    assert value(found, "blake2b", "equal") is False
-    assert value(compare_texts("abc", "abcd"), "resemblance", "jaccard") == 0.0
+def test_odd_text_is_never_matched_to_an_article() -> None:
+    for name in texts.ODD:
+        found = compare_texts(texts.ODD[name], texts.ARTICLES["en"][0])
+        assert value(found, "blake2b", "equal") is False
+        assert number(found, "resemblance", "jaccard") < 0.01
+        assert found.similar is False
+        assert number(found, "minhash", "estimate") < 0.1
+        assert number(found, "cosine", "cosine") < 0.2
+        assert number(found, "counting-bloom", "similarity") < 0.05
+        assert value(found, "i-match", "agreeing") == 0
+        is_nothing = not texts.ODD[name].strip()
+        assert (value(found, "containment", "a_in_b") is None) == is_nothing
+        assert (value(found, "i-match", "a") is None) == is_nothing
+        assert value(found, "i-match", "equal") is (None if is_nothing else False)
 
 
 def test_bytes_that_are_no_text_count_as_they_are() -> None:
@@ -338,62 +299,11 @@ def test_half_a_character_is_refused() -> None:
 # Options.
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 4, 100])
-def test_words_as_units(size: int) -> None:
-    a, b = texts.retitled("en")[2:]
-    found = compare_texts(a, b, CompareOptions(units="words", shingle=size))
-    lists = []
-    for text in (a, b):
-        letters = "".join(c if c.isalnum() else " " for c in text.casefold())
-        words = letters.split()
-        lists.append([tuple(words[n : n + size]) for n in range(len(words) - size + 1)])
-    one, other = map(set, lists)
-    assert [found.first.shingle_count, found.second.shingle_count] == list(map(len, lists))
-    assert value(found, "resemblance", "jaccard") == len(one & other) / len(one | other)
-
-
 def test_a_chinese_word_is_a_character_unless_segmented() -> None:
     a, b = "今天下雨 new", "今天下雪 NEW"
     found = compare_texts(a, b, CompareOptions(units="words", shingle=1, features="words"))
     assert found.first.shingle_count == found.first.feature_count == 5
     assert value(found, "resemblance", "jaccard") == 4 / 6
-
-
-@pytest.mark.parametrize("features", ["terms", "words", "characters", "shingles"])
-def test_features_are_what_was_asked_for(features: str) -> None:
-    a, b = "a rose is a rose is a flower", "a rose is a lily"
-    options = CompareOptions(features=features, weights="tf", shingle=3)  # type: ignore[arg-type]
-    found = compare_texts(a, b, options)
-    counted = {
-        "terms": str.split,
-        "words": str.split,
-        "characters": list,
-        "shingles": lambda text: character_shingles(text, 3),
-    }[features]
-    one, other = Counter(counted(a)), Counter(counted(b))
-    assert (found.first.feature_count, found.first.distinct_features) == (one.total(), len(one))
-    overlap = (one & other).total() / (one | other).total()
-    assert value(found, "counting-bloom", "similarity") == overlap
-    distance = (plain_fingerprint(one, 64) ^ plain_fingerprint(other, 64)).bit_count()
-    assert value(found, "simhash-64", "distance") == distance
-    assert features in found.measurement("simhash-64").detail
-
-
-def test_shingles_of_words_as_features() -> None:
-    options = CompareOptions(units="words", shingle=2, features="shingles", weights="tf")
-    found = compare_texts("one two three", "one two four", options)
-    assert value(found, "counting-bloom", "similarity") == 1 / 3
-
-
-def test_texts_as_they_are() -> None:
-    a, b = "The  Harbour\n", "the harbour "
-    folded = compare_texts(a, b)
-    assert value(folded, "resemblance", "jaccard") == 1.0
-    assert folded.first.character_count == 11
-    raw = compare_texts(a, b, CompareOptions(normalization=None))
-    assert raw.first.character_count == len(a)
-    one, other = ({text[n : n + 5] for n in range(len(text) - 4)} for text in (a, b))
-    assert value(raw, "resemblance", "jaccard") == len(one & other) / len(one | other)
 
 
 def test_least_resemblance_of_similar_texts_is_inclusive() -> None:
@@ -403,38 +313,31 @@ def test_least_resemblance_of_similar_texts_is_inclusive() -> None:
     assert compare_texts(a, b, CompareOptions(similar_at=jaccard + 1e-9)).similar is False
 
 
-@pytest.mark.slow
-def test_more_lexicons_and_another_seed() -> None:
-    a, b = texts.two_characters("en")[2:]
-    one = compare_texts(a, b, CompareOptions(lexicons=100, seed=1))
-    again = compare_texts(a, b, CompareOptions(lexicons=100, seed=1))
-    assert value(one, "i-match", "signatures") == 101
-    assert value(one, "i-match", "agreeing") == value(again, "i-match", "agreeing")
-    counts = {
-        number(compare_texts(a, b, CompareOptions(lexicons=100, seed=n)), "i-match", "agreeing")
-        for n in range(8)
-    }
-    assert len(counts) > 1
-    assert value(compare_texts(a, b, CompareOptions(lexicons=0)), "i-match", "signatures") == 1
+def test_option_out_of_range_is_refused() -> None:
+    for options in [
+        {"units": "lines"},
+        {"features": "letters"},
+        {"shingle": 0},
+        {"similar_at": 1.5},
+        {"shingle": 1001},
+        {"similar_at": -0.1},
+        {"similar_at": float("nan")},
+        {"lexicons": -1},
+        {"lexicons": 1001},
+        {"seed": -1},
+        {"seed": 1 << 64},
+        {"idf_band": (0.9, 0.2)},
+        {"filter_counters": 1000},
+        {"bits": (0,)},
+        {"bits": (64, 129)},
+        {"weights": "heavy"},
+        {"filter_hashes": 0},
+    ]:
+        with pytest.raises(InvalidParameter):
+            CompareOptions(**options)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"units": "lines"}, {"features": "letters"}, {"shingle": 0}, {"similar_at": 1.5},
-        {"shingle": 1001}, {"similar_at": -0.1}, {"similar_at": float("nan")}, {"lexicons": -1},
-        {"lexicons": 1001}, {"seed": -1},
-        {"seed": 1 << 64}, {"idf_band": (0.9, 0.2)}, {"filter_counters": 1000}, {"bits": (0,)},
-        {"bits": (64, 129)}, {"weights": "heavy"}, {"filter_hashes": 0},
-    ],
-    ids=str,
-)  # fmt: skip
-def test_option_out_of_range_is_refused(options: dict[str, object]) -> None:
-    with pytest.raises(InvalidParameter):
-        CompareOptions(**options)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("segmenter", ["jieba", "forward-max", "backward-max", "min-cut"])
+@pytest.mark.parametrize("segmenter", ["jieba", "min-cut"])
 def test_segmenter_cuts_words_and_terms(segmenter: str) -> None:
     a, b = "我们喜欢苹果 new", "我们喜欢香蕉 NEW"
     options = CompareOptions(units="words", shingle=1, segmenter=segmenter, weights="tf")
@@ -496,7 +399,7 @@ def test_stored_texts_by_key_and_given_ones(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "scheme",
     [
-        SchemeChoice("web"), SchemeChoice("web", bits=100, weights="tf"),
+        SchemeChoice("web", bits=100, weights="tf"),
         SchemeChoice("simtool", bits=32, features=20), SchemeChoice("web", weights="tf-idf"),
     ],
     ids=lambda choice: f"{choice.name} {choice.weights}",
@@ -521,13 +424,6 @@ def test_store_says_of_two_texts_what_its_queries_say(tmp_path: Path, scheme: Sc
         )
 
 
-def test_store_before_its_first_generation_says_nothing_of_fingerprints(tmp_path: Path) -> None:
-    with create(tmp_path, SIMTOOL) as store:
-        store.add_many([("a", "river stone"), ("b", "river lamp")], refresh=False)
-        found = [one.algorithm for one in store.compare("a", "b").measurements]
-    assert found == [*ALGORITHMS, "store-resemblance"]
-
-
 def test_metadata_of_stored_documents_are_features_of_the_store(tmp_path: Path) -> None:
     scheme = SchemeChoice("web", fields=("lang:enum:en,zh,de:9",))
     with create(tmp_path, scheme) as store:
@@ -538,14 +434,6 @@ def test_metadata_of_stored_documents_are_features_of_the_store(tmp_path: Path) 
         for letter in ("a", "b"):
             assert value(found, "store-simhash", letter) == store.get(letter).fingerprint
         assert number(found, "store-simhash", "distance") > 0
-
-
-def test_store_without_fingerprints_says_nothing_of_them(tmp_path: Path) -> None:
-    with create(tmp_path, channels=("minhash",)) as store:
-        store.add_many([("a", "river stone bridge"), ("b", "river stone lamp")])
-        found = store.compare("a", "b")
-    assert [one.algorithm for one in found.measurements] == [*ALGORITHMS, "store-resemblance"]
-    assert value(found, "store-resemblance", "jaccard") == 0.0
 
 
 def test_lexicon_follows_the_vocabulary_as_it_is_now(tmp_path: Path) -> None:
@@ -662,18 +550,3 @@ def test_file_is_taken_as_a_whole(tmp_path: Path) -> None:
     found = read_document(str(path), ReadOptions("text", encoding="keep"))
     assert found.key == str(path)
     assert found.text == "one\r\ntext \udcff\n\ftwo\nmore\n\f"
-
-
-def test_file_that_holds_one_document(tmp_path: Path) -> None:
-    path = tmp_path / "article.txt"
-    path.write_bytes(b"one\ntext\n\f")
-    assert read_document(str(path), ReadOptions("articles")).text == "text\n"
-    path.write_bytes(b"one\ntext\n\ftwo\nmore\n\f")
-    with pytest.raises(BadInput, match="several documents"):
-        read_document(str(path), ReadOptions("articles"))
-    path.write_bytes(b" \n")
-    with pytest.raises(BadInput, match="no document"):
-        read_document(str(path), ReadOptions("articles"))
-    path.write_bytes(b"{broken\n")
-    with pytest.raises(BadInput, match="record 0"):
-        read_document(str(path), ReadOptions("jsonl"))

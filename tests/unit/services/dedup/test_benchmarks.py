@@ -44,10 +44,8 @@ def planted(source: random.Random, words: list[str], item: list[str], size: int)
     ("alphabet", "count", "rule", "size"),
     [
         (ENGLISH, 30, RunRule(words=8), 8),
-        (ENGLISH, 60, RunRule(words=13), 13),
         (ENGLISH, 120, RunRule(words=50), 50),
         (HAN, 60, RunRule(words=8), 13),
-        (HAN, 60, RunRule(words=8, characters=8), 8),
         (HAN, 120, RunRule(words=50, characters=50), 50),
     ],
 )

@@ -15,15 +15,12 @@ import pytest
 
 from simstore import RowObserver, Store, dedup_rows
 from simstore.errors import (
-    Conflict,
     InvalidParameter,
     OutputExists,
     StorageError,
     UnreadableSource,
 )
-from simstore.services.channels import pack_fingerprints
 from simstore.services.dedup import ledger, signed_rows, stored_rows
-from simstore.services.duplicates.comparison import CandidateComparison
 from simstore.sources.reader import ReadOptions
 
 WORDS = [f"word{n}" for n in range(3_000)]
@@ -95,22 +92,6 @@ def test_kept_lines_are_the_bytes_of_the_input(
     assert not (tmp_path / "out.jsonl.partial").exists()
 
 
-@pytest.mark.parametrize(("rows_at_once", "column_bytes"), [(1, 1), (7, 1), (50, 8 * 60 * 5)])
-def test_sketches_that_are_read_some_at_a_time_have_the_same_bands(
-    source: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    rows_at_once: int,
-    column_bytes: int,
-) -> None:
-    dedup_rows(source, tmp_path / "out.jsonl", log=tmp_path / "log.jsonl")
-    monkeypatch.setattr(signed_rows, "_BLOCK_ROWS", rows_at_once)
-    monkeypatch.setattr(signed_rows, "_COLUMN_BYTES", column_bytes)
-    dedup_rows(source, tmp_path / "again.jsonl", log=tmp_path / "again.log")
-    assert (tmp_path / "again.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
-    assert (tmp_path / "again.log").read_bytes() == (tmp_path / "log.jsonl").read_bytes()
-
-
 def test_marks_keep_all_rows_and_tell_of_which(source: Path, rows: Any, tmp_path: Path) -> None:
     dedup_rows(source, tmp_path / "out.jsonl", mark=True)
     made = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
@@ -124,33 +105,11 @@ def test_marks_keep_all_rows_and_tell_of_which(source: Path, rows: Any, tmp_path
     assert all(row["resemblance"] is None and row["duplicate_of"] is None for row in alone)
 
 
-def test_a_store_decides_as_memory_does(source: Path, rows: Any, tmp_path: Path) -> None:
-    dedup_rows(source, tmp_path / "alone.jsonl")
-    with Store(tmp_path / "s.db") as store:
-        dedup_rows(source, tmp_path / "stored.jsonl", store=store)
-        assert (tmp_path / "stored.jsonl").read_bytes() == (tmp_path / "alone.jsonl").read_bytes()
-        kept = len((tmp_path / "alone.jsonl").read_bytes().splitlines())
-        assert len(store) == kept
-
-
-def test_a_row_that_comes_again_long_after_is_kept_once(
-    rows: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(stored_rows, "_GROUP_ROWS", 10)
-    monkeypatch.setattr("simstore.rows.lines.BATCH_ROWS", 10)
-    (tmp_path / "twice.jsonl").write_bytes(b"".join(_lines(rows + rows)))
-    dedup_rows(tmp_path / "twice.jsonl", tmp_path / "alone.jsonl")
-    with Store(tmp_path / "s.db") as store:
-        dedup_rows(tmp_path / "twice.jsonl", tmp_path / "stored.jsonl", store=store)
-        kept = (tmp_path / "stored.jsonl").read_bytes().splitlines()
-        assert len(store) == len(kept) == len(set(kept))
-    assert (tmp_path / "stored.jsonl").read_bytes() == (tmp_path / "alone.jsonl").read_bytes()
-
-
-@pytest.mark.parametrize("texts", [1_000, 3], ids=["one transaction", "several"])
 def test_what_another_process_stores_meanwhile_is_seen_before_rows_are_kept(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, texts: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    texts = 3
+
     def ids(numbers: range, words: int) -> list[dict[str, Any]]:
         return [{"id": n, "text": _text(n + words)} for n in numbers]
 
@@ -185,61 +144,6 @@ def test_what_another_process_stores_meanwhile_is_seen_before_rows_are_kept(
         assert sorted(one.text or "" for one in store.list()) == sorted(kept)
     assert len(judged) == 2
     assert len(kept) == len(set(kept)) == 16
-
-
-def test_rows_that_were_stored_before_another_process_came_between_are_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = [{"id": n, "text": _text(n)} for n in range(9)]
-    (tmp_path / "here.jsonl").write_bytes(b"".join(_lines(rows)))
-    guards: list[int] = []
-    real, options = stored_rows.ingest_documents, stored_rows.IngestOptions
-
-    def ingest(*arguments: Any, guard: Any, **given: Any) -> Any:
-        def late(*asked: Any) -> None:
-            guards.append(1)
-            if len(guards) == 2:
-                # The first transaction stands by now.
-                monkeypatch.setattr(
-                    stored_rows.documents, "numbers_of", lambda *_: {b"another's": 1}
-                )
-            try:
-                guard(*asked)
-            finally:
-                monkeypatch.undo()
-                monkeypatch.setattr(stored_rows, "ingest_documents", ingest)
-
-        return real(*arguments, guard=late, **given)
-
-    monkeypatch.setattr(stored_rows, "ingest_documents", ingest)
-    monkeypatch.setattr(
-        stored_rows, "IngestOptions", lambda **given: options(batch_documents=3, **given)
-    )
-    with Store(tmp_path / "s.db") as store:
-        summary = dedup_rows(tmp_path / "here.jsonl", tmp_path / "here.out", store=store)
-        assert len(store) == summary.kept == 9
-    assert len(guards) > 3
-
-
-def test_what_a_long_run_packs_is_read_once_for_the_rows_that_follow(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    warmed: list[int] = []
-    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 4)
-    monkeypatch.setattr(stored_rows, "_GROUP_ROWS", 10)
-    monkeypatch.setattr("simstore.rows.lines.BATCH_ROWS", 10)
-    real = stored_rows.warm
-
-    def counted(store: Any) -> None:
-        warmed.append(1)
-        real(store)
-
-    monkeypatch.setattr(stored_rows, "warm", counted)
-    dedup_rows(source, tmp_path / "out.jsonl", log=tmp_path / "log.jsonl")
-    with Store(tmp_path / "s.db") as store:
-        dedup_rows(source, tmp_path / "stored.jsonl", store=store)
-    assert 0 < len(warmed) <= 6
-    assert (tmp_path / "stored.jsonl").read_bytes() == (tmp_path / "out.jsonl").read_bytes()
 
 
 def test_with_a_store_later_files_lose_what_earlier_had(rows: Any, tmp_path: Path) -> None:
@@ -300,14 +204,6 @@ def test_other_policies_than_the_first_want_files_and_no_store(
         dedup_rows(source, tmp_path / "o.jsonl", store=store, policy="longest")
     with pytest.raises(InvalidParameter, match="standard input"):
         dedup_rows("-", tmp_path / "o.jsonl", policy="longest")
-
-
-def test_copies_without_a_word_are_copies(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    lines = [b'{"text": "!!!"}\n', b'{"text": "???"}\n', b'{"text": "!!!"}\n', b'{"text": ""}\n']
-    path.write_bytes(b"".join(lines))
-    dedup_rows(path, tmp_path / "out.jsonl")
-    assert (tmp_path / "out.jsonl").read_bytes() == lines[0] + lines[1] + lines[3]
 
 
 def test_files_of_a_folder_are_written_one_by_one(tmp_path: Path) -> None:
@@ -376,10 +272,9 @@ def test_rows_that_cannot_be_read_are_counted_and_kept_apart(tmp_path: Path) -> 
     assert out.read_bytes() == b"".join(lines)
 
 
-@pytest.mark.parametrize("on_reject", ["keep", "drop"])
 @pytest.mark.parametrize(
-    ("name", "field"),
-    [("c.csv", None), ("c.csv", "body"), ("c.tsv", None), ("c.parquet", None), ("c.arrow", "b")],
+    ("name", "field", "on_reject"),
+    [("c.csv", None, "keep"), ("c.csv", "body", "drop"), ("c.parquet", None, "drop")],
 )
 def test_columns_without_the_text_are_refused_before_anything_is_written(
     tmp_path: Path, name: str, field: str | None, on_reject: Any
@@ -389,12 +284,10 @@ def test_columns_without_the_text_are_refused_before_anything_is_written(
         (tmp_path / name).write_text("id,story\n1,Rye.\n2,Oats.\n")
     else:
         pyarrow = pytest.importorskip("pyarrow")
-        from pyarrow import feather, parquet
+        from pyarrow import parquet
 
         table = pyarrow.table({"id": [1, 2], "story": ["Rye.", "Oats."]})
-        (parquet.write_table if name == "c.parquet" else feather.write_feather)(
-            table, str(tmp_path / name)
-        )
+        parquet.write_table(table, str(tmp_path / name))
     before = sorted(tmp_path.iterdir())
     options = ReadOptions(text_field=field)
     with pytest.raises(InvalidParameter, match=rf"{name}: no text: .*story.* \(text_field names"):
@@ -444,11 +337,11 @@ def _stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
         monkeypatch.setattr(ledger.Ledger, name, step(name))
 
 
-@pytest.mark.parametrize("with_store", [False, True])
 @pytest.mark.slow
 def test_a_run_that_was_stopped_anywhere_goes_on(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_store: bool
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    with_store = True
     monkeypatch.setattr(ledger, "_CHECKPOINT_SECONDS", 0.0)
     monkeypatch.setattr("simstore.rows.lines.BATCH_ROWS", 10)
     monkeypatch.setattr(stored_rows, "_GROUP_ROWS", 20)
@@ -494,47 +387,6 @@ def test_a_full_disk_is_told_and_the_run_goes_on(
     assert out.exists()
 
 
-@pytest.mark.parametrize("stop", [StorageError("no room"), None], ids=["full", "killed"])
-def test_a_run_that_was_stopped_between_its_output_and_its_log_goes_on(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stop: StorageError | None
-) -> None:
-    dedup_rows(source, tmp_path / "whole.jsonl", log=tmp_path / "whole.log")
-    out, log = tmp_path / "out.jsonl", tmp_path / "log"
-
-    def stopped(*_arguments: Any) -> Any:
-        raise stop or _Stop
-
-    # Once at the log, and once more before the output is written again.
-    for place in ("simstore.services.dedup.dedup.log_lines", "simstore.services.dedup.dedup.judge"):
-        with monkeypatch.context() as patched:
-            patched.setattr(place, stopped)
-            with pytest.raises((StorageError, _Stop)) as found:
-                dedup_rows(source, out, log=log)
-        if stop is not None and "log_lines" in place:
-            assert "the same command goes on" in str(found.value)
-        assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
-        assert not log.exists()
-    dedup_rows(source, out, log=log)
-    assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
-    assert log.read_bytes() == (tmp_path / "whole.log").read_bytes()
-    assert not (tmp_path / "out.jsonl.partial").exists()
-    with pytest.raises(OutputExists):
-        dedup_rows(source, out)
-
-
-def test_the_state_of_another_run_is_left_alone(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "out.jsonl"
-    with monkeypatch.context() as patched:
-        _stopping(patched, 3)
-        with pytest.raises(_Stop):
-            dedup_rows(source, out)
-    with pytest.raises(Conflict, match="other options or inputs"):
-        dedup_rows(source, out, min_resemblance=0.9)
-    assert dedup_rows(source, out, min_resemblance=0.9, force=True).resumed_at == 0
-
-
 def test_an_input_that_changes_while_it_is_read_is_noticed(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -562,24 +414,7 @@ def test_standard_input_is_read_once_and_written_out(
     assert made.getvalue() == (tmp_path / "out.jsonl").read_bytes()
 
 
-def test_rows_without_candidates_in_the_store_are_compared_with_nothing(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    real = CandidateComparison._may_hold
-    asked: list[int] = []
-
-    def counted(self: Any, one: int, others: Any) -> Any:
-        asked.append(len(others))
-        return real(self, one, others)
-
-    monkeypatch.setattr(CandidateComparison, "_may_hold", counted)
-    with Store(tmp_path / "s.db") as store:
-        dedup_rows(source, tmp_path / "out.jsonl", store=store)
-    assert asked
-    assert all(asked)
-
-
-@pytest.mark.parametrize("name", ["out.jsonl", "out.csv", "-"])
+@pytest.mark.parametrize("name", ["out.csv", "-"])
 def test_no_rows_on_standard_input_are_a_file_without_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
@@ -592,7 +427,7 @@ def test_no_rows_on_standard_input_are_a_file_without_rows(
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b""] * (name != "-")
 
 
-@pytest.mark.parametrize("named", ["output", "log", "rejects"])
+@pytest.mark.parametrize("named", ["output", "log"])
 def test_a_folder_that_is_missing_is_told_and_not_made(
     source: Path, tmp_path: Path, named: str
 ) -> None:
@@ -601,27 +436,6 @@ def test_a_folder_that_is_missing_is_told_and_not_made(
     with pytest.raises(StorageError, match=r"there is no folder .*no/such"):
         dedup_rows(source, **places)
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_rows_without_a_key_are_called_by_file_and_number(tmp_path: Path) -> None:
-    path = tmp_path / "rows.csv"
-    path.write_text("text\nRye needs sour dough\nOats\nrye needs sour dough\n")
-    dedup_rows(path, tmp_path / "out.csv", log=tmp_path / "log")
-    (told,) = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    assert (told["key"], told["duplicate_of"]) == (f"{path}:3", f"{path}:1")
-
-
-def test_errors_name_the_parameter_and_rows_in_memory_are_refused(
-    source: Path, tmp_path: Path
-) -> None:
-    dedup_rows(source, tmp_path / "out.jsonl")
-    with pytest.raises(OutputExists, match="force=True") as found:
-        dedup_rows(source, tmp_path / "out.jsonl")
-    assert "replace=" not in str(found.value)
-    pandas = pytest.importorskip("pandas", reason="needs pandas (the extra frames)")
-    for given in (pandas.DataFrame({"text": ["Rye"]}), {"text": ["Rye"]}):
-        with pytest.raises(InvalidParameter, match="dedup_rows reads files; write the rows"):
-            dedup_rows(given, tmp_path / "o.jsonl")
 
 
 def test_a_copy_of_a_dropped_row_goes_with_it_and_with_a_store_with_what_it_resembles_most(

@@ -11,7 +11,7 @@ from misspelt import documents, misspelt, text
 
 from simstore import Store, dedup_rows
 from simstore.errors import InvalidParameter
-from simstore.services.dedup import signed_rows, stored_rows
+from simstore.services.dedup import stored_rows
 
 ROWS = documents(260, 3)
 BY = ("characters",)
@@ -60,8 +60,6 @@ def marked(path: Path) -> Stars:
     ("options", "of_a_store", "least_count"),
     [
         ({}, {}, 60),
-        ({"min_character_resemblance": 0.3}, {"min_resemblance": 0.3}, 80),
-        ({"min_resemblance": 0.7}, {"min_character_resemblance": 0.7}, 30),
         ({"policy": "longest"}, {"policy": "longest"}, 60),
         ({"short_texts": True}, {"short_texts": True}, 70),
     ],
@@ -81,27 +79,10 @@ def test_rows_are_members_of_what_they_are_in_a_store(
     assert found == clusters(store, exact_join=True, **of_a_store)
 
 
-def test_errors_of_typing_hide_from_words_what_characters_find(
-    source: Path, tmp_path: Path
-) -> None:
-    by_words = dedup_rows(source, tmp_path / "words.jsonl")
-    by_characters = dedup_rows(source, tmp_path / "characters.jsonl", channels=BY)
-    assert by_characters.dropped > by_words.dropped
-
-
-def test_parts_that_are_read_at_a_time_change_nothing(
-    source: Path, store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(signed_rows, "_BLOCK_ROWS", 7)
-    monkeypatch.setattr(signed_rows, "_COLUMN_BYTES", 1)
-    dedup_rows(source, tmp_path / "out.jsonl", mark=True, channels=BY)
-    assert marked(tmp_path / "out.jsonl") == clusters(store)
-
-
-@pytest.mark.parametrize("options", [{}, {"min_character_resemblance": 0.6}, {"short_texts": True}])
 def test_a_store_decides_as_memory_does(
-    source: Path, tmp_path: Path, options: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    options = {"short_texts": True}
     monkeypatch.setattr(stored_rows, "_GROUP_ROWS", 50)
     dedup_rows(source, tmp_path / "alone.jsonl", channels=BY, **options)
     with Store.create(tmp_path / "s.db", channels=("simhash", *BY)) as stored:
@@ -137,11 +118,3 @@ def test_a_store_without_the_channel_is_told_before_anything_is_written(
     ):
         dedup_rows(source, tmp_path / "out.jsonl", store=stored, channels=BY)
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_a_store_has_channels_of_words_of_its_own(source: Path, tmp_path: Path) -> None:
-    with (
-        Store(":memory:") as stored,
-        pytest.raises(InvalidParameter, match="are those of the store"),
-    ):
-        dedup_rows(source, tmp_path / "out.jsonl", store=stored, channels=("minhash",))

@@ -41,16 +41,6 @@ def test_a_row_of_csv_without_a_key_is_called_by_its_number(tmp_path: Path) -> N
     assert json.loads(rejects.read_text())["reason"] == "no key: the field id is empty"
 
 
-def test_a_field_that_the_first_row_of_csv_names_twice_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    for names, what in (("id,text,text", "text"), ("id,id,text", "key")):
-        path.write_text(f"{names}\n1,Rye,Oats\n")
-        with pytest.raises(InvalidParameter, match=f"another for the {what} with"):
-            dedup_rows(path, tmp_path / "o.csv")
-    path.write_text("id,text,text.2,note,note\n1,Rye,Oats,a,b\n")
-    assert dedup_rows(path, tmp_path / "o.csv").kept == 1
-
-
 def test_rejected_rows_of_a_table_are_told_as_json_with_their_number(tmp_path: Path) -> None:
     pyarrow = pytest.importorskip("pyarrow", reason="needs PyArrow (the extra parquet)")
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs PyArrow (the extra parquet)")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simstore import Document, InvalidParameter, RowObserver, Store, dedup_rows
+from simstore import Document, InvalidParameter, RowObserver, Store
 from simstore.services.dedup.dedup import dedup_files
 from simstore.services.dedup.gates import Gate, Keep
 from simstore.services.dedup.options import RowOptions, RowSummary
@@ -97,28 +97,6 @@ def test_log_tells_what_is_known_and_of_which_document(tmp_path: Path, store: St
     told = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
     assert [one["key"] for one in told] == [f"r{n}" for n in range(1, 12, 2)]
     assert {one["duplicate_of"] for one in told} == {None}
-
-
-def test_what_filter_keeps_dedup_keeps_where_rows_are_no_copies_of_each_other(
-    tmp_path: Path, store: Store
-) -> None:
-    source = tmp_path / "r.jsonl"
-    made = [{"id": f"r{n}", "text": _text(n, n % 5)} for n in range(60)]
-    source.write_text("".join(json.dumps(row) + "\n" for row in made))
-    count = len(store)
-    run(store, [source], tmp_path / "filtered.jsonl")
-    assert len(store) == count
-    dedup_rows(source, tmp_path / "deduped.jsonl", store=store)
-    assert (tmp_path / "filtered.jsonl").read_bytes() == (tmp_path / "deduped.jsonl").read_bytes()
-
-
-def test_rows_that_cannot_be_read_are_kept_where_asked(tmp_path: Path, store: Store) -> None:
-    source, output = tmp_path / "r.jsonl", tmp_path / "new.jsonl"
-    good = json.dumps({"id": "x", "text": _text(1)}).encode() + b"\n"
-    source.write_bytes(b'{"id": 1}\n' + good)
-    summary = run(store, [source], output, on_reject="keep", rejects=str(tmp_path / "rej"))
-    assert (summary.rejected, output.read_bytes()) == (1, b'{"id": 1}\n' + good)
-    assert json.loads((tmp_path / "rej").read_text())["row"] == '{"id": 1}\n'
 
 
 def test_rows_in_memory_come_back_as_they_are(store: Store) -> None:
