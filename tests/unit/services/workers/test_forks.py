@@ -37,7 +37,10 @@ TEXTS = [
 
 
 @pytest.fixture
-def allowed() -> Iterator[None]:
+def allowed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    # Libraries that earlier tests have loaded may have left threads.
+    count, before = threading.active_count, threading.active_count() - 1
+    monkeypatch.setattr(threading, "active_count", lambda: count() - before)
     with forks.allowed(nullcontext):
         yield
 
