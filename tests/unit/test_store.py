@@ -14,10 +14,6 @@ from simstore.errors import (
     DocumentNotFound,
     InvalidParameter,
 )
-from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.storage import migrate
-
-SIMTOOL = SchemeChoice("simtool", bits=32, features=5)
 
 
 @pytest.fixture
@@ -115,25 +111,6 @@ def test_document_added_again_is_unchanged_whatever_its_metadata(
     assert store.add("k", "text", metadata=metadata) == "added"
     assert store.add("k", "text", metadata=metadata) == "unchanged"
     assert store.add("k", "text", metadata={**metadata, "more": 1}) == "updated"
-
-
-def test_documents_of_a_collection_and_a_limit(store: Store) -> None:
-    store.add_many([Document(str(n), "x", collection="ab"[n % 2]) for n in range(900)], threads=1)
-    assert [int(one.key) for one in store] == list(range(900))
-    assert [one.key for one in store.list(collection="b", limit=3)] == ["1", "3", "5"]
-    assert len(list(store.list(limit=450))) == 450
-    assert list(store.list(limit=0)) == []
-    assert list(store.list(collection="c")) == []
-
-
-def test_statistics_are_those_of_the_documents(store: Store) -> None:
-    store.add_many([("a", "river"), ("b", "river"), ("c", "stone")])
-    found = store.stats()
-    assert (found.document_count, found.distinct_contents, found.distinct_fingerprints) == (3, 2, 2)
-    assert (found.text_bytes, found.waiting, found.fresh) == (15, 0, True)
-    assert found.scheme == "web/2"
-    assert found.revision == migrate.HEAD
-    assert found.file_bytes > 0
 
 
 def test_scheme_tells_its_options(tmp_path: Path, store: Store) -> None:

@@ -5,7 +5,7 @@ import pytest
 pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
 from simstore import Files, Store
-from simstore.errors import InvalidParameter, MissingExtra, NotFound
+from simstore.errors import InvalidParameter, MissingExtra
 from simstore.model import CheckedPaper, CheckOptions, Rejection
 from simstore.reports.check_html import html_report
 from simstore.search import alignment
@@ -67,84 +67,6 @@ def test_a_verbatim_sentence_is_found_with_its_place(shelf):
     assert paper.verified_by == "text"
 
 
-def test_chinese_passages_are_found_by_characters(shelf):
-    paper = shelf.check(f"这是我自己写的。{CHINESE[26:52]}别的都是我的。")
-    (copy,) = paper.copies
-    assert copy.source_key == "chinese"
-    assert CHINESE[copy.source_start : copy.source_end] in CHINESE[26:52]
-    assert [passage.kind for passage in paper.passages] == ["none", "high", "none"]
-
-
-def test_other_width_case_and_blanks_are_the_same_words(shelf):
-    sentence = RIVER[: RIVER.index(" Every")]
-    changed = sentence.upper().replace(" ", "\n   ").replace("RIVER", "ＲＩＶＥＲ")
-    paper = shelf.check(f"{OWN}\n\n{changed}")
-    assert [copy.similarity for copy in paper.copies] == [1.0]
-    assert text_of(paper, paper.copies[0]) == changed
-
-
-def test_totals_count_each_character_once(tmp_path):
-    with Store.create(tmp_path / "s.db") as store:
-        store.passages.build()
-        store.add_many([("one", RIVER), ("two", RIVER + " " + HARBOUR)])
-        paper = store.check(RIVER)
-        totals = paper.totals
-    ink = len("".join(RIVER.split()))
-    assert totals.characters == totals.copied == ink
-    assert totals.share == totals.largest_source_share == 1.0
-    assert [source.characters for source in paper.sources] == [ink, ink]
-    assert (totals.high, totals.moderate, totals.none) == (3, 0, 0)
-
-
-def test_excluded_sources_count_only_in_the_share_with_what_is_excluded(shelf):
-    text = f"{RIVER}\n\n{HARBOUR}"
-    paper = shelf.check(text, CheckOptions(exclude=("riv*",)))
-    assert {copy.source_key for copy in paper.copies} == {"harbour"}
-    assert {source.key for source in paper.sources} == {"harbour"}
-    assert paper.totals.share_with_excluded > 0.98
-    assert paper.totals.share == pytest.approx(0.5, abs=0.05)
-    assert paper.totals.share_without_quotations == paper.totals.share
-    assert paper.totals.copied == pytest.approx(0.5 * paper.totals.characters, rel=0.1)
-    assert paper.totals.largest_source_share == pytest.approx(0.5, abs=0.05)
-    assert [passage.kind for passage in paper.passages] == ["none"] * 3 + ["high"] * 3
-
-
-def test_the_paper_itself_is_no_source_unless_asked(shelf):
-    assert shelf.check(RIVER, key="river").copies == ()
-    found = shelf.check(RIVER, CheckOptions(include_self=True), key="river")
-    assert [copy.source_key for copy in found.copies] == ["river"]
-
-
-def test_quotations_can_be_excluded(shelf):
-    quoted = RIVER[: RIVER.index(" Every")]
-    text = f"{OWN}\n\n“{quoted}”\n\n{HARBOUR}"
-    paper = shelf.check(text)
-    assert paper.totals.share_without_quotations < paper.totals.share
-    assert paper.totals.share_with_excluded == paper.totals.share
-    assert paper.totals.high == 4
-    whole = paper.totals.share
-    paper = shelf.check(text, CheckOptions(exclude_quotations=True))
-    assert paper.totals.share_with_excluded == whole
-    assert paper.totals.share == paper.totals.share_without_quotations < whole
-    # Sources are told by the same rule, so none has more than all of them together.
-    by_key = {source.key: source.characters for source in paper.sources}
-    assert by_key["river"] == 0
-    assert sum(by_key.values()) == paper.totals.copied
-    assert paper.totals.largest_source_share == paper.totals.share
-    assert paper.totals.high == 3
-    assert [passage.excluded for passage in paper.passages] == [None, "quotation", None, None, None]
-
-
-def test_the_bibliography_can_be_excluded(shelf):
-    text = f"{OWN}\n\nReferences\n\n{HARBOUR}"
-    assert shelf.check(text).totals.high == 3
-    paper = shelf.check(text, CheckOptions(exclude_bibliography=True))
-    assert paper.totals.high == 0
-    assert paper.totals.share == paper.totals.largest_source_share == 0
-    assert paper.totals.share_with_excluded > 0.5
-    assert {passage.excluded for passage in paper.passages} == {None, "bibliography"}
-
-
 def test_a_passage_tells_how_like_each_of_its_copies_it_is(tmp_path):
     with Store.create(tmp_path / "s.db") as store:
         store.passages.build()
@@ -161,22 +83,6 @@ def test_a_passage_tells_how_like_each_of_its_copies_it_is(tmp_path):
         assert passage.copy is not None
         assert paper.copies[passage.copy].source_key == "same"
         assert all(0 < share <= passage.similarity for _, share in passage.others)
-
-
-def test_windows_instead_of_sentences(shelf):
-    paper = shelf.check(OWN + RIVER, CheckOptions(by="window", window=40))
-    kinds = [passage.kind for passage in paper.passages]
-    assert len(kinds) > 6
-    assert kinds[0] == "none"
-    assert kinds[-2] == "high"
-    assert max(passage.end - passage.start for passage in paper.passages) <= 60
-
-
-def test_limits_decide_the_classes(shelf):
-    text = "The river rises in the mountains behind the old quarry and falls quickly to the ocean."
-    assert shelf.check(text, CheckOptions(high=0.99)).totals.moderate == 1
-    assert shelf.check(text, CheckOptions(high=0.99, moderate=0.95)).copies == ()
-    assert shelf.check(text, CheckOptions(high=0.7)).totals.high == 1
 
 
 def test_fast_names_one_source_of_each_passage(tmp_path):
@@ -197,25 +103,11 @@ def test_fast_names_one_source_of_each_passage(tmp_path):
     assert fast.totals == full.totals
 
 
-def test_a_shorter_copy_is_told_of_only_where_asked(shelf):
-    text = f"{words(10, 1)} unload their salt at the western quay today {words(10, 2)}"
-    assert shelf.check(text).copies == ()
-    (copy,) = shelf.check(text, CheckOptions(min_words=6)).copies
-    assert copy.source_key == "harbour"
-    assert shelf.check(HARBOUR, CheckOptions(min_words=200)).copies == ()
-
-
 def test_texts_with_nothing_to_check(shelf):
     for text in ["", " \n ", "…", "☃", "word", "字", "\udc80", "\x00"]:
         paper = shelf.check(text)
         assert paper.copies == ()
         assert paper.totals.share == 0
-
-
-def test_removed_and_changed_documents_are_no_sources(shelf):
-    shelf.remove("river")
-    shelf.add("harbour", CHINESE)
-    assert shelf.check(f"{RIVER} {HARBOUR}").copies == ()
 
 
 def test_a_store_without_texts_tells_places(tmp_path):
@@ -249,15 +141,6 @@ def test_without_texts_longer_runs_are_found(tmp_path):
             paper = store.check(f"{words(30, n + 100)} {run} {words(30, n + 200)}")
             assert [copy.source_key for copy in paper.copies] == [str(n)]
             assert "16 words" in paper.guarantee
-
-
-def test_a_store_without_index_is_refused(tmp_path):
-    with Store.create(tmp_path / "s.db") as store:
-        with pytest.raises(NotFound, match=r"passages\.build"):
-            store.check(RIVER)
-        store.add("river", RIVER)
-        store.passages.build()
-        assert store.check(RIVER).copies
 
 
 def test_options_that_contradict_each_other_are_refused(shelf):

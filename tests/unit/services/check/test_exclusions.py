@@ -35,19 +35,6 @@ def reasons(paper):
     return [(one.reason, paper.text[one.start : one.end].strip()) for one in paper.excluded]
 
 
-def test_what_a_paper_has_of_its_template_counts_nowhere(store):
-    store.add("other paper", FORM + "Name: Ann\n\n" + OWN)
-    store.add("river", RIVER)
-    paper = store.check(f"{FORM}Bob\n\n{RIVER}", template=FORM)
-    assert reasons(paper) == [("template", FORM.strip())]
-    assert [source.key for source in paper.sources] == ["river"]
-    assert {copy.source_key for copy in paper.copies} == {"river"}
-    assert paper.totals.copied == sum(not c.isspace() for c in RIVER)
-    assert paper.totals.share_with_excluded > paper.totals.share
-    assert {passage.excluded for passage in paper.passages} == {None, "template"}
-    assert sum(one.characters for one in paper.excluded) == sum(not c.isspace() for c in FORM)
-
-
 def test_a_few_words_between_lines_of_a_form_are_no_copy(store):
     lines = [f"Question {n} asks for the name of river number {n} in the east." for n in range(5)]
     filled = "\n".join(f"{line}\nthe blue one" for line in lines)
@@ -55,21 +42,6 @@ def test_a_few_words_between_lines_of_a_form_are_no_copy(store):
     assert store.check(filled).totals.share == 1.0
     paper = store.check(filled, template=["\n".join(lines)])
     assert (paper.totals.share, paper.sources) == (0.0, ())
-
-
-def test_own_work_is_excluded_by_author_and_collection(store):
-    store.add("thesis", RIVER, metadata={"author": ["Ann Lee", "Bo Ek"]}, collection="theses")
-    for rule in ({"exclude_author": "ann  LEE"}, {"exclude_collection": ["theses"]}):
-        paper = store.check(OWN + RIVER, **rule)
-        assert reasons(paper) == [("excluded source", RIVER)]
-        assert (paper.totals.share, paper.sources) == (0.0, ())
-        assert paper.totals.share_with_excluded > 0.5
-    assert store.check(OWN + RIVER, exclude_author="Lee").totals.share > 0.5
-    # What another source has counts all the same.
-    store.add("press", RIVER)
-    paper = store.check(OWN + RIVER, exclude_author="Bo Ek")
-    assert [source.key for source in paper.sources] == ["press"]
-    assert paper.excluded == ()
 
 
 def test_small_sources_and_matches_are_excluded_and_told(store):

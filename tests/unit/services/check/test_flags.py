@@ -38,17 +38,6 @@ def store(tmp_path: Path) -> Store:
     return made
 
 
-def test_disguised_copy_is_found_and_its_passages_say_what_hides_words(store: Store) -> None:
-    checked = store.check(PAPER)
-    assert checked.totals.share == 1.0
-    assert [passage.kind for passage in checked.passages] == ["high"] * 3
-    assert [passage.flags for passage in checked.passages] == [
-        ("hidden characters",), ("mixed scripts",), (),
-    ]  # fmt: skip
-    assert checked.flags == ("hidden characters", "mixed scripts")
-    assert checked.text == PAPER
-
-
 def test_flags_are_in_every_form_of_the_report(store: Store) -> None:
     checked = store.check(PAPER)
     (line,) = render_jsonl([checked])

@@ -10,7 +10,7 @@ import pytest
 from heard import heard
 from stores import numbered_text, raw
 
-from simstore.errors import Conflict, CorruptStore, InvalidParameter
+from simstore.errors import CorruptStore, InvalidParameter
 from simstore.model import Document
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import anchor_segments, passages
@@ -105,18 +105,6 @@ def test_windows_have_about_their_size(tmp_path: Path, options: dict[str, object
         with store._opened.database.read() as connection:
             (spans,) = passages.spans_of(connection, [1]).values()
         assert (np.diff(spans, axis=1)[:-1] <= status.window).all()  # type: ignore[operator]
-
-
-def test_another_cut_is_refused(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "s.db") as store:
-        store.passages.build()
-        assert store.passages.build(cut="sentences").complete
-        with pytest.raises(Conflict, match=r"sentences.*passages\.drop\(\)"):
-            store.passages.build(window=13)
-        assert store.passages.drop()
-        assert not store.passages.drop()
-        assert store.passages.status() is None
-        assert store.passages.build(window=13).window == 13
 
 
 @pytest.mark.slow

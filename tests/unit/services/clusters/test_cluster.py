@@ -62,20 +62,6 @@ def plain_resemblance(a: str, b: str) -> float:
     return len(one & other) / len(one | other) if one and other else 0.0
 
 
-@pytest.mark.parametrize("exact_join", [False, True])
-def test_clusters_do_not_chain_and_the_policy_says_what_is_canonical(
-    tmp_path: Path, exact_join: bool
-) -> None:
-    assert plain_resemblance(A, B) > 0.6 < plain_resemblance(B, C)
-    assert plain_resemblance(A, C) < 0.6
-    with filled(tmp_path, CHAIN) as store:
-        options = {"min_resemblance": 0.6, "exact_join": exact_join}
-        assert clusters(store, **options) == [["a", "b"]]
-        assert clusters(store, **options, min_size=1) == [["a", "b"], ["c"]]
-        assert clusters(store, **options, policy="longest") == [["b", "a", "c"]]
-        assert clusters(store, **options | {"min_resemblance": 0.5}) == [["a", "b", "c"]]
-
-
 def test_member_says_how_near_it_is_to_its_canonical_document(tmp_path: Path) -> None:
     with filled(tmp_path, CHAIN | {"a again": A}) as store:
         found = store.clusters.once(ClusterOptions(min_resemblance=0.6))
@@ -89,17 +75,6 @@ def test_member_says_how_near_it_is_to_its_canonical_document(tmp_path: Path) ->
         assert [member.document_id for member in cluster.members] == [1, 2, 4]
         assert (found.document_count, found.radius, found.basis) == (4, 3, "text")
         assert found.stale is None
-
-
-def test_copies_belong_together_whatever_they_are(tmp_path: Path) -> None:
-    exact_join = False
-    odd = {f"{name} {turn}": text for turn in (1, 2) for name, text in texts.ODD.items()}
-    with filled(tmp_path, odd) as store:
-        found = clusters(store, exact_join=exact_join, min_resemblance=1.0)
-        assert sorted(found) == sorted([f"{name} 1", f"{name} 2"] for name in texts.ODD)
-        told = store.clusters.once(ClusterOptions(exact_join=exact_join))
-        assert told.too_short_count == told.document_count == len(odd)
-        assert {m.basis for cluster in told.clusters for m in cluster.members} == {"same"}
 
 
 @pytest.mark.parametrize("exact_join", [False, True])
@@ -171,19 +146,6 @@ def test_channels_and_exact_join_agree_from_08_on(crowded: Path) -> None:
             assert by_channels.clusters == exact.clusters
             assert len(exact.clusters) > 30
             assert exact.radius is None
-
-
-@pytest.mark.parametrize("exact_join", [False, True])
-def test_threshold_is_inclusive(tmp_path: Path, exact_join: bool) -> None:
-    words = made_up(9, 42)
-    documents = {"whole": " ".join(words), "half": " ".join(words[:22])}
-    assert plain_resemblance(*documents.values()) == 0.5
-    with filled(tmp_path, documents) as store:
-        radius = None if exact_join else 64
-        at = {"exact_join": exact_join, "radius": radius, "min_resemblance": 0.5}
-        assert clusters(store, **at) == [["whole", "half"]]
-        above = ClusterOptions(min_resemblance=0.501, radius=radius, exact_join=exact_join)
-        assert store.clusters.once(above).clusters == ()
 
 
 def test_without_texts_the_sketches_judge(tmp_path: Path) -> None:

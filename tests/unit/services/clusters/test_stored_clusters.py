@@ -65,14 +65,6 @@ def add(store: Store, *documents: Document) -> None:
     store.add_many(documents, threads=1)
 
 
-def test_names_stay_as_documents_come(store: Store) -> None:
-    add(store, dated("a", A, 10), dated("other", OTHER, 11))
-    assert kept(store) == {1: ["a"], 2: ["other"]}
-    add(store, dated("b", B, 12), dated("other again", OTHER, 13), dated("c", C, 14))
-    assert kept(store) == {1: ["a", "b"], 2: ["other", "other again"], 3: ["c"]}
-    assert merges(store) == []
-
-
 def test_new_canonical_document_takes_the_first_name_and_the_others_merge(store: Store) -> None:
     add(store, dated("c", C, 10), dated("a", A, 11))
     assert kept(store) == {1: ["c"], 2: ["a"]}
@@ -83,36 +75,6 @@ def test_new_canonical_document_takes_the_first_name_and_the_others_merge(store:
     store.remove("b")
     assert kept(store) == {1: ["c"], 3: ["a"]}
     assert merges(store) == [(2, 1)]
-
-
-def test_first_member_that_becomes_canonical_inherits_the_name(store: Store) -> None:
-    add(store, dated("b", B, 1), dated("a", A, 2), dated("c", C, 3), dated("a again", A, 4))
-    assert kept(store) == {1: ["b", "a", "c", "a again"]}
-    store.remove("b")
-    assert kept(store) == {1: ["a", "a again"], 2: ["c"]}
-    store.remove("c")
-    assert kept(store) == {1: ["a", "a again"]}
-    assert merges(store) == [(2, None)]
-
-
-def test_another_rule_is_refused_and_a_rebuild_takes_it(store: Store) -> None:
-    add(store, dated("a", A, 1), dated("b", B, 2), dated("c", C, 3))
-    assert kept(store) == {1: ["a", "b"], 2: ["c"]}
-    store.clusters.build(min_resemblance=0.6, policy="first")
-    for other in ({"min_resemblance": 0.5}, {"policy": "longest"}, {"policy": "prefer:x"}):
-        with pytest.raises(
-            InvalidParameter, match=r"0\.6, policy first.*rebuild=True.*clusters\.once"
-        ):
-            store.clusters.build(**other)
-    summary = store.clusters.build(min_resemblance=0.3, rebuild=True)
-    assert (summary.made_anew, summary.cluster_count, summary.text_count) == (True, 1, 3)
-    assert named(store) == {1: ["a", "b", "c"]}
-    assert merges(store) == [(2, 1)]
-    assert store.clusters.build(policy="prefer:c", rebuild=True).min_resemblance == 0.3
-    # The name goes with the document that was canonical, to where it went.
-    assert named(store) == {1: ["c", "a", "b"]}
-    store.clusters.build(min_resemblance=0.9, rebuild=True)
-    assert named(store) == {1: ["c"], 3: ["a"], 4: ["b"]}
 
 
 def test_store_without_kept_clusters_notes_nothing(tmp_path: Path) -> None:

@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from simstore import RowObserver, Store, dedup_rows
+from simstore import Store, dedup_rows
 from simstore.errors import (
     InvalidParameter,
-    OutputExists,
     StorageError,
     UnreadableSource,
 )
@@ -92,19 +91,6 @@ def test_kept_lines_are_the_bytes_of_the_input(
     assert not (tmp_path / "out.jsonl.partial").exists()
 
 
-def test_marks_keep_all_rows_and_tell_of_which(source: Path, rows: Any, tmp_path: Path) -> None:
-    dedup_rows(source, tmp_path / "out.jsonl", mark=True)
-    made = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
-    expected = [None if of is None else f"k{of}" for of in _oracle(rows)]
-    assert [row["duplicate_of"] for row in made] == expected
-    by_key = {row["id"]: row for row in made}
-    for row in made:
-        if row["duplicate_of"] is not None:
-            assert row["cluster"] == by_key[row["duplicate_of"]]["cluster"]
-    alone = [row for row in made if row["cluster"] is None]
-    assert all(row["resemblance"] is None and row["duplicate_of"] is None for row in alone)
-
-
 def test_what_another_process_stores_meanwhile_is_seen_before_rows_are_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,16 +158,6 @@ def test_with_a_store_later_files_lose_what_earlier_had(rows: Any, tmp_path: Pat
     assert told[-1]["duplicate_of"] == "k0"
     assert told[-1]["basis"] == "same"
     assert told[-1]["original_source"] is None
-
-
-def test_the_same_file_again_gives_nothing_new(source: Path, tmp_path: Path) -> None:
-    with Store(tmp_path / "s.db") as store:
-        first = dedup_rows(source, tmp_path / "1.jsonl", store=store)
-        again = dedup_rows(source, tmp_path / "2.jsonl", store=store, log=tmp_path / "log")
-    assert (again.kept, again.dropped) == (0, first.read)
-    assert (tmp_path / "2.jsonl").read_bytes() == b""
-    told = [json.loads(line) for line in (tmp_path / "log").read_text().splitlines()]
-    assert sum(one["key"] == one["duplicate_of"] for one in told) == first.kept
 
 
 def test_the_longest_or_preferred_row_is_kept(tmp_path: Path) -> None:
@@ -254,24 +230,6 @@ def test_a_data_set_of_hugging_face_stays_one(rows: Any, tmp_path: Path) -> None
     assert unique.num_rows == _oracle(rows).count(None)
 
 
-def test_rows_that_cannot_be_read_are_counted_and_kept_apart(tmp_path: Path) -> None:
-    path = tmp_path / "rows.jsonl"
-    lines = [b'{"text": "Rye"}\n', b"no json\n", b'{"id": 4}\n', b'{"text": "\xff"}\n']
-    path.write_bytes(b"".join(lines))
-    told: list[int] = []
-    observer = RowObserver(on_reject=lambda row: told.append(row.position))
-    out, rejects = tmp_path / "out.jsonl", tmp_path / "rejects.jsonl"
-    summary = dedup_rows(path, out, rejects=rejects, observer=observer)
-    assert (summary.kept, summary.rejected, told) == (1, 3, [1, 2, 3])
-    assert out.read_bytes() == lines[0]
-    found = [json.loads(line) for line in rejects.read_text().splitlines()]
-    assert [one["position"] for one in found] == [1, 2, 3]
-    assert found[0]["row"] == "no json\n"
-    assert "no text" in found[1]["reason"]
-    dedup_rows(path, out, on_reject="keep", force=True)
-    assert out.read_bytes() == b"".join(lines)
-
-
 @pytest.mark.parametrize(
     ("name", "field", "on_reject"),
     [("c.csv", None, "keep"), ("c.csv", "body", "drop"), ("c.parquet", None, "drop")],
@@ -299,19 +257,6 @@ def test_columns_without_the_text_are_refused_before_anything_is_written(
             read=options,
         )
     assert sorted(tmp_path.iterdir()) == before
-
-
-def test_outputs_that_are_there_are_refused(source: Path, tmp_path: Path) -> None:
-    out = tmp_path / "out.jsonl"
-    out.write_bytes(b"mine")
-    with pytest.raises(OutputExists):
-        dedup_rows(source, out)
-    assert out.read_bytes() == b"mine"
-    with pytest.raises(InvalidParameter, match="is an input"):
-        dedup_rows(source, source, force=True)
-    with pytest.raises(InvalidParameter, match="would be csv"):
-        dedup_rows(source, tmp_path / "out.csv")
-    assert not list(tmp_path.glob("*.partial"))
 
 
 class _Stop(Exception):

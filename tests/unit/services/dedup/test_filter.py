@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 from pathlib import Path
 from typing import Any
@@ -16,14 +15,6 @@ from simstore.services.dedup.options import RowOptions, RowSummary
 from simstore.services.dedup.store_gate import store_answer
 
 WORDS = [f"word{n}" for n in range(3_000)]
-# Whatever a program may write and JSON allows.
-ODD = [
-    b'{"id":"a" , "text":"%s", "price": 2.50, "n": 1e3}\r\n',
-    b'  {"text": "%s", "id": "b", "z": [1, 2.0 ,3], "a": {"k":null}}\n',
-    b'{"id": "c", "text": "%s", "name": "\\u7801\\u5934 \xe7\xa0\x81"}\n',
-    b"\n",
-    b'{"id": 7, "text": "%s", "id2": "\\/", "big": 12345678901234567890}',
-]
 
 
 def _text(seed: int, changed: int = 0) -> str:
@@ -48,21 +39,6 @@ def store(tmp_path: Path) -> Any:
         yield made
 
 
-def test_rows_keep_their_very_bytes(tmp_path: Path, store: Store) -> None:
-    lines = [
-        line % _text(seed).encode() if b"%s" in line else line
-        for line, seed in zip(ODD, (1, 2, 3, 0, 5), strict=True)
-    ]
-    source, new, known = tmp_path / "odd.jsonl", tmp_path / "new.jsonl", tmp_path / "old.jsonl"
-    source.write_bytes(b"".join(lines))
-    summary = run(store, [source], new)
-    assert (summary.read, summary.kept, summary.dropped) == (4, 3, 1)
-    # The second is known; blank lines stay.
-    assert new.read_bytes() == lines[0] + lines[2] + lines[3] + lines[4]
-    assert run(store, [source], known, keep="known").kept == 1
-    assert known.read_bytes() == lines[1] + lines[3]
-
-
 def test_csv_keeps_its_names_quotes_and_line_ends(tmp_path: Path, store: Store) -> None:
     head = b"\xef\xbb\xbfid,text,price\r\n"
     rows = [
@@ -74,29 +50,6 @@ def test_csv_keeps_its_names_quotes_and_line_ends(tmp_path: Path, store: Store) 
     source.write_bytes(head + b"".join(rows))
     run(store, [source], output)
     assert output.read_bytes() == head + rows[0] + rows[2]
-
-
-def test_log_tells_what_is_known_and_of_which_document(tmp_path: Path, store: Store) -> None:
-    source = tmp_path / "r.jsonl"
-    made = [{"id": f"r{n}", "text": _text(n, n % 4)} for n in range(12)]
-    source.write_text("".join(json.dumps(row) + "\n" for row in made))
-    run(store, [source], tmp_path / "new.jsonl", log=str(tmp_path / "log.jsonl"))
-    told = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert [one["key"] for one in told] == [f"r{n}" for n in range(0, 12, 2)]
-    assert [one["duplicate_of"] for one in told] == [f"old{n}" for n in range(0, 12, 2)]
-    assert all(one["resemblance"] == 1.0 for one in told if one["position"] % 4 == 0)
-    assert all(0.5 <= one["resemblance"] < 1.0 for one in told if one["position"] % 4)
-    run(
-        store,
-        [source],
-        tmp_path / "old.jsonl",
-        keep="known",
-        log=str(tmp_path / "log.jsonl"),
-        force=True,
-    )
-    told = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
-    assert [one["key"] for one in told] == [f"r{n}" for n in range(1, 12, 2)]
-    assert {one["duplicate_of"] for one in told} == {None}
 
 
 def test_rows_in_memory_come_back_as_they_are(store: Store) -> None:

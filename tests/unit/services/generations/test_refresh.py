@@ -11,31 +11,8 @@ from stores import SIMTOOL, TEXTS, create, filled, rows
 
 from simstore import Files
 from simstore.errors import InvalidParameter, StaleGeneration
-from simstore.fingerprint.stopwords import ENGLISH
 from simstore.model import QueryOptions
 from simstore.store import Store
-from simstore.text.words import letter_words
-
-
-def simtool_counts() -> tuple[Counter[str], Counter[str]]:
-    totals, documents = Counter[str](), Counter[str]()
-    for text in TEXTS.values():
-        words = [w for piece in letter_words(text.encode()) for w in piece if w not in ENGLISH]
-        totals.update(word.decode() for word in words)
-        documents.update({word.decode() for word in words})
-    return totals, documents
-
-
-def test_vocabulary_counts_documents_and_occurrences(tmp_path: Path) -> None:
-    totals, documents = simtool_counts()
-    with filled(tmp_path, SIMTOOL) as store:
-        found = store.vocabulary.terms()
-    assert {one.term: (one.document_count, one.total_count) for one in found} == {
-        term: (documents[term], totals[term]) for term in totals
-    }
-    ordered = sorted(totals, key=lambda term: (-totals[term], term))
-    assert [one.term for one in found] == ordered
-    assert [one.rank for one in found] == [0, 1, 2, 3, 4] + [None] * (len(ordered) - 5)
 
 
 def test_vocabulary_can_be_read_from_a_store_that_may_not_be_written(tmp_path: Path) -> None:
@@ -101,24 +78,6 @@ def test_status_says_how_far_the_generation_has_drifted(tmp_path: Path) -> None:
         store.vocabulary.refresh()
         again = store.vocabulary.status()
         assert (again.fresh, again.changed_ranks, again.changed_fingerprints) == (True, 0, 0)
-
-
-def test_frozen_store_is_refreshed_by_refresh_only(tmp_path: Path) -> None:
-    with filled(tmp_path, SIMTOOL, policy="frozen") as store:
-        first = store.stats().generation_id
-        assert first is not None
-        store.add("rivers", "river " * 50)
-        assert store.stats().generation_id == first
-        assert store.stats().waiting == 0
-        assert store.query_many([("", "river")])[0].fingerprint == "0" * 8
-        summary = store.vocabulary.refresh()
-        assert summary.switched
-        assert summary.generation_id != first
-        assert summary.document_count == len(TEXTS) + 1
-        assert store.query_many([("", "river")])[0].fingerprint != "0" * 8
-        assert not store.vocabulary.refresh().switched
-        assert store.vocabulary.refresh(force=True).switched
-        assert store.maintenance.fsck() == []
 
 
 def test_policy_can_be_changed(tmp_path: Path) -> None:

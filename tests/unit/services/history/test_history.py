@@ -16,10 +16,8 @@ from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.storage.history import MOST_SNAPSHOTS
 from simstore.store import Store
 
-DAY = 86_400
 FIELDS = ReadOptions(history_fields=HistoryFields("crawled", "published", "links"))
 TIMES = "SELECT first_seen, first_seen_basis, last_seen, visits, version_seen FROM document"
-SNAPSHOTS = "SELECT revision, first_seen, last_seen, visits FROM snapshot ORDER BY revision"
 
 
 @pytest.fixture
@@ -41,29 +39,6 @@ def ingest(store: Store, path: Path, *given: dict[str, Any]) -> Any:
     return store.ingest([str(path)], read=FIELDS)
 
 
-@pytest.mark.parametrize(
-    ("record", "expected"),
-    [
-        ({}, (900, "ingest", 900, 1, None)),
-        ({"crawled": 500}, (500, "crawl", 500, 1, None)),
-        ({"published": 300}, (300, "published", 900, 1, 900)),
-        ({"crawled": 500, "published": 300}, (300, "published", 500, 1, 500)),
-        # Nobody sees a page before it is published: such a date is none.
-        ({"crawled": 500, "published": 501}, (500, "crawl", 500, 1, None)),
-        ({"published": 901}, (900, "ingest", 900, 1, None)),
-        ({"crawled": "1970-01-02", "published": None}, (DAY, "crawl", DAY, 1, None)),
-    ],
-)
-def test_date_of_the_source_outranks_the_time_of_ingest(
-    tmp_path: Path, clock: Any, record: dict[str, Any], expected: tuple[Any, ...]
-) -> None:
-    clock(900)
-    with create(tmp_path) as store:
-        ingest(store, tmp_path / "a.jsonl", record | {"text": "river"})
-        assert store.get("k").metadata == {}
-    assert rows(tmp_path, TIMES) == [expected]
-
-
 def test_same_command_again_is_no_visit(tmp_path: Path, clock: Any) -> None:
     dated, undated = tmp_path / "dated.jsonl", tmp_path / "undated.jsonl"
     clock(900)
@@ -77,14 +52,6 @@ def test_same_command_again_is_no_visit(tmp_path: Path, clock: Any) -> None:
             assert ingest(store, undated).unchanged == 1
     # Its file still says so: it was last seen now. But nobody went to the page once more.
     assert rows(tmp_path, TIMES) == [before[0], (900, "ingest", 1_000, 1, None)]
-
-
-def test_changed_text_leaves_a_snapshot_of_the_version_before(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        for time, text in ((1, "a"), (3, "a"), (5, "b"), (6, "b"), (9, "a")):
-            store.add_many([Document("k", text, seen_at=time)])
-    assert rows(tmp_path, SNAPSHOTS) == [(1, 1, 3, 2), (2, 5, 6, 2)]
-    assert rows(tmp_path, TIMES) == [(1, "crawl", 9, 1, 9)]
 
 
 def test_record_older_than_the_last_sight_is_no_update(tmp_path: Path) -> None:
@@ -128,15 +95,6 @@ def test_links_are_those_of_the_present_text(tmp_path: Path) -> None:
         store.add_many([Document("k", "c", links=("x",))])
         store.remove("k")
     assert rows(tmp_path, links) == []
-
-
-def test_removed_document_leaves_no_history(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        store.add_many([Document("k", text, seen_at=n) for n, text in enumerate("abc")])
-        store.remove("k")
-        store.add_many([Document("k", "a", seen_at=9)])
-    assert rows(tmp_path, SNAPSHOTS) == []
-    assert rows(tmp_path, TIMES) == [(9, "crawl", 9, 1, None)]
 
 
 def test_record_with_a_bad_date_or_link_is_rejected(tmp_path: Path) -> None:

@@ -7,57 +7,9 @@ from pathlib import Path
 import pytest
 from stores import create
 
-from simstore.model import Document, Seen
-from simstore.services.history.seen import digest_of
+from simstore.model import Document
 
 TEXT = "the harbour was quiet at dawn and the first boats came in with the tide and the wind"
-
-
-def test_stored_key_is_told_with_its_times(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        store.add_many([Document("k\udcff", TEXT, seen_at=time) for time in (5, 9)])
-        assert store.seen("k\udcff") == Seen(
-            key="k\udcff",
-            state="stored",
-            original=None,
-            digest=digest_of(TEXT).hex(),
-            first_seen=5,
-            last_seen=9,
-        )
-        assert store.seen("k") is None
-        found = store.seen(["x", "k\udcff", "k\udcff"])
-        assert [one and one.key for one in found] == [None, "k\udcff", "k\udcff"]
-        assert store.seen([]) == []
-
-
-def test_flagged_skipped_and_orphaned_keys_name_their_original(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        store.add("original", TEXT, seen_at=1)
-        store.add("flagged", TEXT, seen_at=2, on_duplicate="flag")
-        store.add("skipped", TEXT, seen_at=3, on_duplicate="skip")
-        expected = {"original": ("stored", None)} | {
-            key: (key, "original") for key in ("flagged", "skipped")
-        }
-        for key, (state, original) in expected.items():
-            found = store.seen(key)
-            assert found is not None
-            assert (found.state, found.original) == (state, original)
-        by_text = store.seen(text=TEXT)
-        assert [(one.key, one.first_seen) for one in by_text] == [
-            ("original", 1), ("flagged", 2), ("skipped", 3),
-        ]  # fmt: skip
-        assert store.seen(digest=digest_of(TEXT)) == by_text
-        store.remove("original")
-        found = store.seen("skipped")
-        assert found is not None
-        assert (found.state, found.original) == ("orphaned", "original")
-
-
-def test_text_that_was_never_seen(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        store.add("k", TEXT)
-        for text in ("", "another text", TEXT + " "):
-            assert store.seen(text=text) == []
 
 
 @pytest.mark.sqlite("reads SQLite's plan of a query")

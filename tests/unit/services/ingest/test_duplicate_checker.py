@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from stores import create
 
-from simstore.errors import InvalidParameter, NotFound
+from simstore.errors import NotFound
 from simstore.model import Document, IngestSummary
 from simstore.services.features.prepare import prepare
 from simstore.services.ingest.check_insert import check_and_store
@@ -21,7 +21,6 @@ from simstore.store import Store
 # Of so few bits that each fingerprint is within three of each: the texts alone decide.
 THREE_BITS = SchemeChoice("web", bits=3)
 WORDS = [f"word{number}" for number in range(60)]
-modes = pytest.mark.parametrize("mode", ["flag", "skip"])
 
 
 def chain(number: int) -> str:
@@ -47,35 +46,11 @@ def told(store: Store) -> dict[str, tuple[str, str]]:
     return {one.key: (one.state, one.original) for one in store.duplicates.list()}
 
 
-def state_of(mode: str) -> str:
-    return "flagged" if mode == "flag" else "skipped"
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> Any:
     with create(tmp_path, THREE_BITS) as made:
         yield made
         assert made.maintenance.fsck() == []
-
-
-@modes
-def test_duplicates_do_not_chain(store: Store, mode: str) -> None:
-    summary = add(store, ("a", A), ("b", B), ("c", C), mode=mode)
-    assert (summary.added, summary.flagged + summary.skipped) == (2, 1)
-    assert told(store) == {"b": (state_of(mode), "a")}
-    # Like b and c: c is the original among them.
-    add(store, ("d", chain(1) + " end"), ("e", chain(2) + " end"), mode=mode)
-    assert told(store) == {
-        "b": (state_of(mode), "a"), "d": (state_of(mode), "a"), "e": (state_of(mode), "c"),
-    }  # fmt: skip
-
-
-def test_what_is_flagged_becomes_an_original_once_its_original_changes(store: Store) -> None:
-    add(store, ("a", A), mode="keep")
-    summary = add(store, ("b", B), ("a", UNLIKE), ("c", C), mode="flag")
-    assert (summary.updated, summary.flagged, summary.orphaned) == (1, 2, 0)
-    assert summary.unflagged == 1
-    assert told(store) == {"c": ("flagged", "b")}
 
 
 def test_what_is_skipped_becomes_an_orphan_once_its_original_changes(store: Store) -> None:
@@ -100,19 +75,6 @@ def test_a_stored_page_whose_new_text_duplicates_another_leaves(store: Store) ->
     assert told(store) == {"b": ("skipped", "a"), "of b": ("orphaned", "b")}
     assert [one.key for one in store] == ["a"]
     assert store.vocabulary.terms(1)[0].document_count == 1
-
-
-def test_duplicates_of_one_document_and_in_one_state(store: Store) -> None:
-    add(store, ("a", A), ("b", B), ("u", UNLIKE), ("v", UNLIKE), mode="skip")
-    assert [one.key for one in store.duplicates.list(original="u")] == ["v"]
-    assert [store.duplicates.of("v")] == list(store.duplicates.list(original="u"))
-    assert store.duplicates.of("u") is None
-    assert store.duplicates.of("no such key") is None
-    (of_u,) = store.duplicates.list(original="u")
-    assert (of_u.basis, of_u.resemblance, of_u.distance) == ("same", 1.0, 0)
-    assert not list(store.duplicates.list(state="flagged"))
-    with pytest.raises(InvalidParameter, match="state 'lost'"):
-        list(store.duplicates.list(state="lost"))
 
 
 def test_a_transaction_that_fails_leaves_no_trace_in_what_is_looked_at(store: Store) -> None:
@@ -237,49 +199,4 @@ def test_course_tool_checks_by_distance_and_then_inserts(tmp_path: Path) -> None
         assert distances(made)["b"][:2] == ("a", 0)
 
 
-def test_radius_needs_fingerprints_and_fits_them(tmp_path: Path) -> None:
-    with create(tmp_path, SchemeChoice("web"), channels=("minhash",)) as made:
-        with pytest.raises(InvalidParameter, match="no channel simhash"):
-            made.add("a", LONG, on_duplicate="skip", radius=3)
-        assert len(made) == 0
-    (tmp_path / "b").mkdir()
-    with create(tmp_path / "b", SchemeChoice("web", bits=16)) as made:
-        for radius in (-1, 17):
-            with pytest.raises(InvalidParameter, match="radius"):
-                made.add("a", LONG, on_duplicate="skip", radius=radius)
-        assert len(made) == 0
-
-
 # What the store was made to do
-
-
-def test_store_keeps_what_it_does_with_duplicates(tmp_path: Path) -> None:
-    words = LONG.split()
-    turned = " ".join(reversed(words))
-    with create(tmp_path, SchemeChoice("web"), on_duplicate="skip", radius=0) as made:
-        stats = made.stats()
-        assert (stats.on_duplicate, stats.min_resemblance, stats.duplicate_radius) == (
-            "skip", None, 0,
-        )  # fmt: skip
-        made.add("a", LONG)
-        assert made.add("b", turned) == "skipped"
-        # What is told goes before it, all of it or the half that is told.
-        assert made.add("c", turned, on_duplicate="keep") == "added"
-        assert made.add("d", turned + " end", min_resemblance=0.9) == "skipped"
-        assert made.add("e", " ".join(words[::2] + words[1::2]), on_duplicate="flag") == "flagged"
-        assert made.add_many([("f", turned)]).skipped == 1
-    with Store.open(tmp_path / "s.db") as made:
-        assert made.add("g", turned) == "skipped"
-        assert made.maintenance.fsck() == []
-
-
-def test_what_a_duplicate_is_goes_with_what_is_done_with_it(tmp_path: Path) -> None:
-    with create(tmp_path) as made:
-        for options in ({"min_resemblance": 0.5}, {"radius": 3}):
-            with pytest.raises(InvalidParameter, match="choose flag or skip too"):
-                made.add("a", LONG, **options)
-            made.add("a", LONG, on_duplicate="keep", **options)
-    (tmp_path / "b").mkdir()
-    with pytest.raises(InvalidParameter, match="radius"):
-        create(tmp_path / "b", SchemeChoice("web", bits=16), on_duplicate="skip", radius=17)
-    assert not list((tmp_path / "b").iterdir())

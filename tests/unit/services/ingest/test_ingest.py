@@ -15,7 +15,6 @@ import pytest
 from stores import SIMTOOL, create, ingest, rows
 
 import simstore
-from simstore.errors import MalformedRecord, SourceNotFound
 from simstore.model import Ignored, IngestProgress, Rejection
 from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.sources.reader import ReadOptions
@@ -33,37 +32,6 @@ def counts(summary: object) -> tuple[int, ...]:
 def kept_rejections(store: Store) -> list[tuple[str, int, int, str]]:
     found = [one.rejection for one in store.rejects.list()]
     return [(one.source, one.position, one.byte_offset, one.reason) for one in found]
-
-
-def test_folder_is_ingested_file_by_file(tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    (folder / "deep").mkdir(parents=True)
-    (folder / "article.txt").write_bytes(PAGES)
-    (folder / "deep" / "a.txt").write_bytes(b"some text")
-    (folder / "b.jsonl").write_bytes(b'{"key": "k", "text": "t"}\n')
-    (folder / "c.log").write_bytes(b"not known")
-    with create(tmp_path) as store:
-        summary = store.ingest([str(folder)])
-        assert counts(summary) == (5, 0, 0, 0, 0)
-        found = {one.key: (one.source, one.position) for one in store}
-    assert found == {
-        "one": (str(folder / "article.txt"), 0),
-        "two": (str(folder / "article.txt"), 1),
-        "three": (str(folder / "article.txt"), 2),
-        "k": (str(folder / "b.jsonl"), 0),
-        str(folder / "deep" / "a.txt"): (str(folder / "deep" / "a.txt"), 0),
-    }
-
-
-def test_missing_file_is_refused_before_anything_is_ingested(tmp_path: Path) -> None:
-    path = tmp_path / "article.txt"
-    path.write_bytes(PAGES)
-    with create(tmp_path) as store:
-        with pytest.raises(SourceNotFound) as raised:
-            store.ingest([str(path), str(tmp_path / "nothing.txt")])
-        assert raised.value.name == str(tmp_path / "nothing.txt")
-        assert len(store) == 0
-    assert rows(tmp_path, "SELECT count(*) FROM ingest_run") == [(0,)]
 
 
 def test_link_to_nothing_in_a_folder_is_a_rejection_and_the_rest_is_ingested(
@@ -193,19 +161,6 @@ def test_truncated_file_is_ingested_up_to_the_damage(tmp_path: Path, suffix: str
         assert kept_rejections(store) == []
 
 
-def test_page_longer_than_the_limit_is_rejected_and_kept_in_mind(tmp_path: Path) -> None:
-    path = tmp_path / "article.txt"
-    data = b"one\nriver\n\flong\n" + b"stone " * 100 + b"\n\ftwo\nlamp\n\f"
-    with create(tmp_path) as store:
-        assert counts(ingest(store, path, data, max_document_bytes=100)) == (2, 0, 0, 0, 1)
-        (rejection,) = [one.rejection for one in store.rejects.list()]
-        assert (rejection.source, rejection.position, rejection.byte_offset) == (str(path), 1, 11)
-        assert rejection.head.startswith(b"long\nstone")
-        assert "limit of 100" in rejection.reason
-        assert counts(ingest(store, path, max_document_bytes=10_000)) == (1, 0, 2, 0, 0)
-        assert store.rejects.list() == []
-
-
 def test_bad_lines_are_rejected_with_their_places_and_the_rest_is_ingested(
     tmp_path: Path,
 ) -> None:
@@ -296,37 +251,6 @@ def test_source_without_a_document_is_told_and_read_from_its_start_when_it_grows
         path.write_bytes(first + more)
         assert store.ingest([str(path)]).added == 1
         assert "k" in store
-
-
-def test_strict_stops_at_the_first_bad_record_and_keeps_what_came_before(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    data = b'{"key": "a", "text": "x"}\n{bad\n{"key": "b", "text": "y"}\n'
-    with create(tmp_path) as store:
-        with pytest.raises(MalformedRecord) as raised:
-            ingest(store, path, data, strict=True)
-        assert (raised.value.path, raised.value.position) == (str(path), 1)
-        assert [one.key for one in store] == ["a"]
-        assert counts(ingest(store, path)) == (1, 0, 0, 0, 1)
-        assert [one.key for one in store] == ["a", "b"]
-
-
-def test_collection_is_given_to_documents_that_name_none(tmp_path: Path) -> None:
-    lines = b'{"key": "a", "text": "x", "collection": "own"}\n{"key": "b", "text": "y"}\n'
-    with create(tmp_path) as store:
-        ingest(store, tmp_path / "a.jsonl", lines, collection="given")
-        assert {one.key: one.collection for one in store} == {"a": "own", "b": "given"}
-
-
-def test_update_keeps_place_first_sight_and_counts_revisions(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        ingest(store, tmp_path / "article.txt", PAGES)
-        before = store.get("one")
-        edited = PAGES.replace(b"river", b"bridge")
-        assert counts(ingest(store, tmp_path / "article.txt", edited)) == (0, 1, 2, 0, 0)
-        after = store.get("one", with_text=True)
-        assert (after.document_id, after.first_seen) == (before.document_id, before.first_seen)
-        assert (after.revision, after.text) == (before.revision + 1, "bridge\n")
-        assert [one.key for one in store] == ["one", "two", "three"]
 
 
 def test_observer_hears_of_every_commit_and_rejection(tmp_path: Path) -> None:

@@ -67,18 +67,6 @@ def test_same_article_in_other_surroundings_is_found(store: Store) -> None:
             assert match.resemblance > 0.6
 
 
-def test_thresholds_limit_and_first_go_together(store: Store) -> None:
-    pair = texts.retitled("en")
-    every = [match for match in ask(store, pair.b, radius=64).matches if match.resemblance >= 0.3]
-    assert len(every) > 1
-    assert ask(store, pair.b, radius=64, min_resemblance=0.3).matches == tuple(every)
-    assert ask(store, pair.b, radius=64, min_resemblance=0.3, limit=1).matches == (every[0],)
-    assert ask(store, pair.b, radius=64, min_resemblance=0.3, first=True).matches == (every[0],)
-    contained = ask(store, pair.b, radius=64, min_containment=0.9).matches
-    assert contained
-    assert all(match.containment >= 0.9 for match in contained)
-
-
 @pytest.mark.slow
 def test_odd_text_matches_its_copy_and_not_everything(store: Store) -> None:
     for name in sorted(texts.ODD):
@@ -97,15 +85,6 @@ def test_texts_without_a_letter_do_not_match_one_another(store: Store) -> None:
         "odd empty",
         "odd white space",
     }
-
-
-def test_course_scheme_lists_whatever_is_within_the_radius(tmp_path: Path) -> None:
-    with create(tmp_path, SIMTOOL) as store:
-        store.add_many([("empty", ""), ("digits", "1 2 3"), ("one", "boat")])
-        assert {m.key for m in ask(store, "", channels=("simhash",)).matches} >= {
-            "empty",
-            "digits",
-        }
 
 
 def test_store_of_fingerprints_alone_has_nothing_to_verify_by(tmp_path: Path) -> None:

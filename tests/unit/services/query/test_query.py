@@ -12,16 +12,6 @@ from simstore.services.query import query
 from simstore.storage import queries
 from simstore.store import Store
 
-PLANS = ("auto", "scan", "segments")
-
-
-def keys(store: Store, text: str, **options: object) -> list[str]:
-    (result,) = store.query_many(
-        [("sample", text)],
-        QueryOptions(**options),  # type: ignore[arg-type]
-    )
-    return [match.key for match in result.matches]
-
 
 def test_samples_in_many_batches_are_answered_in_their_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

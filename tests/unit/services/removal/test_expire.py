@@ -25,23 +25,6 @@ def keys(store: Store) -> list[str]:
     return [one.key for one in store]
 
 
-@pytest.mark.parametrize(("since", "left"), [(10, "abcd"), (11, "bcd"), (99, "")])
-def test_document_last_seen_at_the_very_time_stays(tmp_path: Path, since: int, left: str) -> None:
-    with create(tmp_path) as store:
-        store.add_many(dated(("a", 10), ("b", 30), ("c", 30), ("d", 40)))
-        found = store.expire(not_seen_since=since)
-        assert keys(store) == list(left)
-        assert (found.since, found.removed, found.orphans) == (since, 4 - len(left), ())
-        assert store.maintenance.fsck() == []
-
-
-def test_last_sight_counts_and_not_the_first(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        store.add_many(dated(("a", 10), ("b", 20), ("a", 30)))
-        store.expire(not_seen_since=25)
-        assert keys(store) == ["a"]
-
-
 def test_age_is_counted_from_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(services_expire, "now", lambda: 1_000)
     with create(tmp_path) as store:
@@ -68,24 +51,6 @@ def test_times_and_ages_are_taken_as_people_write_them(
     with create(tmp_path) as store:
         for times, since in TIMES:
             assert store.expire(**times, dry_run=True).since == since
-
-
-def test_only_the_collection_that_is_named_expires(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        for key, collection in (("a", "news"), ("b", "shop"), ("c", None)):
-            store.add(key, key, collection=collection, seen_at=1)
-        assert store.expire(not_seen_since=9, collection="news", dry_run=True).removed == 1
-        assert store.expire(not_seen_since=9, collection="news").removed == 1
-        assert keys(store) == ["b", "c"]
-
-
-def test_dry_run_counts_and_removes_nothing(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        store.add_many(dated(("a", 1), ("b", 2), ("c", 9)))
-    with Store.open(tmp_path / "s.db", read_only=True) as store:
-        found = store.expire(not_seen_since=5, dry_run=True)
-        assert (found.removed, found.dry_run) == (2, True)
-        assert keys(store) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("batch_documents", [3, 1_000])

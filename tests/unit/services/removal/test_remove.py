@@ -30,21 +30,6 @@ def test_removed_documents_leave_no_rows(tmp_path: Path, scheme: SchemeChoice) -
         assert rows(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]
 
 
-def test_unknown_key_removes_nothing(tmp_path: Path) -> None:
-    with filled(tmp_path) as store:
-        with pytest.raises(DocumentNotFound) as raised:
-            store.remove("bread", "nobody", "stone")
-        assert raised.value.key == "nobody"
-        assert len(store) == len(TEXTS)
-
-
-def test_fingerprint_shared_with_another_document_stays(tmp_path: Path) -> None:
-    with filled(tmp_path) as store:
-        store.remove("harbour")
-        assert [m.key for m in store.query(TEXTS["harbour"])] == ["harbour copy"]
-        assert store.get("harbour copy").duplicate_of is None
-
-
 def test_number_of_a_removed_document_is_not_given_out_again(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
         last = max(one.document_id for one in store)
@@ -60,22 +45,6 @@ def test_more_documents_than_a_statement_takes_are_removed(tmp_path: Path) -> No
         assert store.remove(*keys) == len(keys)
         assert [one.key for one in store] == list(TEXTS)
         assert store.maintenance.fsck() == []
-
-
-def test_removal_tells_of_keys_that_were_skipped_because_of_it(tmp_path: Path) -> None:
-    orphans: list[str] = []
-    done = []
-    with filled(tmp_path) as store:
-        for key in ("one", "two"):
-            assert store.add(key, TEXTS["bread"], on_duplicate="skip") == "skipped"
-        store.remove("stone", on_orphan=orphans.append)
-        assert orphans == []
-        store.remove(
-            "bread",
-            on_orphan=orphans.append,
-            on_progress=lambda *amounts: done.append(amounts),
-        )
-        assert (orphans, done) == (["one", "two"], [(1, 1)])
 
 
 def test_key_that_was_skipped_is_forgotten(tmp_path: Path) -> None:
