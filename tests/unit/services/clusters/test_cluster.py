@@ -11,7 +11,8 @@ import pytest
 import texts
 from stores import create, raw
 
-from simstore.errors import CorruptStore, NotFound
+from simstore.errors import CorruptStore, InvalidParameter, NotFound
+from simstore.model import Document
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.store import Store
 from simstore.text.normalization import normalize
@@ -173,3 +174,28 @@ def test_missing_text_is_damage(tmp_path: Path) -> None:
         connection.execute("DELETE FROM document_text WHERE document_id = 2")
     with Store.open(tmp_path / "s.db") as store, pytest.raises(CorruptStore, match="document 2"):
         store.clusters.once(ClusterOptions(exact_join=True))
+
+
+def test_clusters_of_a_collection_are_made_of_its_documents_alone(tmp_path: Path) -> None:
+    with create(tmp_path) as store:
+        store.add_many(
+            Document(f"{key} {side}", text, collection=side)
+            for side in ("left", "right")
+            for key, text in CHAIN.items()
+        )
+        found = store.clusters.once(ClusterOptions(min_resemblance=0.6, collection="right"))
+        assert [m.key for m in found.clusters[0].members] == ["a right", "b right"]
+        assert found.document_count == 3
+        assert store.clusters.once(ClusterOptions(collection="none")).clusters == ()
+
+
+def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
+    wrong: list[dict[str, Any]] = [
+        {"min_resemblance": 0}, {"min_resemblance": 1.01}, {"radius": -1}, {"radius": 65},
+        {"radius": 3, "exact_join": True}, {"policy": "newest"}, {"min_size": 0},
+        {"min_likeness": 1.01}, {"min_cosine": 0.5},
+    ]  # fmt: skip
+    with create(tmp_path) as store:
+        for options in wrong:
+            with pytest.raises(InvalidParameter):
+                store.clusters.once(ClusterOptions(**options))

@@ -134,6 +134,16 @@ def test_the_parts_of_a_split_share_no_group_and_leave_none_out(tmp_path: Path) 
     assert (test.document_count, test.pair_count) == (1, 0)
 
 
+def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
+    wrong: list[dict[str, Any]] = [
+        {"radii": (5, 2)}, {"radii": (0, 65)}, {"floor": 0.0}, {"candidate_radius": -1},
+    ]  # fmt: skip
+    with filled(tmp_path) as store:
+        for options in wrong:
+            with pytest.raises(InvalidParameter):
+                store.evaluate.run(FIELD, EvaluateOptions(**options))
+
+
 def test_a_store_in_which_nothing_is_labelled_is_refused(tmp_path: Path) -> None:
     with filled(tmp_path) as store:
         with pytest.raises(NotFound, match="the labels name gone, which it does not hold"):

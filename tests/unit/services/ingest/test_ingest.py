@@ -10,11 +10,13 @@ import sys
 import threading
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stores import SIMTOOL, create, ingest, rows
 
 import simstore
+from simstore.errors import InvalidParameter
 from simstore.model import Ignored, IngestProgress, Rejection
 from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.sources.reader import ReadOptions
@@ -306,3 +308,12 @@ def test_threads_of_an_ingest_end_with_it_though_its_error_is_held(
             store.add_many(many, threads=2, batch_documents=100)
         assert held.value.__traceback__ is not None
         assert set(threading.enumerate()) == before
+
+
+def test_options_out_of_range_are_refused() -> None:
+    wrong: list[dict[str, Any]] = [
+        {"threads": 0}, {"batch_documents": 0}, {"on_duplicate": "drop"}, {"min_resemblance": 0.0},
+    ]  # fmt: skip
+    for options in wrong:
+        with pytest.raises(InvalidParameter):
+            IngestOptions(**options)
