@@ -150,18 +150,24 @@ def found_after_asking(path: Path, target: Path) -> list[str]:
 @pytest.mark.timeout(300)
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("scheme", "names"),
-    [("web", None), ("simtool", ("feature", "generation", "document_features"))],
+    ("scheme", "names", "part"),
+    [
+        ("web", None, 0),
+        ("web", None, 1),
+        ("web", None, 2),
+        ("simtool", ("feature", "generation", "document_features"), None),
+    ],
 )
 def test_damage_of_every_column_is_told_and_breaks_no_command(
-    tmp_path: Path, scheme: str, names: tuple[str, ...] | None
+    tmp_path: Path, scheme: str, names: tuple[str, ...] | None, part: int | None
 ) -> None:
     sound = file_of(scheme, tmp_path)
     path = tmp_path / "damaged.db"
     path.write_bytes(sound)
     tables = [one for one in metadata.sorted_tables if names is None or one.name.startswith(names)]
     unseen, count = [], 0
-    for told, statement, value in list(damages(path, tables)):
+    every = list(damages(path, tables))
+    for told, statement, value in every if part is None else every[part::3]:
         path.write_bytes(sound)
         with closing(sqlite3.connect(path)) as connection:
             connection.execute("PRAGMA ignore_check_constraints = ON")
@@ -179,7 +185,7 @@ def test_damage_of_every_column_is_told_and_breaks_no_command(
         if not found:
             unseen.append(told)
     assert not unseen, unseen
-    assert count > (250 if names is None else 15)
+    assert count > (80 if names is None else 15)
 
 
 @pytest.mark.parametrize("scheme", [WEB, SIMTOOL])
