@@ -2,25 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import os
 
 import pytest
 
 from e2e import corpora
-from e2e.shells import PAGES, Shell
-from e2e.states import assert_sound
-
-
-@pytest.mark.slow
-def test_init_makes_a_store_of_the_chosen_scheme(empty: Shell) -> None:
-    done = empty("init", "--scheme", "simtool", "-N", "50", "-M", "100", "--policy", "frozen")
-    assert done.out == b""
-    assert len(done.error_lines) == 1
-    facts = json.loads(empty("stats", "--format", "json").text)
-    assert (facts["scheme"], facts["bits"], facts["policy"]) == ("simtool/1", 100, "frozen")
-    assert facts["document_count"] == 0
-    assert empty("fsck").text == "sound\n"
+from e2e.shells import Shell
 
 
 @pytest.mark.slow
@@ -45,19 +32,6 @@ def test_first_ingest_makes_a_simtool_store_where_the_course_files_lie(
 
 
 @pytest.mark.slow
-def test_second_ingest_leaves_all_as_it_is_and_a_changed_page_is_updated_in_place(
-    shell: Shell,
-) -> None:
-    assert "0 added, 0 updated, 4 unchanged" in shell("ingest", "article.txt").text
-    changed = [("harbour", "Quite another text."), *PAGES[1:], ("new", "A new page.")]
-    corpora.article_file(shell.folder / "article.txt", changed)
-    assert "1 added, 1 updated, 3 unchanged" in shell("ingest", "article.txt").text
-    assert shell.lines("list", "--format", "keys") == [key for key, _ in changed]
-    assert shell("show", "harbour", "--text").text == "Quite another text."
-    assert_sound(shell.folder / "simstore.db")
-
-
-@pytest.mark.slow
 def test_rejects_are_listed_shown_and_cleared(empty: Shell) -> None:
     source = empty.folder / "crawl.jsonl"
     source.write_text(
@@ -75,16 +49,10 @@ def test_rejects_are_listed_shown_and_cleared(empty: Shell) -> None:
     assert "not json" in shown.text
     assert "crawl.jsonl" in shown.text
     empty("rejects", "show", "77", code=3)
-    assert empty("rejects", "clear", "--yes").text == "2 forgotten\n"
-    assert empty.json_lines("rejects", "list", "--format", "jsonl") == []
-
-
-def test_mended_source_has_no_rejects_any_more(empty: Shell) -> None:
-    source = empty.folder / "crawl.jsonl"
-    source.write_text('{"id": 1, "text": "good"}\n{"id": 2}\n')
-    empty("ingest", "crawl.jsonl", code=5)
-    source.write_text('{"id": 1, "text": "good"}\n{"id": 2, "text": "good now"}\n')
-    assert "1 added, 0 updated, 1 unchanged" in empty("ingest", "crawl.jsonl").text
+    # A record that can be read by now is a reject no more.
+    source.write_text(source.read_text().replace('{"id": 2}', '{"id": 2, "text": "mended"}'))
+    assert "1 added, 0 updated, 2 unchanged" in empty("ingest", "crawl.jsonl", code=5).text
+    assert empty("rejects", "clear", "--yes").text == "1 forgotten\n"
     assert empty.json_lines("rejects", "list", "--format", "jsonl") == []
 
 

@@ -2,50 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
-
-import pytest
 
 from e2e import corpora
 from e2e.shells import PAGES, Shell
 from e2e.states import assert_sound
 from simstore import Store
-
-
-def test_remove_forgets_all_that_are_named_or_none(shell: Shell) -> None:
-    refused = shell("remove", "bread", "none-such", code=3)
-    assert "none-such" in refused.errors
-    assert len(shell.lines("list", "--format", "keys")) == 4
-    assert shell("remove", "bread", "copy").text == "2 removed\n"
-    assert shell.lines("list", "--format", "keys") == ["harbour", "harbour-2"]
-    assert_sound(shell.folder / "simstore.db")
-    assert "2 added, 0 updated, 2 unchanged" in shell("ingest", "article.txt").text
-
-
-def test_stats_count_what_is_there(shell: Shell) -> None:
-    facts = json.loads(shell("stats", "--format", "json").text)
-    assert facts["document_count"] == 4
-    assert facts["distinct_contents"] == 3
-    assert facts["fresh"] is True
-    assert facts["waiting"] == 0
-    shown = shell("stats")
-    assert shown.errors == ""
-    assert "document count" in shown.text
-
-
-def test_vocabulary_shows_counts_of_every_scheme(shell: Shell) -> None:
-    top = shell.json_lines("vocabulary", "show", "--limit", "3", "--format", "jsonl")
-    assert len(top) == 3
-    assert top[0]["occurrences"] >= top[1]["occurrences"]  # type: ignore[operator]
-    assert (
-        len(list(csv.reader(io.StringIO(shell("vocabulary", "show", "--format", "csv").text)))) > 3
-    )
-    assert len(shell.lines("vocabulary", "show", "--limit", "2")) == 3
-    status = json.loads(shell("vocabulary", "status", "--format", "json").text)
-    assert status["fresh"] is True
-    assert "stands" in shell("vocabulary", "refresh").text
 
 
 def test_frozen_store_drifts_until_it_is_refreshed(empty: Shell) -> None:
@@ -114,53 +76,6 @@ def test_store_without_vocabulary_still_answers_and_counts_nothing(empty: Shell)
     refused = empty("init", "--db", "b.db", "--scheme", "simtool", "--no-vocabulary", code=2)
     assert "--no-vocabulary" in refused.errors
     assert not (empty.folder / "b.db").exists()
-
-
-def test_reindex_changes_the_scheme_and_keeps_documents(shell: Shell) -> None:
-    done = shell("reindex", "--scheme", "simtool", "-N", "30", "-M", "16")
-    assert done.text == "scheme simtool/1 stands\n"
-    facts = json.loads(shell("stats", "--format", "json").text)
-    assert (facts["scheme"], facts["bits"], facts["document_count"]) == ("simtool/1", 16, 4)
-    assert shell("query", "-k", "0", "--format", "simtool", "sample.txt").text.startswith(
-        "asked\n0:harbour copy \n"
-    )
-    assert shell("reindex").text == "scheme simtool/1 stands\n"
-    assert shell("reindex", "--scheme", "web", "--bits", "128").text == "scheme web/2 stands\n"
-    assert_sound(shell.folder / "simstore.db")
-
-
-@pytest.mark.slow
-def test_reindex_tells_that_the_passage_index_is_of_an_older_form(empty: Shell) -> None:
-    empty("init", "--scheme", "web/1", "--db", "old.db")
-    empty("ingest", "--db", "old.db", "article.txt")
-    empty("passages", "build", "--db", "old.db")
-    assert "passage" not in empty("reindex", "--db", "old.db").errors
-    moved = empty("reindex", "--db", "old.db", "--scheme", "web")
-    assert moved.text == "scheme web/2 stands\n"
-    assert "`simstore passages drop` and `simstore passages build`" in moved.errors
-    status = ("passages", "status", "--db", "old.db", "--format", "json")
-    assert json.loads(empty(*status).text)["older_form"] is True
-    empty("passages", "drop", "--db", "old.db")
-    empty("passages", "build", "--db", "old.db")
-    assert json.loads(empty(*status).text)["older_form"] is False
-    assert "passage" not in empty("reindex", "--db", "old.db").errors
-
-
-def test_reindex_has_nothing_to_resume_or_abort(shell: Shell) -> None:
-    for option in ("--resume", "--abort"):
-        assert len(shell("reindex", option, code=4).error_lines) == 1
-
-
-def test_backup_is_a_store_with_the_same_answers(shell: Shell) -> None:
-    done = shell("backup", "copy.db")
-    assert done.text.startswith("copy.db: ")
-    assert done.text.endswith("; passed SQLite's integrity and foreign key checks\n")
-    words = ("query", "--format", "jsonl", "sample.txt")
-    assert shell(*words, "--db", "copy.db").out == shell(*words).out
-    refused = shell("backup", "copy.db", code=4)
-    assert "copy.db" in refused.errors
-    shell("backup", "--force", "copy.db")
-    assert_sound(shell.folder / "copy.db")
 
 
 def test_restore_puts_a_backup_in_the_place_of_the_store(shell: Shell) -> None:
@@ -232,8 +147,3 @@ def test_fsck_names_what_is_broken_and_the_remedy(shell: Shell) -> None:
     assert "bread" in done.text
     assert " -- " in done.text
     assert done.errors == ""
-
-
-def test_upgrade_of_a_store_of_today_says_that_it_is_up_to_date(shell: Shell) -> None:
-    assert "up to date" in shell("upgrade").text
-    assert not list(shell.folder.glob("*.backup"))

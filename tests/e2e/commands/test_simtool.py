@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 from forked import Nursery
 
 from e2e import corpora
 from e2e.processes import REPOSITORY
-from simstore import __version__
 
 
 def test_simtool_and_the_store_write_the_same_result(nursery: Nursery, tmp_path: Path) -> None:
@@ -56,14 +53,3 @@ def test_simtool_names_what_is_missing_or_wrong(nursery: Nursery, tmp_path: Path
     assert len(done.error_lines) == 1
     assert "sample.txt" in done.errors
     assert not (tmp_path / "result.txt").exists()
-
-
-def test_module_of_the_course_tool_runs_from_a_checkout(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "simstore.cli.simtool", "--version"],
-        cwd=REPOSITORY,
-        capture_output=True,
-        check=False,
-    )
-    assert done.stdout.decode() == f"simtool, version {__version__}\n"
-    assert done.stderr == b""
