@@ -43,79 +43,48 @@ def held(
 WRONG: dict[str, Callable[[Any], Any]] = {
     "add: key": lambda held: held.add(5, TEXT),
     "add: no text": lambda held: held.add("a", None),
-    "add: bytes": lambda held: held.add("a", b"text"),
-    "add: title": lambda held: held.add("a", TEXT, title=5),
     "add: metadata": lambda held: held.add("a", TEXT, metadata="lang"),
-    "add: links": lambda held: held.add("a", TEXT, links=5),
     "add: seen_at": lambda held: held.add("a", TEXT, seen_at="yesterday"),
-    "add: on_duplicate": lambda held: held.add("a", TEXT, on_duplicate="drop"),
     "add: radius": lambda held: held.add("a", TEXT, on_duplicate="flag", radius="3"),
-    "add: resemblance": lambda held: held.add("a", TEXT, on_duplicate="flag", min_resemblance="x"),
     "add_many: a number": lambda held: held.add_many(7),
-    "add_many: None": lambda held: held.add_many(None),
     "add_many: a text": lambda held: held.add_many("text"),
-    "add_many: texts": lambda held: held.add_many(["one text", "another"]),
     "add_many: one document": lambda held: held.add_many({"key": "a", "text": "b"}),
     "add_many: triples": lambda held: held.add_many([("a", "b", "c")]),
-    "add_many: no text": lambda held: held.add_many([{"id": "a"}]),
     "add_many: threads": lambda held: held.add_many([("a", "b")], threads="many"),
-    "add_many: progress": lambda held: held.add_many([("a", "b")], progress="yes"),
     "ingest: a number": lambda held: held.ingest(5),
-    "ingest: None": lambda held: held.ingest(None),
     "ingest: bytes": lambda held: held.ingest(b"a.txt"),
-    "ingest: no names": lambda held: held.ingest([]),
     "ingest: numbers": lambda held: held.ingest([1, 2]),
-    "ingest: strict": lambda held: held.ingest("a.txt", strict="no"),
     "ingest: format": lambda held: held.ingest("a.txt", format=5),
     "query: None": lambda held: held.query(None),
-    "query: bytes": lambda held: held.query(b"text"),
     "query: radius": lambda held: held.query(TEXT, radius="3"),
-    "query: radius of halves": lambda held: held.query(TEXT, radius=1.5),
     "query: limit": lambda held: held.query(TEXT, limit=True),
-    "query: first": lambda held: held.query(TEXT, first="yes"),
     "query: resemblance": lambda held: held.query(TEXT, min_resemblance="high"),
-    "query: collection": lambda held: held.query(TEXT, collection=["news"]),
     "query: where": lambda held: held.query(TEXT, where="lang=en"),
-    "query: channels": lambda held: held.query(TEXT, channels=5),
     "query: plan": lambda held: held.query(TEXT, plan="fast"),
-    "query: options": lambda held: held.query(TEXT, {"radius": 3}),
     "query_many: a text": lambda held: held.query_many("text"),
-    "query_many: a number": lambda held: held.query_many(5),
     "query_many: numbers": lambda held: held.query_many([5]),
-    "query_many: options": lambda held: held.query_many([TEXT], 5),
     "check: None": lambda held: held.check(None),
-    "check: high": lambda held: held.check(TEXT, high="very"),
     "check_many: numbers": lambda held: list(held.check_many([5])),
     "compare: numbers": lambda held: held.compare(1, 2),
-    "compare: shingle": lambda held: held.compare("ferry", "ferry", shingle="5"),
     "get: None": lambda held: held.get(None),
-    "get: bytes": lambda held: held.get(b"ferry"),
     "list: limit": lambda held: held.list(limit="10"),
-    "list: with_text": lambda held: held.list(with_text=1),
-    "remove: a number": lambda held: held.remove(5),
     "remove: numbers": lambda held: held.remove([5]),
     "seen: a number": lambda held: held.seen(5),
-    "seen: nothing": lambda held: held.seen(),
     "seen: digits": lambda held: held.seen(digest="12ab"),
-    "seen: no digits": lambda held: held.seen(digest="x" * 32),
     "seen: short bytes": lambda held: held.seen(digest=b"12"),
-    "seen: no bytes": lambda held: held.seen(digest=b""),
     "stats: sizes": lambda held: held.stats(sizes="all"),
-    "clusters.list: size": lambda held: held.clusters.list("two"),
     "clusters.of: None": lambda held: held.clusters.of(None),
-    "clusters.members: a key": lambda held: held.clusters.members("ferry"),
     "duplicates.list: state": lambda held: list(held.duplicates.list(state="lost")),
-    "rejects.list: number": lambda held: held.rejects.list("first"),
     "runs.ingest: limit": lambda held: held.runs.ingest("all"),
     "filters.known: of": lambda held: held.filters.known(of=5),
 }
 
 
-@pytest.mark.parametrize("name", WRONG)
-def test_a_value_of_a_wrong_type_is_an_invalid_parameter(held: StoreProtocol, name: str) -> None:
-    with pytest.raises(InvalidParameter):
-        WRONG[name](held)
-    assert len(held) == 1
+def test_a_value_of_a_wrong_type_is_an_invalid_parameter(held: StoreProtocol) -> None:
+    for name, call in WRONG.items():
+        with pytest.raises(InvalidParameter):
+            print(name, call(held))
+        assert len(held) == 1, name
 
 
 ONLY_STORE: dict[str, Callable[[Store], Any]] = {
@@ -142,16 +111,16 @@ ONLY_STORE: dict[str, Callable[[Store], Any]] = {
 }
 
 
-@pytest.mark.parametrize("name", ONLY_STORE)
 def test_so_it_is_of_what_a_store_alone_does(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with Store(":memory:") as store:
         store.add("ferry", TEXT)
-        with pytest.raises(InvalidParameter):
-            ONLY_STORE[name](store)
-        assert len(store) == 1
+        for name, call in ONLY_STORE.items():
+            with pytest.raises(InvalidParameter):
+                print(name, call(store))
+            assert len(store) == 1
     assert list(tmp_path.iterdir()) == []
 
 
@@ -168,27 +137,6 @@ def test_what_may_as_well_be_written_is_taken(held: StoreProtocol) -> None:
     assert [match.key for match in held.query(TEXT, channels="simhash")] == wanted  # type: ignore[arg-type]
     assert not held.query(TEXT, where={"lang": "en"})
     assert [one.key for one in held.seen(digest=held.get("ferry").digest)] == ["ferry"]
-
-
-def test_names_that_other_packages_have_are_answered_by_ours(held: StoreProtocol) -> None:
-    loose: Any = held
-    with pytest.raises(TypeError, match=r"did you mean 'min_resemblance'\? It takes "):
-        loose.query(TEXT, cutoff=0.8)
-    with pytest.raises(TypeError, match=r"did you mean 'min_resemblance'"):
-        loose.add("a", TEXT, threshold=0.8)
-    for word in ("pattern", "glob", "extensions"):
-        with pytest.raises(TypeError, match=r"write the pattern .*: ingest\('folder/\*\*/\*\.t"):
-            loose.ingest("folder", **{word: "*.txt"})
-    with pytest.raises(TypeError, match="a folder is read with all folders in it"):
-        loose.ingest("folder", recursive=True)
-    with pytest.raises(TypeError, match="did you mean 'names'"):
-        loose.ingest(folder="folder")
-    with pytest.raises(AttributeError, match=r"did you mean 'document_count'\? It has "):
-        _ = loose.stats().documents
-    with pytest.raises(
-        AttributeError, match=r"did you mean store\.get\(match\.key\)\.text\? It has"
-    ):
-        _ = loose.query(TEXT)[0].text
 
 
 def test_threshold_is_the_least_resemblance(held: StoreProtocol) -> None:
@@ -209,27 +157,6 @@ def test_a_namespace_that_is_called_names_its_methods(held: StoreProtocol) -> No
     loose: Any = held
     with pytest.raises(TypeError, match=r"is a namespace; .*\blist\(\)"):
         loose.duplicates()
-
-
-OTHER_WORDS = {
-    "search": "query()", "find_similar": "query()", "insert": "add()", "upsert_all": "add_many()",
-    "add_folder": "ingest()", "delete": "remove()", "keys": "list()", "count": "len(store)",
-    "exists": "key in store", "to_pandas": "list().to_frame()", "statistics": "stats()",
-    "dedupe": "add_many(..., on_duplicate='skip')", "cluster": "clusters.build()",
-    "vacuum": "maintenance.compact()", "backup": "maintenance.backup()", "commit": "every method",
-    "quer": "'query'",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("word", OTHER_WORDS)
-def test_a_method_that_other_packages_have_is_answered_by_ours(
-    held: StoreProtocol, word: str
-) -> None:
-    with pytest.raises(AttributeError) as told:
-        getattr(held, word)
-    message = str(told.value)
-    assert OTHER_WORDS[word] in message.partition("It has")[0]
-    assert "query_many" in message.partition("It has")[2]
 
 
 def test_so_it_is_of_namespaces_and_results(held: StoreProtocol) -> None:
@@ -277,18 +204,6 @@ def test_a_stream_goes_on_where_a_loop_left_it(held: StoreProtocol) -> None:
         list(part)
 
 
-def test_a_stream_read_by_next_has_an_end_too(held: StoreProtocol) -> None:
-    stream = held.list()
-    assert next(stream).key == "ferry"
-    # Nothing is left, which is no wrong question.
-    assert list(stream) == []
-    stream = held.list()
-    assert [one.key for one in iter(lambda: next(stream, None), None)] == ["ferry"]
-    for again in (list, bool):
-        with pytest.raises(StreamConsumed, match="was read to its end"):
-            again(stream)
-
-
 def test_a_stream_is_true_where_something_is_left(held: StoreProtocol) -> None:
     stream = held.list()
     assert stream
@@ -323,22 +238,6 @@ def test_a_wrong_value_or_name_is_answered_by_what_to_write(held: StoreProtocol)
         with pytest.raises(kind, match=words):
             call()
     assert len(held) == 1
-
-
-def test_so_it_is_of_what_is_done_at_the_store() -> None:
-    loose: Any = Store
-    with loose(":memory:") as store:
-        wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
-            (lambda: store.expire(days=90), TypeError, "did you mean 'older_than'"),
-            (lambda: store.expire(before="2020-01-01"), TypeError, "'not_seen_since'"),
-            (lambda: store.clusters.build(cutoff=0.8), TypeError, "'min_resemblance'"),
-            (lambda: store.export("x.jsonl", unique=True), TypeError, "did you mean 'part'"),
-            (lambda: loose("x.db", readonly=True), TypeError, "did you mean 'read_only'"),
-            (lambda: loose(path="x.db"), TypeError, "did you mean 'place'"),
-        ]
-        for call, kind, words in wrong:
-            with pytest.raises(kind, match=words):
-                call()
 
 
 def test_a_document_is_had_by_its_key(held: StoreProtocol) -> None:
