@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
 from itertools import pairwise
@@ -12,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from forked import Finished, Nursery
+from forked import Nursery
 
 from . import corpora
 from .shells import Shell
@@ -73,27 +71,10 @@ def test_table_shows_every_measure(shell: Shell) -> None:
         assert title in shown
 
 
-def test_csv_and_jsonl_say_the_same(shell: Shell) -> None:
-    found = compared(shell, "a.txt", "b.txt")
-    text = shell("compare", "a.txt", "b.txt", "--format", "csv").text
-    for row in csv.DictReader(io.StringIO(text)):
-        value = found[row["algorithm"]][row["measure"]]
-        assert row["value"] == ("" if value is None else str(value).lower())
-
-
 def test_standard_input_on_either_side(shell: Shell) -> None:
     assert is_text(compared(shell, "-", "b.txt", stdin=b"piped\n"), "a", "piped\n")
     assert is_text(compared(shell, "b.txt", "-", stdin=b"piped\n"), "b", "piped\n")
     assert compared(shell, "-", "b.txt", stdin=b"")["blake2b"]["equal"] is False
-
-
-def test_keys_files_and_both(with_store: Shell) -> None:
-    found = compared(with_store, "bread", "wind")
-    assert is_text(found, "a", STORED)
-    found = compared(with_store, "bread", "b.txt")
-    assert is_text(found, "a", STORED)
-    assert is_text(found, "b", B)
-    assert is_text(compared(with_store, "-", "bread", stdin=b"piped"), "a", "piped")
 
 
 def test_a_file_goes_before_a_key_of_the_same_name_and_prefixes_leave_no_doubt(
@@ -104,19 +85,6 @@ def test_a_file_goes_before_a_key_of_the_same_name_and_prefixes_leave_no_doubt(
     assert is_text(found, "b", STORED)
     assert compared(with_store, "file:a.txt", "key:file:x")["md5"]["equal"] is True
     assert compared(with_store, "a.txt", "key:key:y")["md5"]["equal"] is True
-
-
-@pytest.mark.slow
-def test_store_that_is_named_serves_its_vocabulary_for_files(with_store: Shell) -> None:
-    def detail(*words: str, **options: Any) -> str:
-        lines = with_store.json_lines("compare", "a.txt", "b.txt", "--format", "jsonl", *words)
-        return next(str(line["detail"]) for line in lines if line["algorithm"] == "i-match")
-
-    assert "no store" in detail()
-    assert "in 5 documents" in detail("--db", "simstore.db")
-    environment = {**os.environ, "SIMSTORE_DB": "simstore.db"}
-    done = with_store("compare", "a.txt", "b.txt", environment=environment)
-    assert "in 5 documents" in done.text
 
 
 def test_variable_may_name_a_store_that_is_still_to_be_made(nursery: Nursery, shell: Shell) -> None:
@@ -132,13 +100,6 @@ def test_variable_may_name_a_store_that_is_still_to_be_made(nursery: Nursery, sh
         assert_refused(done, 3, "none.db", "simstore init")
 
 
-def test_file_with_the_name_of_standard_input(shell: Shell) -> None:
-    (shell.folder / "-").write_text(A)
-    found = compared(shell, "file:-", "-", stdin=b"piped")
-    assert is_text(found, "a", A)
-    assert is_text(found, "b", "piped")
-
-
 @pytest.mark.slow
 def test_store_adds_its_own_view(with_store: Shell) -> None:
     assert "store-simhash" not in compared(with_store, "a.txt", "b.txt")
@@ -152,14 +113,6 @@ def test_store_adds_its_own_view(with_store: Shell) -> None:
     assert found["store-simhash"]["b"] == sample["fingerprint"]
     assert found["store-resemblance"]["jaccard"] == pytest.approx(wind["resemblance"], abs=1e-4)
     assert "the store's SimHash" in with_store("compare", "wind", "a.txt").text
-
-
-def test_comparing_leaves_the_store_as_it_was(with_store: Shell) -> None:
-    store = with_store.folder / "simstore.db"
-    before = store.read_bytes()
-    store.chmod(0o400)
-    with_store("compare", "bread", "wind")
-    assert store.read_bytes() == before
 
 
 def test_options_reach_the_measures(shell: Shell) -> None:
@@ -180,38 +133,6 @@ def test_options_reach_the_measures(shell: Shell) -> None:
     assert found["i-match"]["signatures"] == 4
     assert [name for name in found if name.startswith("simhash")] == ["simhash-32", "simhash-100"]
     assert len(found["simhash-100"]["a"]) == 25
-
-
-def test_no_normalize_takes_the_texts_as_they_are(shell: Shell) -> None:
-    (shell.folder / "a.txt").write_text(A.upper())
-    (shell.folder / "b.txt").write_text(A)
-    assert compared(shell, "a.txt", "b.txt")["resemblance"]["jaccard"] == 1.0
-    raw = compared(shell, "a.txt", "b.txt", "--no-normalize")
-    assert raw["resemblance"]["jaccard"] < 0.2
-    assert raw["texts"]["a"]["shingle_count"] == len(A) - 5 + 1
-
-
-@pytest.mark.parametrize(
-    ("options", "a", "b"),
-    [
-        ([], "The Harbour at dawn", "the harbour at dawn"),
-        ([], "Ｔhe harbour at dawn", "The harbour at dawn"),
-        (["--strip-accents"], "Le café est fermé", "le cafe est ferme"),
-        (["--fold-han"], "圖書館重新開門", "图书馆重新开门"),
-        (["--fold-han-words"], "軟體和資料夾", "软件和文件夹"),
-    ],
-)
-def test_forms_that_count_as_one(shell: Shell, options: list[str], a: str, b: str) -> None:
-    (shell.folder / "a.txt").write_text(a)
-    (shell.folder / "b.txt").write_text(b)
-    found = compared(shell, "a.txt", "b.txt", *options)
-    assert found["resemblance"]["jaccard"] == found["cosine"]["cosine"] == 1.0
-    assert found["simhash-64"]["distance"] == 0
-    kept = () if options else ("--keep-case", "--keep-width")
-    kept = ("--keep-han",) if options == ["--fold-han"] else kept
-    other = compared(shell, "a.txt", "b.txt", *kept)
-    assert other["resemblance"]["jaccard"] < 1
-    assert other["cosine"]["cosine"] < 1
 
 
 def test_article_files_are_taken_whole_unless_asked_otherwise(shell: Shell) -> None:
@@ -235,48 +156,29 @@ def test_bytes_that_are_no_text(shell: Shell) -> None:
     assert "--encoding keep" in shell("compare", "a.txt", "b.txt", code=5).errors
 
 
-@pytest.mark.parametrize(
-    ("words", "code", "said"),
-    [
+def test_wrong_use_is_refused_in_one_line(nursery: Nursery, shell: Shell) -> None:
+    for words, code, said in (
         (["a.txt", "none.txt"], 3, ["none.txt", "no such file", "no store at simstore.db"]),
-        (["none.txt", "a.txt"], 3, ["none.txt", "no such file"]),
         (["a.txt", "key:none"], 3, ["no store", "simstore.db"]),
         (["file:none.txt", "a.txt"], 3, ["none.txt", "no such file"]),
         (["-", "-"], 2, ["standard input", "once"]),
         (["a.txt", "."], 5, ["folder"]),
         (["a.txt", "b.txt", "--db", "none.db"], 3, ["none.db"]),
         (["a.txt", "b.txt", "--db", "a.txt"], 6, ["a.txt", "not a simstore database"]),
-        (["a.txt", "b.txt", "--bits", "129"], 2, ["129", "128"]),
-        (["a.txt", "b.txt", "--similar-at", "2"], 2, ["from 0 to 1"]),
         (["a.txt", "b.txt", "--weights", "idf"], 2, ["idf", "--db"]),
         (["a.txt", "b.txt", "--idf-band", "1", "0"], 2, ["idf band"]),
         (["a.txt", "b.txt", "--max-document-bytes", "10"], 5, ["a.txt", "limit"]),
-        (["a.txt", "b.txt", "--shingle", "0"], 2, ["shingle of 0"]),
         (["a.txt", "b.txt", "--no-normalize", "--fold-han"], 2, ["--no-normalize", "--fold-han"]),
-        (["a.txt"], 2, ["'B'"]),
-    ],
-    ids=lambda given: " ".join(given) if isinstance(given, list) else None,
-)
-def test_wrong_use_is_refused_in_one_line(
-    nursery: Nursery, shell: Shell, words: list[str], code: int, said: list[str]
-) -> None:
-    done: Finished = nursery.simstore(shell.folder, "compare", *words)
-    assert_refused(done, code, *said)
-    assert sorted(path.name for path in shell.folder.iterdir()) == ["a.txt", "b.txt"]
+    ):
+        done = nursery.simstore(shell.folder, "compare", *words)
+        assert_refused(done, code, *said)
+        assert sorted(path.name for path in shell.folder.iterdir()) == ["a.txt", "b.txt"]
 
 
-@pytest.mark.parametrize("name", ["nobody", "key:nobody"])
-def test_unknown_key_exits_with_3(nursery: Nursery, with_store: Shell, name: str) -> None:
-    done = nursery.simstore(with_store.folder, "compare", "bread", name)
-    assert_refused(done, 3, "nobody", "simstore list")
-    done = nursery.simstore(with_store.folder, "compare", name, "a.txt")
-    assert_refused(done, 3, "nobody", "simstore list")
-
-
-def test_help_tells_the_rule_of_names(shell: Shell) -> None:
-    text = " ".join(shell("compare", "--help").text.split())
-    assert "key:NAME and file:NAME" in text
-    assert "Examples:" in text
+def test_unknown_key_exits_with_3(nursery: Nursery, with_store: Shell) -> None:
+    for words in (("bread", "nobody"), ("key:nobody", "a.txt")):
+        done = nursery.simstore(with_store.folder, "compare", *words)
+        assert_refused(done, 3, "nobody", "simstore list")
 
 
 PAGE = (

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import ast
 import shutil
-import sqlite3
-import threading
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -19,7 +16,7 @@ from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage.engine import Database
 
-from . import corpora, golden
+from . import corpora
 from .states import assert_sound, state_of
 
 pytestmark = pytest.mark.slow
@@ -50,7 +47,7 @@ def finish(*children: Child) -> list[Finished]:
 
 
 @schemes
-def test_two_ingests_of_different_files_at_once_end_as_one_after_the_other(
+def test_two_ingests_at_once_end_as_one_after_the_other_and_store_each_page_once(
     nursery: Nursery, tmp_path: Path, scheme: str
 ) -> None:
     one, two = article(tmp_path, 1, 120, "one"), article(tmp_path, 2, 120, "two")
@@ -60,23 +57,8 @@ def test_two_ingests_of_different_files_at_once_end_as_one_after_the_other(
     finish(
         *(
             nursery.start("ingest", tmp_path, place=str(path), names=[str(name)])
-            for name in (one, two)
+            for name in (one, two, one)
         )
-    )
-    assert_sound(path)
-    assert state_of(path, samples).unordered == clean.unordered
-
-
-@schemes
-def test_two_ingests_of_the_same_file_at_once_store_each_page_once(
-    nursery: Nursery, tmp_path: Path, scheme: str
-) -> None:
-    source = article(tmp_path, 3, 100, "page")
-    samples = corpora.samples(3, corpora.pages(3, 100))
-    clean = state_of(make(tmp_path / "clean.db", scheme, source), samples)
-    path = make(tmp_path / "store.db", scheme)
-    finish(
-        *(nursery.start("ingest", tmp_path, place=str(path), names=[str(source)]) for _ in range(2))
     )
     assert_sound(path)
     assert state_of(path, samples).unordered == clean.unordered
@@ -89,7 +71,7 @@ def test_two_first_ingests_at_once_make_one_store_and_both_finish(
     if course:
         corpora.course_folder(tmp_path)
     sources = [article(tmp_path, 4, 60, "one"), article(tmp_path, 5, 60, "two")]
-    for number in range(3):
+    for number in range(2):
         place = f"store-{number}.db"
         children = [
             nursery.start("simstore", tmp_path, words=["ingest", "--db", place, source.name])
@@ -190,21 +172,6 @@ def test_removals_during_an_ingest_end_as_one_after_the_other(
     assert state_of(path, samples).unordered == state_of(clean, samples).unordered
 
 
-def test_two_refreshes_at_once_build_one_generation_together(
-    nursery: Nursery, tmp_path: Path
-) -> None:
-    one, two = article(tmp_path, 1, 100, "one"), article(tmp_path, 2, 100, "two")
-    samples = corpora.samples(1, corpora.pages(1, 100))
-    clean = state_of(make(tmp_path / "clean.db", "simtool", one, two), samples)
-    path = make(tmp_path / "store.db", "simtool", one)
-    with Store.open(path) as store:
-        store.ingest([str(two)], options=IngestOptions(refresh=False))
-        assert not store.vocabulary.status().fresh
-    finish(*(nursery.start("refresh", tmp_path, place=str(path)) for _ in range(2)))
-    assert_sound(path)
-    assert state_of(path, samples) == clean
-
-
 def test_refresh_beside_an_ingest_into_a_frozen_store_loses_no_document(
     nursery: Nursery, tmp_path: Path
 ) -> None:
@@ -225,26 +192,6 @@ def test_refresh_beside_an_ingest_into_a_frozen_store_loses_no_document(
         assert store.vocabulary.status().waiting == 0
         store.vocabulary.refresh()
     assert state_of(path, samples).unordered == clean.unordered
-
-
-def test_two_upgrades_at_once_both_succeed_and_the_copy_is_the_older_store(
-    nursery: Nursery, tmp_path: Path
-) -> None:
-    path = golden.copy_to(tmp_path, "store-0001")
-    before = path.read_bytes()
-    words = ["upgrade", "--db", str(path)]
-    for _ in range(4):
-        path.write_bytes(before)
-        children = [nursery.start("simstore", tmp_path, words=words) for _ in range(2)]
-        for child in children:
-            done = child.wait()
-            assert done.code == 0, done.errors
-        assert_sound(path)
-        (copy,) = tmp_path.glob("*.backup")
-        with closing(sqlite3.connect(copy)) as connection:
-            found = connection.execute("SELECT version_num FROM alembic_version").fetchone()[0]
-        assert found == "0001"
-        copy.unlink()
 
 
 def test_two_processes_that_resume_a_reindex_leave_a_sound_store(
@@ -338,28 +285,4 @@ def test_locked_store_is_busy_for_writers_and_open_for_queries_until_the_holder_
         holder.kill()
         assert store.add("new", "some text") == "added"
         assert store.query_many(Files(str(source)), record=True).run_id is not None
-        assert store.maintenance.fsck() == []
-
-
-def test_threads_that_share_a_store_add_and_query_side_by_side(tmp_path: Path) -> None:
-    errors: list[BaseException] = []
-    with Store.create(tmp_path / "store.db") as store:
-
-        def work(number: int) -> None:
-            try:
-                for turn in range(12):
-                    text = f"thread {number} turn {turn} " + "word " * turn
-                    store.add(f"{number}-{turn}", text)
-                    assert f"{number}-{turn}" in {m.key for m in store.query(text)}
-            except BaseException as error:
-                errors.append(error)
-                raise
-
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert errors == []
-        assert len(store) == 48
         assert store.maintenance.fsck() == []

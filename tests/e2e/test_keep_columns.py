@@ -31,18 +31,3 @@ def test_columns_are_kept_by_init_ingest_and_pack(nursery: Nursery, tmp_path: Pa
     assert '"keep_columns": false' in run("stats", "--format", "json", "--db", "plain.db")
     run("init", "--fingerprints-only", "--keep-columns", "--db", "given.db")
     assert '"keep_columns": true' in run("stats", "--format", "json", "--db", "given.db")
-
-
-@pytest.mark.parametrize(
-    "options", [["--keep-columns", "--drop-columns"], ["--fingerprints", "--sketches"]]
-)
-def test_options_of_pack_that_exclude_each_other_are_refused(
-    nursery: Nursery, tmp_path: Path, options: list[str]
-) -> None:
-    assert nursery.simstore(tmp_path, "init", "--db", "s.db").code == 0
-    for given in (options, options[::-1]):
-        done = nursery.simstore(tmp_path, "pack", *given, "--db", "s.db")
-        assert done.code == 2
-        assert all(option in done.errors for option in options)
-    stats = nursery.simstore(tmp_path, "stats", "--format", "json", "--db", "s.db")
-    assert '"keep_columns": false' in stats.text

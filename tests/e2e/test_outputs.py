@@ -15,7 +15,6 @@ from forked import Finished, Nursery
 
 from simstore import Store
 from simstore.outputs import write_file, written
-from simstore.store import copy_store
 
 # Nobody, where tests run as root.
 NOBODY = 65_534
@@ -27,7 +26,6 @@ def made_folder(nursery: Nursery, tmp_path_factory: pytest.TempPathFactory) -> P
     made = tmp_path_factory.mktemp("outputs")
     (made / "river.txt").write_text(TEXT)
     (made / "again.txt").write_text(TEXT)
-    (made / "groups.tsv").write_text("river.txt\t1\n")
     for words in (["ingest", "--passages", "river.txt", "again.txt"], ["query", "-q", "river.txt"]):
         done = nursery.simstore(made, *words)
         assert done.code == 0, done.errors
@@ -48,7 +46,6 @@ COMMANDS = {
     "check": ["check", "river.txt", "--format", "jsonl", "-o", "{}"],
     "report": ["report", "--format", "jsonl", "-o", "{}"],
 }
-every_command = pytest.mark.parametrize("name", COMMANDS)
 
 
 class Shell:
@@ -65,7 +62,7 @@ def shell(nursery: Nursery, folder: Path) -> Shell:
     return Shell(nursery, folder)
 
 
-@every_command
+@pytest.mark.parametrize("name", COMMANDS)
 def test_file_that_is_there_is_replaced_with_force_alone(
     shell: Shell, folder: Path, name: str
 ) -> None:
@@ -113,79 +110,46 @@ def odd_things(folder: Path) -> Iterator[dict[str, str]]:
         yield things
 
 
-@every_command
-@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
-def test_what_is_no_file_is_refused(
-    shell: Shell, folder: Path, odd_things: dict[str, str], name: str, force: list[str]
-) -> None:
+def test_what_is_no_file_is_refused(shell: Shell, folder: Path, odd_things: dict[str, str]) -> None:
     for thing, kind in odd_things.items():
         (folder / f"link-{thing}").symlink_to(thing)
         before = os.lstat(folder / thing)
-        for target in (thing, f"link-{thing}"):
-            done = shell(name, target, *force)
-            said = f"{target} cannot be written: it is a {kind}, not a file; name another"
-            assert (done.code, done.error_lines[-1]) == (6, f"Error: {said}")
+        for name in COMMANDS:
+            for target, *force in ((thing,), (f"link-{thing}", "--force")):
+                done = shell(name, target, *force)
+                said = f"{target} cannot be written: it is a {kind}, not a file; name another"
+                assert (done.code, done.error_lines[-1]) == (6, f"Error: {said}")
         assert os.path.samestat(os.lstat(folder / thing), before)
 
 
-@pytest.mark.parametrize("force", [[], ["--force"]], ids=["", "force"])
-def test_backup_is_never_written_to_a_pipe_or_a_device(
-    shell: Shell, folder: Path, force: list[str]
-) -> None:
+def test_backup_is_never_written_to_a_pipe_or_a_device(shell: Shell, folder: Path) -> None:
     os.mkfifo(folder / "pipe")
     (folder / "null").symlink_to("/dev/null")
     for target, kind in (("pipe", "pipe"), ("null", "device")):
         before = os.stat(folder / target)
-        done = shell("backup", target, *force)
+        done = shell("backup", target, "--force")
         assert (done.code, f"it is a {kind}" in done.errors) == (6, True), done
         assert os.path.samestat(os.stat(folder / target), before)
 
 
-@every_command
-@pytest.mark.parametrize("target", ["-", "/dev/stdout"])
+@pytest.mark.parametrize("name", COMMANDS)
 def test_standard_output_is_written_to_whatever_it_is(
-    nursery: Nursery, shell: Shell, folder: Path, name: str, target: str
+    nursery: Nursery, shell: Shell, folder: Path, name: str
 ) -> None:
-    into_file = folder / "into"
     assert shell(name, "out").code == 0
     expected = (folder / "out").read_bytes()
-    into_file.write_bytes(b"")
-    words = [word.format(target) for word in COMMANDS[name]]
-    done = nursery.run("simstore_into", folder, words=words, output=str(into_file))
+    words = [word.format("-") for word in COMMANDS[name]]
+    done = nursery.run("simstore_into", folder, words=words, output=str(folder / "into"))
     assert done.code == 0, done.errors
-    assert into_file.read_bytes().endswith(expected)
-    assert shell(name, target).out.endswith(expected)
-
-
-def test_default_files_of_reports_are_replaced(nursery: Nursery, folder: Path) -> None:
-    for words, name in (
-        (["report"], "result.txt"),
-        (["report", "--format", "html"], "result.html"),
-    ):
-        (folder / name).write_bytes(b"older")
-        assert nursery.simstore(folder, *words).code == 0
-        assert (folder / name).read_bytes() != b"older"
-        assert nursery.simstore(folder, *words, "-o", name).code == 4
-
-
-@pytest.mark.plots
-def test_evaluation_replaces_its_files_with_force_alone(nursery: Nursery, folder: Path) -> None:
-    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
-    words = ["evaluate", "--clusters", "groups.tsv", "-o", "out"]
-    assert nursery.simstore(folder, *words).code == 0
-    (folder / "out" / "bands.csv").write_bytes(b"mine")
-    done = nursery.simstore(folder, *words)
-    assert (done.code, "out/bands.csv exists" in done.errors) == (4, False)
-    assert (folder / "out" / "bands.csv").read_bytes() == b"mine"
-    assert nursery.simstore(folder, *words, "--force").code == 0
-    assert (folder / "out" / "bands.csv").read_bytes() != b"mine"
+    assert (folder / "into").read_bytes().endswith(expected)
+    assert shell(name, "/dev/stdout").out.endswith(expected)
 
 
 def permissions(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-@pytest.mark.parametrize(("mask", "expected"), [(0o022, 0o644), (0o002, 0o664), (0o077, 0o600)])
+@pytest.mark.parametrize(("mask", "expected"), [(0o022, 0o644), (0o077, 0o600)])
 def test_files_get_the_permissions_that_the_umask_leaves(
     nursery: Nursery, tmp_path: Path, mask: int, expected: int
 ) -> None:
@@ -194,13 +158,12 @@ def test_files_get_the_permissions_that_the_umask_leaves(
         ["init", "--db", "init.db"],
         ["ingest", "--db", "ingest.db", "river.txt"],
         ["backup", "--db", "ingest.db", "backup.db"],
-        ["copy", "ingest.db", "copy.db"],
-        ["compact", "--db", "copy.db"],
+        ["compact", "--db", "backup.db"],
         ["export", "--db", "ingest.db", "-o", "all.jsonl"],
     ):
         done = nursery.run("simstore_with_umask", tmp_path, words=words, mask=mask)
         assert done.code == 0, done.errors
-    for name in ("init.db", "ingest.db", "backup.db", "copy.db", "all.jsonl"):
+    for name in ("init.db", "ingest.db", "backup.db", "all.jsonl"):
         assert permissions(tmp_path / name) == expected, name
 
 
@@ -209,10 +172,10 @@ def test_copies_of_a_private_store_are_private_and_a_replaced_file_keeps_its_per
 ) -> None:
     store = folder / "simstore.db"
     store.chmod(0o600)
-    for words in (["backup", "backup.db"], ["copy", "simstore.db", "copy.db"], ["compact"]):
+    for words in (["backup", "backup.db"], ["compact"]):
         done = nursery.run("simstore_with_umask", folder, words=words, mask=0o022)
         assert done.code == 0, done.errors
-    for name in ("simstore.db", "backup.db", "copy.db"):
+    for name in ("simstore.db", "backup.db"):
         assert permissions(folder / name) == 0o600, name
     (folder / "backup.db").chmod(0o640)
     assert nursery.simstore(folder, "backup", "--force", "backup.db").code == 0
@@ -231,9 +194,8 @@ def test_draft_can_be_read_by_its_owner_alone(tmp_path: Path) -> None:
     def look(*_: int) -> None:
         seen.extend(permissions(path) for path in tmp_path.glob(".other.db.*"))
 
-    copy_store(tmp_path / "one.db", tmp_path / "other.db", on_progress=look)
     with Store.open(tmp_path / "one.db") as store:
-        store.maintenance.backup(tmp_path / "other.db", replace=True, on_progress=look)
+        store.maintenance.backup(tmp_path / "other.db", on_progress=look)
     assert set(seen) == {0o600}
 
 
@@ -248,9 +210,6 @@ def test_draft_of_a_dead_process_is_deleted(tmp_path: Path) -> None:
 
 WRITING = {
     **COMMANDS,
-    "plot": ["stats", "--plot", "{}.png"],
-    "evaluate": ["evaluate", "--clusters", "groups.tsv", "-o", "{}"],
-    "copy": ["copy", "simstore.db", "{}"],
     "init": ["init", "--db", "{}"],
     "first": ["ingest", "river.txt", "--db", "{}"],
 }
@@ -270,14 +229,12 @@ def assert_told(done: Finished) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", WRITING)
 @pytest.mark.parametrize("place", UNREACHABLE)
-def test_place_that_cannot_be_reached_is_told(
-    nursery: Nursery, folder: Path, name: str, place: str
-) -> None:
+def test_place_that_cannot_be_reached_is_told(nursery: Nursery, folder: Path, place: str) -> None:
     (folder / "loop").symlink_to("loop")
-    words = [word.replace("{}", UNREACHABLE[place]) for word in WRITING[name]]
-    assert_told(nursery.simstore(folder, *words))
+    for words in WRITING.values():
+        given = [word.replace("{}", UNREACHABLE[place]) for word in words]
+        assert_told(nursery.simstore(folder, *given))
 
 
 @pytest.mark.slow

@@ -14,23 +14,6 @@ from forked import Nursery
 from simstore import Store
 
 
-def test_runs_shows_what_each_ingest_did_the_newest_first(nursery: Nursery, tmp_path: Path) -> None:
-    (tmp_path / "pages.txt").write_text("one\nsome words\f\ntwo\nother words\f\n")
-    (tmp_path / "more.txt").write_text("a text of its own")
-    for words in (["pages.txt"], ["pages.txt", "more.txt"]):
-        assert nursery.simstore(tmp_path, "ingest", *words).code == 0
-    shown = nursery.simstore(tmp_path, "runs", "--format", "jsonl")
-    found = [json.loads(line) for line in shown.text.splitlines()]
-    assert [(run["run_id"], run["state"], run["added"], run["unchanged"]) for run in found] == [
-        (2, "finished", 1, 2),
-        (1, "finished", 2, 0),
-    ]
-    assert found[0]["sources"] == ["pages.txt", "more.txt"]
-    table = nursery.simstore(tmp_path, "runs", "--limit", "1").text.splitlines()
-    assert len(table) == 2
-    assert table[1].split()[-2:] == ["pages.txt", "more.txt"]
-
-
 def test_runs_and_stats_tell_of_removals_and_expiries(nursery: Nursery, tmp_path: Path) -> None:
     (tmp_path / "pages.txt").write_text("one\nsome words\f\ntwo\nother words\f\nthree\nmore\f\n")
     for words in (
@@ -130,17 +113,6 @@ def test_a_key_that_comes_twice_in_one_input_is_told(nursery: Nursery, tmp_path:
     assert both.text.splitlines()[1] == told
 
 
-def test_records_that_say_when_they_were_seen_are_versions_and_no_repetition(
-    nursery: Nursery, tmp_path: Path
-) -> None:
-    lines = [{"id": "a", "text": f"text {n}", "day": f"2026-05-0{n}"} for n in (1, 2)]
-    (tmp_path / "crawl.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = nursery.simstore(tmp_path, "ingest", "crawl.jsonl", "--seen-field", "day")
-    assert done.text.splitlines() == [
-        "1 added, 1 updated, 0 unchanged, 0 exact duplicates, 0 rejected"
-    ]
-
-
 def test_what_became_of_each_document_is_told_and_listed(nursery: Nursery, tmp_path: Path) -> None:
     text = "The harbour was quiet at dawn and the first boats came in with the tide."
     rows = ["id,text", f"a,{text}", "b,two", f"c,{text}", "d,too,many"]
@@ -172,13 +144,3 @@ def test_what_became_of_each_document_is_told_and_listed(nursery: Nursery, tmp_p
     assert nursery.simstore(tmp_path, *keys, "x").code == 2
     assert nursery.simstore(tmp_path, "init", "--db", "new.db").code == 0
     assert nursery.simstore(tmp_path, *keys, "last", "--db", "new.db").code == 3
-
-
-def test_of_many_sources_the_first_is_named(nursery: Nursery, tmp_path: Path) -> None:
-    pages = tmp_path / "pages"
-    pages.mkdir()
-    for name in "abcd":
-        (pages / f"{name}.txt").write_text(f"words of {name}")
-    assert nursery.simstore(tmp_path, "ingest", "pages").code == 0
-    row = nursery.simstore(tmp_path, "runs").text.splitlines()[1]
-    assert row.endswith("  pages/a.txt and 3 more")

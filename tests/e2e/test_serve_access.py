@@ -113,19 +113,23 @@ def test_a_token_for_metrics_reads_them_and_no_text(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("one", asked(), ids=lambda one: f"{one.method}-{one.path}")
 def test_each_route_is_for_its_scope_and_those_above_it(
-    guarded: tuple[Served, dict[str, str]], one: Asked
+    guarded: tuple[Served, dict[str, str]],
 ) -> None:
     served, secrets = guarded
+    with httpx.Client(base_url=served.url, timeout=PATIENCE_SECONDS) as ask:
+        for one in asked():
+            assert_scope(ask, secrets, one)
+
+
+def assert_scope(ask: httpx.Client, secrets: dict[str, str], one: Asked) -> None:
     statuses = set()
     for asker in ASKERS:
+        ask.cookies.clear()
         headers = bearer(None if asker is None else secrets[asker])
-        reply = httpx.request(
-            one.method, served.url + one.address, headers=headers, timeout=PATIENCE_SECONDS
-        )
+        reply = ask.request(one.method, one.address, headers=headers)
         statuses.add(reply.status_code)
-        told = f"{asker}: {reply.status_code} {reply.text[:200]}"
+        told = f"{one} {asker}: {reply.status_code} {reply.text[:200]}"
         assert reply.status_code != 500, told
         if one.scope is None:
             continue
@@ -143,23 +147,22 @@ def test_each_route_is_for_its_scope_and_those_above_it(
     assert one.scope is not None or len(statuses) == 1
 
 
-@pytest.mark.parametrize(
-    "path",
-    [
+SPELLINGS = [
         "//v1/documents", "/v1//documents", "/v1/documents/", "/./v1/documents",
         "/healthz/../v1/documents", "/healthz/%2e%2e/v1/documents", "/V1/DOCUMENTS",
         "/v1%2fdocuments", "/v1/documents?x=/healthz", "/v1/documents%00", "/v1/documents;a=b",
         "/static/../v1/documents", "/static/%2e%2e/%2e%2e/store.db", "/static/..%2f..%2fstore.db",
-    ],
-)  # fmt: skip
-def test_no_spelling_of_an_address_opens_a_door(
-    guarded: tuple[Served, dict[str, str]], path: str
-) -> None:
+]  # fmt: skip
+
+
+def test_no_spelling_of_an_address_opens_a_door(guarded: tuple[Served, dict[str, str]]) -> None:
     served, _ = guarded
-    for method in ("GET", "HEAD", "POST", "PUT", "OPTIONS", "TRACE", "XYZ"):
-        reply = httpx.request(method, served.url + path, timeout=PATIENCE_SECONDS)
-        assert reply.status_code >= 300, (method, path)
-        assert "ferry" not in reply.text
+    with httpx.Client(timeout=PATIENCE_SECONDS) as ask:
+        for path in SPELLINGS:
+            for method in ("GET", "HEAD", "POST", "PUT", "OPTIONS", "TRACE", "XYZ"):
+                reply = ask.request(method, served.url + path)
+                assert reply.status_code >= 300, (method, path)
+                assert "ferry" not in reply.text
 
 
 def test_revoked_token_is_refused_within_a_second_and_a_new_one_taken(tmp_path: Path) -> None:
@@ -206,9 +209,7 @@ def test_loopback_without_tokens_is_open_to_this_machine_and_to_no_other_name(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "options", [("--host", ANYWHERE), ("--host", "::"), ("--require-tokens",)], ids=str
-)
+@pytest.mark.parametrize("options", [("--host", ANYWHERE), ("--require-tokens",)], ids=str)
 def test_server_does_not_start_where_all_could_come_and_none_has_a_token(
     tmp_path: Path, options: tuple[str, ...]
 ) -> None:

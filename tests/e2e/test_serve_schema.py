@@ -20,7 +20,7 @@ _CHECKS = (
     "not_a_server_error", "status_code_conformance", "content_type_conformance",
     "response_schema_conformance",
 )  # fmt: skip
-_EXAMPLES = 10
+_EXAMPLES = 4
 
 
 @pytest.fixture(scope="module")

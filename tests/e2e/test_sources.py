@@ -7,6 +7,7 @@ import json
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,54 +43,40 @@ def keys(shell: Shell) -> list[str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("pack", [bytes, gzip.compress, zstd.compress], ids=["plain", "gz", "zst"])
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [(ARTICLES, KEYS), (LINES, KEYS), (PAGES[0][1].encode(), ["-"])],
-    ids=["articles", "json-lines", "text"],
-)
 def test_standard_input_is_read_by_its_content(
-    shell: Shell, pack: object, data: bytes, expected: list[str]
+    nursery: Nursery, tmp_path: Path, pack: Callable[[bytes], bytes]
 ) -> None:
-    done = shell("ingest", "-", stdin=pack(data))  # type: ignore[operator]
-    assert done.errors == ""
-    assert keys(shell) == expected
-    answer = shell("query", "-k", "0", "--format", "simtool", "-", stdin=pack(data))  # type: ignore[operator]
-    assert answer.text.startswith(f"{expected[0]}\n0:{expected[0]} ")
+    for data, expected in ((ARTICLES, KEYS), (LINES, KEYS), (PAGES[0][1].encode(), ["-"])):
+        shell = Shell(nursery, tmp_path / expected[0] / str(len(data)))
+        shell.folder.mkdir(parents=True)
+        assert f"{len(expected)} added" in shell("ingest", "-", stdin=pack(data)).text
+        assert keys(shell) == expected
+        answer = shell("query", "-k", "0", "--format", "simtool", "-", stdin=pack(data))
+        assert answer.text.startswith(f"{expected[0]}\n0:{expected[0]} ")
+        again = shell("ingest", "-", stdin=pack(data))
+        assert f"0 added, 0 updated, {len(expected)} unchanged" in again.text
+        assert "went on" not in again.errors
 
 
-def test_standard_input_ingested_again_is_unchanged_and_starts_at_its_start(shell: Shell) -> None:
-    assert "4 added" in shell("ingest", "-", stdin=ARTICLES).text
-    again = shell("ingest", "-", stdin=ARTICLES)
-    assert "0 added, 0 updated, 4 unchanged" in again.text
-    assert "went on" not in again.errors
+def test_empty_standard_input_is_no_article(shell: Shell) -> None:
+    for data in (b"", b" \n\f \n\f", b"\n\n"):
+        assert "0 added" in shell("ingest", "--as", "articles", "-", stdin=data).text
+        assert shell("query", "--as", "articles", "--format", "jsonl", "-", stdin=data).out == b""
 
 
-@pytest.mark.parametrize("data", [b"", b" \n\f \n\f", b"\n\n"], ids=["empty", "blank", "lines"])
-def test_empty_standard_input_is_no_article(shell: Shell, data: bytes) -> None:
-    assert "0 added" in shell("ingest", "--as", "articles", "-", stdin=data).text
-    assert shell("query", "--as", "articles", "--format", "jsonl", "-", stdin=data).out == b""
-
-
-@pytest.mark.parametrize(
-    ("name", "data"),
-    [
-        ("pages.txt", ARTICLES),
-        ("article-1.txt", ARTICLES[:-1]),
+def test_file_is_read_by_its_name_and_content(shell: Shell) -> None:
+    for name, data in (
         ("pages.txt.gz", gzip.compress(ARTICLES)),
-        ("crawl.jsonl", LINES),
-        ("crawl.ndjson.zst", zstd.compress(LINES)),
         ("crawl.jsonl.gz", gzip.compress(LINES[:90]) + gzip.compress(LINES[90:])),
         ("packed-without-a-suffix.jsonl", zstd.compress(LINES)),
         ("windows.txt", ARTICLES.replace(b"\n", b"\r\n")),
         ("marked.jsonl", b"\xef\xbb\xbf" + LINES),
-    ],
-)
-def test_file_is_read_by_its_name_and_content(shell: Shell, name: str, data: bytes) -> None:
-    (shell.folder / name).write_bytes(data)
-    done = shell("ingest", name)
-    assert "4 added" in done.text
-    assert done.errors == ""
-    assert keys(shell) == KEYS
+    ):
+        (shell.folder / name).write_bytes(data)
+        done = shell("ingest", name, "--db", f"{name}.db")
+        assert "4 added" in done.text, name
+        assert done.error_lines[1:] == []
+        assert shell.lines("list", "--db", f"{name}.db", "--format", "keys") == KEYS
 
 
 def test_folder_gives_its_known_files_in_order_and_names_those_it_passes_over(
@@ -133,17 +120,6 @@ def test_patterns_are_expanded_and_a_file_of_that_very_name_comes_first(shell: S
     assert len(missing.error_lines) == 1
 
 
-def test_text_or_articles_can_be_decided_by_the_user(shell: Shell) -> None:
-    (shell.folder / "pages.txt").write_bytes(ARTICLES)
-    shell("ingest", "--as", "text", "pages.txt")
-    assert keys(shell) == ["pages.txt"]
-    (shell.folder / "one.txt").write_bytes(b"id of a page\nits text")
-    shell("ingest", "--as", "articles", "one.txt")
-    assert keys(shell) == ["pages.txt", "id of a page"]
-    shell("ingest", "--as", "jsonl", "-", stdin=LINES)
-    assert len(keys(shell)) == 6
-
-
 def test_text_file_is_an_article_file_to_and_against_a_simtool_store(shell: Shell) -> None:
     (shell.folder / "one.txt").write_bytes(b"id of a page\nwords of the page")
     shell("init", "--db", "course.db", "--scheme", "simtool", "-N", "10")
@@ -151,15 +127,6 @@ def test_text_file_is_an_article_file_to_and_against_a_simtool_store(shell: Shel
     assert shell.lines("list", "--db", "course.db", "--format", "keys") == ["id of a page"]
     asked = shell("query", "--db", "course.db", "--format", "simtool", "one.txt")
     assert asked.text == "id of a page\n0:id of a page \n"
-
-
-def test_fields_of_json_lines_can_be_named(shell: Shell) -> None:
-    line = {"name": "x", "body": "wrong", "words": "right", "id": "wrong"}
-    source = shell.folder / "crawl.jsonl"
-    source.write_text(json.dumps(line) + "\n" + '{"words": "without a key"}\n')
-    done = shell("ingest", "--key-field", "name", "--text-field", "words", "crawl.jsonl", code=5)
-    assert "1 added" in done.text
-    assert shell("show", "x", "--text").text == "right"
 
 
 def test_a_record_without_text_is_told_with_the_option_that_names_it(shell: Shell) -> None:
@@ -175,16 +142,6 @@ def test_a_record_without_text_is_told_with_the_option_that_names_it(shell: Shel
     with Store.open(shell.folder / "simstore.db") as store:
         (rejected,) = store.rejects.list()
     assert rejected.rejection.reason == f"{told}(text_field names the text)"
-
-
-def test_too_long_documents_are_rejected_by_each_reader(shell: Shell) -> None:
-    (shell.folder / "crawl.jsonl").write_bytes(LINES)
-    (shell.folder / "pages.txt").write_bytes(ARTICLES)
-    (shell.folder / "long.txt").write_bytes(b"x" * 100)
-    for name, added in (("crawl.jsonl", 0), ("pages.txt", 0), ("long.txt", 0)):
-        done = shell("ingest", "--max-document-bytes", "20", name, code=5)
-        assert f"{added} added" in done.text
-        assert "limit of 20" in done.errors
 
 
 @pytest.mark.slow

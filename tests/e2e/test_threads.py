@@ -13,14 +13,13 @@ from .shells import Shell
 
 @pytest.fixture
 def shell(nursery: Nursery, tmp_path: Path) -> Shell:
-    """A folder with a store, a file of 2,400 samples and a folder of 90 papers."""
+    """A folder with a store and a folder of 90 papers."""
     shell = Shell(nursery, tmp_path)
     texts = [
         " ".join(f"word{number * step % 9973}" for step in range(1, 26)) for number in range(1, 201)
     ]
     lines = [json.dumps({"key": f"k{place}", "text": text}) for place, text in enumerate(texts)]
     (tmp_path / "stored.jsonl").write_text("\n".join(lines))
-    (tmp_path / "asked.jsonl").write_text("\n".join([*lines, "{broken", *lines * 11]))
     papers = tmp_path / "papers"
     papers.mkdir()
     for number in range(90):
@@ -30,17 +29,6 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
 
 
 @pytest.mark.timeout(300)
-@pytest.mark.slow
-def test_a_query_of_many_samples_prints_the_same_with_any_number_of_threads(shell: Shell) -> None:
-    asked = ("query", "--format", "jsonl", "--no-verify", "--limit", "1", "-k", "0", "asked.jsonl")
-    alone = shell(*asked, "--threads", "1", code=5)
-    shared = shell(*asked, "--threads", "3", code=5)
-    assert len(alone.text.splitlines()) == 2_400
-    assert shared.text == alone.text
-    assert shared.errors == alone.errors
-    assert "asked.jsonl, record 200" in shared.errors
-
-
 @pytest.mark.slow
 def test_a_check_of_many_papers_prints_the_same_with_any_number_of_threads(shell: Shell) -> None:
     pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -56,24 +55,6 @@ def test_secret_is_printed_once_and_alone(tokens: Tokens) -> None:
 
 
 @pytest.mark.slow
-def test_list_tells_scope_times_and_state(tokens: Tokens) -> None:
-    assert tokens("list").text.split() == ["name", "scope", "state", "made", "expires", "revoked"]
-    assert tokens("list", "--format", "jsonl").text == ""
-    tokens("add", "one", "--expires", "2099-01-01")
-    tokens("add", "two", "--scope", "admin", "--expires", "never")
-    tokens("revoke", "two")
-    one, two = (json.loads(line) for line in tokens("list", "--format", "jsonl").text.splitlines())
-    assert (one["name"], one["scope"], one["state"]) == ("one", "read", "valid")
-    assert one["expires_at"] == 4_070_908_800
-    assert (two["name"], two["scope"], two["state"]) == ("two", "admin", "revoked")
-    assert two["expires_at"] is None
-    assert two["revoked_at"] >= two["created_at"]
-    table = tokens("list").text.splitlines()
-    assert "2099-01-01 00:00:00 UTC" in table[1]
-    assert "never" in table[2]
-
-
-@pytest.mark.slow
 def test_name_of_a_revoked_token_may_be_given_again(tokens: Tokens) -> None:
     first = tokens("add", "one", "--expires", "never").text
     done = tokens("add", "one", "--expires", "never", code=4)
@@ -84,26 +65,16 @@ def test_name_of_a_revoked_token_may_be_given_again(tokens: Tokens) -> None:
     assert tokens("revoke", "two", code=3).error_lines[0].startswith("Error: ")
 
 
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        (("add", "one"), "--expires"),
+def test_wrong_use_is_told_and_makes_nothing(tokens: Tokens) -> None:
+    for words, told in (
         (("add", "one", "--expires", "soon"), "12h, 30 days or 2w, or never"),
         (("add", "one", "--expires", "2020-01-01"), "expired already"),
-        (("add", "one", "--expires", "0d"), "expired already"),
-        (("add", "one", "--expires", "never", "--scope", "root"), "--scope"),
         (("add", "a b", "--expires", "never"), "is no name of a token"),
-        (("add", "", "--expires", "never"), "is no name of a token"),
-        (("revoke",), "NAME"),
-    ],
-)
-def test_wrong_use_is_told_and_makes_nothing(
-    tokens: Tokens, words: tuple[str, ...], told: str
-) -> None:
-    done = tokens(*words, code=2)
-    assert told in done.errors
-    assert done.out == b""
-    assert tokens("list", "--format", "jsonl").text == ""
+    ):
+        done = tokens(*words, code=2)
+        assert told in done.errors
+        assert done.out == b""
+        assert tokens("list", "--format", "jsonl").text == ""
 
 
 def test_no_store_is_made_for_a_token(nursery: Nursery, tmp_path: Path) -> None:

@@ -205,13 +205,9 @@ def test_number_far_out_of_range_is_told_or_taken(enter: Enter) -> None:
         if is_number and path[0] not in ("serve", "spark"):
             for number in NUMBERS:
                 enter()
-                words = [*path, *RIGHT.get(" ".join(path), [])]
-                told(
-                    [
-                        *("--dry-run" if word == "--yes" else word for word in words),
-                        f"{max(one.opts, key=len)}={number}",
-                    ]
-                )
+                right = [*path, *RIGHT.get(" ".join(path), [])]
+                words = ["--dry-run" if word == "--yes" else word for word in right]
+                told([*words, f"{max(one.opts, key=len)}={number}"])
 
 
 def options() -> Iterator[tuple[tuple[str, ...], click.Option]]:
