@@ -49,20 +49,6 @@ def test_a_table_tells_totals_sources_and_their_cases(shell: Shell) -> None:
 
 
 @pytest.mark.slow
-def test_jsonl_has_a_line_a_paper(shell: Shell) -> None:
-    (shell.folder / "other.txt").write_text(OWN)
-    done = shell("check", "--format", "jsonl", "paper.txt", "other.txt")
-    first, second = map(json.loads, done.text.splitlines())
-    assert first["paper"] == "paper.txt"
-    assert {copy["source"] for copy in first["copies"]} == {"river"}
-    (copy,) = first["copies"]
-    text = OWN + RIVER
-    assert text[copy["start"] : copy["end"]] == copy["source_text"]
-    assert second["copies"] == []
-    assert second["totals"]["share"] == 0
-
-
-@pytest.mark.slow
 def test_several_papers_are_compared_with_one_another_and_nothing_is_stored(shell: Shell) -> None:
     essay = "A paragraph that two students handed in, and that no library has seen before today.\n"
     (shell.folder / "anna.txt").write_text(essay + OWN)
@@ -83,21 +69,6 @@ def test_several_papers_are_compared_with_one_another_and_nothing_is_stored(shel
     hidden = shell("check", *papers, "--anonymous", "--format", "csv").text
     assert not re.search("anna|ben|carla", hidden)
     assert "paper 1,0," in hidden
-
-
-@pytest.mark.slow
-def test_many_papers_are_compared_with_one_another_where_it_is_asked(shell: Shell) -> None:
-    folder = shell.folder / "class"
-    folder.mkdir()
-    for number in range(101):
-        (folder / f"{number:03}.txt").write_text(RIVER if number in (3, 99) else f"Mine {number}.")
-    done = shell("check", "class", "--format", "jsonl")
-    assert "more than 100 papers are not compared with one another" in done.errors
-    assert len(done.text.splitlines()) == 101
-    assert "mutual" not in done.text
-    lines = shell("check", "class", "--mutual", "--format", "jsonl").text.splitlines()
-    found = [number for number, one in enumerate(lines) if json.loads(one)["mutual"]["cases"]]
-    assert found == [3, 99]
 
 
 @pytest.mark.slow
@@ -125,26 +96,6 @@ def test_a_report_for_the_browser(shell: Shell) -> None:
 
 
 @pytest.mark.slow
-def test_a_report_says_what_the_paper_was_compared_with(shell: Shell) -> None:
-    head = "Compared with 2 documents of the library simstore.db."
-    shell("check", "paper.txt", "-o", "one.html")
-    page = (shell.folder / "one.html").read_text()
-    assert f"{head} A list of references at the end counts too." in page
-    shell("check", "paper.txt", "-o", "two.html", "--exclude-bibliography")
-    page = (shell.folder / "two.html").read_text()
-    assert head in page
-    assert "references at the end counts too" not in page
-
-
-@pytest.mark.slow
-def test_the_name_of_the_output_says_the_format(shell: Shell) -> None:
-    shell("check", "paper.txt", "-o", "found.jsonl")
-    assert json.loads((shell.folder / "found.jsonl").read_text())["paper"] == "paper.txt"
-    shell("check", "paper.txt", "-o", "found.xml")
-    assert ElementTree.parse(shell.folder / "found.xml").getroot().tag == "document"  # noqa: S314
-
-
-@pytest.mark.slow
 def test_standard_input_and_options(shell: Shell) -> None:
     done = shell(
         "check", "-", "--format", "jsonl", "--exclude", "riv*", "--by", "window", "--window", "20",
@@ -157,7 +108,7 @@ def test_standard_input_and_options(shell: Shell) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [(), ("--exclude-quotations",), ("--exclude", "riv*")])
+@pytest.mark.parametrize("options", [(), ("--exclude", "riv*")])
 def test_every_format_has_the_same_headline(shell: Shell, options: tuple[str, ...]) -> None:
     pytest.importorskip("jinja2", reason="needs jinja2 (the extra check)")
     (shell.folder / "quoting.txt").write_text(f"{OWN}“{RIVER.strip()}” {BREAD}{OWN}")
@@ -217,33 +168,6 @@ def add_note(path: Path, text: str) -> None:
     with zipfile.ZipFile(path, "w") as package:
         for name, data in parts.items():
             package.writestr(name, data)
-
-
-@pytest.mark.slow
-def test_a_size_of_windows_says_that_passages_are_windows(shell: Shell) -> None:
-    by_size = shell("check", "paper.txt", "--format", "jsonl", "--window", "20").text
-    named = shell("check", "paper.txt", "--format", "jsonl", "--by", "window", "--window", "20")
-    assert by_size == named.text
-    assert by_size != shell("check", "paper.txt", "--format", "jsonl").text
-    done = shell("check", "paper.txt", "--by", "sentences", "--window", "20", code=2)
-    assert "--window is for --by window" in done.errors
-
-
-@pytest.mark.slow
-def test_the_table_lists_passages_where_it_is_said_what_one_is(shell: Shell) -> None:
-    assert "similarity" not in shell("check", "paper.txt").text
-    for how, rows in ((("--by", "sentences"), 2), (("--window", "60"), 3)):
-        passages = shell("check", "paper.txt", *how).text.split("\n\n")[-1].splitlines()
-        assert passages[0].split() == ["start", "end", "class", "similarity", "source", "passage"]
-        assert len(passages) == 1 + rows
-
-
-@pytest.mark.slow
-def test_a_check_inserts_nothing(shell: Shell) -> None:
-    before = shell("list").text
-    shell("check", "paper.txt")
-    assert shell("list").text == before
-    assert shell("runs").text.count("paper.txt") == 0
 
 
 def test_records_that_cannot_be_read_end_with_5(shell: Shell) -> None:
@@ -338,11 +262,3 @@ def test_exclusions_that_leave_nothing_out_are_told(shell: Shell) -> None:
     assert told in done.errors
     done = shell("check", "--exclude", "riv*", "paper.txt")
     assert "nothing is left out" not in done.errors
-
-
-@pytest.mark.slow
-def test_what_is_excluded_counts_not_in_the_headline(shell: Shell) -> None:
-    shell("check", "paper.txt", "--exclude", "riv*", "-o", "report.html")
-    page = (shell.folder / "report.html").read_text()
-    assert '<p class="overall"><strong data-of="share">0' in page
-    assert "What the check excludes" in page

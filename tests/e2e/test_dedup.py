@@ -52,42 +52,39 @@ def _rows(count: int) -> list[bytes]:
 
 @pytest.fixture
 def shell(nursery: Nursery, tmp_path: Path) -> Shell:
-    (tmp_path / "rows.jsonl").write_bytes(b"".join(_rows(9_000)))
+    (tmp_path / "rows.jsonl").write_bytes(b"".join(_rows(1_500)))
     return Shell(nursery, tmp_path)
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "by"),
-    [((), ()), (("--db", "s.db"), ()), ((), ("--channels", "characters"))],
-    ids=["alone", "store", "characters"],
-)
+@pytest.mark.parametrize("words", [(), ("--db", "s.db")], ids=["alone", "store"])
 def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(
-    shell: Shell, words: tuple[str, ...], by: tuple[str, ...]
+    shell: Shell, words: tuple[str, ...]
 ) -> None:
-    shell("dedup", "rows.jsonl", "-o", "whole.jsonl", *by)
+    (shell.folder / "rows.jsonl").write_bytes(b"".join(_rows(9_000)))
+    shell("dedup", "rows.jsonl", "-o", "whole.jsonl")
     whole = (shell.folder / "whole.jsonl").read_bytes()
     assert len(whole.splitlines()) < 9_000
-    for after in (1, 6, 13):
+    for after in (6, 13):
         output = f"{after}.jsonl"
         store = [word.replace("s.", f"{after}.") for word in words]
         if store:
             shell("init", "--db", store[1])
         command = [sys.executable, "-c", KILLED, str(after), *store, "dedup", "rows.jsonl"]
         done = subprocess.run(
-            [*command, "-o", output, *by], cwd=shell.folder, check=False, capture_output=True
+            [*command, "-o", output], cwd=shell.folder, check=False, capture_output=True
         )
         assert done.returncode == -signal.SIGKILL, done.stderr
         assert not (shell.folder / output).exists()
-        shell(*store, "dedup", "rows.jsonl", "-o", output, *by)
+        shell(*store, "dedup", "rows.jsonl", "-o", output)
         assert (shell.folder / output).read_bytes() == whole
         assert not (shell.folder / f"{output}.partial").exists()
 
 
 @pytest.mark.slow
 def test_where_there_is_no_room_the_same_command_goes_on(shell: Shell) -> None:
-    limited = f"ulimit -f 200; exec {sys.executable} {REPOSITORY / 'cli.py'} "
+    limited = f"ulimit -f 100; exec {sys.executable} {REPOSITORY / 'cli.py'} "
     done = subprocess.run(
         ["bash", "-c", limited + "dedup rows.jsonl -o out.jsonl"],
         cwd=shell.folder, check=False, capture_output=True, text=True,
@@ -109,7 +106,7 @@ def test_rows_go_through_a_pipe(shell: Shell) -> None:
         cwd=shell.folder, input=packed, check=True, capture_output=True,
     )  # fmt: skip
     assert done.stdout == (shell.folder / "out.jsonl").read_bytes()
-    assert b"9,000 rows" in done.stderr
+    assert b"1,500 rows" in done.stderr
     assert sorted(path.name for path in shell.folder.iterdir()) == ["out.jsonl", "rows.jsonl"]
 
 
@@ -126,23 +123,10 @@ def test_what_cannot_be_done_is_refused_before_anything_is_read(shell: Shell) ->
         (2, ("a.warc", "-o", "o.warc"), "`simstore ingest` reads it"),
         (2, ("rows.jsonl", "-o", "o.jsonl", "--db", "s.db", "--policy", "longest"), "a store"),
         (3, ("nothing.jsonl", "-o", "o.jsonl"), "nothing.jsonl"),
-        (
-            2,
-            ("c.csv", "-o", "o/", "--on-reject", "keep"),
-            "id, story (--text-field names the text)",
-        ),
         (2, ("c.csv", "-o", "o.csv", "--db", "s.db"), "(--text-field names the text)"),
         (2, ("t.txt", "-o", "new.csv"), "name one, as new/"),
-        (2, ("t.txt", "-o", "o/", "--mark"), "--as csv reads its rows"),
         (2, ("t.txt", "-o", "o/", "--text-field", "text"), "--text-field: --as csv or --as jsonl"),
-        (2, ("rows.jsonl", "-o", "o", "--policy", "prefer:("), "--policy takes another"),
-        (
-            2,
-            ("rows.jsonl", "-o", "o", "--channels", "x"),
-            "choose some of simhash, minhash, characters\n",
-        ),
         (6, ("rows.jsonl", "-o", "no/such/o.jsonl"), "there is no folder no/such"),
-        (6, ("rows.jsonl", "-o", "no/such/", "--db", "s.db"), "there is no folder no"),
         (6, ("rows.jsonl", "-o", "o.jsonl", "--log", "no/log"), "there is no folder no"),
     ):
         done = shell("dedup", *words, code=code)
@@ -166,23 +150,13 @@ def test_a_log_takes_no_place_of_an_input_or_of_another_output(shell: Shell) -> 
     for command, *given in (("dedup",), *gates):
         for words, reason in (
             (("a.jsonl", "-o", "o.jsonl", "--log", "./o.jsonl"), f"the output and the log {one}"),
-            (
-                ("a.jsonl", "-o", "o.jsonl", "--log", "l", "--rejects", "l"),
-                f"the log and the rejects {one}",
-            ),
             (("a.jsonl", "-o", "-", "--log", "-"), f"the output and the log {one}"),
-            (
-                ("a.jsonl", "-o", "o.jsonl", "--log", "o.jsonl.partial"),
-                f"the state of the run and the log {one}",
-            ),
             (("a.jsonl", "-o", "o.jsonl", "--log", "a.jsonl", "--force"), of_log),
             (("a.jsonl", "-o", "o.jsonl", "--log", "hard.jsonl", "--force"), of_log),
             (("in", "-o", "o.jsonl", "--log", "in/x.jsonl", "--force"), of_log),
-            (("in", "-o", "new/", "--log", "new/x.jsonl"), "there is no folder new"),
             (("a.jsonl", "-o", "o.jsonl", "--rejects", "a.jsonl", "--force"), "for the rejects"),
-        ):  # fmt: skip
-            code = 6 if "no folder" in reason else 2
-            assert reason in shell(command, *words, *given, code=code).errors
+        ):
+            assert reason in shell(command, *words, *given, code=2).errors
     report = ("decontaminate", "a.jsonl", "-o", "o.jsonl", "--against", "rows.jsonl", "--report")
     assert "for the report" in shell(*report, "a.jsonl", "--force", code=2).errors
     assert one in shell(*report, "o.jsonl", code=2).errors
@@ -191,29 +165,10 @@ def test_a_log_takes_no_place_of_an_input_or_of_another_output(shell: Shell) -> 
     assert _contents(shell.folder) == before
 
 
-def test_a_log_in_the_folder_of_the_output_is_none_of_its_files(shell: Shell) -> None:
-    for name in ("in", "out"):
-        (shell.folder / name).mkdir()
-    (shell.folder / "in" / "x.jsonl").write_text('{"id": 1, "text": "Oats need rain and wind."}\n')
-    done = shell("dedup", "in", "-o", "out", "--log", "out/x.jsonl", code=2)
-    assert "the output and the log are one file" in done.errors
-    assert not list((shell.folder / "out").iterdir())
-    shell("dedup", "in", "-o", "out", "--log", "out/log", "--rejects", "/dev/null")
-    assert (shell.folder / "out" / "log").read_bytes() == b""
-
-
 def _contents(folder: Path) -> dict[Path, bytes]:
     # A store that was only read leaves journals.
     files = (path for path in folder.rglob("*") if path.is_file() and "s.db-" not in path.name)
     return {path: path.read_bytes() for path in files}
-
-
-def test_rows_that_cannot_be_read_are_told_and_end_in_5(shell: Shell) -> None:
-    (shell.folder / "bad.jsonl").write_bytes(b'{"text": "Rye"}\nno json\n')
-    done = shell("dedup", "bad.jsonl", "-o", "o.jsonl", code=5)
-    assert "record 1: not JSON" in done.errors
-    assert "--rejects FILE" in done.errors
-    assert (shell.folder / "o.jsonl").read_bytes() == b'{"text": "Rye"}\n'
 
 
 @pytest.mark.sqlite("the store is a file beside the rows")
@@ -257,22 +212,12 @@ def test_two_runs_at_once_keep_what_the_store_has_and_nothing_twice(shell: Shell
     assert len(set(kept)) == len(kept)
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("id;story\n1;Rye\n2;Oats\n", "-: taken as one text; --as csv takes its lines as rows"),
-        ("Rye, oats, barley.\nWheat, millet, spelt.\n", ""),
-    ],
-)
-def test_a_table_on_standard_input_that_is_taken_as_a_text_is_told(
-    shell: Shell, text: str, told: str
-) -> None:
-    done = shell("dedup", "-", "-o", "-", stdin=text.encode())
-    assert done.text == text
-    assert told in done.errors
-    assert ("taken as" in done.errors) == bool(told)
-    done = shell("dedup", "-", "-o", "-", "--text-field", "story", stdin=text.encode(), code=2)
-    assert "--as csv or --as jsonl" in done.errors
+def test_a_table_on_standard_input_that_is_taken_as_a_text_is_told(shell: Shell) -> None:
+    told = "-: taken as one text; --as csv takes its lines as rows"
+    for text in ("id;story\n1;Rye\n2;Oats\n", "Rye, oats, barley.\nWheat, millet, spelt.\n"):
+        done = shell("dedup", "-", "-o", "-", stdin=text.encode())
+        assert done.text == text
+        assert (told in done.errors) == (";" in text)
 
 
 def test_a_reader_that_leaves_ends_a_run_quietly_and_no_room_is_told(shell: Shell) -> None:

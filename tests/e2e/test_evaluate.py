@@ -77,21 +77,6 @@ def test_recommended_command_runs_as_it_stands_and_is_no_worse_than_the_default(
     shell(*stricter)
 
 
-def test_meaning_of_pairs_without_a_label_is_said(shell: Shell) -> None:
-    (shell.folder / "some.tsv").write_text("one\tone again\t1\none\tother\t0\n")
-    said = shell("evaluate", "--pairs", "pairs.tsv").errors
-    assert "no pair is labelled 0, so every pair of documents without a label" in said
-    said = shell("evaluate", "--pairs", "some.tsv").errors
-    assert "some pairs are labelled 0, so only pairs with a label are judged" in said
-
-
-def test_nothing_is_recommended_where_nothing_is_found(shell: Shell) -> None:
-    (shell.folder / "wrong.tsv").write_text("one\tother\none\tanother\n")
-    said = shell("evaluate", "--pairs", "wrong.tsv").errors
-    assert "no threshold is recommended" in said
-    assert "simstore clusters" not in said
-
-
 def test_labels_in_another_form_or_of_other_keys_are_named(shell: Shell) -> None:
     for name, words in (
         ("--pairs", "write two keys with a tab between them"),
@@ -115,36 +100,6 @@ def test_three_ways_to_label_give_the_same_figures(shell: Shell) -> None:
     assert found["simhash", 0]["recall"] == pytest.approx(1 / 3, abs=1e-4)
     assert found["simhash", 0]["labelled"] == 3
     assert [p["threshold"] for p in by_field if p["method"] == "simhash"] == list(range(13))
-
-
-@pytest.mark.slow
-def test_table_and_counts(shell: Shell) -> None:
-    done = shell("evaluate", "--clusters", "groups.tsv", "--radius", "2-4")
-    assert done.error_lines[0] == "5 documents, 3 labelled pairs"
-    assert len(done.error_lines) == 3
-    lines = done.text.splitlines()
-    assert lines[0] == "Each method at its default threshold"
-    assert "Against the labels, by threshold of verified" in lines
-    assert "Recall of labelled pairs, by their resemblance" in lines
-    assert len(lines) <= 40
-    assert sum(line.startswith("verified") for line in lines) <= 15
-    every = shell("evaluate", "--clusters", "groups.tsv", "--radius", "2-4", "--all")
-    lines = every.text.splitlines()
-    assert lines[0] == "Against the labels, by threshold"
-    assert sum(line.startswith("simhash") for line in lines[: lines.index("")]) == 3
-    listed = len(shell.lines("evaluate", "--clusters", "groups.tsv", "--radius", "2-4",
-                             "--format", "csv")) - 1  # fmt: skip
-    assert f"{listed} thresholds were tried" in done.errors
-    assert every.errors == done.errors.replace(done.error_lines[1] + "\n", "")
-
-
-def test_short_table_marks_the_default_and_the_best(shell: Shell) -> None:
-    lines = shell("evaluate", "--clusters", "groups.tsv").text.splitlines()
-    curve = [line for line in lines if line.startswith("verified  ")]
-    assert any(line.endswith("default") or "default, best" in line for line in curve)
-    assert any(line.endswith("best") for line in curve)
-    assert all(len(line) <= 80 for line in lines[: lines.index("Recall of labelled pairs, by "
-                                                                "their resemblance")])  # fmt: skip
 
 
 @pytest.mark.plots
@@ -184,13 +139,6 @@ def test_page_shows_mistakes_with_their_texts(shell: Shell) -> None:
 
 
 @pytest.mark.slow
-def test_unknown_keys_are_named(shell: Shell) -> None:
-    (shell.folder / "groups.tsv").write_text("one\ta\none again\ta\ngone\ta\n")
-    done = shell("evaluate", "--clusters", "groups.tsv", "--format", "csv")
-    assert "1 labelled key is not in the store: gone" in done.errors
-
-
-@pytest.mark.slow
 def test_exact_join(shell: Shell) -> None:
     done = shell("evaluate", "--exact", "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.text)))
@@ -207,23 +155,14 @@ def test_exact_join(shell: Shell) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("words", "code", "named"),
-    [
+def test_wrong_use_is_refused(shell: Shell) -> None:
+    (shell.folder / "broken.tsv").write_text("one\ta\ntwo\n")
+    for words, code, named in (
         ([], 2, "--pairs"),
         (["--pairs", "pairs.tsv", "--exact"], 2, "--exact"),
-        (["--exact", "-o", "out"], 2, "-o"),
-        (["--exact", "--mistakes", "m.html"], 2, "--mistakes"),
-        (["--pairs", "pairs.tsv", "--mistakes", "-"], 2, "--mistakes"),
-        (["--pairs", "pairs.tsv", "--mistakes-of", "i-match"], 2, "i-match"),
         (["--pairs", "none.tsv"], 3, "none.tsv"),
-        (["--pairs", "pairs.tsv", "--radius", "three"], 2, "three"),
         (["--pairs", "pairs.tsv", "--radius", "0-65"], 2, "65"),
         (["--clusters", "broken.tsv"], 5, "broken.tsv"),
         (["--clusters-field", "topic"], 3, "keys"),
-    ],
-)
-def test_wrong_use_is_refused(shell: Shell, words: list[str], code: int, named: str) -> None:
-    (shell.folder / "broken.tsv").write_text("one\ta\ntwo\n")
-    done = shell("evaluate", *words, code=code)
-    assert_refused(done, code, named)
+    ):
+        assert_refused(shell("evaluate", *words, code=code), code, named)
