@@ -1,13 +1,12 @@
 """A spider that test_scrapy.py runs in processes of their own: a page, an item.
 
 ``-a start=URL`` is a page of links; ``-a kind=`` says what the items are; ``-a stats=FILE`` gets
-the stats of the crawl. An item of a page with a date in its address has it as ``dated``.
+the stats of the crawl.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,6 @@ class PlainItem(scrapy.Item):  # type: ignore[misc]
     title = scrapy.Field()
 
 
-class RoomyItem(PlainItem):
-    simstore_duplicate_of = scrapy.Field()
-    simstore_resemblance = scrapy.Field()
-
-
 @dataclass
 class PageData:
     url: str
@@ -35,7 +29,7 @@ class PageData:
     simstore_resemblance: float | None = None
 
 
-KINDS = {"dict": dict, "plain": PlainItem, "roomy": RoomyItem, "dataclass": PageData}
+KINDS = {"dict": dict, "plain": PlainItem, "dataclass": PageData}
 
 
 class HarbourSpider(scrapy.Spider):  # type: ignore[misc]
@@ -56,9 +50,6 @@ class HarbourSpider(scrapy.Spider):  # type: ignore[misc]
     def parse_page(self, response: Any) -> Any:
         text = " ".join(response.css("p::text").getall())
         fields = {"url": response.url, "title": response.css("title::text").get()}
-        date = re.search(r"\d{4}-\d\d-\d\d", response.url)
-        if date is not None:
-            fields["dated"] = date[0]
         yield self._make(**fields, **({"text": text} if text else {}))
 
     def closed(self, reason: str) -> None:  # noqa: ARG002

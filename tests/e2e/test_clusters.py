@@ -97,28 +97,6 @@ def test_channels_and_exact_join_agree_from_08_on(many: Shell) -> None:
         assert len(found) < 400 == sum(map(len, found.values()))
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("policy", ["first", "longest"])
-def test_nothing_chains(many: Shell, policy: str) -> None:
-    documents = pages()
-    words = ("--exact-join", "--min-resemblance", "0.5", "--policy", policy, "--min-size", "1")
-    found = groups(many, *words)
-    for head, members in found.items():
-        for member in members:
-            same = documents[head] == documents[member]
-            assert same or resemblance(documents[head], documents[member]) >= 0.5
-    long_enough = [head for head in found if len(documents[head].split()) >= 8]
-    for place, head in enumerate(long_enough):
-        for other in long_enough[:place]:
-            assert resemblance(documents[head], documents[other]) < 0.5
-    order = list(documents)
-    if policy == "longest":
-        order.sort(key=lambda key: -len(documents[key].encode()))
-    places = {key: place for place, key in enumerate(order)}
-    assert [places[head] for head in found] == sorted(places[head] for head in found)
-    assert all(members[0] == head for head, members in found.items())
-
-
 def test_table_jsonl_and_messages(nursery: Nursery, tmp_path: Path) -> None:
     article = texts.LIGHTHOUSE
     documents = {"a": article, "b": article.replace("seven", "nine"), "c": article, "d": "short"}
@@ -166,32 +144,14 @@ def test_without_texts(nursery: Nursery, tmp_path: Path) -> None:
     assert_refused(refused, 3, "no texts", "--no-text")
 
 
-def test_radius_of_all_bits_finds_what_the_exact_join_finds(kinds: Shell) -> None:
-    before = (kinds.folder / "simstore.db").read_bytes()
-    exact = groups(kinds, "--exact-join", "--min-resemblance", "0.3")
-    assert groups(kinds, "-k", "64", "--min-resemblance", "0.3") == exact
-    # Two texts that share a third are neither within 0 bits nor always in one band.
-    assert groups(kinds, "--radius", "0", "--min-resemblance", "0.3") != exact
-    assert (kinds.folder / "simstore.db").read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("words", "named"),
-    [
+def test_wrong_use_is_refused(kinds: Shell) -> None:
+    for words, named in (
         (["-k", "65"], "65"),
         (["-k", "3", "--exact-join"], "exact join"),
-        (["--min-resemblance", "0"], "--min-resemblance"),
-        (["--policy", "newest"], "prefer:REGEX"),
-        (["--policy", "prefer:("], "regular expression"),
         (["--once", "--policy", "prefer:("], "regular expression"),
         (["--once", "--rebuild"], "--once"),
-        (["--exact-join", "--rebuild"], "--exact-join"),
         (["--status", "--drop"], "--status"),
         (["--merges", "--min-resemblance", "0.5"], "--min-resemblance"),
-        (["--min-size", "0"], "--min-size"),
-        (["--min-cosine", "0.5"], "least likeness"),
         (["surplus"], "surplus"),
-    ],
-)
-def test_wrong_use_is_refused(kinds: Shell, words: list[str], named: str) -> None:
-    assert_refused(kinds("clusters", *words, code=2), 2, named)
+    ):
+        assert_refused(kinds("clusters", *words, code=2), 2, named)

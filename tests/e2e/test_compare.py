@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -113,37 +112,6 @@ def test_store_adds_its_own_view(with_store: Shell) -> None:
     assert found["store-simhash"]["b"] == sample["fingerprint"]
     assert found["store-resemblance"]["jaccard"] == pytest.approx(wind["resemblance"], abs=1e-4)
     assert "the store's SimHash" in with_store("compare", "wind", "a.txt").text
-
-
-def test_options_reach_the_measures(shell: Shell) -> None:
-    found = compared(
-        shell, "a.txt", "b.txt", "--units", "words", "--shingle", "2", "--features", "words",
-        "--weights", "uniform", "--bits", "32", "-M", "100", "--similar-at", "0.99",
-        "--lexicons", "3", "--seed", "9", "--idf-band", "0.1", "0.8",
-    )  # fmt: skip
-    a, b = (text.lower().strip(".\n").split() for text in (A, B))
-    one, other = ({*pairwise(words)} for words in (a, b))
-    assert found["resemblance"] == {
-        "jaccard": len(one & other) / len(one | other),
-        "dice": pytest.approx(2 * len(one & other) / (len(one) + len(other))),
-        "dice_of_lists": pytest.approx(2 * len(one & other) / (len(one) + len(other))),
-        "similar": False,
-    }
-    assert found["euclid"]["distance"] == pytest.approx(2**0.5)
-    assert found["i-match"]["signatures"] == 4
-    assert [name for name in found if name.startswith("simhash")] == ["simhash-32", "simhash-100"]
-    assert len(found["simhash-100"]["a"]) == 25
-
-
-def test_article_files_are_taken_whole_unless_asked_otherwise(shell: Shell) -> None:
-    corpora.article_file(shell.folder / "article.txt", [("one", A)])
-    corpora.article_file(shell.folder / "articles.txt", [("one", A), ("two", B)])
-    whole = (shell.folder / "article.txt").read_text()
-    assert is_text(compared(shell, "article.txt", "articles.txt"), "a", whole)
-    found = compared(shell, "--as", "articles", "article.txt", "article.txt")
-    assert not is_text(found, "a", whole)
-    done = shell("compare", "--as", "articles", "article.txt", "articles.txt", code=5)
-    assert_refused(done, 5, "articles.txt", "several documents", "--as text")
 
 
 def test_bytes_that_are_no_text(shell: Shell) -> None:

@@ -14,8 +14,8 @@ ITEM = (
     "A train leaves the harbour at nine and reaches the lighthouse at noon; how many minutes does "
     "it take if it waits for a quarter of an hour at the mill?"
 )
-HAN = "一列火车九点从码头出发，中午到达灯塔，中途在磨坊停留一刻钟，问共需多少分钟？"
 SHORT = "Who wrote the old clock tale?"
+TALE = "A train leaves the harbour at nine and reaches the town."
 CLEAN = "Mix flour, water and salt; let the dough rest for a night; bake it hot and long and dark."
 
 
@@ -24,13 +24,11 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "tests").mkdir()
     items = [{"id": 1, "question": ITEM}, {"id": 2, "question": SHORT}, {"id": 3, "question": "A"}]
     (tmp_path / "tests" / "sums.jsonl").write_text("".join(f"{json.dumps(o)}\n" for o in items))
-    (tmp_path / "tests" / "han.jsonl").write_text(json.dumps({"id": 1, "question": HAN}) + "\n")
     rows = [
         b'{"id":"a", "text": "%s"}\n' % CLEAN.encode(),
         b'{"id":"b" ,"text": "Of %s. Yes.", "n": 2.50}\r\n' % ITEM[8:100].encode(),
         b'{"text": "Tell me: %s", "id":"c"}\n' % SHORT.encode(),
-        b'{"id":"d", "text": "%s"}\n' % HAN[3:26].encode(),
-        b'{"id":"e", "text": "A train leaves the harbour at nine and reaches the town."}',
+        b'{"id":"e", "text": "%s"}' % TALE.encode(),
     ]
     (tmp_path / "train.jsonl").write_bytes(b"".join(rows))
     return tmp_path
@@ -38,30 +36,6 @@ def folder(tmp_path: Path) -> Path:
 
 def lines(path: Path) -> list[bytes]:
     return path.read_bytes().splitlines(keepends=True)
-
-
-def test_rows_that_hold_items_are_dropped_and_told(nursery: Nursery, folder: Path) -> None:
-    done = nursery.simstore(
-        folder, "decontaminate", "train.jsonl", "--against", "tests", "--item-field", "question",
-        "-o", "clean.jsonl", "--log", "log", "--report", "report.json", "--words", "11",
-    )  # fmt: skip
-    assert done.code == 0, done.errors
-    rows = lines(folder / "train.jsonl")
-    assert (folder / "clean.jsonl").read_bytes() == rows[0] + rows[4]
-    assert "5 rows: 2 kept, 3 dropped, 0 rejected" in done.errors
-    told = [json.loads(line) for line in lines(folder / "log")]
-    assert [(one["key"], one["contaminated_by"], one["basis"]) for one in told] == [
-        ("b", "sums#1", "run"),
-        ("c", "sums#2", "whole"),
-        ("d", "han#1", "run"),
-    ]
-    assert told[0]["row_text"] == told[0]["item_text"]
-    assert told[0]["row_text"] in ITEM
-    reports = {one["benchmark"]: one for one in json.loads((folder / "report.json").read_text())}
-    assert [reports["sums"][name] for name in ("items", "hit", "rows", "too_short")] == [3, 2, 2, 1]
-    assert reports["han"]["share"] == 1.0
-    assert "sums#1 (run) in row b:" in done.text
-    assert "66.7 %" in done.text
 
 
 @pytest.mark.sqlite("the benchmark is the file of a store")
@@ -76,7 +50,7 @@ def test_rows_are_marked_by_a_store_of_items(nursery: Nursery, folder: Path) -> 
     (report,) = json.loads(done.text)
     assert (report["benchmark"], report["hit"], report["rows"]) == ("sums", 1, 2)
     marks = [json.loads(line)["contaminated_by"] for line in lines(folder / "marked.jsonl")]
-    assert marks == [None, "first", None, None, "first"]
+    assert marks == [None, "first", None, "first"]
     assert b'"n": 2.50' in lines(folder / "marked.jsonl")[1]
 
 
@@ -133,7 +107,7 @@ def test_a_benchmark_is_not_written_over(nursery: Nursery, folder: Path, output:
 def test_benchmarks_of_one_name_are_told_apart_by_their_folders(
     nursery: Nursery, folder: Path
 ) -> None:
-    for name, item in (("mmlu", ITEM), ("gsm8k", SHORT), ("e1", HAN), ("e2", CLEAN)):
+    for name, item in (("mmlu", ITEM), ("gsm8k", SHORT), ("e1", TALE), ("e2", CLEAN)):
         place = folder / "bm" / name if name[0] != "e" else folder / name
         place.mkdir(parents=True)
         (place / "test.jsonl").write_text(json.dumps({"id": 1, "text": item}) + "\n")
@@ -165,41 +139,4 @@ def test_a_benchmark_without_items_is_named_and_the_others_are_looked_for(
     done = nursery.simstore(folder, *words, *empty, "--against", "tests")
     assert done.code == 0, done.errors
     assert "none.jsonl, nothing.csv: no item of a benchmark, passed over" in done.errors
-    assert "5 rows: 2 kept" in done.errors
-
-
-def test_the_key_of_rows_is_that_of_items_where_they_have_it(
-    nursery: Nursery, folder: Path
-) -> None:
-    items = [{"id": 7, "text": ITEM}, {"id": 8, "page": "p8", "text": SHORT}]
-    (folder / "b.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in items))
-    rows = [{"page": "x", "text": ITEM}, {"page": "y", "text": SHORT}]
-    (folder / "t.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in rows))
-    done = nursery.simstore(
-        folder, "decontaminate", "t.jsonl", "--against", "b.jsonl", "--key-field", "page",
-        "-o", "clean.jsonl", "--log", "log",
-    )  # fmt: skip
-    assert done.code == 0, done.errors
-    told = [json.loads(line) for line in lines(folder / "log")]
-    assert [(one["key"], one["contaminated_by"]) for one in told] == [("x", "b#7"), ("y", "b#p8")]
-
-
-def test_a_run_that_had_no_room_for_its_report_goes_on(nursery: Nursery, folder: Path) -> None:
-    words = [
-        "decontaminate", "train.jsonl", "--against", "tests", "--item-field", "question",
-        "--words", "11", "-o",
-    ]  # fmt: skip
-    done = nursery.simstore(folder, *words, "whole.jsonl", "--report", "whole.json")
-    assert done.code == 0, done.errors
-    done = nursery.simstore(folder, *words, "clean.jsonl", "--report", "/dev/full")
-    assert done.code == 6
-    assert (folder / "clean.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
-    done = nursery.simstore(folder, *words, "clean.jsonl", "--report", "report.json")
-    assert done.code == 0, done.errors
-    assert (folder / "report.json").read_bytes() == (folder / "whole.json").read_bytes()
-    assert (folder / "clean.jsonl").read_bytes() == (folder / "whole.jsonl").read_bytes()
-    assert not (folder / "clean.jsonl.partial").exists()
-    done = nursery.simstore(folder, *words, "new.jsonl", "--report", "report.json")
-    assert done.code == 4
-    assert "report.json exists already" in done.errors
-    assert not (folder / "new.jsonl").exists()
+    assert "4 rows: 2 kept" in done.errors

@@ -59,18 +59,6 @@ def test_show_and_compare_tell_where_words_were_hidden(shell: Shell) -> None:
 
 
 @pytest.mark.slow
-def test_show_tells_what_cut_a_page(shell: Shell) -> None:
-    paragraph = "The ferries run again from Monday, the harbour master said, after weeks of storms."
-    page = f"<!DOCTYPE html><div><a href=/>Home</a></div><div>{paragraph}</div>"
-    (shell.folder / "a.html").write_text(f"{page}<div>{paragraph} And on time.{paragraph}</div>")
-    shell("ingest", "a.html")
-    shown = shell("show", "a.html", "--text")
-    assert shown.text.startswith("The ferries run again")
-    assert "a.html: cut out of the page by blocks 1" in shown.errors
-    assert TOLD in shell("compare", "key:a.html", "a.txt").errors
-
-
-@pytest.mark.slow
 def test_what_is_rejected_is_told_with_the_remedy_which_helps(shell: Shell) -> None:
     done = shell("ingest", "odd.txt", code=5)
     assert "not UTF-8 at byte 0" in done.errors
@@ -97,27 +85,3 @@ def test_query_and_check_tell_on_standard_error_and_in_the_report(shell: Shell) 
     for command in ("query", "check"):
         assert "decoded" not in shell(command, "utf8.txt").errors
         assert "not UTF-8" in shell(command, "odd.txt", code=5).errors
-
-
-@pytest.mark.slow
-def test_compare_and_seen_read_files_as_ingest_does(shell: Shell) -> None:
-    done = shell("compare", "a.txt", "utf8.txt", "--format", "jsonl")
-    assert TOLD in done.errors
-    assert "not UTF-8" in shell("compare", "odd.txt", "utf8.txt", code=5).errors
-    assert "decoded" not in shell("compare", "--encoding", "keep", "odd.txt", "utf8.txt").errors
-    shell("ingest", "utf8.txt")
-    done = shell("seen", "--file", "a.txt", "--format", "keys")
-    assert (done.text, TOLD in done.errors) == ("utf8.txt\n", True)
-    assert shell("seen", "--file", "a.txt", "--encoding", "keep", code=7).errors == ""
-
-
-@pytest.mark.slow
-def test_against_a_store_of_the_course_texts_are_bytes(shell: Shell) -> None:
-    (shell.folder / "pages.txt").write_bytes(b"one\n" + TEXT.encode("gbk") + b"\f")
-    shell("init", "--scheme", "simtool", "-N", "5", "-M", "32")
-    assert "detection" not in shell("ingest", "pages.txt").text
-    assert shell("show", "one", "--text").out == TEXT.encode("gbk")
-    assert shell("seen", "--file", "a.txt", "--format", "keys").text == "one\n"
-    (comparison, *_) = shell.lines("compare", "key:one", "a.txt", "--format", "jsonl")
-    assert shell("compare", "key:one", "a.txt").errors == ""
-    assert comparison

@@ -24,20 +24,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.sqlite("the store is a file beside the rows")
-def test_the_store_is_only_read_and_standard_input_is_filtered(
-    nursery: Nursery, folder: Path
-) -> None:
-    before = (folder / "seen.db").read_bytes()
-    done = nursery.simstore(
-        folder, "filter", "-", "--against", "seen.db", "-o", "-",
-        stdin=(folder / "day.jsonl").read_bytes(),
-    )  # fmt: skip
-    assert (done.code, done.text) == (0, (folder / "day.jsonl").read_text().splitlines(True)[1])
-    assert "3 rows: 1 kept, 2 known, 0 rejected" in done.errors
-    assert (folder / "seen.db").read_bytes() == before
-
-
 @pytest.mark.slow
 @pytest.mark.sqlite("the store is a file beside the rows")
 def test_several_processes_and_a_server_give_the_same(nursery: Nursery, folder: Path) -> None:

@@ -31,14 +31,6 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     return made
 
 
-def test_date_of_the_crawl_is_the_time_of_sight(shell: Shell) -> None:
-    facts = json.loads(shell("show", "b", "--format", "json").text)
-    assert facts["first_seen"] == facts["last_seen"] == 1_777_802_400
-    assert facts["metadata"] == {}
-    (kept,) = shell("rejects", "list").text.splitlines()[1:]
-    assert "the field day: 'some day' is no time" in kept
-
-
 def test_seen_tells_what_became_of_keys_and_exits_with_3_for_unknown_ones(shell: Shell) -> None:
     rows = shell("seen", "a", "none", code=7).text.splitlines()
     assert rows[1].split() == ["a", "stored", *["2026-05-01", "00:00:00", "UTC"] * 2]

@@ -138,6 +138,7 @@ def test_standard_output_is_written_to_whatever_it_is(
 ) -> None:
     assert shell(name, "out").code == 0
     expected = (folder / "out").read_bytes()
+    (folder / "into").touch()
     words = [word.format("-") for word in COMMANDS[name]]
     done = nursery.run("simstore_into", folder, words=words, output=str(folder / "into"))
     assert done.code == 0, done.errors

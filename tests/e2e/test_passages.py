@@ -29,28 +29,6 @@ def status(shell: Shell) -> dict[str, object]:
 
 
 @pytest.mark.slow
-def test_an_index_is_made_with_the_first_ingest_and_kept_up(shell: Shell) -> None:
-    shell("ingest", "--passages", "documents.jsonl")
-    first = status(shell)
-    assert first["document_count"] == len(pages())
-    assert first["complete"] is True
-    assert first["least_words"] == 8
-    assert first["least_characters"] == 13
-    write(shell.folder / "more.jsonl", {f"more {key}": text for key, text in pages().items()})
-    shell("ingest", "more.jsonl")
-    second = status(shell)
-    assert second["document_count"] == 2 * len(pages())
-    assert second["anchor_count"] == 2 * int(str(first["anchor_count"]))
-    shell("ingest", "--passages", "more.jsonl")
-    assert status(shell) == second
-    facts = json.loads(shell("stats", "--sizes", "--format", "json").text)
-    assert facts["anchor_count"] == second["anchor_count"]
-    assert facts["passage_count"] == second["passage_count"]
-    assert facts["passage_bytes"] == second["stored_bytes"]
-    assert_sound(shell.folder / "simstore.db")
-
-
-@pytest.mark.slow
 def test_an_index_is_built_shown_and_dropped(shell: Shell) -> None:
     shell("ingest", "documents.jsonl")
     for words in (["status"], ["drop"]):
@@ -75,7 +53,7 @@ def test_an_index_is_built_shown_and_dropped(shell: Shell) -> None:
 
 
 @pytest.mark.slow
-@seeds(3)
+@seeds(1)
 def test_a_killed_build_goes_on_and_makes_what_an_undisturbed_one_makes(
     shell: Shell, nursery: Nursery, seed: int
 ) -> None:
@@ -102,19 +80,3 @@ def test_a_killed_build_goes_on_and_makes_what_an_undisturbed_one_makes(
     for name in ("document_count", "passage_count", "anchor_count", "complete"):
         assert found[name] == getattr(expected, name)
     assert_sound(path)
-
-
-@pytest.mark.slow
-def test_passages_have_fingerprints_where_they_are_asked_for(shell: Shell) -> None:
-    shell("ingest", "--passage-simhash", "documents.jsonl", code=2)
-    shell("ingest", "--passages", "--passage-simhash", "documents.jsonl")
-    with_them = status(shell)
-    assert with_them["fingerprints"] is True
-    assert_sound(shell.folder / "simstore.db")
-    shell("passages", "drop")
-    shell("passages", "build")
-    without = status(shell)
-    assert without["fingerprints"] is False
-    for name in ("passage_count", "anchor_count"):
-        assert with_them[name] == without[name]
-    assert int(str(with_them["stored_bytes"])) > int(str(without["stored_bytes"]))

@@ -139,7 +139,6 @@ def test_pipe_in_a_folder_is_passed_over(shell: Shell) -> None:
     assert shell("ingest", "texts/*.txt").text.startswith("0 added, 0 updated, 1 unchanged")
 
 
-PAIRS = b"harbour\tharbour-2\t1\nharbour\tbread\t0\n"
 GROUPS = b"key\tgroup\nharbour\ta\nharbour-2\ta\nbread\tb\n"
 
 

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from .processes import launch
 from .terminals import Terminal
 
 # More than one transaction's.
@@ -88,32 +87,6 @@ def test_bar_tells_bytes_rate_documents_rejects_and_time_left_and_is_taken_back(
 
 
 @pytest.mark.slow
-def test_messages_longer_than_the_terminal_are_not_cut_into_lines(run: Run, source: Path) -> None:
-    terminal = run("--db", "s.db", "ingest", source.name, columns=50)
-    assert terminal.wait() == 5
-    assert "rejected: pages.jsonl, record 0 (byte 0): not JSON: Expecting value at column 1" in (
-        terminal.screen.lines
-    )
-    # What does not fit is left out.
-    assert any(f" MB {DOCUMENTS:,} documents" in screen for screen in terminal.screens)
-    assert "━" not in terminal.sent
-
-
-@pytest.mark.slow
-def test_of_two_bars_the_second_replaces_the_first(run: Run, source: Path, tmp_path: Path) -> None:
-    assert launch(tmp_path, "--db", "s.db", "init", "--scheme", "simtool").code == 0
-    terminal = run("--db", "s.db", "ingest", source.name)
-    assert terminal.wait() == 5
-    shown = [screen.rpartition("\n")[2] for screen in terminal.screens]
-    assert any(line.startswith("ingest ━") for line in shown)
-    assert any(f"{DOCUMENTS}/{DOCUMENTS}" in line and "refresh" in line for line in shown)
-    for screen in terminal.screens:
-        assert not ("ingest ━" in screen and "refresh ━" in screen), screen
-    assert "━" not in terminal.screen.text
-    assert terminal.screen.cursor_is_shown
-
-
-@pytest.mark.slow
 def test_bar_goes_when_the_run_is_interrupted(run: Run) -> None:
     terminal = run("--db", "s.db", "ingest", "--as", "jsonl", "-", stdin=True)
     # Enough that a transaction is written while more is waited for.
@@ -151,12 +124,3 @@ def test_no_bar_where_it_is_not_wanted_or_cannot_be_taken_back(
     if how == "json":
         assert [json.loads(line)["level"] for line in lines] == ["info", *["warning"] * 4]
     assert terminal.out == f"{SUMMARY}\n"
-
-
-@pytest.mark.slow
-def test_without_a_terminal_there_are_plain_lines(source: Path, tmp_path: Path) -> None:
-    done = launch(tmp_path, "--db", "s.db", "ingest", source.name)
-    assert done.code == 5
-    assert done.text == f"{SUMMARY}\n"
-    assert "\x1b" not in done.errors
-    assert len(done.error_lines) == 2 + REJECTED

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-import sqlite3
 import tarfile
 import zipfile
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -54,26 +52,6 @@ def test_archive_is_ingested_and_asked_with(shell: Shell) -> None:
     assert len(keys(shell)) > len(KEYS)
 
 
-@pytest.mark.slow
-def test_lines_tables_and_databases_are_ingested(shell: Shell) -> None:
-    (shell.folder / "lines.txt").write_text("first\n\nsecond\n")
-    shell("ingest", "--per-line", "lines.txt")
-    assert keys(shell) == ["lines.txt:1", "lines.txt:3"]
-    (shell.folder / "t.csv").write_text("id;text;site\nc1;one row;a.example\nc2\n")
-    done = shell("ingest", "t.csv", code=5)
-    assert "rejected: t.csv, record 1 (byte 34): 1 fields; the first row has 3" in done.errors
-    (shell.folder / "d.jsonl").write_text('{"content": {"body": "deep"}, "meta": {"id": "j1"}}\n')
-    shell("ingest", "--text-field", "content.body", "--key-field", "meta.id", "d.jsonl")
-    with closing(sqlite3.connect(shell.folder / "blog.db")) as connection:
-        connection.execute("CREATE TABLE post (id, words)")
-        connection.execute("INSERT INTO post VALUES ('s1', 'a row of a database')")
-        connection.commit()
-    query = ["--from", "blog.db", "--sql", "SELECT id, words AS text FROM post"]
-    assert "1 added" in shell("ingest", *query).text
-    assert keys(shell)[2:] == ["c1", "j1", "s1"]
-    assert "1 unchanged" in shell("ingest", *query).text
-
-
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
@@ -107,16 +85,3 @@ def test_rejected_records_are_read_again(shell: Shell) -> None:
     missing = shell("rejects", "retry", "99", code=3)
     assert "no reject has the number 99" in missing.error_lines[-1]
     assert f"{len(KEYS)} unchanged" in shell("ingest", "a.jsonl").text
-
-
-def test_file_that_has_grown_is_read_on(shell: Shell) -> None:
-    path = shell.folder / "a.jsonl"
-    path.write_text(LINES)
-    shell("ingest", "a.jsonl")
-    with path.open("a") as file:
-        file.write('{"id": "new", "text": "something new"}\n')
-    done = shell("ingest", "a.jsonl")
-    assert done.text.startswith("1 added, 0 updated, 0 unchanged")
-    assert f"a.jsonl: went on after record {len(KEYS)}" in done.errors
-    again = shell("ingest", "--from-start", "a.jsonl")
-    assert f"{len(KEYS) + 1} unchanged" in again.text

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 from unicodedata import normalize
@@ -19,7 +18,7 @@ from checked_papers import english_paper
 from simstore.reports.html_page import percent
 
 from .browsers import FAINT_TEXT, Visit, sides
-from .report_pages import HOSTILE, LONG, NAMES
+from .report_pages import HOSTILE, LONG
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -28,29 +27,6 @@ pytestmark = pytest.mark.browser
 
 IMAGES = Path(__file__).resolve().parents[2] / "docs" / "images"
 Open = Callable[..., Visit]
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", NAMES)
-def test_opens_without_a_complaint_or_a_request_and_every_text_has_contrast(
-    visit: Open, name: str, scheme: str
-) -> None:
-    page = visit(name, color_scheme=scheme).page
-    if name == "long":
-        # Enough of it to see every colour.
-        page.evaluate(
-            "document.querySelectorAll('.text p:nth-child(n + 20)').forEach(e => e.remove())"
-        )
-    for opener in page.locator("details > summary").all():
-        # By the keyboard: a long page settles while it is scrolled, and a click may miss.
-        opener.press("Enter")
-    for details in page.locator("details.all").all():
-        details.locator(".row").first.wait_for()
-    if page.locator(".p").count():
-        page.locator(".p").first.click()
-    seen, faint = page.evaluate(FAINT_TEXT, 4.5)
-    assert seen > 15
-    assert faint == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -77,31 +53,6 @@ def test_colours_of_sources_and_classes_stand_out(visit: Open, scheme: str) -> N
     assert len(page.evaluate(FAINT_TEXT, 20.9)[1]) == 28
 
 
-@pytest.mark.parametrize("name", ["en", "zh", "both", "run"])
-def test_a_screen_reader_is_told_what_is_what(visit: Open, name: str) -> None:
-    page = visit(name).page
-    levels = [int(tag[1]) for tag in page.evaluate(
-        "[...document.querySelectorAll('h1,h2,h3,h4')].map((h) => h.tagName)")]  # fmt: skip
-    assert levels[0] == 1
-    assert levels.count(1) == 1
-    assert all(after <= before + 1 for before, after in pairwise(levels))
-    for drawing in page.locator("svg[role=img]").all():
-        assert len(drawing.get_attribute("aria-label") or "") > 20
-    assert page.evaluate(
-        "[...document.querySelectorAll('body svg:not(svg svg)')]"
-        ".every((drawing) => drawing.matches('[role=img], [aria-hidden=true]'))"
-    )
-    page.locator(".p").first.click()
-    panel = page.locator(".panel").first
-    assert panel.get_attribute("aria-live") == "polite"
-    assert panel.get_attribute("aria-label")
-    for button in page.locator("button").all():
-        assert button.get_attribute("aria-label") or button.inner_text().strip()
-    marks = page.get_by_role("button").filter(has=page.locator("xpath=self::span"))
-    assert marks.count() == page.locator(".p").count()
-    assert all("%" in (one.get_attribute("title") or "") for one in marks.all())
-
-
 def test_the_shares_in_the_panel_are_all_of_one_thing(visit: Open) -> None:
     """A passage and a source have one similarity, however much of the stretch is shown."""
     paper = english_paper()
@@ -125,17 +76,6 @@ def test_the_shares_in_the_panel_are_all_of_one_thing(visit: Open) -> None:
     assert panel.locator(".verdict .tag").inner_text() == (
         "High" if copies[1][1] >= 0.8 else "Moderate" if copies[1][1] >= 0.5 else "Slight"
     )
-
-
-def test_showing_the_whole_stretch_changes_no_similarity(visit: Open) -> None:
-    page = visit("class").page
-    page.locator("#part-0 .p").first.click()
-    panel = page.locator("#panel-0")
-    before = panel.locator(".verdict").inner_text(), panel.locator(".also").inner_text()
-    short = len(panel.locator(".words").first.inner_text())
-    panel.locator(".widen").click()
-    assert len(panel.locator(".words").first.inner_text()) > short
-    assert (panel.locator(".verdict").inner_text(), panel.locator(".also").inner_text()) == before
 
 
 def test_classes_are_told_apart_without_colour(visit: Open) -> None:
@@ -188,7 +128,7 @@ def chinese_fonts() -> str:
     return subprocess.check_output([lister, ":lang=zh"], text=True) if lister else ""
 
 
-@pytest.mark.parametrize("name", ["en", "zh", "run"])
+@pytest.mark.parametrize("name", ["en", "zh"])
 def test_prints_with_a_legend_of_every_source_and_numbers_of_pages(visit: Open, name: str) -> None:
     pypdf = pytest.importorskip("pypdf", reason="needs simstore[office]")
     if name == "zh" and not chinese_fonts():
@@ -225,7 +165,7 @@ def test_a_long_paper_prints_on_a_page_of_2000_characters_at_most(visit: Open) -
     assert not page.evaluate("document.querySelector('details.others').open")
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["zh", "class", "run"])
 def test_a_narrow_screen_never_scrolls_sideways(visit: Open, name: str) -> None:
     one = visit(name, viewport={"width": 320, "height": 640})
     assert not one.is_too_wide()
@@ -244,10 +184,9 @@ def test_a_narrow_screen_never_scrolls_sideways(visit: Open, name: str) -> None:
     assert not one.is_too_wide()
 
 
-@pytest.mark.parametrize("width", [760, 900, 960, 1024, 1100, 1300])
-@pytest.mark.parametrize("name", NAMES)
-def test_names_have_room_at_any_width(visit: Open, name: str, width: int) -> None:
-    one = visit(name, viewport={"width": width, "height": 640})
+@pytest.mark.parametrize("width", [760, 960, 1300])
+def test_names_have_room_at_any_width(visit: Open, width: int) -> None:
+    one = visit("class", viewport={"width": width, "height": 640})
     assert not one.is_too_wide()
     for cell in one.page.locator(":is(.sources, .papers, .pairs) tbody th").all():
         box = cell.bounding_box()

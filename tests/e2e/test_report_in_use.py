@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import pytest
-from checked_papers import chinese_paper, english_paper
+from checked_papers import chinese_paper
 
 from simstore.model import CheckedPaper
 from simstore.reports.html_page import percent
@@ -22,30 +22,7 @@ pytestmark = pytest.mark.browser
 Open = Callable[..., Visit]
 
 
-def test_click_shows_the_source_beside_the_passage(visit: Open) -> None:
-    paper = english_paper()
-    page = visit("en").page
-    assert "Select a marked passage" in page.locator(".panel").inner_text()
-    first = next(one for one in paper.passages if one.copy is not None)
-    assert first.copy is not None
-    copy = paper.copies[first.copy]
-    page.locator(".p").first.click()
-    own, source = sides(page)
-    assert own == paper.text[first.start : first.end]
-    assert source == copy.source_text
-    assert "Swing bridge at Alderwick" in page.locator(".panel .origin").inner_text()
-    panel = page.locator(".panel").bounding_box()
-    text = page.locator(".text").bounding_box()
-    assert panel is not None
-    assert text is not None
-    assert panel["x"] >= text["x"] + text["width"]
-    page.locator(".p").first.click()
-    assert page.locator(".panel .pair").count() == 0
-
-
-@pytest.mark.parametrize(
-    ("name", "paper"), [("en", english_paper), ("zh", chinese_paper), ("astral", astral_paper)]
-)
+@pytest.mark.parametrize(("name", "paper"), [("zh", chinese_paper), ("astral", astral_paper)])
 def test_words_are_aligned_one_by_one(
     visit: Open, name: str, paper: Callable[[], CheckedPaper]
 ) -> None:
@@ -75,29 +52,6 @@ def test_words_are_aligned_one_by_one(
             if b[0] < passage.end and b[1] > passage.start
         )
         assert sum(map(len, left.locator("mark.same").all_text_contents())) == told
-
-
-def test_resting_the_pointer_previews_and_a_click_keeps(visit: Open) -> None:
-    page = visit("en").page
-    page.locator(".p").nth(3).hover()
-    page.locator(".panel .pair").wait_for()
-    hovered = sides(page)
-    page.locator(".p").nth(5).click()
-    kept = sides(page)
-    assert kept != hovered
-    page.locator(".p").nth(3).hover()
-    page.wait_for_function("new Promise((done) => setTimeout(() => done(true), 200))")
-    assert sides(page) == kept
-
-
-def test_another_source_of_a_passage_and_its_whole_stretch_can_be_seen(visit: Open) -> None:
-    page = visit("en").page
-    page.locator(".p").first.click()
-    assert page.locator(".also button").count() == 2
-    page.locator(".also button").nth(1).click()
-    assert page.locator(".also button").nth(1).get_attribute("aria-current") == "true"
-    assert page.evaluate("document.activeElement.getAttribute('aria-current')") == "true"
-    assert page.locator(".panel .origin .badge").inner_text() == "2"
 
 
 def test_all_of_it_works_by_keyboard(visit: Open) -> None:

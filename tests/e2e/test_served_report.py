@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from unicodedata import normalize
 
 import pytest
 from checked_papers import english_paper
@@ -101,15 +99,6 @@ def columns(page: Page) -> list[tuple[float, float]]:
     return found
 
 
-def printed(page: Page) -> str:
-    """Return the text of the pages that come out of a printer, without blanks."""
-    pypdf = pytest.importorskip("pypdf", reason="needs simstore[office]")
-    sheets = pypdf.PdfReader(io.BytesIO(page.pdf(format="A4", print_background=True))).pages
-    assert len(sheets) > 1
-    # Letters that are printed as one ligature count as themselves.
-    return "".join(normalize("NFKC", "".join(one.extract_text() for one in sheets)).split())
-
-
 def test_a_served_report_looks_like_the_saved_one(both: tuple[Page, Page]) -> None:
     page, saved = both
     for one in both:
@@ -121,26 +110,6 @@ def test_a_served_report_looks_like_the_saved_one(both: tuple[Page, Page]) -> No
         found = columns(page)
         assert len(found) >= 10
         assert all(wide >= row / 3 for wide, row in found)
-
-
-def test_a_served_report_is_printed_like_the_saved_one(both: tuple[Page, Page]) -> None:
-    page, saved = both
-    told, kept = printed(page), printed(saved)
-    # Only the file says who made it.
-    assert kept.startswith(told)
-    for said in page.locator(".overall strong, .text p, .method dd").all_text_contents():
-        assert "".join(normalize("NFKC", said).split())[:40] in told
-    for one in both:
-        # A sheet of A4 without its margins.
-        one.set_viewport_size({"width": 680, "height": 960})
-        spread(one)
-        one.emulate_media(media="print")
-    assert boxes(page) == boxes(saved)
-    found = columns(page)
-    assert len(found) >= 10
-    assert all(wide >= row / 3 for wide, row in found)
-    assert page.locator(".overall strong").bounding_box()
-    assert not page.locator("header.site, footer.site, .actions").first.is_visible()
 
 
 def test_no_style_of_the_page_around_it_reaches_into_a_report(both: tuple[Page, Page]) -> None:

@@ -105,30 +105,6 @@ def test_folder_gives_its_known_files_in_order_and_names_those_it_passes_over(
     assert "7 unchanged" in shell("ingest", "notes").text
 
 
-def test_patterns_are_expanded_and_a_file_of_that_very_name_comes_first(shell: Shell) -> None:
-    for name in ("one.txt", "two.txt", "a[1].txt", "deep/three.txt"):
-        path = shell.folder / name
-        path.parent.mkdir(exist_ok=True)
-        path.write_bytes(name.encode())
-    shell("ingest", "a[1].txt")
-    assert keys(shell) == ["a[1].txt"]
-    shell("ingest", "[ot]*.txt")
-    assert keys(shell) == ["a[1].txt", "one.txt", "two.txt"]
-    shell("ingest", "**/three.txt")
-    assert keys(shell)[-1] == "deep/three.txt"
-    missing = shell("ingest", "none*.txt", code=3)
-    assert len(missing.error_lines) == 1
-
-
-def test_text_file_is_an_article_file_to_and_against_a_simtool_store(shell: Shell) -> None:
-    (shell.folder / "one.txt").write_bytes(b"id of a page\nwords of the page")
-    shell("init", "--db", "course.db", "--scheme", "simtool", "-N", "10")
-    shell("ingest", "--db", "course.db", "one.txt")
-    assert shell.lines("list", "--db", "course.db", "--format", "keys") == ["id of a page"]
-    asked = shell("query", "--db", "course.db", "--format", "simtool", "one.txt")
-    assert asked.text == "id of a page\n0:id of a page \n"
-
-
 def test_a_record_without_text_is_told_with_the_option_that_names_it(shell: Shell) -> None:
     (shell.folder / "crawl.jsonl").write_text('{"id": "x", "story": "some words"}\n')
     told = "no text: none of the fields text, content, body; there are id, story "
@@ -166,15 +142,6 @@ def test_broken_link_and_unreadable_folder_are_no_tracebacks(shell: Shell) -> No
     assert done.code in (3, 5)
     assert "Traceback" not in done.errors
     assert "link.txt" in done.errors
-
-
-def test_query_with_broken_samples_answers_the_rest_and_exits_with_5(shell: Shell) -> None:
-    shell("ingest", "-", stdin=LINES)
-    done = shell(
-        "query", "--format", "jsonl", "--as", "jsonl", "-", stdin=b"broken\n" + LINES, code=5
-    )
-    assert len(done.text.splitlines()) == len(PAGES)
-    assert "record 0" in done.errors
 
 
 ODD = [

@@ -22,20 +22,6 @@ PATIENCE_SECONDS = 600
 
 pytestmark = pytest.mark.wheel
 
-# Takes the last migration back, with the scripts that the wheel brought.
-DOWNGRADE = """
-import sys
-from alembic import command
-from alembic.config import Config
-from simstore.storage import migrate
-from simstore.storage.engine import Database
-config = Config()
-config.set_main_option("script_location", str(migrate.script_location()))
-with Database(sys.argv[1]).write() as connection:
-    config.attributes["connection"] = connection.sqlalchemy
-    command.downgrade(config, "-1")
-"""
-
 
 def run(arguments: Sequence[str | Path], folder: Path, code: int = 0) -> str:
     """Run a command far from the checkout; return what it prints."""
@@ -151,16 +137,6 @@ def test_installed_wheel_does_a_day_of_work(scripts: Path, tmp_path: Path) -> No
     run([simstore, "report", "-q"], empty)
     assert (empty / "result.txt").read_text(encoding="utf-8") == answer
     assert "sound" in run([simstore, "fsck"], empty)
-
-
-def test_installed_wheel_upgrades_an_older_store(scripts: Path, tmp_path: Path) -> None:
-    simstore = scripts / "simstore"
-    run([simstore, "ingest", REPOSITORY / "examples" / "article.txt"], tmp_path)
-    assert "up to date" in run([simstore, "upgrade"], tmp_path)
-    run([scripts / "python", "-c", DOWNGRADE, "simstore.db"], tmp_path)
-    assert "simstore upgrade" in run([simstore, "stats"], tmp_path, code=6)
-    assert "the old store is kept as" in run([simstore, "upgrade"], tmp_path)
-    assert "sound" in run([simstore, "fsck"], tmp_path)
 
 
 def test_installed_wheel_brings_the_course_tool(scripts: Path, tmp_path: Path) -> None:
