@@ -6,33 +6,7 @@ import json
 import random
 from pathlib import Path
 
-_SYLLABLES = [
-    "ba",
-    "be",
-    "bi",
-    "bo",
-    "bu",
-    "da",
-    "de",
-    "di",
-    "do",
-    "du",
-    "ka",
-    "ke",
-    "ki",
-    "ko",
-    "ku",
-    "la",
-    "le",
-    "li",
-    "lo",
-    "lu",
-    "ma",
-    "me",
-    "mi",
-    "mo",
-    "mu",
-]
+_SYLLABLES = [a + b for a in "bdklm" for b in "aeiou"]
 _HAN = "天地玄黄宇宙洪荒日月盈昃辰宿列张寒来暑往秋收冬藏"
 
 

@@ -141,28 +141,6 @@ def test_killed_check_and_insert_keeps_what_it_acknowledged_and_is_finished_by_t
     assert outcome(path) == outcome(clean)
 
 
-@pytest.mark.slow
-def test_the_command_line_says_what_was_left_out(nursery: Nursery, tmp_path: Path) -> None:
-    records = [(family, number) for number in range(3) for family in range(2)]
-    source = family_file(tmp_path / "crawl.jsonl", records)
-
-    def run(*words: str, code: int = 0) -> tuple[str, str]:
-        done = nursery.simstore(tmp_path, *words)
-        assert done.code == code, done.errors
-        return done.text, done.errors
-
-    text, errors = run("ingest", "-v", "--on-duplicate", "skip", source.name)
-    assert text == ("2 added, 0 updated, 0 unchanged, 4 skipped, 0 exact duplicates, 0 rejected\n")
-    assert "0/1: skipped as a duplicate of 0/0 (distance " in errors
-    text, _ = run("ingest", "--on-duplicate", "skip", source.name)
-    assert text == ("0 added, 0 updated, 2 unchanged, 4 skipped, 0 exact duplicates, 0 rejected\n")
-    assert run("duplicates", "--of", "1/0", "--format", "keys")[0] == "1/1\n1/2\n"
-    assert run("duplicates", "--state", "skipped", "--format", "csv")[0].startswith(
-        "key,state,original,distance,resemblance,basis,first_seen,last_seen\n0/1,skipped,0/0,"
-    )
-    assert_sound(tmp_path / "simstore.db")
-
-
 def test_wrong_options_are_refused_before_anything_is_stored(
     nursery: Nursery, tmp_path: Path
 ) -> None:

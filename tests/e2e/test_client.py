@@ -17,14 +17,10 @@ from simstore import Files, Store
 from simstore.client import Client
 from simstore.errors import (
     DocumentNotFound,
-    InvalidParameter,
-    MalformedRecord,
-    SimstoreError,
     SourceNotFound,
 )
 from simstore.model import CheckOptions, Document, IngestProgress, QueryOptions
-from simstore.services.ingest.ingest import IngestOptions, Observer
-from simstore.sources.reader import ReadOptions
+from simstore.services.ingest.ingest import Observer
 
 pytestmark = pytest.mark.sqlite
 
@@ -256,37 +252,6 @@ def test_how_files_were_decoded_is_told_wherever_they_are_read(held: Held, tmp_p
     assert held.query_many([("k", text)])[0].decoding is None
 
 
-def test_sources_are_checked_with_what_cannot_be_read(shelf: Held, tmp_path: Path) -> None:
-    (tmp_path / "paper.jsonl").write_text('{"key": "a", "text": "x y"}\n{"key": 3\n')
-    kinds = [type(one).__name__ for one in shelf.check_many(Files(str(tmp_path / "paper.jsonl")))]
-    assert kinds == ["CheckedPaper", "Rejection"]
-
-
-WRONG: list[tuple[type[SimstoreError], Callable[[Any], Any]]] = [
-    (DocumentNotFound, lambda held: held.get("never\udcff")),
-    (DocumentNotFound, lambda held: held.get("")),
-    (DocumentNotFound, lambda held: held.clusters.of("never")),
-    (InvalidParameter, lambda held: held.duplicates.story("lamp", original="best")),
-    (InvalidParameter, lambda held: held.query("\ud800")),
-    (InvalidParameter, lambda held: held.query_many([], QueryOptions(limit=0))),
-    (InvalidParameter, lambda held: held.query_many([3])),
-    (InvalidParameter, lambda held: held.filters.known(of=["texts"])),
-    (InvalidParameter, lambda held: held.check("x", CheckOptions(high=0.2, moderate=0.4))),
-    (DocumentNotFound, lambda held: held.compare("lamp", "never")),
-]
-
-
-def test_what_is_wrong_is_told_alike(library: dict[str, Held]) -> None:
-    for kind, ask in WRONG:
-        told = []
-        for held in library.values():
-            with pytest.raises(SimstoreError) as caught:
-                ask(held)
-            assert type(caught.value) is kind
-            told.append((caught.value.exit_code, getattr(caught.value, "key", None)))
-        assert told[0] == told[1]
-
-
 def test_any_key_can_be_added_shown_and_removed(held: Held) -> None:
     summary = held.add_many((key, f"{key} {n}") for n, key in enumerate(KEYS))
     assert summary.added == len(KEYS)
@@ -372,66 +337,6 @@ def test_keys_that_come_again_are_counted(held: Held) -> None:
     summary = held.add_many(given, batch_documents=3, on_duplicate="skip")
     assert (summary.repeated, summary.repeated_keys) == (5, ("old", "copy", "z"))
     assert held.get("z").key == "z"
-
-
-def test_records_that_cannot_be_used_are_counted_and_told(held: Held) -> None:
-    rejected: list[int] = []
-    observer = Observer(on_reject=lambda one: rejected.append(one.position))
-    records = [{"id": "a", "body": "x"}, {"id": "b"}, {"body": "y"}, {"id": 4, "body": "z"}]
-    summary = held.add_many(records, read=ReadOptions(), observer=observer)
-    assert (summary.added, summary.rejected, rejected) == (2, 2, [1, 2])
-    assert "4" in held
-
-
-def test_files_are_ingested(held: Held, tmp_path: Path) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    (folder / "a.jsonl").write_text(
-        '{"key": "a", "text": "one"}\n{"key": 3\n{"key": "b", "text": "two", "collection": "c"}\n'
-    )
-    (folder / "b.txt").write_text("three")
-    seen: list[IngestProgress] = []
-    rejected: list[int] = []
-    observer = Observer(
-        on_progress=seen.append, on_reject=lambda one: rejected.append(one.position)
-    )
-    options = IngestOptions(collection="mine")
-    summary = held.ingest([str(folder)], options=options, observer=observer)
-    assert (summary.added, summary.rejected, rejected) == (3, 1, [1])
-    assert seen[-1].document_count == 3
-    assert {one.key: one.collection for one in held} == {
-        "a": "mine", "b": "c", str(folder / "b.txt"): "mine",
-    }  # fmt: skip
-    again = held.ingest([str(folder)], options=replace(options, from_start=True))
-    assert (again.added, again.unchanged) == (0, 3)
-    with pytest.raises(MalformedRecord, match=r"a\.jsonl"):
-        held.ingest([str(folder)], options=IngestOptions(strict=True, from_start=True))
-    with pytest.raises(SourceNotFound):
-        held.ingest([str(tmp_path / "nowhere")])
-
-
-BAD: dict[str, Callable[[Any], Any]] = {
-    "no key": lambda held: held.add("", "text"),
-    "no text": lambda held: held.add("a", 3),
-    "half a character": lambda held: held.add("a", "\ud800"),
-    "no JSON": lambda held: held.add("a", "b", metadata={"a": {1, 2}}),
-    "no number": lambda held: held.add("a", "b", metadata={"a": float("nan")}),
-    "no time": lambda held: held.add("a", "b", seen_at="yesterday"),
-    "no such time": lambda held: held.add("a", "b", seen_at=10**12),
-    "no links": lambda held: held.add("a", "b", links=[3]),
-    "no way": lambda held: held.add("a", "b", on_duplicate="drop"),
-    "no share": lambda held: held.add("a", "b", on_duplicate="skip", min_resemblance=2.0),
-    "no document": lambda held: held.add_many([("a",)]),
-    "no list": lambda held: held.add_many("abc"),
-}
-
-
-def test_what_cannot_be_added_is_refused(held: Held) -> None:
-    for name, add in BAD.items():
-        with pytest.raises(InvalidParameter) as caught:
-            add(held)
-        assert type(caught.value) is InvalidParameter, name
-    assert len(held) == 0
 
 
 def test_keys_are_removed_all_or_none(held: Held) -> None:

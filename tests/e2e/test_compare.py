@@ -57,19 +57,6 @@ def test_files_need_no_store_and_make_none(shell: Shell) -> None:
     assert sorted(path.name for path in shell.folder.iterdir()) == ["a.txt", "b.txt"]
 
 
-def test_table_shows_every_measure(shell: Shell) -> None:
-    lines = shell.lines("compare", "a.txt", "b.txt")
-    assert lines[1].split()[:3] == ["A", "a.txt", "73"]
-    assert lines[2].split()[:3] == ["B", "b.txt", "73"]
-    shown = "\n".join(lines)
-    for title in (
-        "exact digest, BLAKE2b", "exact digest, MD5", "SimHash, 64 bits", "SimHash, 128 bits",
-        "min/max ratio", "shingle resemblance", "dice", "A in B", "B in A", "MinHash",
-        "standard error", "I-Match", "agreeing", "counting Bloom filter", "cosine", "Euclid",
-    ):  # fmt: skip
-        assert title in shown
-
-
 def test_standard_input_on_either_side(shell: Shell) -> None:
     assert is_text(compared(shell, "-", "b.txt", stdin=b"piped\n"), "a", "piped\n")
     assert is_text(compared(shell, "b.txt", "-", stdin=b"piped\n"), "b", "piped\n")
@@ -97,31 +84,6 @@ def test_variable_may_name_a_store_that_is_still_to_be_made(nursery: Nursery, sh
     for words in (["--db", "none.db", "compare"], ["compare", "--db", "none.db"]):
         done = nursery.simstore(shell.folder, *words, "a.txt", "b.txt", environment=environment)
         assert_refused(done, 3, "none.db", "simstore init")
-
-
-@pytest.mark.slow
-def test_store_adds_its_own_view(with_store: Shell) -> None:
-    assert "store-simhash" not in compared(with_store, "a.txt", "b.txt")
-    found = compared(with_store, "wind", "a.txt")
-    (sample,) = with_store.json_lines(
-        "query", "a.txt", "--as", "text", "--format", "jsonl", "-k", "64", "--no-record"
-    )
-    matches: Any = sample["matches"]
-    (wind,) = (match for match in matches if match["key"] == "wind")
-    assert found["store-simhash"]["distance"] == wind["distance"]
-    assert found["store-simhash"]["b"] == sample["fingerprint"]
-    assert found["store-resemblance"]["jaccard"] == pytest.approx(wind["resemblance"], abs=1e-4)
-    assert "the store's SimHash" in with_store("compare", "wind", "a.txt").text
-
-
-def test_bytes_that_are_no_text(shell: Shell) -> None:
-    (shell.folder / "a.txt").write_bytes(bytes(range(256)) * 40)
-    (shell.folder / "b.txt").write_bytes(os.urandom(10_000))
-    found = compared(shell, "a.txt", "b.txt", "--encoding", "keep")
-    assert found["texts"]["a"]["byte_count"] == 10_240
-    assert found["resemblance"]["similar"] is False
-    shell("compare", "a.txt", "b.txt", "--encoding", "keep")
-    assert "--encoding keep" in shell("compare", "a.txt", "b.txt", code=5).errors
 
 
 def test_wrong_use_is_refused_in_one_line(nursery: Nursery, shell: Shell) -> None:

@@ -104,27 +104,6 @@ def test_a_benchmark_is_not_written_over(nursery: Nursery, folder: Path, output:
     assert f"{output} is a benchmark of --against; name another file" in done.errors
 
 
-def test_benchmarks_of_one_name_are_told_apart_by_their_folders(
-    nursery: Nursery, folder: Path
-) -> None:
-    for name, item in (("mmlu", ITEM), ("gsm8k", SHORT), ("e1", TALE), ("e2", CLEAN)):
-        place = folder / "bm" / name if name[0] != "e" else folder / name
-        place.mkdir(parents=True)
-        (place / "test.jsonl").write_text(json.dumps({"id": 1, "text": item}) + "\n")
-    (folder / "e2" / "test.csv").write_text("id,text\n1,Which grain is sown in autumn here?\n")
-    done = nursery.simstore(
-        folder, "decontaminate", "train.jsonl", "-o", "clean.jsonl", "--format", "jsonl",
-        "--against", "bm", "--against", "e1", "--against", "e2", "--log", "log",
-    )  # fmt: skip
-    assert done.code == 0, done.errors
-    told = [json.loads(line) for line in done.text.splitlines()]
-    assert sorted((one["benchmark"], one["items"]) for one in told) == [
-        ("e1/test", 1), ("gsm8k/test", 1), ("mmlu/test", 1), ("test.csv", 1), ("test.jsonl", 1),
-    ]  # fmt: skip
-    found = {json.loads(line)["contaminated_by"] for line in lines(folder / "log")}
-    assert {"mmlu/test#1", "gsm8k/test#1", "e1/test#1"} <= found
-
-
 def test_a_benchmark_without_items_is_named_and_the_others_are_looked_for(
     nursery: Nursery, folder: Path
 ) -> None:

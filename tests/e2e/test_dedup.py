@@ -83,21 +83,6 @@ def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(
 
 
 @pytest.mark.slow
-def test_where_there_is_no_room_the_same_command_goes_on(shell: Shell) -> None:
-    limited = f"ulimit -f 100; exec {sys.executable} {REPOSITORY / 'cli.py'} "
-    done = subprocess.run(
-        ["bash", "-c", limited + "dedup rows.jsonl -o out.jsonl"],
-        cwd=shell.folder, check=False, capture_output=True, text=True,
-    )  # fmt: skip
-    assert done.returncode == 6, done.stderr
-    assert "the same command goes on" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (shell.folder / "out.jsonl").exists()
-    shell("dedup", "rows.jsonl", "-o", "out.jsonl")
-    assert (shell.folder / "out.jsonl").exists()
-
-
-@pytest.mark.slow
 def test_rows_go_through_a_pipe(shell: Shell) -> None:
     shell("dedup", "rows.jsonl", "-o", "out.jsonl")
     packed = gzip.compress((shell.folder / "rows.jsonl").read_bytes())
@@ -234,12 +219,3 @@ def test_a_reader_that_leaves_ends_a_run_quietly_and_no_room_is_told(shell: Shel
         assert "cannot be written" not in done.stderr
         assert "Traceback" not in done.stderr
     assert (shell.folder / "head").stat().st_size == 10
-
-
-def test_csv_goes_through_standard_input_to_a_file(shell: Shell) -> None:
-    table = b"id,text\n1,Rye bread needs sour dough.\n2,rye bread needs sour dough\n3,Oats.\n"
-    shell("dedup", "-", "-o", "o.csv", stdin=table)
-    kept = table.splitlines(keepends=True)
-    done = shell("dedup", "-", "-o", "p.jsonl", stdin=b"Rye bread.\nOats.\n", code=2)
-    assert "name one, as p/; --as jsonl reads it as rows" in done.errors
-    assert (shell.folder / "o.csv").read_bytes() == kept[0] + kept[1] + kept[3]

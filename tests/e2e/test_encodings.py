@@ -23,24 +23,6 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
 
 
 @pytest.mark.slow
-def test_ingest_counts_what_was_detected_and_names_it_on_request(shell: Shell) -> None:
-    done = shell("ingest", "a.txt")
-    assert done.text == (
-        "1 added, 0 updated, 0 unchanged, 0 exact duplicates, 0 rejected\n"
-        "1 decoded as GB18030 by detection\n"
-    )
-    assert TOLD not in done.errors
-    assert TOLD in shell("ingest", "-v", "a.txt").errors
-    told = shell("show", "a.txt").text
-    assert "encoding_detected" in told
-    assert "gb18030" in told
-    shown = shell("show", "a.txt", "--text")
-    assert (shown.text, TOLD in shown.errors) == (TEXT, True)
-    assert shell("ingest", "utf8.txt").code == 0
-    assert shell("show", "utf8.txt", "--text").errors == ""
-
-
-@pytest.mark.slow
 def test_show_and_compare_tell_where_words_were_hidden(shell: Shell) -> None:
     (shell.folder / "hidden.txt").write_text("Buy fr\u200bee boats and ch\u0435ap ones.", "utf-8")
     told = (

@@ -31,7 +31,6 @@ DOCUMENTS = {
     "another": "The orchestra tuned for an hour while the technicians looked for a broken cable.",
 }
 GROUPS = {"one": "a", "one again": "a", "one edited": "a", "other": "b", "another": "c"}
-CURVES = ("bands.csv", "curves.png", "curves.svg", "points.csv")
 
 
 @pytest.fixture
@@ -100,42 +99,6 @@ def test_three_ways_to_label_give_the_same_figures(shell: Shell) -> None:
     assert found["simhash", 0]["recall"] == pytest.approx(1 / 3, abs=1e-4)
     assert found["simhash", 0]["labelled"] == 3
     assert [p["threshold"] for p in by_field if p["method"] == "simhash"] == list(range(13))
-
-
-@pytest.mark.plots
-def test_folder_gets_tables_and_curves(shell: Shell) -> None:
-    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
-    done = shell("evaluate", "--clusters", "groups.tsv", "-o", "out/figures", "--format", "csv")
-    folder = shell.folder / "out" / "figures"
-    assert sorted(path.name for path in folder.iterdir()) == sorted(CURVES)
-    assert (folder / "curves.png").read_bytes().startswith(b"\x89PNG")
-    assert (folder / "points.csv").read_text() == done.text
-    rows = list(csv.DictReader(io.StringIO(done.text)))
-    assert {row["method"] for row in rows} == {
-        "simhash", "minhash", "verified", "likeness", "either", "exact", "exact-either",
-    }  # fmt: skip
-
-
-@pytest.mark.slow
-def test_page_shows_mistakes_with_their_texts(shell: Shell) -> None:
-    pytest.importorskip("jinja2", reason="needs simstore[check]")
-    # A copy that is labelled as something else, and a group of two texts that share nothing.
-    (shell.folder / "wrong.tsv").write_text("one\ta\none again\tb\nother\tc\nanother\tc\n")
-    done = shell("evaluate", "--clusters", "wrong.tsv", "--mistakes", "m.html")
-    page = (shell.folder / "m.html").read_text()
-    for shown in ("<bdi>one again</bdi>", "forty sheep", "technicians", "1 pair."):
-        assert shown in page
-    assert "m.html: pairs that were missed or wrongly joined" in done.errors
-    assert "Why clusters by verified 0.50 miss or wrongly join pairs" in done.text
-    again = shell("evaluate", "--clusters", "wrong.tsv", "--mistakes", "m.html", code=4)
-    assert "--force" in again.errors
-    asked = ("evaluate", "--clusters", "wrong.tsv", "--format", "jsonl", "--mistakes-of", "exact")
-    found = [one for one in shell.json_lines(*asked) if one["kind"] == "mistakes"]
-    assert {one["method"] for one in found} == {"exact"}
-    told = {(one["pairs_are"], one["reason"]): one["pairs"] for one in found}
-    assert told["missed", "the rule said no"] == 1
-    assert told["wrongly joined", "the rule said yes"] == 1
-    assert sum(told.values()) == 2
 
 
 @pytest.mark.slow

@@ -30,35 +30,6 @@ def keys(path: Path) -> list[str]:
 
 
 @pytest.mark.slow
-def test_unique_and_what_it_leaves_out(shell: Shell) -> None:
-    done = shell("export", "--unique", "-o", "unique.jsonl", "--log", "dropped.jsonl")
-    assert done.out == b""
-    assert done.error_lines == [
-        "unique.jsonl: 2 documents",
-        "2 others left out, of 1 cluster",
-        "dropped.jsonl: what was left out",
-    ]
-    assert keys(shell.folder / "unique.jsonl") == ["harbour", "bread"]
-    assert keys(shell.folder / "dropped.jsonl") == ["harbour-2", "copy"]
-    found = shell.json_lines("export", "--duplicates", "--no-text")
-    assert [record["key"] for record in found] == ["harbour-2", "copy"]
-    assert not any("text" in record for record in found)
-    assert [record["dropped_because"]["canonical"] for record in found] == ["harbour"] * 2  # type: ignore[index]
-    assert shell.lines("export", "--unique", "--dry-run") == [
-        "documents              2",
-        "bytes of text          143",
-        "clusters               1",
-        "dropped                2",
-        "bytes of dropped text  144",
-    ]
-    # A store of the unique part takes the rest again.
-    shell("ingest", "--db", "again.db", "unique.jsonl", "dropped.jsonl")
-    assert sorted(shell.lines("list", "--db", "again.db", "--format", "keys")) == sorted(
-        key for key, _ in PAGES
-    )
-
-
-@pytest.mark.slow
 def test_a_filter_for_a_crawler(shell: Shell) -> None:
     done = shell("export", "--known-keys", "known.filter", "--false-positive-rate", "0.0001")
     assert done.out == b""
@@ -117,18 +88,3 @@ def test_mistakes_are_refused_in_a_line(shell: Shell) -> None:
 def test_a_device_is_written_to_as_it_is(shell: Shell) -> None:
     done = shell("export", "-o", "/dev/null")
     assert done.error_lines == ["/dev/null: 4 documents"]
-
-
-@pytest.mark.plots
-def test_stats_draws_a_store(shell: Shell) -> None:
-    pytest.importorskip("matplotlib", reason="needs simstore[plots]")
-    shell("clusters")
-    done = shell("stats", "--plot", "store.png")
-    assert done.error_lines == ["store.png"]
-    assert (shell.folder / "store.png").read_bytes().startswith(b"\x89PNG")
-    assert_refused(shell("stats", "--plot", "store.png", code=4), 4, "--force")
-    record = json.loads(shell("stats", "--plot", "store.svg", "--format", "json").text)
-    figures = record["figures"]
-    assert sum(slot["documents"] for slot in figures["slots"]) == record["document_count"] == 4
-    assert figures["cluster_sizes"] == {"3": 1}
-    assert b"<svg" in (shell.folder / "store.svg").read_bytes()

@@ -49,32 +49,6 @@ def test_arrays_and_text_are_added_found_and_removed(
     assert_sound(tmp_path / "f.db")
 
 
-def test_wrong_use_is_one_line_with_the_documented_code(nursery: Nursery, tmp_path: Path) -> None:
-    made(nursery, tmp_path)
-    (tmp_path / "text.txt").write_text("no number\n")
-    np.save(tmp_path / "wide.npy", np.zeros((1, 2), np.uint64))
-    for words, code, told in (
-        (["ingest", "text.txt"], 2, "takes no documents"),
-        (["query", "text.txt"], 2, "takes no documents"),
-        (["clusters"], 2, "takes no documents"),
-        (["fingerprints", "near", "1" * 17], 2, "16 hexadecimal digits"),
-        (["fingerprints", "near", "-k", "65", "0"], 2, "from 0 to 64"),
-        (["fingerprints", "add", "text.txt"], 5, "text.txt, record 0"),
-        (["fingerprints", "add", "wide.npy"], 5, "shape (1, 2)"),
-    ):
-        done = nursery.simstore(tmp_path, *words, *STORE)
-        assert (done.code, done.out, len(done.error_lines)) == (code, b"", 1), done.errors
-        assert told in done.errors
-
-
-def test_store_of_documents_takes_no_fingerprints(nursery: Nursery, tmp_path: Path) -> None:
-    assert nursery.simstore(tmp_path, "init", *STORE).code == 0
-    (tmp_path / "a.txt").write_text("ff\n")
-    done = nursery.simstore(tmp_path, "fingerprints", "add", *STORE, "a.txt")
-    assert done.code == 2
-    assert "--fingerprints-only" in done.errors
-
-
 def test_options_of_documents_do_not_go_with_fingerprints_only(
     nursery: Nursery, tmp_path: Path
 ) -> None:

@@ -195,33 +195,6 @@ def test_report_on_a_full_disk_leaves_the_older_report(
     assert drafts(disk) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "words",
-    [["compact"], ["remove", "page-00001"], ["reindex"]],
-    ids=lambda words: words[0],
-)
-def test_writing_command_on_a_full_disk_leaves_a_sound_store(
-    nursery: Nursery, tmp_path: Path, full_disk_with_a_store: Path, words: list[str]
-) -> None:
-    path = full_disk_with_a_store
-    # Room for what SQLite writes beside a store, and for little more.
-    fill(path.parent, leave=40_000, name="rest")
-    done = nursery.simstore(tmp_path, *words, "--db", path)
-    # What needs no space may succeed.
-    if done.code:
-        assert_says_that_the_disk_is_full(done)
-    assert_sound(path)
-    if done.code == 0:
-        return
-    (path.parent / "ballast").unlink()
-    again = nursery.simstore(tmp_path, *words, "--db", path)
-    if again.code == 4 and "--resume" in again.errors:
-        again = nursery.simstore(tmp_path, *words, "--resume", "--db", path)
-    assert again.code == 0, again.errors
-    assert_sound(path)
-
-
 def fill(disk: Path, *, leave: int, name: str = "ballast") -> Path:
     """Fill a disk but for some bytes."""
     free = shutil.disk_usage(disk).free

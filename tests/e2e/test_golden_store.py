@@ -11,7 +11,6 @@ import pytest
 from forked import Nursery
 
 from simstore import Store
-from simstore.search import pages
 from simstore.storage import migrate
 
 from . import golden
@@ -157,42 +156,3 @@ def test_store_of_web_2_answers_as_it_did(nursery: Nursery, tmp_path: Path, name
         store.maintenance.reindex()
         again = golden.script().describe_web2(store)
     assert json.loads(json.dumps(again))["disguised"] == golden.described(name)["disguised"]
-
-
-@pytest.mark.parametrize("name", ["packed-0009", "packed-0010"])
-def test_pages_of_an_older_store_are_cut_into_rows_and_lose_nothing(
-    nursery: Nursery, tmp_path: Path, name: str
-) -> None:
-    path = golden.copy_to(tmp_path, name)
-    assert (longest_row(path) > pages.ROW_BYTES) == (name == "packed-0009")
-    values = golden.script().packed_values()
-    assert nursery.simstore(tmp_path, "upgrade", "--db", "store.db").code == 0
-    assert longest_row(path) <= pages.ROW_BYTES
-    assert shared_rows(path) == 0
-    assert_sound(path)
-    with Store.open(path) as store:
-        assert store.stats().packed_fingerprints == len(values)
-        with store.fingerprints.reader() as reader:
-            assert all(reader.near(value, 0) == [(value, 0)] for value in values)
-        assert store.fingerprints.add([*values, 0, 1]) == 2
-        store.maintenance.pack()
-        assert shared_rows(path) > 0
-        assert store.fingerprints.remove(values[::2]) == len(values[::2])
-        store.maintenance.pack()
-        with store.fingerprints.reader() as reader:
-            held = [value for value in values if reader.near(value, 0)]
-        assert held == values[1::2]
-    assert_sound(path)
-
-
-def longest_row(path: Path) -> int:
-    with closing(sqlite3.connect(path)) as connection:
-        return int(
-            connection.execute("SELECT max(length(records)) FROM fingerprint_page").fetchone()[0]
-        )
-
-
-def shared_rows(path: Path) -> int:
-    with closing(sqlite3.connect(path)) as connection:
-        found = connection.execute("SELECT page FROM fingerprint_page").fetchall()
-    return sum(pages.is_shared(row[0]) for row in found)

@@ -7,7 +7,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import quote, urlsplit
+from urllib.parse import quote
 
 import httpx
 import pytest
@@ -63,33 +63,6 @@ def check(
 ) -> httpx.Response:
     parts = [("file", (name, io.BytesIO(data))) for name, data in files]
     return ask.post("/check", data={"text": text, **fields}, files=parts or [("file", ("", b""))])
-
-
-@pytest.mark.parametrize("lang", ["en", "zh"])
-def test_no_answer_lets_a_browser_run_or_load_what_is_not_the_pages_own(
-    ask: httpx.Client, lang: str
-) -> None:
-    for path in (*PAGES, document(HOSTILE), document(LATIN), "/nowhere"):
-        assert_own(ask, path, lang)
-
-
-def assert_own(ask: httpx.Client, path: str, lang: str) -> None:
-    answer = ask.get(path, headers={"Accept-Language": lang})
-    policy = answer.headers["content-security-policy"]
-    assert policy.startswith("default-src 'none'; style-src 'self'; script-src 'self'")
-    assert "unsafe" not in policy
-    assert answer.headers["x-content-type-options"] == "nosniff"
-    assert answer.headers["cache-control"] == "no-store"
-    assert "alert(1)</script>" not in answer.text
-    for tag in re.findall(r"<[a-z][^>]*>", answer.text):
-        plain = re.sub(r'"[^"]*"', '""', tag)
-        assert not re.search(r"^<(img|iframe|object|embed)\b|\s(on[a-z]+|style)=", plain), tag
-    for tag in re.findall(r"<script[^>]*>", answer.text):
-        assert re.search(r'src="/static/[a-z]+\.js\?v=[0-9a-f]{16}"', tag), tag
-    for address in re.findall(r'(?:src|href|action)="([^"]*)"', answer.text):
-        assert not urlsplit(address).netloc, address
-        assert address.startswith(("/", "#")), address
-    assert f'<html lang="{"zh-Hans" if lang == "zh" else "en"}"' in answer.text
 
 
 def test_styles_and_scripts_are_kept_by_browsers_until_they_change(ask: httpx.Client) -> None:

@@ -92,16 +92,3 @@ def test_an_error_keeps_what_was_typed(quoted: Path) -> None:
         # Programs get what programs read.
         told = ask.post("/check", data=fields, headers={"Accept": "application/json"})
         assert told.headers["content-type"] == "application/problem+json"
-
-
-@pytest.mark.slow
-def test_files_that_cannot_be_read_are_told_of_in_plain_words(quoted: Path) -> None:
-    with serve(quoted) as served, browsing(served.url) as ask:
-        for name, data, reason in (
-            ("paper.docx", b"PK\x03\x04 nothing", "it is not a Word document (.docx), or is damag"),
-            ("paper.doc", bytes.fromhex("d0cf11e0a1b11ae1") + bytes(600), "an older Word document"),
-            ("paper.pdf", b"My paper", "it is not a PDF file"),
-        ):
-            said = visible(check(ask, "", (name, data)))
-            assert reason in said
-            assert not re.search(r"[A-Z]\w+(Error|Exception|File)\b|--\w", said), said

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -49,17 +47,6 @@ def test_a_terminal_of_80_columns_shows_a_bar_and_a_summary_that_fits(
     printed = (tmp_path / "stdout.txt").read_text("utf-8").splitlines()
     assert len(printed) == 2
     assert max(map(len, [*terminal_lines, *printed])) <= 80
-
-
-@pytest.mark.slow
-def test_where_there_is_no_terminal_one_line_is_written_at_the_end(
-    tmp_path: Path, program: Path
-) -> None:
-    done = subprocess.run(
-        [sys.executable, str(program)], cwd=tmp_path, capture_output=True, text=True, check=True
-    )
-    assert [re.search(r"([\d,]+) documents?", line) is not None for line in
-            done.stderr.splitlines()] == [True, True]  # fmt: skip
 
 
 def test_a_notebook_shows_an_element_without_further_packages(

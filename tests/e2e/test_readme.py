@@ -227,38 +227,6 @@ def run_python(block: Block, names: dict[str, Any]) -> str:
     return output.getvalue()
 
 
-def waits_for_a_server(block: Block) -> bool:
-    return block.is_run and "until grep -qs serving" in block.code
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "path",
-    [
-        pytest.param(path, id=path.name)
-        for path in DOCUMENTS
-        if any(map(waits_for_a_server, blocks_of(path)))
-    ],
-)
-def test_blocks_that_wait_for_a_server_end_where_it_does_not_start(
-    path: Path, checkout: Path
-) -> None:
-    pytest.importorskip("fastapi")
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        taken.listen()
-        port = str(taken.getsockname()[1])
-        for block in filter(waits_for_a_server, blocks_of(path)):
-            begins = re.findall(r"^simstore .*serve .*$", block.code, re.MULTILINE)
-            waits = re.findall(r"^until .*$", block.code, re.MULTILINE)
-            (store,) = re.findall(r"--db (\S+)", begins[0])
-            log = waits[0].partition(";")[0].split()[-1]
-            code = f"simstore -q init --db {store}\n{begins[0]}\n{waits[0]}\ncat {log}\n"
-            code = PORT.sub(f"--port {port}", code)
-            output = run_bash(replace(block, code=code), checkout)
-            assert "cannot be listened on" in output
-
-
 def test_documents_use_known_languages() -> None:
     for path in DOCUMENTS:
         for block in blocks_of(path):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zipfile
 from contextlib import closing
 from pathlib import Path
 
@@ -12,46 +11,6 @@ import pytest
 from forked import Nursery
 
 from simstore import Store
-
-
-def test_runs_and_stats_tell_of_removals_and_expiries(nursery: Nursery, tmp_path: Path) -> None:
-    (tmp_path / "pages.txt").write_text("one\nsome words\f\ntwo\nother words\f\nthree\nmore\f\n")
-    for words in (
-        ["ingest", "pages.txt"],
-        ["remove", "one"],
-        ["expire", "--not-seen-since", "2026-05-02", "--collection", "news"],
-        ["expire", "--older-than", "0m", "--dry-run"],
-    ):
-        assert nursery.simstore(tmp_path, *words).code == 0
-    shown = nursery.simstore(tmp_path, "runs", "--format", "jsonl")
-    found = [json.loads(line) for line in shown.text.splitlines()]
-    facts = ("kind", "state", "removed", "not_seen_since", "collection")
-    assert [tuple(run[name] for name in facts) for run in found] == [
-        ("expire", "finished", 0, 1_777_680_000, "news"),
-        ("remove", "finished", 1, None, None),
-        ("ingest", "finished", 0, None, None),
-    ]
-    table = nursery.simstore(tmp_path, "runs").text.splitlines()
-    assert table[1].endswith("last seen before 2026-05-02 00:00:00 UTC, collection news")
-    stats = json.loads(nursery.simstore(tmp_path, "stats", "--format", "json").text)
-    assert (stats["ingest_run_count"], stats["removal_run_count"]) == (1, 2)
-
-
-def test_runs_tell_what_was_passed_over(nursery: Nursery, tmp_path: Path) -> None:
-    pages = tmp_path / "pages"
-    pages.mkdir()
-    (pages / "one.txt").write_text("some words")
-    (pages / "drawing.xyz").write_bytes(b"\x89\x00\x01")
-    with zipfile.ZipFile(pages / "more.zip", "w") as archive:
-        archive.writestr("two.txt", "other words")
-        archive.writestr("drawing.xyz", b"\x89\x00\x01")
-    done = nursery.simstore(tmp_path, "ingest", "pages")
-    assert done.code == 0
-    assert done.text.splitlines()[-1] == "2 passed over"
-    shown = nursery.simstore(tmp_path, "runs", "--format", "json")
-    assert [run["passed_over"] for run in json.loads(shown.text)] == [2]
-    header, row = nursery.simstore(tmp_path, "runs").text.splitlines()
-    assert row[: header.index("passed over") + len("passed over")].endswith(" 2")
 
 
 def test_a_table_in_a_pipe_is_whole_whatever_the_width(
@@ -89,28 +48,6 @@ def test_a_run_whose_process_was_killed_is_interrupted(nursery: Nursery, tmp_pat
         assert "  running or interrupted  " in state("table")
     assert json.loads(state("json"))[0]["state"] == "interrupted"
     assert "  interrupted  " in state("table")
-
-
-def test_a_key_that_comes_twice_in_one_input_is_told(nursery: Nursery, tmp_path: Path) -> None:
-    rows = ["id,text", "a,one", "b,two", "a,three", "c,four", "c,four", "a,five", "d,six"]
-    (tmp_path / "rows.csv").write_text("\n".join(rows) + "\n")
-    told = (
-        "2 records have the key of an earlier one of the same input and took its place "
-        "(first keys: a)"
-    )
-    for options in ([], ["--threads", "1"], ["--on-duplicate", "flag"]):
-        place = ["--db", f"{len(options)}{options[:1]}.db"]
-        done = nursery.simstore(tmp_path, "ingest", "rows.csv", *options, *place)
-        assert done.text.splitlines()[1] == told
-        # What is read again is no repetition, nor is the update by another input.
-        again = nursery.simstore(tmp_path, "ingest", "rows.csv", *options, *place)
-        assert again.text.startswith("0 added, 0 updated, ")
-        assert "took its place" not in again.text
-    (tmp_path / "more.csv").write_text("id,text\na,seven\n")
-    done = nursery.simstore(tmp_path, "ingest", "more.csv", "--format", "json")
-    assert (json.loads(done.text)["repeated"], json.loads(done.text)["repeated_keys"]) == (0, [])
-    both = nursery.simstore(tmp_path, "ingest", "rows.csv", "more.csv", "--db", "both.db")
-    assert both.text.splitlines()[1] == told
 
 
 def test_what_became_of_each_document_is_told_and_listed(nursery: Nursery, tmp_path: Path) -> None:

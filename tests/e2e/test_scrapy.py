@@ -267,13 +267,6 @@ def test_flagged_items_come_through_and_name_their_original_where_they_have_room
     assert keys(tmp_path) == ["/ferry", "/ferry-print"]
 
 
-def test_without_asyncio_it_does_the_same(site: Site, crawled: Crawler) -> None:
-    site.pages = {"/ferry": text_of("ferry"), "/ferry-copy": text_of("ferry")}
-    crawl = crawled(TWISTED_REACTOR="twisted.internet.selectreactor.SelectReactor")
-    assert "selectreactor" in crawl.log
-    assert (crawl.paths, crawl.counts) == (["/ferry"], {"added": 1, "dropped": 1})
-
-
 def test_what_came_through_before_a_kill_is_stored(
     site: Site, start: Crawler, crawled: Crawler, tmp_path: Path
 ) -> None:

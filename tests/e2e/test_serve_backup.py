@@ -120,20 +120,6 @@ def test_copy_that_a_busy_server_sends_is_checked_and_restores(
         assert {one.key for one in store} >= load.acknowledged
 
 
-@pytest.mark.slow
-def test_backup_command_copies_what_a_busy_server_serves(
-    loaded: tuple[Path, Served, Writers], tmp_path: Path, nursery: Nursery
-) -> None:
-    path, served, load = loaded
-    before = load.wait_for(100)
-    done = nursery.simstore(tmp_path, "backup", "--db", path, tmp_path / "copy.db")
-    assert done.code == 0, done.errors
-    load.wait_for(50)
-    load.stop()
-    assert served.stop() == 0
-    assert_copy(tmp_path / "copy.db", before, path)
-
-
 def test_copy_holds_no_secret_and_its_tokens_are_good_for_it(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Store.create(path) as store:

@@ -107,20 +107,6 @@ def test_second_signal_stops_an_ingest_that_waits_for_its_input(
     assert_sound(tmp_path / "simstore.db")
 
 
-def test_interrupted_query_exits_with_130_and_no_traceback(
-    nursery: Nursery, tmp_path: Path
-) -> None:
-    Store.create(tmp_path / "simstore.db").close()
-    child, writing = waiting_for_input(nursery, tmp_path, "query", "--as", "articles", "-")
-    child.signal(signal.SIGINT)
-    done = child.wait()
-    os.close(writing)
-    assert done.code == 130, done.errors
-    assert done.out == b""
-    assert "Traceback" not in done.errors
-    assert len(done.error_lines) <= 1
-
-
 def _children(pid: int) -> list[int]:
     files = Path(f"/proc/{pid}/task").glob("*/children")
     return [int(number) for file in files for number in file.read_text().split()]
@@ -202,34 +188,6 @@ def test_interrupted_rebuild_exits_with_130_and_is_finished_later(
     finished = nursery.simstore(tmp_path, *again)
     assert finished.code == 0, finished.errors
     assert not is_under_way()
-    assert_sound(path)
-
-
-def test_interrupted_refresh_at_the_end_of_an_ingest_says_that_all_is_committed(
-    nursery: Nursery, tmp_path: Path
-) -> None:
-    source = corpora.article_file(tmp_path / "article.txt", corpora.pages(13, 250))
-    path = tmp_path / "simstore.db"
-    Store.create(path, scheme=SchemeChoice("simtool", features=80)).close()
-    words = ["ingest", str(source)]
-    child = nursery.start("simstore", tmp_path, words=words, batch_documents=1)
-
-    def is_refreshing() -> bool:
-        with closing(sqlite3.connect(path)) as connection:
-            statement = "SELECT count(*) FROM generation WHERE status = 'building'"
-            return bool(connection.execute(statement).fetchone()[0])
-
-    until(is_refreshing, "the refresh")
-    child.signal(signal.SIGINT)
-    done = child.wait()
-    assert done.code == 130, done.errors
-    assert "added" in done.text
-    assert "Traceback" not in done.errors
-    with Store.open(path) as store:
-        assert not store.vocabulary.status().fresh
-    assert nursery.simstore(tmp_path, *words).code == 0
-    with Store.open(path) as store:
-        assert store.vocabulary.status().fresh
     assert_sound(path)
 
 

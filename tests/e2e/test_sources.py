@@ -79,32 +79,6 @@ def test_file_is_read_by_its_name_and_content(shell: Shell) -> None:
         assert shell.lines("list", "--db", f"{name}.db", "--format", "keys") == KEYS
 
 
-def test_folder_gives_its_known_files_in_order_and_names_those_it_passes_over(
-    shell: Shell,
-) -> None:
-    files = {
-        "notes/b.txt": b"second",
-        "notes/a.txt": b"first",
-        "notes/deep/c.txt.gz": gzip.compress(b"third"),
-        "notes/deep/crawl.jsonl": LINES,
-        "notes/.hidden/d.txt": b"no",
-        "notes/.e.txt": b"no",
-        "notes/picture.png": b"\x89PNG",
-    }
-    for name, data in files.items():
-        path = shell.folder / name
-        path.parent.mkdir(exist_ok=True, parents=True)
-        path.write_bytes(data)
-    done = shell("ingest", "notes")
-    assert [line for line in done.error_lines if "picture.png" in line]
-    assert len(done.error_lines) == 1
-    assert keys(shell)[:2] == ["notes/a.txt", "notes/b.txt"]
-    assert sorted(keys(shell)) == sorted(
-        ["notes/a.txt", "notes/b.txt", "notes/deep/c.txt.gz", *KEYS]
-    )
-    assert "7 unchanged" in shell("ingest", "notes").text
-
-
 def test_a_record_without_text_is_told_with_the_option_that_names_it(shell: Shell) -> None:
     (shell.folder / "crawl.jsonl").write_text('{"id": "x", "story": "some words"}\n')
     told = "no text: none of the fields text, content, body; there are id, story "

@@ -43,9 +43,7 @@ def held(
 WRONG: dict[str, Callable[[Any], Any]] = {
     "add: key": lambda held: held.add(5, TEXT),
     "add: no text": lambda held: held.add("a", None),
-    "add: metadata": lambda held: held.add("a", TEXT, metadata="lang"),
     "add: seen_at": lambda held: held.add("a", TEXT, seen_at="yesterday"),
-    "add: radius": lambda held: held.add("a", TEXT, on_duplicate="flag", radius="3"),
     "add_many: a number": lambda held: held.add_many(7),
     "add_many: a text": lambda held: held.add_many("text"),
     "add_many: one document": lambda held: held.add_many({"key": "a", "text": "b"}),
@@ -58,25 +56,16 @@ WRONG: dict[str, Callable[[Any], Any]] = {
     "query: None": lambda held: held.query(None),
     "query: radius": lambda held: held.query(TEXT, radius="3"),
     "query: limit": lambda held: held.query(TEXT, limit=True),
-    "query: resemblance": lambda held: held.query(TEXT, min_resemblance="high"),
-    "query: where": lambda held: held.query(TEXT, where="lang=en"),
     "query: plan": lambda held: held.query(TEXT, plan="fast"),
     "query_many: a text": lambda held: held.query_many("text"),
-    "query_many: numbers": lambda held: held.query_many([5]),
     "check: None": lambda held: held.check(None),
-    "check_many: numbers": lambda held: list(held.check_many([5])),
     "compare: numbers": lambda held: held.compare(1, 2),
     "get: None": lambda held: held.get(None),
     "list: limit": lambda held: held.list(limit="10"),
     "remove: numbers": lambda held: held.remove([5]),
     "seen: a number": lambda held: held.seen(5),
     "seen: digits": lambda held: held.seen(digest="12ab"),
-    "seen: short bytes": lambda held: held.seen(digest=b"12"),
-    "stats: sizes": lambda held: held.stats(sizes="all"),
-    "clusters.of: None": lambda held: held.clusters.of(None),
-    "duplicates.list: state": lambda held: list(held.duplicates.list(state="lost")),
     "runs.ingest: limit": lambda held: held.runs.ingest("all"),
-    "filters.known: of": lambda held: held.filters.known(of=5),
 }
 
 
@@ -89,23 +78,15 @@ def test_a_value_of_a_wrong_type_is_an_invalid_parameter(held: StoreProtocol) ->
 
 ONLY_STORE: dict[str, Callable[[Store], Any]] = {
     "expire: a number": lambda store: store.expire(90),  # type: ignore[arg-type]
-    "expire: digits": lambda store: store.expire("90"),
     "expire: nothing": lambda store: store.expire(),
     "export: None": lambda store: store.export(None),  # type: ignore[arg-type]
-    "export: a number": lambda store: store.export(5),  # type: ignore[arg-type]
-    "export: xlsx": lambda store: store.export("x.xlsx"),
     "export: part": lambda store: store.export("x.jsonl", part="some"),  # type: ignore[arg-type]
     "report: a word": lambda store: store.report("last"),  # type: ignore[arg-type]
-    "clusters.build: policy": lambda store: store.clusters.build(policy=5),  # type: ignore[arg-type]
     "clusters.once: resemblance": lambda store: store.clusters.once(min_resemblance="x"),  # type: ignore[arg-type]
     "tokens.add: scope": lambda store: store.tokens.add("a", scope="all"),  # type: ignore[arg-type]
-    "tokens.add: time": lambda store: store.tokens.add("a", expires_at="never"),
-    "vocabulary.policy": lambda store: store.vocabulary.set_policy("cold"),  # type: ignore[arg-type]
     "passages.build: window": lambda store: store.passages.build(window="30"),  # type: ignore[arg-type]
-    "maintenance.backup": lambda store: store.maintenance.backup(5),  # type: ignore[arg-type]
     "maintenance.compact": lambda store: store.maintenance.compact("42x3"),  # type: ignore[arg-type]
     "Store: a number": lambda _store: Store(5),  # type: ignore[arg-type]
-    "Store: synchronous": lambda _store: Store("x.db", synchronous="fast"),  # type: ignore[arg-type]
     "Store.create: scheme": lambda _store: Store.create("x.db", scheme=5),  # type: ignore[arg-type]
     "QueryOptions": lambda _store: QueryOptions(radius="3"),  # type: ignore[arg-type]
 }
@@ -157,22 +138,6 @@ def test_a_namespace_that_is_called_names_its_methods(held: StoreProtocol) -> No
     loose: Any = held
     with pytest.raises(TypeError, match=r"is a namespace; .*\blist\(\)"):
         loose.duplicates()
-
-
-def test_so_it_is_of_namespaces_and_results(held: StoreProtocol) -> None:
-    loose: Any = held
-    with pytest.raises(
-        AttributeError, match=r"Clusters has no attribute 'get'; did .* members\(\)"
-    ):
-        loose.clusters.get(1)
-    with pytest.raises(AttributeError, match=r"a list of Match, write \[one\.key for one in found"):
-        _ = loose.query(TEXT).key
-    with pytest.raises(
-        AttributeError, match=r"write polars\.DataFrame\(found\); it also has to_fr"
-    ):
-        loose.query(TEXT).to_polars()
-    with pytest.raises(AttributeError, match=r"did you mean dataclasses\.asdict\(it\)"):
-        loose.query(TEXT)[0].to_dict()
 
 
 def test_a_stream_says_how_it_is_read(held: StoreProtocol) -> None:

@@ -5,35 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import click
 import pytest
 
-from e2e import corpora
-from e2e.processes import launch
-from e2e.shells import PAGES, SAMPLE, Shell
+from e2e.shells import Shell
 from simstore import __version__
 from simstore.cli import main
-
-
-@pytest.mark.slow
-def test_a_day_with_the_launcher_in_new_interpreters(tmp_path: Path) -> None:
-    corpora.article_file(tmp_path / "article.txt", PAGES)
-    corpora.article_file(tmp_path / "sample.txt", SAMPLE)
-    ingested = launch(tmp_path, "ingest", "article.txt")
-    assert ingested.code == 0
-    assert ingested.text == ("4 added, 0 updated, 0 unchanged, 1 exact duplicate, 0 rejected\n")
-    assert len(ingested.error_lines) == 1
-    assert "made simstore.db: scheme web/2, M = 64" in ingested.errors
-    asked = launch(tmp_path, "query", "--format", "simtool", "sample.txt")
-    assert (asked.code, asked.errors) == (0, "")
-    reported = launch(tmp_path, "report")
-    assert reported.code == 0
-    assert (tmp_path / "result.txt").read_bytes() == asked.out
-    listed = launch(tmp_path, "list", "--format", "keys")
-    assert listed.text.split() == [key for key, _ in PAGES]
-    assert launch(tmp_path, "fsck").text == "sound\n"
 
 
 def _contexts(

@@ -10,29 +10,6 @@ from e2e.states import assert_sound
 from simstore import Store
 
 
-def test_frozen_store_drifts_until_it_is_refreshed(empty: Shell) -> None:
-    empty("init", "--scheme", "simtool", "-N", "20")
-    empty("ingest", "article.txt")
-    assert empty("vocabulary", "policy", "frozen").text == "policy frozen\n"
-    more = [(f"more-{n}", "zebra zebra zebra yak yak walrus") for n in range(5)]
-    corpora.article_file(empty.folder / "article-more.txt", more)
-    empty("ingest", "article-more.txt")
-    status = json.loads(empty("vocabulary", "status", "--format", "json").text)
-    assert status["policy"] == "frozen"
-    assert status["fresh"] is False
-    assert status["changed_ranks"] > 0
-    assert status["entering_terms"] > 0
-    assert status["waiting"] == 0
-    # The standing generation is the answer in a frozen store: nothing to warn of.
-    assert empty("query", "sample.txt").errors == ""
-    assert "stands now" in empty("vocabulary", "refresh").text
-    status = json.loads(empty("vocabulary", "status", "--format", "json").text)
-    assert (status["fresh"], status["changed_ranks"], status["entering_terms"]) == (True, 0, 0)
-    assert "stands already" in empty("vocabulary", "refresh").text
-    assert "stands now" in empty("vocabulary", "refresh", "--anyway").text
-    assert_sound(empty.folder / "simstore.db")
-
-
 def test_deferred_refresh_makes_queries_warn_until_one_requires_it(empty: Shell) -> None:
     empty("init", "--scheme", "simtool", "-N", "20")
     empty("ingest", "article.txt")
@@ -48,20 +25,6 @@ def test_deferred_refresh_makes_queries_warn_until_one_requires_it(empty: Shell)
     assert empty("query", "sample.txt").errors == ""
     empty("remove", "--no-refresh", "more")
     assert len(empty("query", "sample.txt").error_lines) == 1
-
-
-def test_store_without_texts_still_answers_and_says_what_it_cannot_do(empty: Shell) -> None:
-    empty("ingest", "--no-text", "article.txt")
-    assert empty("query", "-k", "0", "--format", "simtool", "sample.txt").text.startswith(
-        "asked\n0:harbour copy \n"
-    )
-    shown = empty("show", "harbour", "--text", code=1)
-    assert "keeps no text" in shown.errors
-    assert len(shown.error_lines) == 1
-    refused = empty("reindex", code=2)
-    assert "keeps no text" in refused.errors
-    empty("remove", "harbour")
-    assert empty("fsck").text == "sound\n"
 
 
 def test_store_without_vocabulary_still_answers_and_counts_nothing(empty: Shell) -> None:
