@@ -1,6 +1,6 @@
 """Write docs/reference/commands.md from the commands themselves: ``python docs/make_commands.py``.
 
-tests/e2e/test_command_reference.py fails when the file does not say what the commands say.
+tests/e2e/test_generated_pages.py fails when the file does not say what the commands say.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 docs/reference/http.md of the server's OpenAPI document, tables.md of the tables of a store, and
 api.md of the names of ``import simstore``. The documentation site shows api.md with signatures and
-docstrings (docs/site_pages.py). tests/e2e/test_reference_pages.py fails when a file does not say
+docstrings (docs/site_pages.py). tests/e2e/test_generated_pages.py fails when a file does not say
 what the program says.
 """
 
@@ -202,7 +202,7 @@ _TIMES = [
     ("first_seen", "BIGINT", "when it was first seen"),
     ("last_seen", "BIGINT", "when it was last seen"),
 ]
-# What tests/e2e/test_reference_pages.py compares with the views of a store.
+# What tests/e2e/test_generated_pages.py compares with the views of a store.
 RECORD_COLUMNS = {
     "documents": [
         ("document_id", "BIGINT", "its number, in order of ingest"),

@@ -327,17 +327,6 @@ def reindex(
     say("done")
 
 
-def pack_without_end(place: str, batch_fingerprints: int) -> None:
-    """Pack the fingerprints in small batches, unpack them, and again, until killed."""
-    pack_service.BATCH_FINGERPRINTS = batch_fingerprints
-    pack_service.UNPACK_FINGERPRINTS = batch_fingerprints
-    with Store.open(place) as store:
-        say("open")
-        while True:
-            store.maintenance.pack(on_progress=lambda done, _total: say(f"packed {done}"))
-            store.maintenance.unpack(on_progress=lambda done, _total: say(f"unpacked {done}"))
-
-
 def hold_lock(place: str, document: str) -> None:
     """Begin to write, and never end."""
     database = Database(place)

@@ -97,12 +97,6 @@ def empty_store(path: Path) -> Path:
     return path
 
 
-def store_without_passages(path: Path) -> Path:
-    with Store.create(path) as store:
-        store.add_many(list(articles().items()))
-    return path
-
-
 def store_without_texts(path: Path) -> Path:
     with Store.create(path, text=False) as store:
         store.add_many(list(articles().items()))
