@@ -48,6 +48,23 @@ def test_a_table_tells_totals_sources_and_their_cases(shell: Shell) -> None:
 
 
 @pytest.mark.slow
+def test_papers_are_compared_with_one_another_unless_they_are_many(shell: Shell) -> None:
+    folder = shell.folder / "class"
+    folder.mkdir()
+    for number in range(101):
+        (folder / f"{number:03}.txt").write_text(OWN if number in (3, 99) else f"Mine {number}.")
+    done = shell("check", "class", "--format", "jsonl")
+    assert "more than 100 papers are not compared with one another" in done.errors
+    assert "mutual" not in done.text
+    lines = shell("check", "class", "--mutual", "--format", "jsonl").text.splitlines()
+    found = [number for number, one in enumerate(lines) if json.loads(one)["mutual"]["cases"]]
+    assert found == [3, 99]
+    hidden = shell("check", "class/003.txt", "class/099.txt", "--anonymous", "--format", "csv").text
+    assert "003" not in hidden
+    assert "paper 1,0," in hidden
+
+
+@pytest.mark.slow
 def test_pan_offsets(shell: Shell) -> None:
     done = shell("check", "--format", "pan", "paper.txt")
     (feature,) = ElementTree.fromstring(done.text)  # noqa: S314 - our own output

@@ -103,6 +103,8 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
             QueryOptions(exclude_self=True, likeness=True, where=(("port", "Corran"),), since=1),
         )
     ],
+    "show": lambda held: [held.get(key, with_text=True) for key in ("lamp", "library", *KEYS)],
+    "story": lambda held: [held.duplicates.story(key) for key in ("lamp", "skipped", *KEYS)],
     "story by a rule": lambda held: held.duplicates.story("nearly", original="prefer:^nea"),
     "seen many": lambda held: held.seen([*KEYS, "lamp", "lamp", "never"]),
     "seen content": lambda held: [held.seen(text=BREAD), held.seen(digest=bytes(16))],
@@ -125,6 +127,10 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
     "is in a cluster": lambda held: [
         key in held.clusters for key in ("lamp", "nearly", "library", "never", "", 3)
     ],
+    "cluster of": lambda held: [held.clusters.of(key) for key in ("lamp", "left", *KEYS)],
+    "cluster members": lambda held: [held.clusters.members(number) for number in (1, 999)],
+    "query runs": lambda held: held.runs.query(3),
+    "summary": lambda held: held.clusters.status(largest=True),
     "merges": lambda held: list(held.clusters.merges()),
     "check of options": lambda held: list(
         held.check_many(

@@ -225,6 +225,25 @@ def test_a_story_tells_versions_relatives_cluster_and_original(ask: httpx.Client
     assert "Links to" in visible(ask.get(document(f"{SITES[1]}/wire/bridge")))
 
 
+def test_many_rejects_come_in_pages_and_a_long_text_is_cut(tmp_path: Path) -> None:
+    (tmp_path / "bad.jsonl").write_text("nonsense\n" * 120)
+    with Store.create(tmp_path / "s.db") as store:
+        store.ingest([str(tmp_path / "bad.jsonl")])
+        store.add("long", "Some words of a text that goes on.\n\n" * 1_000 + "The end of it.")
+    with serve(tmp_path / "s.db") as served, browsing(served.url) as ask:
+        first, last = (visible(ask.get(f"/rejects?from={place}")) for place in (0, 100))
+        assert "1–50 of 120" in first
+        assert "record 119" in first
+        assert "101–120 of 120" in last
+        assert "record 0" in last
+        assert "The first 20,000 of" in visible(ask.get(document("long")))
+        assert "The end of it." not in ask.get(document("long")).text
+        assert "The end of it." in ask.get(document("long", text="whole")).text
+        # Not every search is complete, which the page says.
+        said = visible(ask.get("/search", params={"q": "no such words"}))
+        assert "Shared passages were not looked for. This store has no passage index." in said
+
+
 def test_what_is_not_there_is_told_in_the_readers_language(ask: httpx.Client) -> None:
     for path, said in (
         ("/nowhere", "There is no such page"),

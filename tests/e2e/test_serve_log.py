@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from forked import Nursery
 from served import Served, serve
 
@@ -162,6 +163,19 @@ def test_what_was_sent_is_in_no_line(tmp_path: Path) -> None:
     log = "\n".join(served.lines)
     assert word not in log
     assert report not in log
+
+
+@pytest.mark.parametrize("proxy", ["127.0.0.1", "192.0.2.1"])
+def test_address_behind_a_proxy_is_believed_of_that_proxy_alone(tmp_path: Path, proxy: str) -> None:
+    with (
+        serve(tmp_path / "s.db", "--behind-proxy", proxy) as served,
+        httpx.Client(base_url=served.url) as ask,
+    ):
+        reply = ask.get("/healthz", headers={"X-Forwarded-For": "198.51.100.7"})
+        trusted = proxy == "127.0.0.1"
+        assert logged(served, reply)["client"] == ("198.51.100.7" if trusted else "127.0.0.1")
+        reply = ask.get("/healthz", headers={"X-Forwarded-For": "a\x01b c"})
+        assert logged(served, reply)["client"].isprintable()
 
 
 def test_a_server_that_does_not_start_says_so_in_its_log(tmp_path: Path, nursery: Nursery) -> None:

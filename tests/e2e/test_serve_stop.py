@@ -8,6 +8,7 @@ import re
 import signal
 import socket
 import threading
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -26,9 +27,11 @@ from .test_serve_limits import connection, locked, received, told
 class Sender(threading.Thread):
     """Sends documents, one request after the other, until the server takes no more."""
 
-    def __init__(self, served: Served, name: str) -> None:
+    def __init__(
+        self, served: Served, name: str, text_of: Callable[[str], str] = lambda key: f"{TEXT} {key}"
+    ) -> None:
         super().__init__(daemon=True)
-        self.served, self.prefix = served, name
+        self.served, self.prefix, self.text_of = served, name, text_of
         self.acknowledged: list[str] = []
         self.refused: list[httpx.Response] = []
 
@@ -36,7 +39,7 @@ class Sender(threading.Thread):
         with httpx.Client(base_url=self.served.url, timeout=PATIENCE_SECONDS) as ask:
             for number in range(1_000_000):
                 keys = [f"{self.prefix}-{number}-{n}" for n in range(5)]
-                body = {"documents": [{"key": key, "text": f"{TEXT} {key}"} for key in keys]}
+                body = {"documents": [{"key": key, "text": self.text_of(key)} for key in keys]}
                 try:
                     reply = ask.post("/v1/documents", json=body)
                 except httpx.TransportError:
@@ -117,6 +120,11 @@ def test_lines_end_in_order_when_the_server_stops(tmp_path: Path) -> None:
     assert (ends[0]["error"]["title"], ends[0]["line"]) == ("Stopping", 4)
     assert ends[1]["counts"]["added"] == 3
     assert stored(tmp_path / "s.db") == {"a", "b", "c"}
+
+
+def test_idle_connections_do_not_hold_the_end(tmp_path: Path) -> None:
+    with serve(tmp_path / "s.db") as served, connection(served):
+        assert served.stop() == 0
 
 
 def test_the_second_signal_ends_it_at_once(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import pytest
 from served import PATIENCE_SECONDS, serve
 
 from simstore import Store
@@ -14,7 +15,10 @@ from simstore import Store
 from .asked import NEAR, OTHER, TEXT, add, refused
 
 
-def test_one_text_and_several_tell_alike_that_some_documents_wait(tmp_path: Path) -> None:
+@pytest.mark.parametrize("processes", ["0", "1"])
+def test_one_text_and_several_tell_alike_that_some_documents_wait(
+    tmp_path: Path, processes: str
+) -> None:
     place = tmp_path / "s.db"
     with Store.create(place, scheme="simtool") as store:
         store.add("a", TEXT, refresh=False)
@@ -26,7 +30,7 @@ def test_one_text_and_several_tell_alike_that_some_documents_wait(tmp_path: Path
 
     # Its vocabulary is looked at anew after something was written by the server.
     with (
-        serve(place) as served,
+        serve(place, "--query-processes", processes) as served,
         httpx.Client(base_url=served.url, timeout=PATIENCE_SECONDS) as asked,
     ):
         long = TEXT + " of " * 100_000
