@@ -205,6 +205,7 @@ def test_a_table_on_standard_input_that_is_taken_as_a_text_is_told(shell: Shell)
         assert (told in done.errors) == (";" in text)
 
 
+@pytest.mark.slow
 def test_a_reader_that_leaves_ends_a_run_quietly_and_no_room_is_told(shell: Shell) -> None:
     program = f"{sys.executable} {REPOSITORY / 'cli.py'} dedup rows.jsonl -o -"
     for command, code, told in (

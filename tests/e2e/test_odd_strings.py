@@ -116,6 +116,7 @@ ASKED: dict[str, Callable[[Held, str], Any]] = {
 }
 
 
+@pytest.mark.slow
 def test_what_is_asked_by_is_answered_or_refused(library: dict[str, Any]) -> None:
     for asked, odd in itertools.product(ASKED, ODD):
         told = []

@@ -110,6 +110,7 @@ def odd_things(folder: Path) -> Iterator[dict[str, str]]:
         yield things
 
 
+@pytest.mark.slow
 def test_what_is_no_file_is_refused(shell: Shell, folder: Path, odd_things: dict[str, str]) -> None:
     for thing, kind in odd_things.items():
         (folder / f"link-{thing}").symlink_to(thing)

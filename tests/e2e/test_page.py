@@ -65,6 +65,7 @@ def check(
     return ask.post("/check", data={"text": text, **fields}, files=parts or [("file", ("", b""))])
 
 
+@pytest.mark.slow
 def test_styles_and_scripts_are_kept_by_browsers_until_they_change(ask: httpx.Client) -> None:
     page = ask.get("/").text
     places = re.findall(r'"(/static/[^"]+)"', page)

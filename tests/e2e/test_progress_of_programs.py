@@ -49,6 +49,7 @@ def test_a_terminal_of_80_columns_shows_a_bar_and_a_summary_that_fits(
     assert max(map(len, [*terminal_lines, *printed])) <= 80
 
 
+@pytest.mark.slow
 def test_a_notebook_shows_an_element_without_further_packages(
     tmp_path: Path, program: Path
 ) -> None:

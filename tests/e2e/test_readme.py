@@ -75,8 +75,8 @@ MARKER = re.compile(r"<!-- (?P<kind>ci|not run): (?P<value>.+) -->")
 
 
 def marks_of(path: Path) -> tuple[pytest.MarkDecorator, ...]:
-    """Return the markers of a document: those of extras; what few read first is slow."""
-    is_entrance = path.parent in (REPOSITORY, REPOSITORY / "docs" / "tutorials")
+    """Return the markers of a document: those of extras; all but the first pages are slow."""
+    is_entrance = path.parent == REPOSITORY or path.name in ("first-steps.md", "course-tool.md")
     return EXTRAS.get(path.name, ((), ()))[0] + (() if is_entrance else (pytest.mark.slow,))
 
 

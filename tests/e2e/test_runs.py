@@ -50,6 +50,7 @@ def test_a_run_whose_process_was_killed_is_interrupted(nursery: Nursery, tmp_pat
     assert "  interrupted  " in state("table")
 
 
+@pytest.mark.slow
 def test_what_became_of_each_document_is_told_and_listed(nursery: Nursery, tmp_path: Path) -> None:
     text = "The harbour was quiet at dawn and the first boats came in with the tide."
     rows = ["id,text", f"a,{text}", "b,two", f"c,{text}", "d,too,many"]

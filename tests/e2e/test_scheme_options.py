@@ -35,12 +35,10 @@ def test_option_that_does_not_fit_is_one_line_and_makes_no_store(
 @pytest.mark.parametrize(
     "options",
     [
-        [],
         ["--scheme", "simtool", "-N", "3", "-M", "4", "--hash-table", "rows", "--stopwords", "w"],
-        ["--units", "characters", "--shingle", "3", "--field", "lang:enum:en,fr:3"],
-        ["--passages", "--passage-simhash"],
+        ["--shingle", "3", "--field", "lang:enum:en,fr:3", "--passages", "--passage-simhash"],
     ],
-    ids=["plain", "simtool", "fields", "passages"],
+    ids=["simtool", "web"],
 )
 def test_ingest_killed_when_it_has_made_the_store_is_finished_by_the_same_command(
     nursery: Nursery, shell: Shell, tmp_path: Path, options: list[str]

@@ -127,6 +127,7 @@ def test_copy_holds_no_secret_and_its_tokens_are_good_for_it(tmp_path: Path) -> 
         assert ask(served, "/v1/backup", token=admin).status_code == 200
 
 
+@pytest.mark.slow
 def test_command_fetches_a_checked_copy_over_the_server(nursery: Nursery, tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     with Store.create(path) as store:

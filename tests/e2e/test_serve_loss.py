@@ -81,6 +81,7 @@ def test_a_server_that_lost_its_file_refuses_all_and_says_why(
             assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_a_server_goes_on_when_its_file_is_back(tmp_path: Path) -> None:
     place = tmp_path / "s.db"
     with (
@@ -170,6 +171,7 @@ def test_runs_of_a_server_that_was_killed_are_marked_when_it_starts_again(tmp_pa
         assert store.maintenance.fsck() == []
 
 
+@pytest.mark.slow
 def test_the_run_of_a_writer_that_was_killed_is_marked_when_the_server_stops(
     tmp_path: Path,
 ) -> None:

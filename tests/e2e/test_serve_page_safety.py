@@ -133,6 +133,7 @@ def test_hostile_keys_titles_and_texts_are_shown_as_text(hostile: Served) -> Non
         assert_safe(fetch(hostile, f"/document?key={in_address(key + ' none')}"), "not there")
 
 
+@pytest.mark.slow
 def test_hostile_papers_are_shown_as_text(hostile: Served) -> None:
     for text in HOSTILE:
         assert_shown_as_text(hostile, text)

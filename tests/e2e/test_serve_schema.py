@@ -34,6 +34,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["positive", "negative"])
 def test_answers_are_as_described(served: Served, mode: str) -> None:
     described = schemathesis.openapi.from_url(f"{served.url}/openapi.json")

@@ -28,16 +28,12 @@ from .processes import until
 from .states import assert_sound, committed, state_of
 
 BATCH = 1_000
-signals = pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)], ids=["INT", "TERM"]
-)
 
 
-@signals
 def test_signal_stops_an_ingest_at_a_batch_and_the_same_command_finishes(
-    nursery: Nursery, tmp_path: Path, number: signal.Signals, code: int
+    nursery: Nursery, tmp_path: Path
 ) -> None:
-    pages = corpora.pages(11, 4_000)
+    pages = corpora.pages(11, 3_000)
     source = corpora.article_file(tmp_path / "article.txt", pages)
     samples = corpora.samples(11, pages)
     with Store.create(tmp_path / "clean.db") as store:
@@ -46,9 +42,9 @@ def test_signal_stops_an_ingest_at_a_batch_and_the_same_command_finishes(
     words = ["ingest", "--db", str(path), str(source)]
     child = nursery.start("simstore", tmp_path, words=words, commit_seconds=0.0)
     until(lambda: path.exists() and committed(path), "a first commit")
-    child.signal(number)
+    child.signal(signal.SIGTERM)
     done = child.wait()
-    assert done.code == code, done.errors
+    assert done.code == 143, done.errors
     position = committed(path)
     assert 0 < position < len(pages)
     assert position % BATCH == 0

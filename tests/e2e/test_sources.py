@@ -64,6 +64,7 @@ def test_empty_standard_input_is_no_article(shell: Shell) -> None:
         assert shell("query", "--as", "articles", "--format", "jsonl", "-", stdin=data).out == b""
 
 
+@pytest.mark.slow
 def test_file_is_read_by_its_name_and_content(shell: Shell) -> None:
     for name, data in (
         ("pages.txt.gz", gzip.compress(ARTICLES)),
@@ -156,6 +157,7 @@ def test_odd_keys_are_shown_escaped_and_come_back_byte_for_byte(shell: Shell) ->
     assert keys(shell) == []
 
 
+@pytest.mark.slow
 def test_odd_file_names_are_shown_escaped(shell: Shell) -> None:
     name = os.fsdecode(b"caf\xe9 \x1b[31m.txt")
     (shell.folder / name).write_bytes(b"some text")

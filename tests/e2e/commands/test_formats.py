@@ -82,7 +82,8 @@ RUN = [name for name in COMMANDS if name not in ONLY_BY_THEIR_OPTION]
 def _leaves(
     command: click.Command, name: str = "simstore", parent: click.Context | None = None
 ) -> Iterator[tuple[str, click.Command]]:
-    context = click.Context(command, info_name=name, parent=parent)
+    # With its settings: the first context decides how the help option is called.
+    context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
     if not isinstance(command, click.Group):
         yield context.command_path.removeprefix("simstore "), command
         return
