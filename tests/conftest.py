@@ -24,7 +24,7 @@ BUNDLED_COURSE = Path(__file__).parent / "data" / "course"
 LONG_SECONDS = dict.fromkeys(
     ("browser", "deployment", "postgres", "quality", "site", "spark", "torture", "wheel"), 300
 )
-LONG_SECONDS["thorough"] = 1800
+LONG_SECONDS |= {"spark": 600, "thorough": 1800}
 
 settings.register_profile(
     "local",
