@@ -1,0 +1,324 @@
+"""The course tool and the store's way to the same bytes, against the oracle in plain loops."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import oracle
+import pytest
+from conftest import Course
+from served import serve
+
+from .commands import Folder
+
+LINE_ENDS = ["lf", "crlf"]
+AGREED = [(1000, 16), (1000, 32), (10000, 64)]
+"""``result-N-M.txt`` of these lie beside the course's data: several programs agree on them."""
+
+# Chunks between form feeds. Ids differ, so that a store has as many pages as the tool.
+EDGES = (
+    b"touching\nriver stone",
+    b"two\nstone harbour",
+    b"id touching the form feed",
+    b"\n\r\n \t\n\v\nblank lines before\nriver stone\n",
+    b"",
+    b"\r\n",
+    b"\t",
+    b"empty body\n",
+    b" empty body, CRLF\r\n\r\n",
+    b"only stop words\nthe and of the\n",
+    b"bytes from 0x80\nri\xffver st\xe9one \xc3\xa9t\n",
+    b"every byte\n" + bytes(b for b in range(256) if b != 0x0C) + b"\n",
+    b"no blank\n" + b"ab-" * 40_000 + b"river\n",
+    b"long word\n" + b"Q" * 20_000 + b" river\n",
+    b"long word again\nriver " + b"q" * 20_000 + b"\n",
+    b"the first  page, 1\nriver\n",
+    b"\t blanks around \t \nstone\n",
+    b"other signs.-\nriver\n",
+    b"(three)\\\nlamp\n",
+    b"1\nriver\n",
+    b"0:\nriver\n",
+    b"1: 2\nstone\n",
+    b"\xff\xfe\x80\nriver\n",
+    b"caf\xe9\nstone\n",
+    b"caf\xc3\xa9\nstone\n",
+    b"\xef\xbb\xbfbyte order mark\nriver\n",
+    b"o\x00ne\nri\x00ver stone\x00\n",
+    b"\x00\nriver\n",
+    b"CR alone\rriver\rstone\r",
+    b"ends mixed\r\nriver\n\r\nharbour\r",
+    b"capitals\nA a B b C RIVER River rIVER\n",
+    b"digits\nri4ver well-known don't x2 known\n",
+)
+ENDS = {
+    "no form feed at the end": b"one\nriver\n\ftwo\nstone\n",
+    "no line end at the end": b"one\nriver\n\ftwo\nstone",
+    "form feed at the end": b"one\nriver\n\ftwo\nstone\n\f",
+    "form feed and blanks at the end": b"one\nriver\n\ftwo\nstone\n\f \r\n\t\n",
+    "blank lines at the beginning": b"\n\r\n \t\n\v\none\nriver stone\n\f\n\n  two\nstone\n\f",
+    "form feeds at the beginning": b"\f\f \n\f\none\nriver\n\f\r\n\f\t\ftwo\nriver\n\f\f",
+    "one page": b"one\nriver stone\nharbour\n",
+    "one id": b"one",
+    "blank file": b" \n\f\r\n\f",
+    "empty file": b"",
+}
+OF_STORES = ("no line end at the end", "blank lines at the beginning", "form feeds at the beginning")
+SAMPLE = b"\n sample one\nriver stone\n\fsample two\nharbour the\n\fsample three\n\f"
+
+
+def with_line_ends(course: Course, line_end: str) -> Course:
+    """Return the files as they are (``lf``), or with every line end as CRLF (``crlf``)."""
+    if line_end == "lf":
+        return course
+    names = ("article", "sample", "stopwords", "hashvalue")
+    files = {name: getattr(course, name).replace(b"\r\n", b"\n") for name in names}
+    return replace(course, **{name: data.replace(b"\n", b"\r\n") for name, data in files.items()})
+
+
+def without_repeated_ids(course: Course) -> Course:
+    """Return the files without the pages whose id an earlier page of ``article.txt`` has."""
+    seen: set[bytes] = set()
+    chunks = []
+    for chunk in course.article.split(b"\f"):
+        ids = [page_id for page_id, _ in oracle.pages(chunk)]
+        if not ids or ids[0] not in seen:
+            chunks.append(chunk)
+        seen.update(ids)
+    return replace(course, article=b"\f".join(chunks))
+
+
+def write(course: Course, folder: Folder) -> Course:
+    for name in ("article", "sample", "stopwords", "hashvalue"):
+        folder.write(f"{name}.txt", getattr(course, name))
+    return course
+
+
+def expected(course: Course, features: int, bits: int) -> tuple[bytes, bytes]:
+    """Return ``result.txt`` and the printed block, by the oracle."""
+    files = (course.article, course.sample, course.stopwords, course.hashvalue)
+    return oracle.simtool(*files, features, bits)
+
+
+def answered(folder: Folder, **options: str) -> bytes:
+    """Query and report; return ``result.txt``."""
+    folder.run("query", "sample.txt", **options)
+    folder.run("report", **options)
+    return folder.read("result.txt")
+
+
+def batches(course: Course, folder: Folder, seed: int) -> list[str]:
+    """Cut ``article.txt`` between its pages into files of uneven size; return their names."""
+    chance = random.Random(seed)
+    chunks = course.article.split(b"\f")
+    cuts = sorted(chance.sample(range(1, len(chunks)), chance.randint(1, 8)))
+    parts = zip([0, *cuts], [*cuts, len(chunks)], strict=True)
+    return [
+        folder.write(f"part-{seed}-{number}.txt", b"\f".join(chunks[start:end]))
+        for number, (start, end) in enumerate(parts)
+    ]
+
+
+@pytest.mark.parametrize("line_end", LINE_ENDS)
+@pytest.mark.parametrize(
+    ("features", "bits"),
+    [(300, 16), (300, 128), (299, 64), (50, 17), (40, 3), (7, 100), (2, 65), (1, 1)],
+)
+def test_simtool_writes_and_prints_what_the_oracle_says(
+    bundled_course: Course, folder: Folder, features: int, bits: int, line_end: str
+) -> None:
+    course = write(with_line_ends(bundled_course, line_end), folder)
+    result, printed = expected(course, features, bits)
+    done = folder.simtool(features, bits)
+    assert folder.read("result.txt") == result
+    assert (done.out, done.err) == (printed, b"")
+    assert expected(bundled_course, features, bits) == (result, printed)
+
+
+def test_simtool_and_store_use_fewer_features_if_there_are_fewer_words(
+    bundled_course: Course, folder: Folder
+) -> None:
+    chance = random.Random(11)
+    table = "".join(f"{chance.getrandbits(128):0128b}\n" for _ in range(2_000)).encode()
+    course = replace(without_repeated_ids(bundled_course), hashvalue=table)
+    write(course, folder)
+    result, _ = expected(course, 2_000, 100)
+    folder.simtool(2_000, 100)
+    assert folder.read("result.txt") == result
+    folder.run("ingest", "article.txt", features=2_000, bits=100)
+    assert answered(folder) == result
+
+
+def test_simtool_and_store_read_pages_at_the_edge_of_the_format(
+    bundled_course: Course, folder: Folder
+) -> None:
+    article = b"\f".join(EDGES)
+    course = replace(bundled_course, article=article, sample=article + b"\f" + SAMPLE)
+    write(course, folder)
+    result, _ = expected(course, 30, 12)
+    folder.simtool(30, 12)
+    assert folder.read("result.txt") == result
+    folder.run("ingest", "article.txt", features=30, bits=12)
+    assert answered(folder) == result
+
+
+@pytest.mark.parametrize("name", ENDS)
+def test_simtool_and_store_read_the_ends_of_files(
+    bundled_course: Course, folder: Folder, name: str
+) -> None:
+    course = replace(bundled_course, article=ENDS[name], sample=ENDS[name] + b"\f" + SAMPLE)
+    write(course, folder)
+    result, _ = expected(course, 5, 16)
+    folder.simtool(5, 16)
+    assert folder.read("result.txt") == result
+    if name in OF_STORES:
+        folder.run("ingest", "article.txt", features=5, bits=16)
+        assert answered(folder) == result
+
+
+@pytest.mark.parametrize("sample", [b"", b"\n\f \f", b"only id"])
+def test_simtool_takes_few_samples_or_none(
+    bundled_course: Course, folder: Folder, sample: bytes
+) -> None:
+    course = write(replace(bundled_course, sample=sample), folder)
+    result, printed = expected(course, 30, 16)
+    assert folder.simtool(30, 16).out == printed
+    assert folder.read("result.txt") == result
+
+
+def by_one_ingest(course: Course, folder: Folder) -> bytes:
+    folder.run("ingest", "article.txt", features=120, bits=100)
+    return answered(folder)
+
+
+def by_batches(course: Course, folder: Folder) -> bytes:
+    for name in batches(course, folder, seed=1):
+        folder.run("ingest", name, read_as="articles", features=120, bits=100)
+    return answered(folder)
+
+
+def by_batches_of_one_ingest(course: Course, folder: Folder) -> bytes:
+    names = batches(course, folder, seed=2)
+    folder.run("ingest", *names, read_as="articles", features=120, bits=100)
+    return answered(folder)
+
+
+def by_batches_refreshed_at_the_end(course: Course, folder: Folder) -> bytes:
+    *earlier, last = batches(course, folder, seed=3)
+    folder.run("init", features=120, bits=100)
+    for name in earlier:
+        folder.run("ingest", name, read_as="articles", no_refresh=True)
+    folder.run("ingest", last, read_as="articles")
+    return answered(folder)
+
+
+def by_init_and_files_named_from_elsewhere(course: Course, folder: Folder) -> bytes:
+    (folder.path / "away").mkdir()
+    away = Folder(folder.path / "away")
+    files = {"hash_table": "../hashvalue.txt", "stopwords": "../stopwords.txt"}
+    away.run("init", scheme="simtool", features=120, bits=100, **files)
+    away.run("ingest", "../article.txt")
+    away.run("query", "../sample.txt")
+    away.run("report", output="elsewhere.txt")
+    return away.read("elsewhere.txt")
+
+
+def by_reindex_of_another_recipe(course: Course, folder: Folder) -> bytes:
+    folder.run("ingest", "article.txt", scheme="web")
+    folder.run("reindex", scheme="simtool", features=120, bits=100)
+    return answered(folder)
+
+
+def by_a_server(course: Course, folder: Folder) -> bytes:
+    pytest.importorskip("fastapi")
+    folder.run("init", features=120, bits=100, db="served.db")
+    with serve(folder.path / "served.db", create=False) as served:
+        folder.run("ingest", "article.txt", server=served.url)
+        done = folder.run(
+            "query", "sample.txt", server=served.url, format="simtool", require_fresh=True
+        )
+    assert done.err == b""
+    return done.out
+
+
+WAYS = [
+    by_one_ingest,
+    by_batches,
+    by_batches_of_one_ingest,
+    by_batches_refreshed_at_the_end,
+    by_init_and_files_named_from_elsewhere,
+    by_reindex_of_another_recipe,
+    by_a_server,
+]
+
+
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+def test_a_store_writes_the_bytes_of_simtool_however_it_was_filled(
+    bundled_course: Course, folder: Folder, way: Callable[[Course, Folder], bytes]
+) -> None:
+    line_end = LINE_ENDS[WAYS.index(way) % 2]
+    course = with_line_ends(without_repeated_ids(bundled_course), line_end)
+    write(course, folder)
+    assert way(course, folder) == expected(course, 120, 100)[0]
+
+
+@pytest.mark.parametrize(
+    ("makes", "options", "features", "bits"),
+    [
+        ("ingest", {}, 1000, 64),
+        ("init", {"bits": 16}, 1000, 16),
+        ("ingest", {"features": 40}, 40, 64),
+        ("init", {"features": 7, "bits": 3, "hash_table": "hashvalue.txt"}, 7, 3),
+    ],
+)
+def test_n_and_m_are_1000_and_64_unless_given(
+    bundled_course: Course,
+    folder: Folder,
+    makes: str,
+    options: dict[str, object],
+    features: int,
+    bits: int,
+) -> None:
+    # The bundled table has 300 rows, too few for the default of N.
+    course = replace(without_repeated_ids(bundled_course), hashvalue=bundled_course.hashvalue * 4)
+    write(course, folder)
+    if makes == "init":
+        folder.run("init", **options)
+        options = {}
+    folder.run("ingest", "article.txt", **options)
+    assert answered(folder) == expected(course, features, bits)[0]
+
+
+@pytest.fixture(params=AGREED, ids=lambda pair: f"{pair[0]}-{pair[1]}")
+def agreed(
+    request: pytest.FixtureRequest, real_course: Course
+) -> Iterator[tuple[int, int, Path]]:
+    features, bits = request.param
+    return features, bits, real_course.folder / f"result-{features}-{bits}.txt"
+
+
+@pytest.mark.conformance
+def test_simtool_writes_the_agreed_result_of_the_course_and_prints_its_first_block(
+    real_course: Course, folder: Folder, agreed: tuple[int, int, Path]
+) -> None:
+    features, bits, file = agreed
+    result = file.read_bytes()
+    second = result.index(oracle.pages(real_course.sample)[1][0] + b"\n")
+    for line_end in LINE_ENDS:
+        write(with_line_ends(real_course, line_end), folder)
+        assert folder.simtool(features, bits).out == result[:second]
+        assert folder.read("result.txt") == result
+
+
+@pytest.mark.conformance
+def test_a_store_gives_the_agreed_result_of_the_course_in_batches_and_at_once(
+    real_course: Course, folder: Folder, agreed: tuple[int, int, Path]
+) -> None:
+    features, bits, file = agreed
+    course = write(with_line_ends(real_course, LINE_ENDS[bits == 32]), folder)
+    names = batches(course, folder, seed=bits) if bits != 32 else ["article.txt"]
+    folder.run("ingest", *names, read_as="articles", features=features, bits=bits)
+    assert answered(folder) == file.read_bytes()
+    assert folder.run("fsck").errors == ""
