@@ -15,12 +15,10 @@ from typing import Any
 from forked import Finished, nursery
 
 # Options whose command line form is not ``--name-with-hyphens``.
-OPTIONS = {"bits": "-M", "features": "-N", "radius": "-k", "read_as": "--as", "output": "-o"}
+OPTIONS = {"bits": "-M", "features": "-N", "read_as": "--as", "output": "-o"}
 _EXPLAINED = re.compile(
     r"^(?P<sample>.+?): (?P<plan>.+?), (?P<probes>[\d,]+) probes?, (?P<candidates>[\d,]+) candidate"
 )
-_NUMBER = {"probes", "candidates"}
-
 Record = Mapping[str, Any]
 
 
@@ -124,6 +122,10 @@ class Folder:
         """Run a command; return the objects that it prints, one a line."""
         done = self.run(*words, code=code, format="jsonl", **options)
         return [json.loads(line) for line in done.text.splitlines()]
+
+    def known(self, file: str, *keys: str, code: int = 0) -> list[bool]:
+        """Return whether keys are known to a known-keys filter."""
+        return [row["known"] for row in self.rows("seen", *keys, known_keys=file, code=code)]
 
     def simtool(self, *words: object, code: int = 0) -> Finished:
         """Run the course tool; fail unless it ends with the exit code ``code``."""
@@ -254,6 +256,18 @@ class Store:
             keys = found.setdefault(row["cluster_id"], [])
             keys.insert(0 if row["role"] == "canonical" else len(keys), row["key"])
         return list(found.values())
+
+    def unique(self) -> dict[str, int]:
+        """Count what an export of one document a cluster writes and leaves out."""
+        found: dict[str, int] = json.loads(
+            self.run("export", unique=True, dry_run=True, format="json").text
+        )
+        return found
+
+    def texts(self, **options: Any) -> dict[str, str]:
+        """Return the exported texts by key."""
+        rows = self.run("export", **options).text.splitlines()
+        return {row["key"]: row["text"] for row in map(json.loads, rows)}
 
     def compare(self, one: str, two: str, **options: Any) -> dict[str, dict[str, Any]]:
         """Compare two stored documents."""
