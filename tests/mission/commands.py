@@ -19,6 +19,12 @@ OPTIONS = {"bits": "-M", "features": "-N", "read_as": "--as", "output": "-o"}
 _EXPLAINED = re.compile(
     r"^(?P<sample>.+?): (?P<plan>.+?), (?P<probes>[\d,]+) probes?, (?P<candidates>[\d,]+) candidate"
 )
+_DATA = re.compile(r'<script type="application/json"[^>]*>(.*?)</script>', re.DOTALL)
+_MARK = re.compile(r'<span class="p (\w+)"[^>]*title="[^"]*\] ([^"]+)">([^<]*)</span>')
+_COLOR = re.compile(r"--(high|moderate): (#\w{6})")
+_BARS = re.compile(r'<path class="fill-(?:high|moderate)" d="([^"]*)"')
+_BAR = re.compile(r"M([\d.]+) 100\.00V([\d.]+)H([\d.]+)V100\.00z")
+
 Record = Mapping[str, Any]
 
 
@@ -77,6 +83,23 @@ class Checked:
     cases: list[tuple[int, int]]
     passages: list[Passage]
     verified_by: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """The report of one paper for the browser.
+
+    Attributes:
+        marks: Class, source and text of each marked passage.
+        colors: Colour of each class.
+        bars: The chart: begin, end and height of each bar, as shares of the text and of 1.
+        beside: Text of the source that is shown beside each copied stretch.
+    """
+
+    marks: list[tuple[str, str, str]]
+    colors: dict[str, str]
+    bars: list[tuple[float, float, float]]
+    beside: list[str]
 
 
 def words_of(options: Mapping[str, Any]) -> list[str]:
@@ -297,10 +320,27 @@ class Store:
             row["verified_by"],
         )
 
-    def report(self, paper: str) -> str:
-        """Check a paper; return the report for the browser."""
+    def check_many(self, papers: Mapping[str, str], **options: Any) -> str:
+        """Check papers at once; return what is printed, an object a line."""
+        names = [self.folder.write(f"{name}.txt", text) for name, text in papers.items()]
+        return self.run("check", *names, format="jsonl", no_mutual=True, **options).text
+
+    def report(self, paper: str) -> Report:
+        """Check a paper; read the report for the browser."""
         self.run("check", self.folder.write("paper.txt", paper), output="report.html", force=True)
-        return self.folder.read("report.html").decode()
+        page = self.folder.read("report.html").decode()
+        chart = page.partition('class="bars')[2].partition("</figure>")[0]
+        return Report(
+            _MARK.findall(page),
+            # Of each class the colour by day; that by night follows.
+            {name: color for name, color in reversed(_COLOR.findall(page))},
+            sorted(
+                (float(left) / 1000, float(right) / 1000, 1 - float(top) / 100)
+                for path in _BARS.findall(chart)
+                for left, top, right in _BAR.findall(path)
+            ),
+            [_beside(paper, copy) for copy in json.loads(_DATA.findall(page)[-1])["parts"][0]["copies"]],
+        )
 
     def evaluate(self, pairs: Iterable[tuple[str, str]], **options: Any) -> dict[tuple[str, float], Any]:
         """Judge the store by labelled pairs; return (precision, recall) by method and threshold."""
@@ -332,3 +372,13 @@ class Store:
 
 def _comparison(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     return {row["algorithm"]: row["values"] for row in rows}
+
+
+def _beside(paper: str, copy: list[Any]) -> str:
+    """Put the source of a copied stretch together as the report's script does."""
+    places, pieces = copy[7], list(copy[8])
+    for number in range(len(places) // 4):
+        # 0: the same as in the paper.
+        if pieces[2 * number + 1] == 0:
+            pieces[2 * number + 1] = paper[places[4 * number] : places[4 * number + 1]]
+    return "".join(pieces)
