@@ -138,8 +138,9 @@ def common_subsequence(one: Sequence[str], two: Sequence[str]) -> int:
     for item in one:
         before = 0
         for place, other in enumerate(two, start=1):
-            before, row[place] = row[place], (
-                before + 1 if item == other else max(row[place], row[place - 1])
+            before, row[place] = (
+                row[place],
+                (before + 1 if item == other else max(row[place], row[place - 1])),
             )
     return row[-1]
 

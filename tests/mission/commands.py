@@ -15,7 +15,7 @@ from typing import Any
 from forked import Finished, nursery
 
 # Options whose command line form is not ``--name-with-hyphens``.
-OPTIONS = {"bits": "-M", "features": "-N", "read_as": "--as", "output": "-o"}
+OPTIONS = {"bits": "-M", "read_as": "--as", "output": "-o"}
 _EXPLAINED = re.compile(
     r"^(?P<sample>.+?): (?P<plan>.+?), (?P<probes>[\d,]+) probes?, (?P<candidates>[\d,]+) candidate"
 )
@@ -26,6 +26,7 @@ _BARS = re.compile(r'<path class="fill-(?:high|moderate)" d="([^"]*)"')
 _BAR = re.compile(r"M([\d.]+) 100\.00V([\d.]+)H([\d.]+)V100\.00z")
 
 Record = Mapping[str, Any]
+Pair = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -217,7 +218,9 @@ class Store:
     def query_files(self, *sources: str, **options: Any) -> dict[str, Answer]:
         """Query with the documents of files."""
         done = self.run("query", *sources, format="jsonl", explain=True, **options)
-        work = {found["sample"]: found for found in map(_EXPLAINED.match, done.error_lines) if found}
+        work = {
+            found["sample"]: found for found in map(_EXPLAINED.match, done.error_lines) if found
+        }
         answers = {}
         for line in done.text.splitlines():
             row = json.loads(line)
@@ -339,18 +342,27 @@ class Store:
                 for path in _BARS.findall(chart)
                 for left, top, right in _BAR.findall(path)
             ),
-            [_beside(paper, copy) for copy in json.loads(_DATA.findall(page)[-1])["parts"][0]["copies"]],
+            [
+                _beside(paper, copy)
+                for copy in json.loads(_DATA.findall(page)[-1])["parts"][0]["copies"]
+            ],
         )
 
-    def evaluate(self, pairs: Iterable[tuple[str, str]], **options: Any) -> dict[tuple[str, float], Any]:
+    def evaluate(self, pairs: Iterable[Pair], **options: Any) -> dict[tuple[str, float], Any]:
         """Judge the store by labelled pairs; return (precision, recall) by method and threshold."""
-        labels = self.folder.write("pairs.tsv", "".join(f"{a}\t{b}\n" for a, b in pairs))
-        rows = self.rows("evaluate", pairs=labels, all=True, **options)
+        rows = self.rows("evaluate", pairs=self.labels(pairs), all=True, **options)
         return {
             (row["method"], row["threshold"]): (row["precision"], row["recall"])
             for row in rows
             if row["kind"] == "point" and row["against"] == "labels"
         }
+
+    def advice(self, pairs: Iterable[Pair]) -> str:
+        """Judge the store by labelled pairs; return what is advised."""
+        return self.run("evaluate", pairs=self.labels(pairs)).errors
+
+    def labels(self, pairs: Iterable[Pair]) -> str:
+        return self.folder.write("pairs.tsv", "".join(f"{a}\t{b}\n" for a, b in pairs))
 
     def add_fingerprints(self, *values: int, bits: int = 64) -> int:
         """Add fingerprints; return how many were new."""

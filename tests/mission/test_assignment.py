@@ -87,7 +87,14 @@ def test_a_store_has_the_pages_words_and_ranks_of_the_assignment(course: Folder)
 def test_similar_is_a_distance_of_three_or_less(course: Folder) -> None:
     found = ingested(course, features=N, bits=M).query_files("sample.txt", channels="simhash")
     # Counted by hand; E is 4 bits off.
-    assert found["Sample-1"].near == [("A-1", 0), ("F", 0), ("B 22", 1), ("C", 2), ("C-3", 2), ("D", 3)]
+    assert found["Sample-1"].near == [
+        ("A-1", 0),
+        ("F", 0),
+        ("B 22", 1),
+        ("C", 2),
+        ("C-3", 2),
+        ("D", 3),
+    ]
     assert oracle.distance(0b11111, 0b00001) == 4
 
 
@@ -109,7 +116,9 @@ def test_sums_are_those_of_signed_counts_and_their_signs_the_fingerprint(course:
         # A bit is 1 where the count is added: (sum + 255) / 2 in binary.
         rows.append("".join(str((number + 255) // 2 >> 7 - rank & 1) for number in sums))
     for bit, number in enumerate(sums):
-        signed = [counts[w] * (1 if row[bit] == "1" else -1) for w, row in zip(words, rows, strict=True)]
+        signed = [
+            counts[w] * (1 if row[bit] == "1" else -1) for w, row in zip(words, rows, strict=True)
+        ]
         assert sum(signed) == number
     course.write("hashvalue.txt", "".join(row + "\n" for row in rows))
     page = " ".join(f"{word} " * count for word, count in counts.items())

@@ -65,7 +65,11 @@ ENDS = {
     "blank file": b" \n\f\r\n\f",
     "empty file": b"",
 }
-OF_STORES = ("no line end at the end", "blank lines at the beginning", "form feeds at the beginning")
+OF_STORES = (
+    "no line end at the end",
+    "blank lines at the beginning",
+    "form feeds at the beginning",
+)
 SAMPLE = b"\n sample one\nriver stone\n\fsample two\nharbour the\n\fsample three\n\f"
 
 
@@ -293,9 +297,7 @@ def test_n_and_m_are_1000_and_64_unless_given(
 
 
 @pytest.fixture(params=AGREED, ids=lambda pair: f"{pair[0]}-{pair[1]}")
-def agreed(
-    request: pytest.FixtureRequest, real_course: Course
-) -> Iterator[tuple[int, int, Path]]:
+def agreed(request: pytest.FixtureRequest, real_course: Course) -> Iterator[tuple[int, int, Path]]:
     features, bits = request.param
     return features, bits, real_course.folder / f"result-{features}-{bits}.txt"
 

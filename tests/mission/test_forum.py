@@ -45,7 +45,10 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 
 def test_one_character_changes_a_hash_and_few_bits_of_a_fingerprint(folder: Folder) -> None:
-    texts = ("今天下午三点在图书馆门口集合，请带好学生证", "今天下午三点在图书馆门口集合，请带上学生证")
+    texts = (
+        "今天下午三点在图书馆门口集合，请带好学生证",
+        "今天下午三点在图书馆门口集合，请带上学生证",
+    )
     found = folder.compare(*texts)
     digests = [hashlib.md5(text.encode()).hexdigest() for text in texts]
     assert [found["md5"]["a"], found["md5"]["b"]] == digests

@@ -67,8 +67,12 @@ def test_pages_that_differ_in_title_counter_time_and_advertisement_are_found(pag
     for key, other in (("news/1", "mirror/77"), ("mirror/77", "news/1")):
         (match,) = found[key].matches
         assert (match.key, match.distance, match.channels) == (other, apart, {"minhash"})
-        assert match.resemblance == pytest.approx(oracle.resemblance(PAGES[key], PAGES[other]), abs=1e-3)
-        assert match.containment == pytest.approx(oracle.containment(PAGES[key], PAGES[other]), abs=1e-3)
+        assert match.resemblance == pytest.approx(
+            oracle.resemblance(PAGES[key], PAGES[other]), abs=1e-3
+        )
+        assert match.containment == pytest.approx(
+            oracle.containment(PAGES[key], PAGES[other]), abs=1e-3
+        )
     assert found["news/2"].matches == []
 
 
