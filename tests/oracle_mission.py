@@ -89,17 +89,6 @@ def near_pairs(values: Iterable[int], radius: int) -> list[tuple[int, int, int]]
     return [pair for pair in pairs if pair[2] <= radius]
 
 
-def flipped(value: int, flips: int, bits: int = 64) -> list[int]:
-    """Return all numbers that differ from a value in so many bits."""
-    found = []
-    for places in itertools.combinations(range(bits), flips):
-        changed = value
-        for place in places:
-            changed ^= 1 << place
-        found.append(changed)
-    return found
-
-
 def units(text: str) -> list[str]:
     """Return the words of a plain text; each Han character is one."""
     found: list[str] = []
@@ -192,11 +181,11 @@ def longest_from_right(text: str, words: set[str]) -> list[str]:
 
 
 def precision_and_recall(
-    found: set[frozenset[str]], labelled: set[frozenset[str]]
+    found: Iterable[tuple[str, str]], labelled: Iterable[tuple[str, str]]
 ) -> tuple[float, float]:
     """Return which share of the found pairs is labelled, and of the labelled ones found."""
-    common = len(found & labelled)
-    return common / len(found), common / len(labelled)
+    one, other = ({frozenset(pair) for pair in pairs} for pairs in (found, labelled))
+    return len(one & other) / len(one), len(one & other) / len(other)
 
 
 def counts(text: str) -> Counter[str]:

@@ -1,21 +1,34 @@
-"""Fixtures of the mission: folders, and stores that several documents' tests share."""
+"""Fixtures of the mission: folders, texts, and stores that tests of several documents share."""
 
 from __future__ import annotations
 
 import random
+import tomllib
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from .commands import Folder, Store
+from .commands import Folder, Store, served
 
+# Documents of the store in which near ones are looked up.
 MANY = 2_000
-"""Documents of the store in which near ones are looked up."""
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
     return Folder(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def new_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Folder]:
+    return lambda: Folder(tmp_path_factory.mktemp("mission"))
+
+
+@pytest.fixture(scope="session")
+def texts() -> dict[str, Any]:
+    return tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
 
 
 @pytest.fixture(scope="session")
@@ -27,10 +40,16 @@ def crowd() -> list[str]:
 
 
 @pytest.fixture(scope="session")
-def many(tmp_path_factory: pytest.TempPathFactory, crowd: list[str]) -> Store:
+def many(new_folder: Callable[[], Folder], crowd: list[str]) -> Store:
     """A store of many texts, for tests that add nothing."""
-    folder = Folder(tmp_path_factory.mktemp("many"))
-    return folder.store(*({"id": f"{n:04}", "text": text} for n, text in enumerate(crowd)))
+    return new_folder().texts({f"{n:04}": text for n, text in enumerate(crowd)})
+
+
+@pytest.fixture(scope="session")
+def many_served(many: Store) -> Iterator[str]:
+    """The address of a server of many texts."""
+    with served(many) as url:
+        yield url
 
 
 @pytest.fixture(scope="session")
@@ -39,15 +58,12 @@ def planted() -> list[int]:
     chance = random.Random(7)
     values = [chance.getrandbits(64) for _ in range(500)]
     for value in values[:10]:
-        for flips in range(1, 6):
-            changed = value
-            for place in chance.sample(range(64), flips):
-                changed ^= 1 << place
-            values.append(changed)
+        places = (chance.sample(range(64), flips) for flips in range(1, 6))
+        values += [value ^ sum(1 << place for place in some) for some in places]
     return values
 
 
 @pytest.fixture(scope="session")
-def given(tmp_path_factory: pytest.TempPathFactory, planted: list[int]) -> Store:
+def given(new_folder: Callable[[], Folder], planted: list[int]) -> Store:
     """A store of those fingerprints, for tests that add nothing."""
-    return Folder(tmp_path_factory.mktemp("given")).given(*planted)
+    return new_folder().given(*planted)
