@@ -46,13 +46,13 @@ def result(course: Folder, *words: object) -> str:
     return course.read("result.txt").decode()
 
 
-def test_n_and_m_are_given_and_the_first_block_alone_is_printed(course: Folder) -> None:
+def test_first_block_alone_is_printed(course: Folder) -> None:
     assert course.simtool(N, M).text == FIRST
     for words in ([], [N], [N, M, 1], ["five", M]):
         assert course.simtool(*words, code=2).out == b""
 
 
-def test_result_has_a_line_a_distance_in_the_order_of_the_files(course: Folder) -> None:
+def test_result_has_a_line_a_distance_in_the_files_order(course: Folder) -> None:
     assert result(course, N, M) == RESULT
     assert b"\r" not in course.read("result.txt")
     assert all(line[:7] == "Sample-" or line.endswith(" ") for line in RESULT.splitlines())
@@ -66,7 +66,7 @@ def test_four_files_are_read_in_the_current_directory(course: Folder, name: str)
     assert not (course.path / "result.txt").exists()
 
 
-def test_a_store_has_the_pages_words_and_ranks_of_the_assignment(course: Folder) -> None:
+def test_store_has_the_pages_words_and_ranks(course: Folder) -> None:
     store = ingested(course, features=3, bits=M)
     fingerprints = store.fingerprints()
     assert list(fingerprints) == ["A-1", "B 22", "C", "C-3", "D", "E", "F"]
@@ -83,13 +83,13 @@ def test_similar_is_a_distance_of_three_or_less(course: Folder) -> None:
     assert oracle.distance(int(TABLE[0], 2), int(TABLE[4], 2)) == 4
 
 
-def test_two_fingerprints_of_the_assignment_differ_in_three_places(folder: Folder) -> None:
+def test_fingerprints_differ_in_three_places(folder: Folder) -> None:
     store = folder.given(0b00110, bits=5)
     assert store.near(0b10101, digits=2, radius=3) == [(0b00110, 3)]
     assert store.near(0b10101, digits=2, radius=2) == []
 
 
-def test_sums_are_those_of_signed_counts_and_their_signs_the_fingerprint(course: Folder) -> None:
+def test_signs_of_sums_are_the_fingerprint(course: Folder) -> None:
     # The sums of the figure, doubled and one more: all sums of one page are odd or all are even.
     sums = [2 * number + 1 for number in (13, 108, -22, -5, -32, 55)]
     counts = [128, 64, 32, 16, 8, 4, 2, 1]
@@ -118,9 +118,7 @@ def test_only_the_first_rows_and_columns_of_the_table_count(course: Folder) -> N
 
 
 @pytest.mark.parametrize(("features", "bits", "place"), [(7, 8, "line 7"), (5, 9, "line 1")])
-def test_n_and_m_beyond_the_table_are_refused(
-    course: Folder, features: int, bits: int, place: str
-) -> None:
+def test_n_and_m_beyond_the_table(course: Folder, features: int, bits: int, place: str) -> None:
     course.simtool(6, 8)
     assert f"hashvalue.txt, {place}" in course.simtool(features, bits, code=2).errors
     # No result of an earlier run is left to be taken for this one's.
@@ -129,7 +127,7 @@ def test_n_and_m_beyond_the_table_are_refused(
         course.simtool(*words, code=2)
 
 
-def test_stop_words_stand_between_any_white_space_and_crlf_changes_nothing(course: Folder) -> None:
+def test_stop_words_between_any_white_space_and_crlf(course: Folder) -> None:
     for name in ("stopwords.txt", "hashvalue.txt", "article.txt", "sample.txt"):
         course.write(name, course.read(name).replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
     assert result(course, N, M) == RESULT
@@ -140,7 +138,7 @@ def test_stop_words_stand_between_any_white_space_and_crlf_changes_nothing(cours
     assert course.simtool(N, M).text == "Sample-1\n0:A-1 F \n2:E \n3:D \n"
 
 
-def test_near_pages_are_found_by_few_look_ups_among_many(many: Store, crowd: list[str]) -> None:
+def test_few_look_ups_among_many(many: Store, crowd: list[str]) -> None:
     values = many.fingerprints()
     for number in (0, len(crowd) - 1):
         answer = many.query_text(crowd[number], channels="simhash")
@@ -150,9 +148,7 @@ def test_near_pages_are_found_by_few_look_ups_among_many(many: Store, crowd: lis
         assert answer.candidates < len(crowd) / 50
 
 
-def test_a_crawler_learns_whether_a_page_is_there_and_stores_it_or_not(
-    folder: Folder, texts: dict[str, Any]
-) -> None:
+def test_page_is_looked_up_and_stored_or_not(folder: Folder, texts: dict[str, Any]) -> None:
     store = folder.texts({"old": texts["ferry"]})
     fetched = [{"id": "mirror", "text": texts["ferry"]}, {"id": "new", "text": texts["bread"]}]
     assert store.add(*fetched, on_duplicate="skip") == {"added": 1, "skipped": 1}
@@ -162,7 +158,7 @@ def test_a_crawler_learns_whether_a_page_is_there_and_stores_it_or_not(
     assert (new.state, never.state) == ("stored", "unknown")
 
 
-def test_pages_crawled_again_and_again_give_the_bytes_of_one_run(course: Folder) -> None:
+def test_pages_crawled_again_give_the_bytes_of_one_run(course: Folder) -> None:
     pages = ARTICLE.split("\f")
     # The second time the pages of the first are there again.
     for count, options in ((4, {"features": N, "bits": M}), (len(pages), {"from_start": True})):
@@ -173,9 +169,7 @@ def test_pages_crawled_again_and_again_give_the_bytes_of_one_run(course: Folder)
     assert course.read("result.txt").decode() == RESULT
 
 
-def test_two_pages_with_one_id_are_two_for_the_tool_and_an_update_for_a_store(
-    course: Folder,
-) -> None:
+def test_repeated_id_is_two_pages_or_an_update(course: Folder) -> None:
     course.write("article.txt", f"{ARTICLE}A-1\ntide tide\n")
     # tide is as frequent as hill and lamp now, and sea the fifth.
     assert result(course, N, M).startswith("Sample-1\n0:A-1 F \n1:B 22 \n2:C C-3 \n3:E A-1 \n")
@@ -186,7 +180,7 @@ def test_two_pages_with_one_id_are_two_for_the_tool_and_an_update_for_a_store(
     assert store.run("show", "A-1", text=True).text == "tide tide\n"
 
 
-def test_it_runs_on_posix_systems_as_its_package_says(course: Folder) -> None:
+def test_it_runs_on_posix_systems(course: Folder) -> None:
     assert course.simtool("--version").text.startswith("simtool")
     systems = [c for c in metadata("simstore").get_all("Classifier") or [] if "Operating" in c]
     assert systems == ["Operating System :: POSIX"]

@@ -109,7 +109,7 @@ def batches(course: Course, folder: Folder, seed: int) -> list[str]:
     ("features", "bits"),
     [(300, 16), (300, 128), (299, 64), (50, 17), (40, 3), (7, 100), (2, 65), (1, 1)],
 )
-def test_simtool_writes_and_prints_what_the_oracle_says(
+def test_simtool_equals_the_oracle(
     bundled_course: Course, folder: Folder, features: int, bits: int, line_end: str
 ) -> None:
     course = write(with_line_ends(bundled_course, line_end), folder)
@@ -120,9 +120,7 @@ def test_simtool_writes_and_prints_what_the_oracle_says(
     assert expected(bundled_course, features, bits) == (result, printed)
 
 
-def test_simtool_and_store_use_fewer_features_if_there_are_fewer_words(
-    bundled_course: Course, folder: Folder
-) -> None:
+def test_more_features_than_words(bundled_course: Course, folder: Folder) -> None:
     chance = random.Random(11)
     table = "".join(f"{chance.getrandbits(128):0128b}\n" for _ in range(2_000)).encode()
     course = replace(without_repeated_ids(bundled_course), hashvalue=table)
@@ -132,9 +130,7 @@ def test_simtool_and_store_use_fewer_features_if_there_are_fewer_words(
     assert answered(folder) == result
 
 
-def test_simtool_and_store_read_pages_at_the_edge_of_the_format(
-    bundled_course: Course, folder: Folder
-) -> None:
+def test_edges_of_pages(bundled_course: Course, folder: Folder) -> None:
     article = b"\f".join(EDGES)
     course = replace(bundled_course, article=article, sample=article + b"\f" + SAMPLE)
     result, _ = expected(course, 30, 12)
@@ -144,9 +140,7 @@ def test_simtool_and_store_read_pages_at_the_edge_of_the_format(
 
 
 @pytest.mark.parametrize("number", range(len(ENDS)))
-def test_simtool_and_store_read_the_ends_of_files(
-    bundled_course: Course, folder: Folder, number: int
-) -> None:
+def test_ends_of_files(bundled_course: Course, folder: Folder, number: int) -> None:
     article = ENDS[number]
     course = replace(bundled_course, article=article, sample=article + b"\f" + SAMPLE)
     assert by_simtool(course, folder, 5, 16) == expected(course, 5, 16)[0]
@@ -156,9 +150,7 @@ def test_simtool_and_store_read_the_ends_of_files(
 
 
 @pytest.mark.parametrize("sample", [b"", b"\n\f \f", b"only id"])
-def test_simtool_takes_few_samples_or_none(
-    bundled_course: Course, folder: Folder, sample: bytes
-) -> None:
+def test_few_samples_or_none(bundled_course: Course, folder: Folder, sample: bytes) -> None:
     course = write(replace(bundled_course, sample=sample), folder)
     result, printed = expected(course, 30, 16)
     assert folder.simtool(30, 16).out == printed
@@ -219,7 +211,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-def test_a_store_writes_the_bytes_of_simtool_however_it_was_filled(
+def test_store_equals_simtool(
     bundled_course: Course, folder: Folder, way: Callable[[Course, Folder], bytes]
 ) -> None:
     line_end = LINE_ENDS[WAYS.index(way) % 2]
@@ -236,7 +228,7 @@ def test_a_store_writes_the_bytes_of_simtool_however_it_was_filled(
         ("init", {"features": 7, "bits": 3, "hash_table": "hashvalue.txt"}, 7, 3),
     ],
 )
-def test_n_and_m_are_1000_and_64_unless_given(
+def test_defaults_of_n_and_m(
     bundled_course: Course,
     folder: Folder,
     makes: str,
@@ -261,7 +253,7 @@ def agreed(request: pytest.FixtureRequest, real_course: Course) -> Iterator[tupl
 
 
 @pytest.mark.conformance
-def test_simtool_writes_the_agreed_result_of_the_course_and_prints_its_first_block(
+def test_simtool_agrees_on_the_course(
     real_course: Course, folder: Folder, agreed: tuple[int, int, Path]
 ) -> None:
     features, bits, file = agreed
@@ -274,7 +266,7 @@ def test_simtool_writes_the_agreed_result_of_the_course_and_prints_its_first_blo
 
 
 @pytest.mark.conformance
-def test_a_store_gives_the_agreed_result_of_the_course_in_batches_and_at_once(
+def test_store_agrees_on_the_course(
     real_course: Course, folder: Folder, agreed: tuple[int, int, Path]
 ) -> None:
     features, bits, file = agreed

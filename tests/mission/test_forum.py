@@ -58,7 +58,7 @@ def thesis(new_folder: Callable[[], Folder], texts: dict[str, Any]) -> Thesis:
     return Thesis(parts, source, ends, oracle.alike(parts[2], source[1]), library)
 
 
-def test_one_character_changes_a_hash_and_few_bits_of_a_fingerprint(folder: Folder) -> None:
+def test_one_character_changes_few_bits(folder: Folder) -> None:
     texts = [f"今天下午三点在图书馆门口集合，请带{one}学生证" for one in "好上"]
     found = folder.compare(*texts)
     digests = [hashlib.md5(text.encode()).hexdigest() for text in texts]  # noqa: S324
@@ -71,7 +71,7 @@ def test_one_character_changes_a_hash_and_few_bits_of_a_fingerprint(folder: Fold
 
 
 @pytest.mark.parametrize("weights", ["idf", "uniform"])
-def test_weights_are_chosen_and_rare_words_weigh_more_by_idf(folder: Folder, weights: str) -> None:
+def test_rare_words_weigh_more_by_idf(folder: Folder, weights: str) -> None:
     texts = {f"boat{n}": f"bridge boat{n}" for n in range(5)}
     found = folder.texts(texts, weights=weights, feature_hash="poly1000003").fingerprints()
     common = oracle.poly1000003("bridge", 64)
@@ -81,9 +81,7 @@ def test_weights_are_chosen_and_rare_words_weigh_more_by_idf(folder: Folder, wei
         assert value == (rare if weights == "idf" else common & rare)
 
 
-def test_long_texts_are_judged_and_short_ones_match_only_copies(
-    folder: Folder, crowd: list[str]
-) -> None:
+def test_short_texts_match_only_copies(folder: Folder, crowd: list[str]) -> None:
     store = folder.texts({"short": "red boats and green nets", "long": crowd[0]})
     found = store.query(
         {"id": "other", "text": "red boats and green sails"},
@@ -98,7 +96,7 @@ def test_long_texts_are_judged_and_short_ones_match_only_copies(
     assert found["edited"].too_short is False
 
 
-def test_fingerprints_are_stored_as_numbers_of_64_bits_in_little_room(folder: Folder) -> None:
+def test_fingerprints_take_little_room(folder: Folder) -> None:
     count, before = 300_000, 100_000
     values = np.random.default_rng(7).integers(0, 1 << 64, count, np.uint64, endpoint=False)
     store = folder.given()
@@ -113,7 +111,7 @@ def test_fingerprints_are_stored_as_numbers_of_64_bits_in_little_room(folder: Fo
     assert (sizes[1] - sizes[0]) / (count - before) <= 1.5e9 / 5e7
 
 
-def test_of_two_within_three_bits_one_of_four_pieces_is_the_same(folder: Folder) -> None:
+def test_one_of_four_pieces_is_the_same(folder: Folder) -> None:
     value, first_bits = 0x0123_4567_89AB_CDEF, 0x8000_8000_8000_8000
     # The first bit of each piece but one.
     others = [value ^ first_bits & ~(0xFFFF << 16 * same) for same in range(4)]
@@ -130,7 +128,7 @@ def test_pieces_are_of_16_bits(folder: Folder, crowd: list[str], bits: int, piec
     assert (answer.near, answer.probes) == ([("b", 0)], pieces)
 
 
-def test_all_of_one_piece_are_compared_and_new_ones_are_found_too(folder: Folder) -> None:
+def test_all_of_one_piece_are_compared(folder: Folder) -> None:
     # All have the first piece of 16 bits in common.
     chance = random.Random(5)
     values = [0xABCD << 48 | chance.getrandbits(48) for _ in range(200)]
@@ -142,7 +140,7 @@ def test_all_of_one_piece_are_compared_and_new_ones_are_found_too(folder: Folder
     assert store.add_fingerprints(*near) == 0
 
 
-def test_a_paper_is_cut_into_sentences_or_every_so_many_characters(thesis: Thesis) -> None:
+def test_paper_is_cut_into_passages(thesis: Thesis) -> None:
     for options, ends in (
         ({"by": "sentences"}, thesis.ends),
         ({"by": "window", "window": 30}, [0, 30, 60, 90, thesis.ends[-1]]),
@@ -154,7 +152,7 @@ def test_a_paper_is_cut_into_sentences_or_every_so_many_characters(thesis: Thesi
         assert found.places == [(thesis.ends[1], thesis.ends[3], "news/1")]
 
 
-def test_similarity_of_a_passage_is_its_common_part_by_both(thesis: Thesis) -> None:
+def test_similarity_of_passages(thesis: Thesis) -> None:
     found = thesis.library.check(thesis.text, by="sentences")
     similar = [0.0, 1.0, thesis.similar, 0.0]
     assert [passage.similarity for passage in found.passages] == pytest.approx(similar, abs=1e-3)
@@ -165,7 +163,7 @@ def test_similarity_of_a_passage_is_its_common_part_by_both(thesis: Thesis) -> N
 
 
 @pytest.mark.parametrize("offset", [0, 9])
-def test_a_run_of_13_characters_is_found_wherever_the_cut_is(thesis: Thesis, offset: int) -> None:
+def test_run_of_13_characters_is_found(thesis: Thesis, offset: int) -> None:
     others = "甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申酉戌亥"
     paper = others[: 13 + offset] + thesis.source[0][1:14] + others[::-1]
     ((start, end, source),) = thesis.library.check(paper, window=13).places
@@ -183,9 +181,7 @@ def test_passages_are_similar_within_three_bits(folder: Folder, texts: dict[str,
     assert found.passages[0].similarity >= 0.75
 
 
-def test_fast_mode_stops_at_the_first_source_and_precise_mode_finds_the_most_similar(
-    folder: Folder, thesis: Thesis
-) -> None:
+def test_fast_and_precise_modes(folder: Folder, thesis: Thesis) -> None:
     sentence = thesis.source[1]
     records = {"edited": thesis.parts[2] + thesis.parts[0], "exact": sentence + thesis.parts[3]}
     store = folder.texts(records, passages=True)
@@ -197,7 +193,7 @@ def test_fast_mode_stops_at_the_first_source_and_precise_mode_finds_the_most_sim
     assert fast.passages[0].kind == "high"
 
 
-def test_the_report_marks_passages_in_yellow_and_red_beside_their_sources(thesis: Thesis) -> None:
+def test_report_marks_passages_in_yellow_and_red(thesis: Thesis) -> None:
     # Half of a sentence, and as much again that is in no source.
     half = thesis.source[2][:14]
     mixed = half + "明天上午九点在学校大门口等"
@@ -215,14 +211,14 @@ def test_the_report_marks_passages_in_yellow_and_red_beside_their_sources(thesis
     assert 30 < hues["moderate"] < 65
 
 
-def test_a_chart_has_a_bar_a_sentence_along_the_paper(thesis: Thesis) -> None:
+def test_chart_has_a_bar_a_sentence(thesis: Thesis) -> None:
     start, middle, end = (place / thesis.ends[-1] for place in thesis.ends[1:4])
     first, second = thesis.library.report(thesis.text).bars
     assert first == pytest.approx((start, middle, 1.0), abs=2e-3)
     assert second == pytest.approx((middle, end, thesis.similar), abs=2e-3)
 
 
-def test_the_window_of_the_program_is_a_page_for_the_browser(many_served: str) -> None:
+def test_window_is_a_page_for_the_browser(many_served: str) -> None:
     kind, page = fetched(many_served)
     assert kind.startswith("text/html")
     assert b"<form" in page
@@ -230,9 +226,7 @@ def test_the_window_of_the_program_is_a_page_for_the_browser(many_served: str) -
 
 
 @pytest.mark.skipif(not SCRIPT.exists(), reason="only a checkout has examples/")
-def test_a_library_of_news_is_made_and_the_copies_of_a_thesis_are_found(
-    folder: Folder, texts: dict[str, Any]
-) -> None:
+def test_library_of_news(folder: Folder, texts: dict[str, Any]) -> None:
     chance = random.Random(3)
     sentences = ["".join(chance.choices(texts["characters"], k=24)) + "。" for _ in range(2_700)]
     lines = ("".join(sentences[n : n + 3]) + "\n" for n in range(0, len(sentences), 3))
@@ -250,7 +244,7 @@ def test_a_library_of_news_is_made_and_the_copies_of_a_thesis_are_found(
 
 
 @pytest.mark.skipif(not SCRIPT.exists(), reason="only a checkout has examples/")
-def test_news_are_not_bundled_but_taken_from_a_package(folder: Folder) -> None:
+def test_news_are_not_bundled(folder: Folder) -> None:
     # Without site-packages the package of the news is not there.
     words = [sys.executable, "-S", "-E", str(SCRIPT), "make", "made"]
     done = subprocess.run(words, cwd=folder.path, capture_output=True, text=True, check=False)
@@ -259,9 +253,7 @@ def test_news_are_not_bundled_but_taken_from_a_package(folder: Folder) -> None:
     assert not list(folder.path.glob("made/*"))
 
 
-def test_many_texts_have_the_same_answer_by_one_process_and_by_two(
-    many: Store, crowd: list[str]
-) -> None:
+def test_one_process_and_two_agree(many: Store, crowd: list[str]) -> None:
     # Processes are started from 2,048 samples on.
     texts = [crowd[n % len(crowd)] for n in range(2_048)]
     file = many.folder.records({"id": f"{n}", "text": text} for n, text in enumerate(texts))
@@ -272,7 +264,7 @@ def test_many_texts_have_the_same_answer_by_one_process_and_by_two(
     assert keys == [f"{n % len(crowd):04}" for n in range(2_048)]
 
 
-def test_without_texts_places_are_reported(folder: Folder, thesis: Thesis) -> None:
+def test_places_are_reported_without_texts(folder: Folder, thesis: Thesis) -> None:
     store = folder.texts({"news/1": "".join(thesis.source)}, passages=True, no_text=True)
     store.run("show", "news/1", text=True, code=1)
     found = store.check(thesis.text, by="sentences")
@@ -282,16 +274,14 @@ def test_without_texts_places_are_reported(folder: Folder, thesis: Thesis) -> No
     assert (copied.place, copied.kind) == ((thesis.ends[1], thesis.ends[2]), "high")
 
 
-def test_it_starts_with_all_that_its_package_requires(folder: Folder) -> None:
+def test_it_starts(folder: Folder) -> None:
     assert re.fullmatch(r"simstore, version \S+\n", folder.run("--version").text)
     required = [one for one in distribution("simstore").requires or [] if ";" not in one]
     assert required
     assert all(distribution(re.split(r"[<>=!~\[ ]", one)[0]).version for one in required)
 
 
-def test_it_knows_the_library_that_it_is_given_and_nothing_else(
-    folder: Folder, thesis: Thesis
-) -> None:
+def test_it_knows_its_library_alone(folder: Folder, thesis: Thesis) -> None:
     store = folder.texts({"other": thesis.parts[3]}, passages=True)
     before = store.check(thesis.text)
     assert before.keys == ["other"]

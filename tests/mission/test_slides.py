@@ -74,9 +74,7 @@ def within(one: int, other: int, radius: int) -> bool:
     return oracle.distance(one, other) <= radius
 
 
-def test_pages_that_differ_in_title_counter_time_and_advertisement_are_found(
-    pages: Store, news: dict[str, str]
-) -> None:
+def test_copies_with_other_titles_and_counters(pages: Store, news: dict[str, str]) -> None:
     records = ({"id": key, "text": text} for key, text in news.items())
     found = pages.query(*records, exclude_self=True)
     for key, other in (("news/1", "mirror/77"), ("mirror/77", "news/1")):
@@ -91,20 +89,18 @@ def test_pages_that_differ_in_title_counter_time_and_advertisement_are_found(
     assert found["news/2"].matches == []
 
 
-def test_without_copies_a_collection_takes_less_room(pages: Store, news: dict[str, str]) -> None:
+def test_unique_collection_takes_less_room(pages: Store, news: dict[str, str]) -> None:
     first, mirror, other = (len(text.encode()) for text in news.values())
     sizes = {"bytes_of_text": first + other, "bytes_of_dropped_text": mirror}
     assert pages.unique() == {"documents": 2, "clusters": 1, "dropped": 1, **sizes}
 
 
-def test_readers_are_shown_one_of_several_copies(pages: Store) -> None:
+def test_one_of_several_copies_is_shown(pages: Store) -> None:
     roles = [("news/1", "canonical"), ("mirror/77", "member")]
     assert pages.clusters(min_resemblance=0.5) == roles
 
 
-def test_md5_of_texts_that_are_nearly_the_same_has_nothing_in_common(
-    folder: Folder, news: dict[str, str]
-) -> None:
+def test_md5_of_near_texts_has_nothing_in_common(folder: Folder, news: dict[str, str]) -> None:
     one, two = news["news/1"], news["mirror/77"]
     found = folder.compare(one, two)
     digests = [hashlib.md5(text.encode()).hexdigest() for text in (one, two)]  # noqa: S324
@@ -114,9 +110,7 @@ def test_md5_of_texts_that_are_nearly_the_same_has_nothing_in_common(
     assert found["simhash-128"].distance < 41
 
 
-def test_a_document_is_a_duplicate_if_the_distance_is_within_the_threshold(
-    folder: Folder, versions: Versions
-) -> None:
+def test_duplicate_is_within_the_threshold(folder: Folder, versions: Versions) -> None:
     values = versions.values
     apart = {
         again: oracle.distance(values[first], values[again]) for first, again in versions.labels
@@ -132,7 +126,7 @@ def test_a_document_is_a_duplicate_if_the_distance_is_within_the_threshold(
     assert found == {key: (key.replace("again", "first"), bits) for key, bits in near.items()}
 
 
-def test_a_fingerprint_leads_to_its_documents(folder: Folder, news: dict[str, str]) -> None:
+def test_fingerprint_leads_to_its_documents(folder: Folder, news: dict[str, str]) -> None:
     store = folder.texts({**news, "copy of 2": news["news/2"]})
     value = store.documents()[2].fingerprint
     (found,) = store.rows("fingerprints", "near", f"{value:016x}")
@@ -140,7 +134,7 @@ def test_a_fingerprint_leads_to_its_documents(folder: Folder, news: dict[str, st
 
 
 @pytest.mark.parametrize("bits", [1, 24, 100, 128])
-def test_a_document_is_any_number_of_bits(folder: Folder, bits: int) -> None:
+def test_document_is_any_number_of_bits(folder: Folder, bits: int) -> None:
     text = "red boats and red nets and the sea behind the boats"
     store = folder.texts({"a": text}, bits=bits, weights="tf", feature_hash="poly1000003")
     words = oracle.counts(text)
@@ -149,9 +143,7 @@ def test_a_document_is_any_number_of_bits(folder: Folder, bits: int) -> None:
     folder.run("init", db="refused.db", bits=129 if bits > 24 else 0, code=2)
 
 
-def test_64_bits_and_a_distance_of_3_are_the_defaults_and_tell_copies_from_others(
-    given: Store, planted: list[int], versions: Versions
-) -> None:
+def test_64_bits_and_3_serve_well(given: Store, planted: list[int], versions: Versions) -> None:
     assert max(value.bit_length() for value in versions.values.values()) == 64
     assert given.near(planted[0]) == oracle.near(planted, planted[0], 3)
     # Of 96 words one or two are replaced in these.
@@ -161,9 +153,7 @@ def test_64_bits_and_a_distance_of_3_are_the_defaults_and_tell_copies_from_other
     assert found[1] >= 0.5
 
 
-def test_the_recipe_of_a_fingerprint_decides_how_well_it_works(
-    folder: Folder, versions: Versions
-) -> None:
+def test_recipe_decides_how_well_it_works(folder: Folder, versions: Versions) -> None:
     other = folder.texts(versions.texts, shingle=4)
     recalls = []
     for store, values in ((versions.store, versions.values), (other, other.fingerprints())):
@@ -175,7 +165,7 @@ def test_the_recipe_of_a_fingerprint_decides_how_well_it_works(
     assert recalls[0] > recalls[1]
 
 
-def test_the_figure_and_a_feature_of_more_weight(folder: Folder) -> None:
+def test_figure_and_a_heavier_feature(folder: Folder) -> None:
     # Sums by hand: 4 -2 -4 0 0 -4, then 20 14 -20 -16 -16 -20, as the second word has it.
     rows = {"a": "100110", "b": "110000", "c": "001001"}
     for counts, value in (((3, 2, 1), 0b100000), ((3, 18, 1), 0b110000)):
@@ -190,7 +180,7 @@ def test_the_figure_and_a_feature_of_more_weight(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("tie", ["zero", "one"])
-def test_a_sum_of_zero_gives_the_bit_that_is_chosen(folder: Folder, tie: str) -> None:
+def test_sum_of_zero_gives_the_chosen_bit(folder: Folder, tie: str) -> None:
     store = folder.texts({"a": "boats sea"}, tie=tie, feature_hash="poly1000003")
     one, two = (oracle.poly1000003(word, 64) for word in ("boats", "sea"))
     # Where the two words' bits differ the sum is 0.
@@ -200,9 +190,7 @@ def test_a_sum_of_zero_gives_the_bit_that_is_chosen(folder: Folder, tie: str) ->
 
 @pytest.mark.parametrize(("code", "beyond"), [("enum", 0), ("enum-slides", 1)])
 @pytest.mark.parametrize("values", ["Close,Open", "N,E,S,W,up"])
-def test_values_of_an_enumeration_have_the_codes_of_the_lecture(
-    folder: Folder, code: str, beyond: int, values: str
-) -> None:
+def test_codes_of_enumerations(folder: Folder, code: str, beyond: int, values: str) -> None:
     names = values.split(",")
     records = ({"id": name, "text": "gate", "side": name} for name in names)
     # The field outweighs the word by far.
@@ -212,7 +200,7 @@ def test_values_of_an_enumeration_have_the_codes_of_the_lecture(
     assert len(names) > 2 or codes == [0, (1 << 64) - 1]
 
 
-def test_han_characters_are_small_numbers_and_like_strings_have_near_hashes(folder: Folder) -> None:
+def test_hashes_of_han_strings(folder: Folder) -> None:
     texts = ["啊", "阿", "铁桥", "铁路", "面包"]
     options = {"feature_hash": "hanzi-slides", "tie": "one"}
     found = folder.texts({text: text for text in texts}, **options).fingerprints()
@@ -228,23 +216,21 @@ def test_han_characters_are_small_numbers_and_like_strings_have_near_hashes(fold
         assert (store.fingerprints()["a"] == oracle.hanzi(long)) is is_slip
 
 
-def test_all_within_k_bits_of_a_fingerprint_are_found(given: Store, planted: list[int]) -> None:
+def test_all_within_k_bits_are_found(given: Store, planted: list[int]) -> None:
     for place, radius in ((0, 1), (1, 3), (2, 5), (499, 0)):
         expected = oracle.near(planted, planted[place], radius)
         assert len(expected) > radius // 2
         assert given.near(planted[place], radius=radius) == expected
 
 
-def test_the_highest_bit_is_one_like_the_others(folder: Folder) -> None:
+def test_highest_bit_is_like_the_others(folder: Folder) -> None:
     all_ones, most = (1 << 64) - 1, (1 << 63) - 1
     store = folder.given(all_ones, all_ones - 1, most, 1)
     assert store.near(most, radius=1) == [(most, 0), (all_ones, 1)]
 
 
 @pytest.mark.parametrize("plan", PLANS)
-def test_every_method_finds_the_same_within_its_number_of_look_ups(
-    versions: Versions, plan: str
-) -> None:
+def test_methods_find_the_same_by_their_look_ups(versions: Versions, plan: str) -> None:
     samples = [{"id": key, "text": versions.texts[key]} for key in ("0/first", "9/again")]
     found = versions.store.query(*samples, plan=plan, channels="simhash", radius=3)
     for key, answer in found.items():
@@ -257,9 +243,7 @@ def test_every_method_finds_the_same_within_its_number_of_look_ups(
     assert len(found["0/first"].near) == 2
 
 
-def test_a_method_is_refused_where_its_set_is_too_large_and_there_is_none_by_an_automaton(
-    many: Store, crowd: list[str]
-) -> None:
+def test_large_sets_and_automatons_are_refused(many: Store, crowd: list[str]) -> None:
     # At radius 4 each makes 679,121 numbers.
     sample = many.folder.records([{"id": "a", "text": crowd[0]}])
     done = many.run("query", sample, plan="expanded", radius=4, channels="simhash", code=2)
@@ -267,9 +251,7 @@ def test_a_method_is_refused_where_its_set_is_too_large_and_there_is_none_by_an_
     assert "automaton" in many.run("query", sample, plan="automaton", code=2).errors
 
 
-def test_stored_fingerprints_seldom_share_first_bits_and_crowded_ones_are_avoided(
-    folder: Folder, many: Store
-) -> None:
+def test_first_bits_are_seldom_shared(folder: Folder, many: Store) -> None:
     firsts = Counter(value >> 48 for value in many.fingerprints().values())
     pairs = sum(count * (count - 1) // 2 for count in firsts.values())
     # By chance 2,000 · 1,999 / 2 / 65,536 = 30.5 pairs share 16 bits.
@@ -285,9 +267,7 @@ def test_stored_fingerprints_seldom_share_first_bits_and_crowded_ones_are_avoide
     assert answer.candidates < 60
 
 
-def test_queries_run_side_by_side_and_one_asks_its_copies_in_turn(
-    many: Store, crowd: list[str]
-) -> None:
+def test_queries_run_side_by_side(many: Store, crowd: list[str]) -> None:
     files = [many.folder.records([{"id": f"{n:04}", "text": crowd[n]}]) for n in range(4)]
     with ThreadPoolExecutor(2) as pool:
         answers = list(pool.map(many.query_files, files))
@@ -308,16 +288,14 @@ def crawled(new_folder: Callable[[], Folder], texts: dict[str, Any]) -> Store:
     return store
 
 
-def test_homework_copies_among_web_pages_are_dropped(crawled: Store, texts: dict[str, Any]) -> None:
+def test_copies_among_web_pages_are_dropped(crawled: Store, texts: dict[str, Any]) -> None:
     kept = {row.key: row.text for row in crawled.rows("export", unique=True)}
     assert list(kept) == ["one.html", "three.html"]
     # The main text, without navigation.
     assert kept["one.html"].strip() == f"{texts['ferry']} {texts['clock']}"
 
 
-def test_a_filter_of_what_is_known_is_asked_before_a_fetch_and_published(
-    many: Store, many_served: str
-) -> None:
+def test_known_filter_is_asked_and_published(many: Store, many_served: str) -> None:
     many.run("export", known_keys="known.filter")
     many.folder.write("served.filter", fetched(f"{many_served}/v1/known-keys")[1])
     for name in ("known.filter", "served.filter"):
