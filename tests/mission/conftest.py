@@ -27,8 +27,14 @@ def new_folder(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Folder]
 
 
 @pytest.fixture(scope="session")
-def texts() -> dict[str, Any]:
+def texts() -> Any:
     return tomllib.loads(Path(__file__).with_name("texts.toml").read_text("utf-8"))
+
+
+@pytest.fixture(scope="session")
+def news(texts: Any) -> Any:
+    """A story, the same with another title, counter and time, and another story."""
+    return texts["news"]
 
 
 @pytest.fixture(scope="session")

@@ -46,16 +46,12 @@ def result(course: Folder, *words: object) -> str:
     return course.read("result.txt").decode()
 
 
-def test_first_block_alone_is_printed(course: Folder) -> None:
+def test_result_in_the_files_order_and_first_block(course: Folder) -> None:
     assert course.simtool(N, M).text == FIRST
+    assert course.read("result.txt").decode() == RESULT
+    assert all(line[:7] == "Sample-" or line.endswith(" ") for line in RESULT.splitlines())
     for words in ([], [N], [N, M, 1], ["five", M]):
         assert course.simtool(*words, code=2).out == b""
-
-
-def test_result_has_a_line_a_distance_in_the_files_order(course: Folder) -> None:
-    assert result(course, N, M) == RESULT
-    assert b"\r" not in course.read("result.txt")
-    assert all(line[:7] == "Sample-" or line.endswith(" ") for line in RESULT.splitlines())
 
 
 @pytest.mark.parametrize("name", ["stopwords", "hashvalue", "article", "sample"])
@@ -81,10 +77,8 @@ def test_similar_is_a_distance_of_three_or_less(course: Folder) -> None:
     near = [("A-1", 0), ("F", 0), ("B 22", 1), ("C", 2), ("C-3", 2), ("D", 3)]
     assert found["Sample-1"].near == near
     assert oracle.distance(int(TABLE[0], 2), int(TABLE[4], 2)) == 4
-
-
-def test_fingerprints_differ_in_three_places(folder: Folder) -> None:
-    store = folder.given(0b00110, bits=5)
+    # The assignment's own two.
+    store = course.given(0b00110, bits=5)
     assert store.near(0b10101, digits=2, radius=3) == [(0b00110, 3)]
     assert store.near(0b10101, digits=2, radius=2) == []
 
@@ -148,7 +142,7 @@ def test_few_look_ups_among_many(many: Store, crowd: list[str]) -> None:
         assert answer.candidates < len(crowd) / 50
 
 
-def test_page_is_looked_up_and_stored_or_not(folder: Folder, texts: dict[str, Any]) -> None:
+def test_page_is_looked_up_and_stored_or_not(folder: Folder, texts: Any) -> None:
     store = folder.texts({"old": texts["ferry"]})
     fetched = [{"id": "mirror", "text": texts["ferry"]}, {"id": "new", "text": texts["bread"]}]
     assert store.add(*fetched, on_duplicate="skip") == {"added": 1, "skipped": 1}

@@ -38,7 +38,6 @@ ENDS = (
     b"\f\f \n\f\none\nriver\n\f\r\n\f\t\ftwo\nriver\n\f\f", b"one\nriver\n\ftwo\nstone",
     b"one\nriver\n\ftwo\nstone\n\f \r\n\t\n", b"one", b" \n\f\r\n\f", b"",
 )  # fmt: skip
-SAMPLE = b"\n sample one\nriver stone\n\fsample two\nharbour the\n\fsample three\n\f"
 
 
 def with_line_ends(course: Course, line_end: str) -> Course:
@@ -110,8 +109,8 @@ def test_simtool_equals_the_oracle(
 
 
 def both_equal_the_oracle(course: Course, folder: Folder, features: int, bits: int) -> None:
-    result, _ = expected(write(course, folder), features, bits)
-    folder.simtool(features, bits)
+    result, printed = expected(write(course, folder), features, bits)
+    assert folder.simtool(features, bits).out == printed
     assert folder.read("result.txt") == result
     folder.run("ingest", "article.txt", features=features, bits=bits)
     assert answered(folder) == result
@@ -126,21 +125,8 @@ def test_more_features_than_words(bundled_course: Course, folder: Folder) -> Non
 
 @pytest.mark.parametrize("article", [b"\f".join(EDGES), *ENDS], ids=range(1 + len(ENDS)))
 def test_edges_of_pages_and_files(bundled_course: Course, folder: Folder, article: bytes) -> None:
-    course = replace(bundled_course, article=article, sample=article + b"\f" + SAMPLE)
+    course = replace(bundled_course, article=article, sample=article)
     both_equal_the_oracle(course, folder, 30, 12)
-
-
-@pytest.mark.parametrize("sample", [b"", b"\n\f \f", b"only id"])
-def test_few_samples_or_none(bundled_course: Course, folder: Folder, sample: bytes) -> None:
-    course = write(replace(bundled_course, sample=sample), folder)
-    result, printed = expected(course, 30, 16)
-    assert folder.simtool(30, 16).out == printed
-    assert folder.read("result.txt") == result
-
-
-def by_batches_of_one_ingest(course: Course, folder: Folder) -> bytes:
-    folder.run("ingest", *batches(course, folder, seed=2), read_as="articles", **RECIPE)
-    return answered(folder)
 
 
 def by_batches_refreshed_at_the_end(course: Course, folder: Folder) -> bytes:
@@ -183,7 +169,6 @@ def by_a_server(course: Course, folder: Folder) -> bytes:
 
 RECIPE = {"features": 120, "bits": 100}
 WAYS = [
-    by_batches_of_one_ingest,
     by_batches_refreshed_at_the_end,
     by_batches_and_files_named_from_elsewhere,
     by_reindex_of_another_recipe,

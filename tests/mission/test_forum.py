@@ -10,7 +10,6 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.metadata import distribution
 from itertools import pairwise
 from pathlib import Path
@@ -20,42 +19,25 @@ import numpy as np
 import oracle_mission as oracle
 import pytest
 
-from .commands import Folder, Store, fetched
+from .commands import Folder, Row, Store, fetched
 
 SCRIPT = Path(__file__).resolve().parents[2] / "examples" / "news_library.py"
 HIGH, MODERATE = 0.8, 0.5
 
 
-@dataclass(frozen=True)
-class Thesis:
-    """A thesis of four parts, the second copied, the third edited, and a library.
-
-    Attributes:
-        ends: Where the parts end, from 0 on.
-        similar: Similarity of the third to the source's sentence.
-    """
-
-    parts: list[str]
-    source: list[str]
-    ends: list[int]
-    similar: float
-    library: Store
-
-    @property
-    def text(self) -> str:
-        return "".join(self.parts)
-
-
 @pytest.fixture(scope="module")
-def thesis(new_folder: Callable[[], Folder], texts: dict[str, Any]) -> Thesis:
-    source = texts["bridge"]
-    library = new_folder().texts(
-        {"news/1": f"江上铁桥停用十一周\n{''.join(source)}", "news/2": texts["library"]},
-        passages=True,
-    )
+def thesis(new_folder: Callable[[], Folder], texts: Any) -> Row:
+    """A thesis of four parts, the second copied and the third edited, and a library."""
+    source, news = texts["bridge"], {key: texts["news"][key] for key in ("news/1", "news/2")}
     parts = [texts["beginning"], source[0], texts["edited"], texts["ending"]]
-    ends = [sum(map(len, parts[:count])) for count in range(5)]
-    return Thesis(parts, source, ends, oracle.alike(parts[2], source[1]), library)
+    return Row(
+        parts=parts,
+        text="".join(parts),
+        source=source,
+        ends=[sum(map(len, parts[:count])) for count in range(5)],
+        similar=oracle.alike(parts[2], source[1]),
+        library=new_folder().texts(news, passages=True),
+    )
 
 
 def test_one_character_changes_few_bits(folder: Folder) -> None:
@@ -140,7 +122,7 @@ def test_all_of_one_piece_are_compared(folder: Folder) -> None:
     assert store.add_fingerprints(*near) == 0
 
 
-def test_paper_is_cut_into_passages(thesis: Thesis) -> None:
+def test_paper_is_cut_into_passages(thesis: Row) -> None:
     for options, ends in (
         ({"by": "sentences"}, thesis.ends),
         ({"by": "window", "window": 30}, [0, 30, 60, 90, thesis.ends[-1]]),
@@ -152,18 +134,17 @@ def test_paper_is_cut_into_passages(thesis: Thesis) -> None:
         assert found.places == [(thesis.ends[1], thesis.ends[3], "news/1")]
 
 
-def test_similarity_of_passages(thesis: Thesis) -> None:
+def test_similarity_of_passages(thesis: Row) -> None:
     found = thesis.library.check(thesis.text, by="sentences")
-    similar = [0.0, 1.0, thesis.similar, 0.0]
-    assert [passage.similarity for passage in found.passages] == pytest.approx(similar, abs=1e-3)
-    kinds = [(passage.kind, passage.source) for passage in found.passages]
-    assert kinds == [("none", None), ("high", "news/1"), ("high", "news/1"), ("none", None)]
+    passages = [(one.similarity, one.kind, one.source) for one in found.passages]
+    third = (pytest.approx(thesis.similar, abs=1e-3), "high", "news/1")
+    assert passages == [(0, "none", None), (1, "high", "news/1"), third, (0, "none", None)]
     assert HIGH < thesis.similar < 1
     assert found.totals.copied == thesis.ends[3] - thesis.ends[1]
 
 
 @pytest.mark.parametrize("offset", [0, 9])
-def test_run_of_13_characters_is_found(thesis: Thesis, offset: int) -> None:
+def test_run_of_13_characters_is_found(thesis: Row, offset: int) -> None:
     others = "甲乙丙丁戊己庚辛壬癸子丑寅卯辰巳午未申酉戌亥"
     paper = others[: 13 + offset] + thesis.source[0][1:14] + others[::-1]
     ((start, end, source),) = thesis.library.check(paper, window=13).places
@@ -171,7 +152,7 @@ def test_run_of_13_characters_is_found(thesis: Thesis, offset: int) -> None:
     assert start <= 13 + offset < 26 + offset <= end
 
 
-def test_passages_are_similar_within_three_bits(folder: Folder, texts: dict[str, Any]) -> None:
+def test_passages_are_similar_within_three_bits(folder: Folder, texts: Any) -> None:
     # Pairs of one word outvote all others, so the fingerprints are the same.
     store = folder.texts({"fruits": texts["fruits"]}, passages=True, passage_simhash=True)
     assert store.check(texts["metals"]).keys == []
@@ -181,7 +162,7 @@ def test_passages_are_similar_within_three_bits(folder: Folder, texts: dict[str,
     assert found.passages[0].similarity >= 0.75
 
 
-def test_fast_and_precise_modes(folder: Folder, thesis: Thesis) -> None:
+def test_fast_and_precise_modes(folder: Folder, thesis: Row) -> None:
     sentence = thesis.source[1]
     records = {"edited": thesis.parts[2] + thesis.parts[0], "exact": sentence + thesis.parts[3]}
     store = folder.texts(records, passages=True)
@@ -193,7 +174,7 @@ def test_fast_and_precise_modes(folder: Folder, thesis: Thesis) -> None:
     assert fast.passages[0].kind == "high"
 
 
-def test_report_marks_passages_in_yellow_and_red(thesis: Thesis) -> None:
+def test_report_marks_passages_in_yellow_and_red(thesis: Row) -> None:
     # Half of a sentence, and as much again that is in no source.
     half = thesis.source[2][:14]
     mixed = half + "明天上午九点在学校大门口等"
@@ -211,7 +192,7 @@ def test_report_marks_passages_in_yellow_and_red(thesis: Thesis) -> None:
     assert 30 < hues["moderate"] < 65
 
 
-def test_chart_has_a_bar_a_sentence(thesis: Thesis) -> None:
+def test_chart_has_a_bar_a_sentence(thesis: Row) -> None:
     start, middle, end = (place / thesis.ends[-1] for place in thesis.ends[1:4])
     first, second = thesis.library.report(thesis.text).bars
     assert first == pytest.approx((start, middle, 1.0), abs=2e-3)
@@ -226,7 +207,7 @@ def test_window_is_a_page_for_the_browser(many_served: str) -> None:
 
 
 @pytest.mark.skipif(not SCRIPT.exists(), reason="only a checkout has examples/")
-def test_library_of_news(folder: Folder, texts: dict[str, Any]) -> None:
+def test_library_of_news(folder: Folder, texts: Any) -> None:
     chance = random.Random(3)
     sentences = ["".join(chance.choices(texts["characters"], k=24)) + "。" for _ in range(2_700)]
     lines = ("".join(sentences[n : n + 3]) + "\n" for n in range(0, len(sentences), 3))
@@ -264,7 +245,7 @@ def test_one_process_and_two_agree(many: Store, crowd: list[str]) -> None:
     assert keys == [f"{n % len(crowd):04}" for n in range(2_048)]
 
 
-def test_places_are_reported_without_texts(folder: Folder, thesis: Thesis) -> None:
+def test_places_are_reported_without_texts(folder: Folder, thesis: Row) -> None:
     store = folder.texts({"news/1": "".join(thesis.source)}, passages=True, no_text=True)
     store.run("show", "news/1", text=True, code=1)
     found = store.check(thesis.text, by="sentences")
@@ -281,7 +262,7 @@ def test_it_starts(folder: Folder) -> None:
     assert all(distribution(re.split(r"[<>=!~\[ ]", one)[0]).version for one in required)
 
 
-def test_it_knows_its_library_alone(folder: Folder, thesis: Thesis) -> None:
+def test_it_knows_its_library_alone(folder: Folder, thesis: Row) -> None:
     store = folder.texts({"other": thesis.parts[3]}, passages=True)
     before = store.check(thesis.text)
     assert before.keys == ["other"]

@@ -58,7 +58,7 @@ def test_cut_words_are_compared_as_vectors(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"fold_han": True}])
-def test_chinese_is_typed_in(folder: Folder, texts: dict[str, Any], options: Any) -> None:
+def test_chinese_is_typed_in(folder: Folder, texts: Any, options: Any) -> None:
     if options:
         pytest.importorskip("opencc")
     store = folder.texts({"a": texts["simplified"]}, **options)
@@ -109,7 +109,7 @@ def test_all_pairs_are_found(given: Store, planted: list[int]) -> None:
     assert sorted((row.left, row.right, row.distance) for row in rows) == expected
 
 
-def test_matches_are_verified_by_the_texts(folder: Folder, texts: dict[str, Any]) -> None:
+def test_matches_are_verified_by_the_texts(folder: Folder, texts: Any) -> None:
     story = texts["ferry"]
     store = folder.texts({"story": story})
     shuffled = " ".join(story.rstrip(".").split()[::-1])
@@ -121,7 +121,7 @@ def test_matches_are_verified_by_the_texts(folder: Folder, texts: dict[str, Any]
     assert store.query_text(shuffled, min_resemblance=0.5).matches == []
 
 
-def test_usual_hash_finds_copies(folder: Folder, texts: dict[str, Any]) -> None:
+def test_usual_hash_finds_copies(folder: Folder, texts: Any) -> None:
     records = ({"id": f"{n}", "text": texts["ferry" if n < 3 else "clock"]} for n in range(4))
     store = Store(folder, "store.db")
     assert store.add(*records) == {"added": 4, "exact_duplicates": 2}
@@ -131,7 +131,7 @@ def test_usual_hash_finds_copies(folder: Folder, texts: dict[str, Any]) -> None:
 
 
 @pytest.fixture(scope="module")
-def crawled(new_folder: Callable[[], Folder], texts: dict[str, Any]) -> Store:
+def crawled(new_folder: Callable[[], Folder], texts: Any) -> Store:
     """A store of stories that several sites have; b has changed, and is crawled again."""
     ferry, clock, bread = (texts[name] for name in ("ferry", "clock", "bread"))
     stories = [f"{ferry} {clock}", clock, bread, ferry, f"{clock} {bread}", f"{bread} {ferry}"]
@@ -185,7 +185,7 @@ def test_trusted_site_goes_first_by_a_pattern(crawled: Store) -> None:
     assert crawled.original("new.example", original="prefer:^old") == "old.example"
 
 
-def test_passages_of_a_mixed_text_have_their_sources(folder: Folder, texts: dict[str, Any]) -> None:
+def test_passages_of_a_mixed_text_have_their_sources(folder: Folder, texts: Any) -> None:
     ferry, clock, bread = (texts[name] for name in ("ferry", "clock", "bread"))
     store = folder.texts({"two": f"{ferry} {clock}", "one": bread}, passages=True)
     # Another title, sentences moved, two sources mixed.
@@ -197,7 +197,7 @@ def test_passages_of_a_mixed_text_have_their_sources(folder: Folder, texts: dict
     assert sources == {**title, clock: "two", bread: "one", ferry: "two"}
 
 
-def test_reprint_is_beyond_a_chosen_share(folder: Folder, texts: dict[str, Any]) -> None:
+def test_reprint_is_beyond_a_chosen_share(folder: Folder, texts: Any) -> None:
     story = f"{texts['ferry']} {texts['clock']}"
     store = folder.texts({"story": story})
     reprint = story.replace("eleven", "twelve").replace("three", "four")

@@ -7,14 +7,13 @@ import random
 from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import oracle_mission as oracle
 import pytest
 
-from .commands import Folder, Pair, Store, fetched
+from .commands import Folder, Pair, Row, Store, fetched
 
 # Numbers within 3 bits of one of 64 bits: 1 + 64 + 64·63/2 + 64·63·62/6.
 WITHIN_THREE = 43_745
@@ -25,33 +24,13 @@ PLANS = {
 
 
 @pytest.fixture(scope="module")
-def news(texts: dict[str, Any]) -> dict[str, str]:
-    """A story, the same with another title, counter, time and an advertisement, and another."""
-    body = "".join(texts["bridge"])
-    return {
-        "news/1": f"江上铁桥停用十一周\n{body}\n阅读 1024 次 2026-03-01 08:00",
-        "mirror/77": f"老桥要修了\n{body}\n广告：周末面包八折\n阅读 87 次 2026-03-02 21:30",
-        "news/2": f"图书馆的钟\n{texts['library']}\n阅读 5 次 2026-03-01 09:00",
-    }
-
-
-@pytest.fixture(scope="module")
 def pages(new_folder: Callable[[], Folder], news: dict[str, str]) -> Store:
     return new_folder().texts(news)
 
 
-@dataclass(frozen=True)
-class Versions:
-    """Texts of 96 words, for each one with some words replaced, and a store of all."""
-
-    texts: dict[str, str]
-    labels: list[Pair]
-    store: Store
-    values: dict[str, int]
-
-
 @pytest.fixture(scope="module")
-def versions(new_folder: Callable[[], Folder], crowd: list[str]) -> Versions:
+def versions(new_folder: Callable[[], Folder], crowd: list[str]) -> Row:
+    """Texts of 96 words, for each one with some words replaced, and a store of all."""
     texts = {}
     for number in range(24):
         words = " ".join(crowd[4 * number : 4 * number + 4]).split()
@@ -61,17 +40,14 @@ def versions(new_folder: Callable[[], Folder], crowd: list[str]) -> Versions:
         texts[f"{number}/again"] = " ".join(words)
     store = new_folder().texts(texts)
     labels = [(f"{number}/first", f"{number}/again") for number in range(24)]
-    return Versions(texts, labels, store, store.fingerprints())
+    return Row(texts=texts, labels=labels, store=store, values=store.fingerprints())
 
 
 def judged(values: dict[str, int], labels: list[Pair], radius: int) -> Any:
     """Return precision and recall of all pairs within a radius."""
-    pairs = [p for p in combinations(values, 2) if within(values[p[0]], values[p[1]], radius)]
+    near = {frozenset(pair) for *pair, _ in oracle.near_pairs(values.values(), radius)}
+    pairs = [(a, b) for a, b in combinations(values, 2) if {values[a], values[b]} in near]
     return pytest.approx(oracle.precision_and_recall(pairs, labels), abs=1e-3)
-
-
-def within(one: int, other: int, radius: int) -> bool:
-    return oracle.distance(one, other) <= radius
 
 
 def test_copies_with_other_titles_and_counters(pages: Store, news: dict[str, str]) -> None:
@@ -90,14 +66,11 @@ def test_copies_with_other_titles_and_counters(pages: Store, news: dict[str, str
 
 
 def test_unique_collection_takes_less_room(pages: Store, news: dict[str, str]) -> None:
+    # Readers are shown the first of the copies.
+    assert pages.clusters(min_resemblance=0.5) == [("news/1", "canonical"), ("mirror/77", "member")]
     first, mirror, other = (len(text.encode()) for text in news.values())
     sizes = {"bytes_of_text": first + other, "bytes_of_dropped_text": mirror}
     assert pages.unique() == {"documents": 2, "clusters": 1, "dropped": 1, **sizes}
-
-
-def test_one_of_several_copies_is_shown(pages: Store) -> None:
-    roles = [("news/1", "canonical"), ("mirror/77", "member")]
-    assert pages.clusters(min_resemblance=0.5) == roles
 
 
 def test_md5_of_near_texts_has_nothing_in_common(folder: Folder, news: dict[str, str]) -> None:
@@ -110,11 +83,9 @@ def test_md5_of_near_texts_has_nothing_in_common(folder: Folder, news: dict[str,
     assert found["simhash-128"].distance < 41
 
 
-def test_duplicate_is_within_the_threshold(folder: Folder, versions: Versions) -> None:
+def test_duplicate_is_within_the_threshold(folder: Folder, versions: Row) -> None:
     values = versions.values
-    apart = {
-        again: oracle.distance(values[first], values[again]) for first, again in versions.labels
-    }
+    apart = {b: oracle.distance(values[a], values[b]) for a, b in versions.labels}
     near = {key: bits for key, bits in apart.items() if bits <= 3}
     # Some on both sides of the threshold, or nothing is shown.
     assert {3, 4} <= {*apart.values()}
@@ -143,7 +114,7 @@ def test_document_is_any_number_of_bits(folder: Folder, bits: int) -> None:
     folder.run("init", db="refused.db", bits=129 if bits > 24 else 0, code=2)
 
 
-def test_64_bits_and_3_serve_well(given: Store, planted: list[int], versions: Versions) -> None:
+def test_64_bits_and_3_serve_well(given: Store, planted: list[int], versions: Row) -> None:
     assert max(value.bit_length() for value in versions.values.values()) == 64
     assert given.near(planted[0]) == oracle.near(planted, planted[0], 3)
     # Of 96 words one or two are replaced in these.
@@ -153,7 +124,7 @@ def test_64_bits_and_3_serve_well(given: Store, planted: list[int], versions: Ve
     assert found[1] >= 0.5
 
 
-def test_recipe_decides_how_well_it_works(folder: Folder, versions: Versions) -> None:
+def test_recipe_decides_how_well_it_works(folder: Folder, versions: Row) -> None:
     other = folder.texts(versions.texts, shingle=4)
     recalls = []
     for store, values in ((versions.store, versions.values), (other, other.fingerprints())):
@@ -230,7 +201,7 @@ def test_highest_bit_is_like_the_others(folder: Folder) -> None:
 
 
 @pytest.mark.parametrize("plan", PLANS)
-def test_methods_find_the_same_by_their_look_ups(versions: Versions, plan: str) -> None:
+def test_methods_find_the_same_by_their_look_ups(versions: Row, plan: str) -> None:
     samples = [{"id": key, "text": versions.texts[key]} for key in ("0/first", "9/again")]
     found = versions.store.query(*samples, plan=plan, channels="simhash", radius=3)
     for key, answer in found.items():
@@ -276,7 +247,7 @@ def test_queries_run_side_by_side(many: Store, crowd: list[str]) -> None:
 
 
 @pytest.fixture(scope="module")
-def crawled(new_folder: Callable[[], Folder], texts: dict[str, Any]) -> Store:
+def crawled(new_folder: Callable[[], Folder], texts: Any) -> Store:
     """A store of three web pages, two with the same main text."""
     folder = new_folder()
     story, other = (f"{texts['ferry']} {texts[name]}" for name in ("clock", "bread"))
@@ -288,7 +259,7 @@ def crawled(new_folder: Callable[[], Folder], texts: dict[str, Any]) -> Store:
     return store
 
 
-def test_copies_among_web_pages_are_dropped(crawled: Store, texts: dict[str, Any]) -> None:
+def test_copies_among_web_pages_are_dropped(crawled: Store, texts: Any) -> None:
     kept = {row.key: row.text for row in crawled.rows("export", unique=True)}
     assert list(kept) == ["one.html", "three.html"]
     # The main text, without navigation.
