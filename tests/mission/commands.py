@@ -158,12 +158,13 @@ class Store:
         counts = vars(self.rows("ingest", *sources, **options)[0])
         return {name: counts[name] for name in OUTCOMES if counts[name]}
 
-    def query(self, *samples: Record, **options: Any) -> dict[str, Any]:
-        """Query with records; return an answer by the key of each."""
-        return self.query_files(self.folder.records(samples), **options)
+    def query(self, samples: Mapping[str, str], **options: Any) -> dict[str, Any]:
+        """Query with texts; return an answer by the key of each."""
+        records = ({"id": key, "text": text} for key, text in samples.items())
+        return self.query_files(self.folder.records(records), **options)
 
     def query_text(self, text: str, **options: Any) -> Any:
-        return self.query({"id": "sample", "text": text}, **options)["sample"]
+        return self.query({"sample": text}, **options)["sample"]
 
     def query_files(self, *sources: str, **options: Any) -> dict[str, Any]:
         """Query with the documents of files; return an answer by the key of each.
@@ -186,11 +187,6 @@ class Store:
     def fingerprints(self) -> dict[str, int]:
         """Return the fingerprint of each key, in order."""
         return {row.key: row.fingerprint for row in self.documents()}
-
-    def original(self, key: str, **options: Any) -> str:
-        """Return the key of the original of a document."""
-        original: str = self.story(key, **options).original
-        return original
 
     def story(self, key: str, **options: Any) -> Any:
         return self.rows("show", key, **options)[0].story

@@ -30,14 +30,10 @@ def thesis(new_folder: Callable[[], Folder], texts: Any) -> Row:
     """A thesis of four parts, the second copied and the third edited, and a library."""
     source, news = texts["bridge"], {key: texts["news"][key] for key in ("news/1", "news/2")}
     parts = [texts["beginning"], source[0], texts["edited"], texts["ending"]]
-    return Row(
-        parts=parts,
-        text="".join(parts),
-        source=source,
-        ends=[sum(map(len, parts[:count])) for count in range(5)],
-        similar=oracle.alike(parts[2], source[1]),
-        library=new_folder().texts(news, passages=True),
-    )
+    ends, similar = [sum(map(len, parts[:n])) for n in range(5)], oracle.alike(parts[2], source[1])
+    found = Row(parts=parts, text="".join(parts), source=source, ends=ends, similar=similar)
+    found.library = new_folder().texts(news, passages=True)
+    return found
 
 
 def test_one_character_changes_few_bits(folder: Folder) -> None:
@@ -65,12 +61,8 @@ def test_rare_words_weigh_more_by_idf(folder: Folder, weights: str) -> None:
 
 def test_short_texts_match_only_copies(folder: Folder, crowd: list[str]) -> None:
     store = folder.texts({"short": "red boats and green nets", "long": crowd[0]})
-    found = store.query(
-        {"id": "other", "text": "red boats and green sails"},
-        {"id": "copy", "text": "RED boats, and green nets"},
-        {"id": "edited", "text": crowd[0].replace(" ", " and ", 1)},
-        radius=64,
-    )
+    short = {"other": "red boats and green sails", "copy": "RED boats, and green nets"}
+    found = store.query({**short, "edited": crowd[0].replace(" ", " and ", 1)}, radius=64)
     # Everything is within 64 bits.
     assert (found["other"].matches, found["other"].too_short) == ([], True)
     assert [key for key, _ in found["copy"].near] == ["short"]
@@ -123,11 +115,10 @@ def test_all_of_one_piece_are_compared(folder: Folder) -> None:
 
 
 def test_paper_is_cut_into_passages(thesis: Row) -> None:
-    for options, ends in (
-        ({"by": "sentences"}, thesis.ends),
-        ({"by": "window", "window": 30}, [0, 30, 60, 90, thesis.ends[-1]]),
-        ({"window": 13}, [*range(0, 103, 13), thesis.ends[-1]]),
-    ):
+    last = thesis.ends[-1]
+    cuts = {30: [0, 30, 60, 90, last], 13: [*range(0, last, 13), last]}
+    ways = [({"by": "window", "window": size}, ends) for size, ends in cuts.items()]
+    for options, ends in ({"by": "sentences"}, thesis.ends), *ways:
         found = thesis.library.check(thesis.text, **options)
         assert [passage.place for passage in found.passages] == list(pairwise(ends))
         # Similar pieces that follow one another are one.

@@ -51,8 +51,7 @@ def judged(values: dict[str, int], labels: list[Pair], radius: int) -> Any:
 
 
 def test_copies_with_other_titles_and_counters(pages: Store, news: dict[str, str]) -> None:
-    records = ({"id": key, "text": text} for key, text in news.items())
-    found = pages.query(*records, exclude_self=True)
+    found = pages.query(news, exclude_self=True)
     for key, other in (("news/1", "mirror/77"), ("mirror/77", "news/1")):
         (match,) = found[key].matches
         assert match.key == other
@@ -202,8 +201,8 @@ def test_highest_bit_is_like_the_others(folder: Folder) -> None:
 
 @pytest.mark.parametrize("plan", PLANS)
 def test_methods_find_the_same_by_their_look_ups(versions: Row, plan: str) -> None:
-    samples = [{"id": key, "text": versions.texts[key]} for key in ("0/first", "9/again")]
-    found = versions.store.query(*samples, plan=plan, channels="simhash", radius=3)
+    samples = {key: versions.texts[key] for key in ("0/first", "9/again")}
+    found = versions.store.query(samples, plan=plan, channels="simhash", radius=3)
     for key, answer in found.items():
         values = versions.values.items()
         apart = [(other, oracle.distance(value, versions.values[key])) for other, value in values]
