@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import oracle
@@ -21,14 +22,17 @@ from simstore.reports.formats import render_simtool
 from simstore.services import simtool
 from simstore.services.maintenance.scheme_choice import SchemeChoice, choice_for_folder
 
-from .course import first_pages, run_simtool, write
-
 pytestmark = pytest.mark.conformance
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 N, M = 1000, 16
 """``result-N-M.txt`` is among the course's files; test_course_data.py has the other two."""
 ANSWER = (["query", "sample.txt"], ["report"])
+
+
+def write(course: Course, folder: Path) -> None:
+    for name in ("article", "sample", "stopwords", "hashvalue"):
+        (folder / f"{name}.txt").write_bytes(getattr(course, name))
 
 
 def run(folder: Path, *commands: list[str]) -> None:
@@ -43,7 +47,7 @@ def written(folder: Path, *commands: list[str]) -> bytes:
 
 
 def arguments_of_simtool(folder: Path, n: int, m: int) -> bytes:
-    assert run_simtool(folder, n, m).returncode == 0
+    assert nursery().run("simtool", folder, words=[str(n), str(m)]).code == 0
     return (folder / "result.txt").read_bytes()
 
 
@@ -184,7 +188,8 @@ def test_every_way_to_give_n_and_m_writes_the_agreed_bytes(
 def test_defaults_are_1000_features_and_64_bits(
     real_course: Course, tmp_path: Path, commands: list[list[str]], n: int, m: int
 ) -> None:
-    course = first_pages(real_course, 150)
+    pages = real_course.article.split(b"\f")[:150]
+    course = replace(real_course, article=b"\f".join(pages) + b"\f")
     write(course, tmp_path)
     result, _ = oracle.simtool(
         course.article, course.sample, course.stopwords, course.hashvalue, n, m

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
+from conftest import Course
 from forked import Nursery
 
 from .shells import Shell
@@ -66,3 +68,22 @@ def test_options_that_a_store_has_not_are_refused_and_named(shell: Shell) -> Non
             f"Error: s.db exists and has other options: {said}; leave them out, change them by "
             "`simstore reindex`, or make another store by `simstore init --db NEW`\n"
         )
+
+
+@pytest.mark.parametrize("command", [["init"], ["ingest", "article.txt"]])
+def test_files_of_the_course_that_are_not_used_are_named(
+    shell: Shell, bundled_course: Course, tmp_path: Path, command: list[str]
+) -> None:
+    for path in bundled_course.folder.glob("*.txt"):
+        shutil.copy(path, tmp_path)
+    done = shell(*command, "--scheme", "web")
+    assert "hashvalue.txt and stopwords.txt lie here and are not used" in done.errors
+    done = shell("--db", "other.db", *command, "--shingle", "2", code=2)
+    assert "--shingle is an option of the scheme web; add --scheme web" in done.errors
+    assert not (tmp_path / "other.db").exists()
+    shell("ingest", "article.txt")
+    done = shell("reindex", "--scheme", "simtool", "-N", "40", "-M", "16")
+    assert done.errors == "hashvalue.txt and stopwords.txt lie here, and are used\n"
+    # The same once more, by what the store keeps.
+    (tmp_path / "hashvalue.txt").unlink()
+    assert shell("reindex").errors == ""

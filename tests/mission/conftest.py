@@ -12,9 +12,6 @@ import pytest
 
 from .commands import Folder, Store, served
 
-# Documents of the store in which near ones are looked up.
-MANY = 2_000
-
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Folder:
@@ -42,7 +39,7 @@ def crowd() -> list[str]:
     """Texts of 24 words by chance."""
     chance = random.Random(41)
     words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=5)) for _ in range(3_000)]
-    return [" ".join(chance.choices(words, k=24)) for _ in range(MANY)]
+    return [" ".join(chance.choices(words, k=24)) for _ in range(2_000)]
 
 
 @pytest.fixture(scope="session")
