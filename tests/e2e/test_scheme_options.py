@@ -84,6 +84,6 @@ def test_files_of_the_course_that_are_not_used_are_named(
     shell("ingest", "article.txt")
     done = shell("reindex", "--scheme", "simtool", "-N", "40", "-M", "16")
     assert done.errors == "hashvalue.txt and stopwords.txt lie here, and are used\n"
-    # The same once more, by what the store keeps.
+    # The store has a copy of the table.
     (tmp_path / "hashvalue.txt").unlink()
     assert shell("reindex").errors == ""

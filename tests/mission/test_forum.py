@@ -55,7 +55,7 @@ def test_rare_words_weigh_more_by_idf(folder: Folder, weights: str) -> None:
     common = oracle.poly1000003("bridge", 64)
     for word, value in found.items():
         rare = oracle.poly1000003(word, 64)
-        # Where the bits of the two words differ, the rare one decides, or none.
+        # The rare word decides where the bits differ, or none does.
         assert value == (rare if weights == "idf" else common & rare)
 
 

@@ -152,7 +152,7 @@ def crawled(new_folder: Callable[[], Folder], texts: Any) -> Store:
 def test_earliest_seen_is_the_original(crawled: Store) -> None:
     # b was stored after a, and visited before: it counts from its visit.
     assert crawled.story("a/late").original == crawled.story("b/early").original == "b/early"
-    # What is not there is the original of nothing.
+    # Texts that are not stored are originals of nothing.
     assert crawled.story("alone").original == "alone"
 
 

@@ -36,7 +36,7 @@ def frozen() -> list[list[str]]:
 def test_the_page_has_the_frozen_rows_and_no_others() -> None:
     page = []
     for row in rows():
-        # Of a row that works the word is frozen, of another one the difference too.
+        # A row that works is frozen by that word, another one with its difference.
         state = row.state if row.state == "works" else _LINK.sub(r"\1", row.cells[3])
         page.append([DOCUMENTS[row.document - 1], row.cells[0], row.cells[1].strip("`"), state])
     gone = [row for row in frozen() if row not in page]

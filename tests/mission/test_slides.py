@@ -77,7 +77,7 @@ def test_md5_of_near_texts_has_nothing_in_common(folder: Folder, news: dict[str,
     found = folder.compare(one, two)
     digests = [hashlib.md5(text.encode()).hexdigest() for text in (one, two)]  # noqa: S324
     assert [found["md5"].a, found["md5"].b] == digests
-    # Of 128 bits of two digests half differ by chance, 64 ± 5.7.
+    # Half of the 128 bits of two digests differ by chance, 64 ± 5.7.
     assert oracle.distance(*(int(digest, 16) for digest in digests)) > 41
     assert found["simhash-128"].distance < 41
 
@@ -116,7 +116,7 @@ def test_document_is_any_number_of_bits(folder: Folder, bits: int) -> None:
 def test_64_bits_and_3_serve_well(given: Store, planted: list[int], versions: Row) -> None:
     assert max(value.bit_length() for value in versions.values.values()) == 64
     assert given.near(planted[0]) == oracle.near(planted, planted[0], 3)
-    # Of 96 words one or two are replaced in these.
+    # One or two of 96 words are replaced in these.
     labels = versions.labels[:6]
     found = versions.store.evaluate(labels, radius="3-3")["simhash", 3]
     assert found == judged(versions.values, labels, 3)
@@ -153,7 +153,7 @@ def test_figure_and_a_heavier_feature(folder: Folder) -> None:
 def test_sum_of_zero_gives_the_chosen_bit(folder: Folder, tie: str) -> None:
     store = folder.texts({"a": "boats sea"}, tie=tie, feature_hash="poly1000003")
     one, two = (oracle.poly1000003(word, 64) for word in ("boats", "sea"))
-    # Where the two words' bits differ the sum is 0.
+    # The sum is 0 where the bits of the two words differ.
     assert store.fingerprints() == {"a": one & two if tie == "zero" else one | two}
     assert one != two
 
@@ -224,7 +224,7 @@ def test_large_sets_and_automatons_are_refused(many: Store, crowd: list[str]) ->
 def test_first_bits_are_seldom_shared(folder: Folder, many: Store) -> None:
     firsts = Counter(value >> 48 for value in many.fingerprints().values())
     pairs = sum(count * (count - 1) // 2 for count in firsts.values())
-    # By chance 2,000 · 1,999 / 2 / 65,536 = 30.5 pairs share 16 bits.
+    # 2,000 · 1,999 / 2 / 65,536 = 30.5 pairs share 16 bits by chance.
     assert pairs < 3 * 30.5
     # The old string hash leaves the first 32 of 96 bits of short words at 0.
     chance = random.Random(3)
@@ -259,10 +259,10 @@ def crawled(new_folder: Callable[[], Folder], texts: Any) -> Store:
 
 
 def test_copies_among_web_pages_are_dropped(crawled: Store, texts: Any) -> None:
-    kept = {row.key: row.text for row in crawled.rows("export", unique=True)}
-    assert list(kept) == ["one.html", "three.html"]
+    written = {row.key: row.text for row in crawled.rows("export", unique=True)}
+    assert list(written) == ["one.html", "three.html"]
     # The main text, without navigation.
-    assert kept["one.html"].strip() == f"{texts['ferry']} {texts['clock']}"
+    assert written["one.html"].strip() == f"{texts['ferry']} {texts['clock']}"
 
 
 def test_known_filter_is_asked_and_published(many: Store, many_served: str) -> None:
@@ -270,6 +270,6 @@ def test_known_filter_is_asked_and_published(many: Store, many_served: str) -> N
     many.folder.write("served.filter", fetched(f"{many_served}/v1/known-keys")[1])
     for name in ("known.filter", "served.filter"):
         known = many.folder.known(name, *(f"{n:04}" for n in range(1_800, 2_200)))
-        # What is known is never missed, and one in a thousand of the others is taken for known.
+        # Known keys are never missed; one in a thousand of the others is taken for known.
         assert known[:200] == [True] * 200
         assert sum(known[200:]) <= 4
