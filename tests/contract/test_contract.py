@@ -28,15 +28,18 @@ _FACES: dict[str, type[Face]] = {
 }
 
 
+def _marks(case: Case, face: str) -> list[pytest.MarkDecorator]:
+    marks = [pytest.mark.sqlite()] if case.only_files else []
+    # The client sends what the face http sends: the short run of the tests leaves it out.
+    if face == "client" and "http" in case.faces:
+        marks.append(pytest.mark.slow())
+    return marks
+
+
 @pytest.mark.parametrize(
     ("case", "face_name"),
     [
-        pytest.param(
-            case,
-            face,
-            id=f"{face}: {case.name}",
-            marks=[pytest.mark.sqlite()] if case.only_files else [],
-        )
+        pytest.param(case, face, id=f"{face}: {case.name}", marks=_marks(case, face))
         for case in _CASES
         for face in case.faces
     ],
