@@ -5,13 +5,12 @@ from __future__ import annotations
 import sys
 import zipfile
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from simstore.cli import main
-from simstore.errors import MissingExtra, SourceNotFound
+from simstore.errors import SourceNotFound
 from simstore.sources import files, isolated
 from simstore.sources.files import missing_extras
 from simstore.sources.reader import ReadOptions
@@ -61,31 +60,7 @@ def test_members_of_a_zip_archive_count(folder: Path) -> None:
     assert missing_extras(["damaged.zip", "more.zip"], ReadOptions()) == {"web": "more.zip"}
 
 
-def test_a_file_is_opened_once_to_tell_its_format(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with zipfile.ZipFile("more.zip", "w") as archive:
-        archive.writestr("a.txt", "x")
-    Path("page.xyz").write_text("some words")
-    opened: list[str] = []
-    open_path, open_zip = Path.open, zipfile.ZipFile.__init__
-
-    def counted(self: Path, *args: Any, **words: Any) -> Any:
-        opened.append(self.name)
-        return open_path(self, *args, **words)
-
-    def counted_zip(self: zipfile.ZipFile, name: str, *args: Any) -> None:
-        opened.append(name)
-        open_zip(self, name, *args)
-
-    monkeypatch.setattr(Path, "open", counted)
-    monkeypatch.setattr(zipfile.ZipFile, "__init__", counted_zip)
-    # What has a known ending is not opened at all.
-    assert missing_extras(["more.zip", "page.xyz", "in/a.txt", "in/f.jsonl"], ReadOptions()) == {}
-    assert opened == ["more.zip", "page.xyz"]
-
-
-@pytest.mark.parametrize("command", ["ingest", "check", "query"])
+@pytest.mark.parametrize("command", ["ingest", "query"])
 def test_a_command_names_all_that_named_files_need_in_one_line_and_makes_nothing(
     folder: Path, command: str
 ) -> None:
@@ -134,7 +109,7 @@ def test_files_of_a_folder_that_need_an_extra_are_rejected_and_the_others_stored
     assert "in/a.txt" in done.stdout
 
 
-@pytest.mark.parametrize("command", ["ingest", "check", "query"])
+@pytest.mark.parametrize("command", ["ingest", "query"])
 def test_older_word_document_is_refused_without_asking_for_an_extra(
     folder: Path, command: str
 ) -> None:
@@ -145,7 +120,3 @@ def test_older_word_document_is_refused_without_asking_for_an_extra(
     assert done.exit_code == 5
     assert "it is an older Word document (.doc)" in done.stderr
     assert "pip install" not in done.stderr
-
-
-def test_one_missing_extra_is_told_in_the_singular() -> None:
-    assert "x needs the extra 'office': pip install 'defusedxml" in str(MissingExtra("x", "office"))

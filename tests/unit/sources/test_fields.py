@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from simstore.model import Document
 from simstore.sources.fields import RecordFields
 from simstore.sources.reader import HistoryFields, ReadOptions, SourceFields
@@ -15,9 +13,8 @@ def made(record: dict[str, Any], **options: Any) -> Document | str:
     return RecordFields("name", ReadOptions(**options)).document(record, 3, 10, 20)
 
 
-@pytest.mark.parametrize(
-    ("path", "record", "left"),
-    [
+def test_dotted_path_leads_into_objects() -> None:
+    for path, record, left in (
         ("a", {"a": "x"}, {}),
         ("a.b", {"a": {"b": "x", "c": 1}}, {"a": {"c": 1}}),
         ("a.b", {"a.b": "x", "a": {"b": "y"}}, {"a": {"b": "y"}}),
@@ -25,22 +22,18 @@ def made(record: dict[str, Any], **options: Any) -> Document | str:
         ("a.b.c", {"a.b": {"c": "x"}}, {"a.b": {}}),
         ("a.b.c", {"a": {"b.c": "x"}}, {"a": {}}),
         ("a.b.c", {"a": {"b": 1}, "a.b": {"c": "x"}}, {"a": {"b": 1}, "a.b": {}}),
-    ],
-)
-def test_dotted_path_leads_into_objects(
-    path: str, record: dict[str, Any], left: dict[str, Any]
-) -> None:
-    found = made(record, text_field=path)
-    assert isinstance(found, Document)
-    assert (found.text, found.metadata, found.key) == ("x", left, "name:4")
-    assert (found.position, found.byte_offset, found.end_offset) == (3, 10, 20)
+    ):
+        found = made(record, text_field=path)
+        assert isinstance(found, Document), path
+        assert (found.text, found.metadata, found.key) == ("x", left, "name:4"), path
+        assert (found.position, found.byte_offset, found.end_offset) == (3, 10, 20), path
 
 
-@pytest.mark.parametrize("record", [{}, {"a": "x"}, {"a": {}}, {"a": {"c": "x"}}, {"a": ["b"]}])
-def test_path_that_leads_nowhere_is_no_text(record: dict[str, Any]) -> None:
-    found = made(record, text_field="a.b")
-    assert isinstance(found, str)
-    assert found.startswith("no text: none of the fields a.b; there are ")
+def test_path_that_leads_nowhere_is_no_text() -> None:
+    for record in ({}, {"a": "x"}, {"a": {}}, {"a": {"c": "x"}}, {"a": ["b"]}):
+        found = made(record, text_field="a.b")
+        assert isinstance(found, str), record
+        assert found.startswith("no text: none of the fields a.b; there are "), record
 
 
 def test_fields_that_are_there_are_named_where_none_holds_the_text() -> None:
@@ -54,23 +47,18 @@ def test_fields_that_are_there_are_named_where_none_holds_the_text() -> None:
     assert len(many) < 700
 
 
-@pytest.mark.parametrize(
-    ("record", "expected"),
-    [
+def test_usual_names_are_found_whatever_their_case() -> None:
+    for record, expected in (
         ({"Text": "x", "ID": "k"}, ("k", "x")),
         ({" TEXT ": "x", "Url": "u", "Id": "k"}, ("k", "x")),
         ({"Body": "x"}, ("name:4", "x")),
         # Where the text is called as usual, records keep the keys that they always had.
         ({"text": "x", "ID": "k"}, ("name:4", "x")),
         ({"text": "x", "Text": "y", "id": "k"}, ("k", "x")),
-    ],
-)
-def test_usual_names_are_found_whatever_their_case(
-    record: dict[str, Any], expected: tuple[str, str]
-) -> None:
-    found = made(record)
-    assert isinstance(found, Document)
-    assert (found.key, found.text) == expected
+    ):
+        found = made(record)
+        assert isinstance(found, Document), record
+        assert (found.key, found.text) == expected, record
 
 
 def test_usual_name_that_is_written_in_two_ways_is_none() -> None:
@@ -103,11 +91,11 @@ def test_key_times_and_links_are_reached_by_dotted_paths_too() -> None:
     assert found.metadata == {"meta": {"more": 1}}
 
 
-@pytest.mark.parametrize("key", ["", True, [], {}])
-def test_value_that_is_no_key_is_told(key: object) -> None:
-    assert made({"text": "t", "id": key}) == (
-        "the field id is no key: a string or a number, not empty"
-    )
+def test_value_that_is_no_key_is_told() -> None:
+    for key in ("", True, [], {}):
+        assert made({"text": "t", "id": key}) == (
+            "the field id is no key: a string or a number, not empty"
+        ), key
 
 
 def test_first_field_that_is_not_null_is_the_key() -> None:

@@ -20,13 +20,11 @@ def read(path: Path, bits: int = 64) -> list[list[int]]:
     return [to_integers(block) for block in read_fingerprints(str(path), bits)]
 
 
-@pytest.mark.parametrize("shape", [(-1,), (-1, 1)])
-def test_array_is_read_in_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shape: tuple[int, ...]
-) -> None:
-    monkeypatch.setattr(fingerprint_files, "_BLOCK", 3)
-    np.save(tmp_path / "a.npy", np.array(VALUES, np.uint64).reshape(shape))
-    assert read(tmp_path / "a.npy") == [VALUES[:3], VALUES[3:]]
+def test_array_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for shape in ((-1,), (-1, 1)):
+        monkeypatch.setattr(fingerprint_files, "_BLOCK", 3)
+        np.save(tmp_path / "a.npy", np.array(VALUES, np.uint64).reshape(shape))
+        assert read(tmp_path / "a.npy") == [VALUES[:3], VALUES[3:]], shape
 
 
 def test_array_of_two_words_is_read_most_significant_first(tmp_path: Path) -> None:
@@ -34,20 +32,17 @@ def test_array_of_two_words_is_read_most_significant_first(tmp_path: Path) -> No
     assert read(tmp_path / "a.npy", 128) == [[(1 << 64) + 2, 7]]
 
 
-@pytest.mark.parametrize(
-    ("array", "bits"),
-    [
+def test_other_arrays_are_refused(tmp_path: Path) -> None:
+    for array, bits in (
         (np.array([1.5]), 64),
         (np.array([1], np.int64), 64),
         (np.array([1], np.uint64), 128),
         (np.array([[1, 2]], np.uint64), 64),
         (np.uint64(5), 64),
-    ],
-)
-def test_other_arrays_are_refused(tmp_path: Path, array: np.ndarray, bits: int) -> None:
-    np.save(tmp_path / "a.npy", array)
-    with pytest.raises(UnreadableSource, match="uint64"):
-        read(tmp_path / "a.npy", bits)
+    ):
+        np.save(tmp_path / "a.npy", array)
+        with pytest.raises(UnreadableSource, match="uint64"):
+            read(tmp_path / "a.npy", bits)
 
 
 def test_file_that_is_no_array_and_no_file_are_refused(tmp_path: Path) -> None:
@@ -59,31 +54,26 @@ def test_file_that_is_no_array_and_no_file_are_refused(tmp_path: Path) -> None:
             read(tmp_path / name)
 
 
-@pytest.mark.parametrize("packed", [False, True])
-def test_text_is_read_in_parts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, packed: bool
-) -> None:
-    monkeypatch.setattr(fingerprint_files, "_LINES", 2)
-    text = b"0\n0x1\r\n\n  FF \n" + b"f" * 16
-    (tmp_path / "a").write_bytes(gzip.compress(text) if packed else text)
-    assert read(tmp_path / "a") == [VALUES[:2], VALUES[2:]]
+def test_text_is_read_in_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for packed in (False, True):
+        monkeypatch.setattr(fingerprint_files, "_LINES", 2)
+        text = b"0\n0x1\r\n\n  FF \n" + b"f" * 16
+        (tmp_path / "a").write_bytes(gzip.compress(text) if packed else text)
+        assert read(tmp_path / "a") == [VALUES[:2], VALUES[2:]], packed
 
 
-@pytest.mark.parametrize(
-    ("text", "bits", "place", "reason"),
-    [
+def test_bad_line_is_named(tmp_path: Path) -> None:
+    for text, bits, place, reason in (
         (b"1\nxyz\n", 64, 1, "'xyz' is no hexadecimal number"),
         (b"1 2\n", 64, 0, "no hexadecimal"),
         (b"-1\n", 64, 0, "no hexadecimal"),
         (b"\xff\n", 64, 0, "no hexadecimal"),
         (b"0\n\n10000\n", 16, 2, "more than 16 bits"),
-    ],
-)
-def test_bad_line_is_named(tmp_path: Path, text: bytes, bits: int, place: int, reason: str) -> None:
-    (tmp_path / "a").write_bytes(text)
-    with pytest.raises(MalformedRecord, match=reason) as error:
-        read(tmp_path / "a", bits)
-    assert error.value.position == place
+    ):
+        (tmp_path / "a").write_bytes(text)
+        with pytest.raises(MalformedRecord, match=reason) as error:
+            read(tmp_path / "a", bits)
+        assert error.value.position == place, text
 
 
 def test_array_with_too_many_bits_is_refused(tmp_path: Path) -> None:
@@ -93,12 +83,16 @@ def test_array_with_too_many_bits_is_refused(tmp_path: Path) -> None:
     assert error.value.position == 1
 
 
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [("ff", 255), (" 0xFf ", 255), ("", None), ("g", None), ("-1", None), ("10000", None)],
-)
-def test_fingerprint_is_parsed(text: str, value: int | None) -> None:
-    assert parse_fingerprint(text, 16) == value
+def test_fingerprint_is_parsed() -> None:
+    for text, value in (
+        ("ff", 255),
+        (" 0xFf ", 255),
+        ("", None),
+        ("g", None),
+        ("-1", None),
+        ("10000", None),
+    ):
+        assert parse_fingerprint(text, 16) == value, text
 
 
 def test_archive_of_arrays_is_refused(tmp_path: Path) -> None:

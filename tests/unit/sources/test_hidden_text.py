@@ -68,12 +68,6 @@ def white_between_words(made: docx.document.Document) -> None:
         white(paragraph.add_run("x"))
 
 
-def test_white_letters_between_the_words_of_a_docx_are_blanks_and_told() -> None:
-    found = document("docx", made_docx(white_between_words))
-    assert found.text.strip() == TEXT
-    assert places(found) == ["paragraph 1: 15 characters in the background's colour"]
-
-
 def test_small_vanished_and_styled_text_of_a_docx_is_told_with_its_paragraph() -> None:
     def write(made: docx.document.Document) -> None:
         made.add_paragraph("First.")
@@ -158,46 +152,39 @@ def test_white_text_on_a_dark_ground_of_a_pdf_is_seen() -> None:
     assert found.hidden == ()
 
 
-@pytest.mark.parametrize(
-    ("style", "why"),
-    [
+def test_text_that_a_web_page_hides_is_left_out_and_told() -> None:
+    for style, why in (
         ("color: #FFFFFF", "in the background's colour"),
         ("font-size: 0", "smaller than 2 points"),
         ("font-size:1px;", "smaller than 2 points"),
         ("display:none", "marked as hidden"),
         ("visibility: hidden", "marked as hidden"),
-    ],
-)
-def test_text_that_a_web_page_hides_is_left_out_and_told(style: str, why: str) -> None:
-    words = f'<span style="{style}">x</span>'.join(TEXT.split())
-    page = f"<html><body><p>First paragraph here.</p><p>{words}</p></body></html>"
-    found = read_page(page, "all", None)
-    assert not isinstance(found, str)
-    assert found.text.split() == f"First paragraph here. {TEXT}".split()
-    assert found.metadata["hidden_text"] == {
-        "characters": 14,
-        "places": [f"paragraph 2: 14 characters {why}"],
-    }
+    ):
+        words = f'<span style="{style}">x</span>'.join(TEXT.split())
+        page = f"<html><body><p>First paragraph here.</p><p>{words}</p></body></html>"
+        found = read_page(page, "all", None)
+        assert not isinstance(found, str), style
+        assert found.text.split() == f"First paragraph here. {TEXT}".split(), style
+        assert found.metadata["hidden_text"] == {
+            "characters": 14,
+            "places": [f"paragraph 2: 14 characters {why}"],
+        }, style
 
 
-@pytest.mark.parametrize(
-    "page",
-    [
+def test_honest_styles_of_a_web_page_hide_nothing() -> None:
+    for page in (
         '<div class="dark"><p style="color:#fff">white on a dark ground</p></div>',
         '<div style="background:navy"><p style="color:white">white on a dark ground</p></div>',
         '<p style="font-size:11px">small print on a page</p>',
         '<p>Read on</p><div style="display:none"><p>a menu</p></div>',
-    ],
-)
-def test_honest_styles_of_a_web_page_hide_nothing(page: str) -> None:
-    found = read_page(f"<html><body>{page}</body></html>", "all", None)
-    assert not isinstance(found, str)
-    assert "hidden_text" not in found.metadata
+    ):
+        found = read_page(f"<html><body>{page}</body></html>", "all", None)
+        assert not isinstance(found, str), page
+        assert "hidden_text" not in found.metadata, page
 
 
-@pytest.mark.parametrize(
-    ("sheet", "why"),
-    [
+def test_text_that_a_style_sheet_hides_is_left_out_and_told() -> None:
+    for sheet, why in (
         (".g { color: #fff }", "in the background's colour"),
         ("span { color: WHITE !important; }", "in the background's colour"),
         ("#top span.g { font-size: 1px }", "smaller than 2 points"),
@@ -205,23 +192,23 @@ def test_honest_styles_of_a_web_page_hide_nothing(page: str) -> None:
         ("body { background: #eee } .g { color: #eeeeee }", "in the background's colour"),
         (".g { color: black } span.g { color: white }", "in the background's colour"),
         ("@media print { .g { color: black } } .g { color: white }", "in the background's colour"),
-        ("/* .g { color: black } */ @font-face { font-family: a } .g { color: white }",
-         "in the background's colour"),
-    ],
-)  # fmt: skip
-def test_text_that_a_style_sheet_hides_is_left_out_and_told(sheet: str, why: str) -> None:
-    words = '<span class="g">x</span>'.join(TEXT.split())
-    page = (
-        f"<html><head><style>{sheet}</style></head><body id='top'>"
-        f"<p>First paragraph here.</p><p>{words}</p></body></html>"
-    )
-    found = read_page(page, "all", None)
-    assert not isinstance(found, str)
-    assert found.text.split() == f"First paragraph here. {TEXT}".split()
-    assert found.metadata["hidden_text"] == {
-        "characters": 14,
-        "places": [f"paragraph 2: 14 characters {why}"],
-    }
+        (
+            "/* .g { color: black } */ @font-face { font-family: a } .g { color: white }",
+            "in the background's colour",
+        ),
+    ):
+        words = '<span class="g">x</span>'.join(TEXT.split())
+        page = (
+            f"<html><head><style>{sheet}</style></head><body id='top'>"
+            f"<p>First paragraph here.</p><p>{words}</p></body></html>"
+        )
+        found = read_page(page, "all", None)
+        assert not isinstance(found, str), sheet
+        assert found.text.split() == f"First paragraph here. {TEXT}".split(), sheet
+        assert found.metadata["hidden_text"] == {
+            "characters": 14,
+            "places": [f"paragraph 2: 14 characters {why}"],
+        }, sheet
 
 
 def test_a_whole_block_that_a_style_sheet_hides_is_told() -> None:
@@ -236,9 +223,8 @@ def test_a_whole_block_that_a_style_sheet_hides_is_told() -> None:
     assert found.metadata["hidden_text"]["characters"] == 15
 
 
-@pytest.mark.parametrize(
-    ("sheet", "markup"),
-    [
+def test_honest_style_sheets_hide_nothing() -> None:
+    for sheet, markup in (
         ("body { background: #111; color: #fff }", "on a dark ground"),
         (".b { background: navy } .b p { color: white }", "on a box"),
         (".b { background: url(sea.jpg) } p { color: white }", "on a picture"),
@@ -255,35 +241,28 @@ def test_a_whole_block_that_a_style_sheet_hides_is_told() -> None:
         ("@import 'more.css'; p { color: white }", "a sheet of another file"),
         ("p { color: var(--ink) }", "of a colour that is not known"),
         ("p { color: white", "a rule without an end"),
-    ],
-)
-def test_honest_style_sheets_hide_nothing(sheet: str, markup: str) -> None:
-    page = f"<style>{sheet}</style><body><div class='b'><p>{markup}</p></div></body>"
-    found = read_page(page, "all", None)
-    assert not isinstance(found, str)
-    assert "hidden_text" not in found.metadata, found.metadata
+    ):
+        page = f"<style>{sheet}</style><body><div class='b'><p>{markup}</p></div></body>"
+        found = read_page(page, "all", None)
+        assert not isinstance(found, str), sheet
+        assert "hidden_text" not in found.metadata, found.metadata
 
 
-@pytest.mark.parametrize(
-    "beside", ['<link rel="stylesheet" href="a.css">', '<script src="a.js"></script>']
-)
-def test_sheets_within_a_page_are_not_asked_where_it_has_others(beside: str) -> None:
-    page = f"{beside}<style>p {{ color: white }}</style><body><p>Perhaps on black.</p></body>"
-    found = read_page(page, "all", None)
-    assert not isinstance(found, str)
-    assert "hidden_text" not in found.metadata
+def test_sheets_within_a_page_are_not_asked_where_it_has_others() -> None:
+    for beside in ('<link rel="stylesheet" href="a.css">', '<script src="a.js"></script>'):
+        page = f"{beside}<style>p {{ color: white }}</style><body><p>Perhaps on black.</p></body>"
+        found = read_page(page, "all", None)
+        assert not isinstance(found, str), beside
+        assert "hidden_text" not in found.metadata, beside
 
 
-@pytest.mark.parametrize("name", ["paper.docx"])
-def test_a_copy_hidden_behind_white_letters_is_found_and_warned_of(
-    tmp_path: Path, name: str
-) -> None:
+def test_a_copy_hidden_behind_white_letters_is_found_and_warned_of(tmp_path: Path) -> None:
     pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
-    (tmp_path / name).write_bytes(made_docx(white_between_words))
+    (tmp_path / "paper.docx").write_bytes(made_docx(white_between_words))
     with Store.create(tmp_path / "s.db") as store:
         store.passages.build()
         store.add("ferry", TEXT)
-        (paper,) = store.check_many(Files(str(tmp_path / name)))
+        (paper,) = store.check_many(Files(str(tmp_path / "paper.docx")))
     assert isinstance(paper, CheckedPaper)
     assert paper.totals.share == 1.0
     assert paper.flags == ("hidden text",)

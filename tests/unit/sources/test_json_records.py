@@ -37,33 +37,33 @@ FORMS = {
 JSON = reader_named("json")
 
 
-@pytest.mark.parametrize("form", FORMS)
-def test_records_are_read_in_every_form_and_on_from_each(form: str) -> None:
-    data = FORMS[form].encode()
-    assert documents(check_goes_on_anywhere(JSON, data)) == EXPECTED
+def test_records_are_read_in_every_form_and_on_from_each() -> None:
+    for form in FORMS:
+        data = FORMS[form].encode()
+        assert documents(check_goes_on_anywhere(JSON, data)) == EXPECTED, form
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 7])
-@pytest.mark.parametrize("form", FORMS)
-def test_records_are_the_same_however_the_bytes_come(
-    monkeypatch: pytest.MonkeyPatch, form: str, size: int
-) -> None:
-    if form == "marked":
-        size = max(size, 3)
-    monkeypatch.setattr(json_records, "_CHUNK", size)
-    data = FORMS[form].encode()
-    whole = read_stream(JSON, data)
-    assert documents(whole) == EXPECTED
+def test_records_are_the_same_however_the_bytes_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    for form in FORMS:
+        for size in (1, 2, 3, 7):
+            if form == "marked":
+                size = max(size, 3)
+            monkeypatch.setattr(json_records, "_CHUNK", size)
+            data = FORMS[form].encode()
+            whole = read_stream(JSON, data)
+            assert documents(whole) == EXPECTED, (form, size)
 
 
-@pytest.mark.parametrize("name", ["records.json", "records", "records.json.bak"])
-def test_array_of_records_is_known_by_its_beginning(tmp_path: Path, name: str) -> None:
-    for form in ("pandas", "indented", "jq", "by hand", "marked"):
-        path = tmp_path / name
-        path.write_text(FORMS[form], encoding="utf-8")
-        assert [text for _, text in documents(read_file(path))] == [text for _, text in EXPECTED]
-    path.with_name("a.txt").write_text(FORMS["pandas"], encoding="utf-8")
-    assert documents(read_file(path.with_name("a.txt")))[0][1] == FORMS["pandas"]
+def test_array_of_records_is_known_by_its_beginning(tmp_path: Path) -> None:
+    for name in ("records.json", "records", "records.json.bak"):
+        for form in ("pandas", "indented", "jq", "by hand", "marked"):
+            path = tmp_path / name
+            path.write_text(FORMS[form], encoding="utf-8")
+            assert [text for _, text in documents(read_file(path))] == [
+                text for _, text in EXPECTED
+            ], name
+        path.with_name("a.txt").write_text(FORMS["pandas"], encoding="utf-8")
+        assert documents(read_file(path.with_name("a.txt")))[0][1] == FORMS["pandas"], name
 
 
 def test_text_in_brackets_is_a_text(tmp_path: Path) -> None:
@@ -90,19 +90,16 @@ def test_bad_record_is_rejected_and_the_others_are_read() -> None:
             assert data[one.byte_offset : one.end_offset] == one.head
 
 
-@pytest.mark.parametrize(
-    ("data", "hint"),
-    [
+def test_records_that_stand_elsewhere_are_told_with_the_remedy() -> None:
+    for data, hint in (
         (b'{\n"meta": 1,\n"data": [{"text": "a"}]}', "jq '.data' FILE | simstore ingest -"),
         (b'{\n "cells": [{"source": []}],\n "nbformat": 4}', "jupyter nbconvert --to markdown"),
         (b'{\n"text": {"0": "a"},\n"id": {"0": 1}}', "orient='records'"),
         ('[{"text": "a"}]'.encode("utf-16"), "JSON in UTF-16-LE: save it as UTF-8"),
         (b'[{"text": "caf\xe9"}]', "not UTF-8 at byte 13: save it as UTF-8"),
-    ],
-)
-def test_records_that_stand_elsewhere_are_told_with_the_remedy(data: bytes, hint: str) -> None:
-    (reason,) = reasons(read_stream(JSON, data))
-    assert hint in reason
+    ):
+        (reason,) = reasons(read_stream(JSON, data))
+        assert hint in reason, data
 
 
 def test_file_that_breaks_off_loses_its_last_record_alone() -> None:

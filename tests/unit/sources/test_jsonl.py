@@ -5,8 +5,6 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-import pytest
-
 from simstore.model import Document, Rejection
 from simstore.sources.encoding_detection import not_certain
 from simstore.sources.files import FileSource
@@ -36,9 +34,8 @@ def test_fields_become_key_text_title_collection_and_metadata() -> None:
     assert record.metadata == {"url": "u", "body": "b", "n": [1, {"x": None}]}
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
+def test_line_that_is_no_record_is_rejected_with_the_reason() -> None:
+    for line, reason in (
         ("{", "not JSON"),
         ('{"text": "t"} x', "not JSON"),
         ("[1, 2]", "a JSON list, not an object"),
@@ -57,36 +54,34 @@ def test_fields_become_key_text_title_collection_and_metadata() -> None:
         (b'{"key": "\xff", "text": "t"}', "not UTF-8 at byte 9"),
         ('{"key": "k", "text": "t", "n": ' + "1" * 5_000 + "}", "not usable"),
         ('{"key": "k", "text": "t", "n": ' + "[" * 100_000 + "]" * 100_000 + "}", "nested"),
-    ],
-)
-def test_line_that_is_no_record_is_rejected_with_the_reason(line: str | bytes, reason: str) -> None:
-    record = one(line)
-    assert isinstance(record, Rejection)
-    assert reason in record.reason
-    assert "\n" not in record.reason
+    ):
+        record = one(line)
+        assert isinstance(record, Rejection), line
+        assert reason in record.reason, line
+        assert "\n" not in record.reason, line
 
 
-@pytest.mark.parametrize("depth", [10, 63, 64, 200, 400, 600, 800, 950, 2_000, 100_000])
-def test_nested_record_is_read_or_rejected_at_any_depth(depth: int) -> None:
-    nested = '{"key": "k", "text": "t", "n": ' + "[" * depth + "]" * depth + "}"
-    records = read(f'{nested}\n{{"key": "after", "text": "t"}}\n'.encode())
-    assert len(records) == 2
-    assert records[1] == Document(
-        "after",
-        "t",
-        title=None,
-        collection=None,
-        metadata={},
-        position=1,
-        byte_offset=len(nested) + 1,
-        end_offset=len(nested) + 1 + 30,
-    )
-    # The metadata themselves are the first level.
-    if depth < 64:
-        assert isinstance(records[0], Document)
-    else:
-        assert isinstance(records[0], Rejection)
-        assert records[0].reason == "not usable: nested deeper than 64 levels"
+def test_nested_record_is_read_or_rejected_at_any_depth() -> None:
+    for depth in (10, 63, 64, 200, 400, 600, 800, 950, 2_000, 100_000):
+        nested = '{"key": "k", "text": "t", "n": ' + "[" * depth + "]" * depth + "}"
+        records = read(f'{nested}\n{{"key": "after", "text": "t"}}\n'.encode())
+        assert len(records) == 2, depth
+        assert records[1] == Document(
+            "after",
+            "t",
+            title=None,
+            collection=None,
+            metadata={},
+            position=1,
+            byte_offset=len(nested) + 1,
+            end_offset=len(nested) + 1 + 30,
+        ), depth
+        # The metadata themselves are the first level.
+        if depth < 64:
+            assert isinstance(records[0], Document), depth
+        else:
+            assert isinstance(records[0], Rejection), depth
+            assert records[0].reason == "not usable: nested deeper than 64 levels", depth
 
 
 def test_lone_surrogates_become_replacement_characters() -> None:
@@ -103,30 +98,16 @@ def test_lone_surrogates_become_replacement_characters() -> None:
     assert record.metadata == {"m": {"\ufffd": ["\ufffd"]}}
 
 
-def test_byte_order_mark_is_passed_over() -> None:
-    records = read(b'\xef\xbb\xbf{"key": "k", "text": "t"}\n')
-    assert documents(records) == [("k", "t")]
-
-
-@pytest.mark.parametrize(
-    ("value", "key"), [("7", "7"), ("0", "0"), ("1.5", "1.5"), ('" "', " "), ('"\\u0000"', "\x00")]
-)
-def test_key_may_be_a_number_or_any_text(value: str, key: str) -> None:
-    record = one(f'{{"key": {value}, "text": "t"}}')
-    assert isinstance(record, Document)
-    assert record.key == key
+def test_key_may_be_a_number_or_any_text() -> None:
+    for value, key in (("7", "7"), ("0", "0"), ("1.5", "1.5"), ('" "', " "), ('"\\u0000"', "\x00")):
+        record = one(f'{{"key": {value}, "text": "t"}}')
+        assert isinstance(record, Document), value
+        assert record.key == key, value
 
 
 def test_record_without_key_is_named_by_its_line() -> None:
     data = b'\n{"text": "a"}\n\n{"key": null, "text": "b"}\n'
     assert documents(read(data)) == [("name:2", "a"), ("name:4", "b")]
-
-
-def test_named_fields_are_the_only_ones_looked_at() -> None:
-    data = b'{"key": "k", "text": "t", "k": "mine", "t": "my text"}\n{"key": "k", "t": "x"}\n'
-    records = read(data, key_field="k", text_field="t")
-    assert documents(records) == [("mine", "my text")]
-    assert reasons(records) == ["no key: the field k is missing"]
 
 
 def test_positions_and_offsets_count_lines_and_bytes() -> None:
@@ -143,11 +124,11 @@ def test_positions_and_offsets_count_lines_and_bytes() -> None:
         assert rest == records[records.index(record) + 1 :]
 
 
-@pytest.mark.parametrize("end", [b"", b"\n", b"\r\n"])
-def test_limit_is_that_of_the_line_without_its_end(end: bytes) -> None:
-    line = json.dumps({"key": "k", "text": "t" * 80}).encode()
-    assert rejections(read(line + end, max_document_bytes=len(line))) == []
-    assert rejections(read(line + end, max_document_bytes=len(line) - 1)) == [(0, 0)]
+def test_limit_is_that_of_the_line_without_its_end() -> None:
+    for end in (b"", b"\n", b"\r\n"):
+        line = json.dumps({"key": "k", "text": "t" * 80}).encode()
+        assert rejections(read(line + end, max_document_bytes=len(line))) == [], end
+        assert rejections(read(line + end, max_document_bytes=len(line) - 1)) == [(0, 0)], end
 
 
 def test_line_longer_than_the_limit_is_rejected_and_the_rest_is_read() -> None:
@@ -162,22 +143,25 @@ def test_line_longer_than_the_limit_is_rejected_and_the_rest_is_read() -> None:
     assert len(rejected.head) == 200
 
 
-def test_blank_lines_and_no_lines_are_no_records() -> None:
-    assert read(b"") == []
-    assert read(b"\n \r\n\t\n") == []
-
-
-@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be", "utf-32-le"])
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
-def test_file_of_utf_16_is_read_on_from_any_line(encoding: str, mark: str) -> None:
-    objects = [{"id": f"{n}", "text": text} for n, text in enumerate(["\u0a0a\u010a", "天", "c"])]
-    lines = "\n\r\n".join(json.dumps(one, ensure_ascii=False) for one in objects)
-    data = f"{mark}{lines}\nno JSON\n".encode(encoding)
-    assert choose_reader("name", data, ReadOptions(), lambda: True).name == "jsonl"
-    records = check_goes_on_anywhere(READER, data)
-    assert documents(records) == [("0", "\u0a0a\u010a"), ("1", "天"), ("2", "c")]
-    assert records[0].metadata == {"encoding": encoding}  # type: ignore[union-attr]
-    assert reasons(records) == ["not JSON: Expecting value at column 1"]
+def test_file_of_utf_16_is_read_on_from_any_line() -> None:
+    for mark in ("", "\ufeff"):
+        for encoding in ("utf-16-le", "utf-16-be", "utf-32-le"):
+            objects = [
+                {"id": f"{n}", "text": text} for n, text in enumerate(["\u0a0a\u010a", "天", "c"])
+            ]
+            lines = "\n\r\n".join(json.dumps(one, ensure_ascii=False) for one in objects)
+            data = f"{mark}{lines}\nno JSON\n".encode(encoding)
+            assert choose_reader("name", data, ReadOptions(), lambda: True).name == "jsonl", (
+                mark,
+                encoding,
+            )
+            records = check_goes_on_anywhere(READER, data)
+            assert documents(records) == [("0", "\u0a0a\u010a"), ("1", "天"), ("2", "c")], (
+                mark,
+                encoding,
+            )
+            assert records[0].metadata == {"encoding": encoding}, (mark, encoding)  # type: ignore[union-attr]
+            assert reasons(records) == ["not JSON: Expecting value at column 1"], (mark, encoding)
 
 
 def test_line_of_utf_16_longer_than_the_limit_is_rejected_alone() -> None:
@@ -214,22 +198,26 @@ def test_line_that_is_not_utf_8_is_detected_by_its_file_or_itself_or_rejected() 
     assert reasons(records) == [not_certain(b'{"id": "4", "text": "\xff\xff"}\n')]
 
 
-@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\xff\xfe \0"])
-def test_line_of_a_foreign_byte_order_mark_alone_is_not_blank(mark: bytes) -> None:
-    data = b'{"id": "1", "text": "a"}\n' + mark
-    records = read_stream(READER, data)
-    assert documents(records) == [("1", "a")]
-    assert reasons(records) == [not_certain(mark)]
+def test_line_of_a_foreign_byte_order_mark_alone_is_not_blank() -> None:
+    for mark in (b"\xff\xfe", b"\xfe\xff", b"\xff\xfe\0\0", b"\xff\xfe \0"):
+        data = b'{"id": "1", "text": "a"}\n' + mark
+        records = read_stream(READER, data)
+        assert documents(records) == [("1", "a")], mark
+        assert reasons(records) == [not_certain(mark)], mark
 
 
-@pytest.mark.parametrize(
-    "text", ["regex ~{abcdef and more", "~{abcdefgh", "x ~{!!!!!!~", "~{<:Ky2;~} ~{abcd", "a~{MMMM"]
-)
-def test_line_of_utf_8_with_what_looks_like_escapes_of_hz_is_read_as_it_is(text: str) -> None:
-    line = json.dumps({"id": "1", "text": text}).encode()
-    (record,) = read_stream(READER, line + b"\n")
-    assert isinstance(record, Document)
-    assert (record.text, record.metadata) == (text, {})
+def test_line_of_utf_8_with_what_looks_like_escapes_of_hz_is_read_as_it_is() -> None:
+    for text in (
+        "regex ~{abcdef and more",
+        "~{abcdefgh",
+        "x ~{!!!!!!~",
+        "~{<:Ky2;~} ~{abcd",
+        "a~{MMMM",
+    ):
+        line = json.dumps({"id": "1", "text": text}).encode()
+        (record,) = read_stream(READER, line + b"\n")
+        assert isinstance(record, Document), text
+        assert (record.text, record.metadata) == (text, {}), text
 
 
 def test_lines_of_hz_are_still_read_as_hz() -> None:

@@ -49,9 +49,8 @@ def test_pairs_as_json_lines(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "reason"),
-    [
+def test_a_line_that_is_no_pair_is_named(tmp_path: Path) -> None:
+    for text, line, reason in (
         ("k1\tk2\nalone\n", 1, "with a and b"),
         ("a\tb\tlabel\nk1\tk2\tperhaps\n", 1, "'perhaps'"),
         ("k1\tk2\tperhaps\n", 0, "'perhaps'"),
@@ -59,12 +58,10 @@ def test_pairs_as_json_lines(tmp_path: Path) -> None:
         ("a\tb\tresemblance\nk1\tk2\tmuch\n", 1, "'much'"),
         ('{"a": "k1"}\n', 0, "with a and b"),
         ('{"a": \n', 0, "not JSON"),
-    ],
-)
-def test_a_line_that_is_no_pair_is_named(tmp_path: Path, text: str, line: int, reason: str) -> None:
-    with pytest.raises(MalformedRecord, match=reason) as caught:
-        read_pairs(write(tmp_path, text))
-    assert caught.value.position == line
+    ):
+        with pytest.raises(MalformedRecord, match=reason) as caught:
+            read_pairs(write(tmp_path, text))
+        assert caught.value.position == line, text
 
 
 def test_odd_lines_are_read_as_they_are(tmp_path: Path) -> None:

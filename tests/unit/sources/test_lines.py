@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-import pytest
-
 from simstore.model import Document, Rejection
 from simstore.sources.encoding_detection import not_certain
 from simstore.sources.registry import reader_named
@@ -13,7 +9,6 @@ from simstore.sources.registry import reader_named
 from .reading import (
     check_goes_on_anywhere,
     documents,
-    read_file,
     read_stream,
     reasons,
     rejections,
@@ -75,13 +70,19 @@ def test_named_encoding_is_that_of_all_lines() -> None:
     assert last.metadata == {"encoding": "gb18030", "replaced_bytes": 1}
 
 
-@pytest.mark.parametrize("codec", ["utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"])
-@pytest.mark.parametrize("mark", ["\ufeff", ""])
-def test_lines_of_utf_16_and_utf_32_are_read(codec: str, mark: str) -> None:
-    data = f"{mark}first\r\n\n天地\n  \n\u0a0a".encode(codec)
-    records = check_goes_on_anywhere(READER, data)
-    assert documents(records) == [("name:1", "first"), ("name:3", "天地"), ("name:5", "\u0a0a")]
-    assert {one.metadata["encoding"] for one in records if isinstance(one, Document)} == {codec}
+def test_lines_of_utf_16_and_utf_32_are_read() -> None:
+    for mark in ("\ufeff", ""):
+        for codec in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"):
+            data = f"{mark}first\r\n\n天地\n  \n\u0a0a".encode(codec)
+            records = check_goes_on_anywhere(READER, data)
+            assert documents(records) == [
+                ("name:1", "first"),
+                ("name:3", "天地"),
+                ("name:5", "\u0a0a"),
+            ], (mark, codec)
+            assert {one.metadata["encoding"] for one in records if isinstance(one, Document)} == {
+                codec
+            }, (mark, codec)
 
 
 def test_longer_line_is_rejected_and_the_rest_is_read() -> None:
@@ -90,13 +91,3 @@ def test_longer_line_is_rejected_and_the_rest_is_read() -> None:
     assert documents(records) == [("name:1", "short"), ("name:3", "last")]
     assert rejections(records) == [(1, 6)]
     assert "5,001 bytes" in reasons(records)[0]
-
-
-def test_lines_are_read_only_where_they_are_asked_for(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("one\ntwo\n")
-    assert documents(read_file(path)) == [(str(path), "one\ntwo\n")]
-    assert documents(read_file(path, format="lines")) == [
-        (f"{path}:1", "one"),
-        (f"{path}:2", "two"),
-    ]

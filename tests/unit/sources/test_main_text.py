@@ -57,8 +57,8 @@ def articles() -> Iterator[tuple[str, list[str]]]:
 
 @pytest.mark.slow
 def test_one_text_in_two_templates_is_found_and_is_nearly_the_same() -> None:
-    known = list(articles())[:300]
-    assert len(known) >= 200
+    known = list(articles())[:120]
+    assert len(known) == 120
     first, second = {}, {}
     for number, (title, paragraphs) in enumerate(known):
         others = [_teaser(said[0]) for _, said in known[number + 1 : number + 7]]
@@ -86,27 +86,31 @@ def _text(markup: str) -> str:
     return page.text
 
 
-@pytest.mark.parametrize("template", [semantic, only_divs])
-@pytest.mark.parametrize("paragraphs", [CHINESE, ENGLISH])
-def test_what_stands_around_an_article_goes(template: object, paragraphs: list[str]) -> None:
-    others = [(f"Title of text {n}", f"Some words on text {n}, and more.") for n in range(5)]
-    markup = template("The title of it all", paragraphs, others)  # type: ignore[operator]
-    page = read_page(markup, "main", None)
-    assert isinstance(page, Page)
-    assert page.text == "\n".join(paragraphs)
-    assert page.metadata["extractor"] == EXTRACTOR
-    everything = read_page(markup, "all", None)
-    assert isinstance(everything, Page)
-    assert "views" in everything.text
-    assert re.fullmatch(r"resiliparse [\d.]+, all text", everything.metadata["extractor"])
+def test_what_stands_around_an_article_goes() -> None:
+    for paragraphs in (CHINESE, ENGLISH):
+        for template in (semantic, only_divs):
+            others = [
+                (f"Title of text {n}", f"Some words on text {n}, and more.") for n in range(5)
+            ]
+            markup = template("The title of it all", paragraphs, others)  # type: ignore[operator]
+            page = read_page(markup, "main", None)
+            assert isinstance(page, Page), (paragraphs, template)
+            assert page.text == "\n".join(paragraphs), (paragraphs, template)
+            assert page.metadata["extractor"] == EXTRACTOR, (paragraphs, template)
+            everything = read_page(markup, "all", None)
+            assert isinstance(everything, Page), (paragraphs, template)
+            assert "views" in everything.text, (paragraphs, template)
+            assert re.fullmatch(
+                r"resiliparse [\d.]+, all text", everything.metadata["extractor"]
+            ), (paragraphs, template)
 
 
-@pytest.mark.parametrize("name", NO_ARTICLES)
-@pytest.mark.parametrize("items", [CHINESE, SHORT], ids=["Chinese", "short"])
-def test_text_of_a_page_that_is_no_article_is_kept(name: str, items: list[str]) -> None:
-    kept = words(_text(NO_ARTICLES[name](items)))
-    lost = [item for item in items if words(item) not in kept]
-    assert not lost
+def test_text_of_a_page_that_is_no_article_is_kept() -> None:
+    for items in (CHINESE, SHORT):
+        for name in NO_ARTICLES:
+            kept = words(_text(NO_ARTICLES[name](items)))
+            lost = [item for item in items if words(item) not in kept]
+            assert not lost, (items, name)
 
 
 # Of the words that a generated page shows, menus and headers too, the least share that is kept.
@@ -115,13 +119,14 @@ LEAST_KEPT = 0.75
 LESS_KEPT = {"pydoc calendar": 0.5, "pydoc queue": 0.4, "pydoc colorsys": 0.6}
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_text_of_a_page_that_a_program_made_is_kept(name: str) -> None:
-    page = PAGES[name]()
-    shown = Counter(re.findall(r"\w+", _shown(page)))
-    assert shown.total() > 10
-    kept = (shown & Counter(re.findall(r"\w+", _text(page)))).total()
-    assert kept >= LESS_KEPT.get(name, LEAST_KEPT) * shown.total()
+@pytest.mark.slow
+def test_text_of_a_page_that_a_program_made_is_kept() -> None:
+    for name in PAGES:
+        page = PAGES[name]()
+        shown = Counter(re.findall(r"\w+", _shown(page)))
+        assert shown.total() > 10, name
+        kept = (shown & Counter(re.findall(r"\w+", _text(page)))).total()
+        assert kept >= LESS_KEPT.get(name, LEAST_KEPT) * shown.total(), name
 
 
 def _shown(page: str) -> str:
@@ -160,7 +165,7 @@ def test_text_depends_on_the_page_alone() -> None:
         "<table>" * 400 + "<tr><td>cell" * 40_000,
         f"<div class='{'related-' * 100_000}'>text</div>" * 10,
         "<p>" + "...\"" * 500_000,
-        "<p>x</p>" * 300_000,
+        "<p>x</p>" * 100_000,
         "",
         "<body>",
     ],

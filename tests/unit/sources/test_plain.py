@@ -1,17 +1,10 @@
 from __future__ import annotations
 
-import pytest
-
 from simstore.model import Document, Rejection
 from simstore.sources.encoding_detection import not_certain
 from simstore.sources.registry import reader_named
 
 from .reading import documents, read_stream, reasons
-
-
-def test_file_is_one_document_named_as_the_file() -> None:
-    (record,) = read_stream(reader_named("text"), b"one\ntwo\n")
-    assert record == Document("name", "one\ntwo\n", position=0, byte_offset=0, end_offset=8)
 
 
 def test_empty_file_is_an_empty_document() -> None:
@@ -35,16 +28,16 @@ def test_file_longer_than_the_limit_is_rejected() -> None:
     assert large.end_offset == 3_000_000
 
 
-@pytest.mark.parametrize("codec", ["utf-16", "utf-32"])
-def test_wide_characters_with_their_mark_are_read(codec: str) -> None:
-    (record,) = read_stream(reader_named("text"), "größer, 更大".encode(codec))
-    assert isinstance(record, Document)
-    assert record.text == "größer, 更大"
-    assert record.metadata == {"encoding": f"{codec}-le"}
-    # An article file of the course is bytes, whatever they look like.
-    (record,) = read_stream(reader_named("text"), "a".encode(codec), texts_are_articles=True)
-    assert isinstance(record, Document)
-    assert record.text.startswith("\udcff\udcfe")
+def test_wide_characters_with_their_mark_are_read() -> None:
+    for codec in ("utf-16", "utf-32"):
+        (record,) = read_stream(reader_named("text"), "größer, 更大".encode(codec))
+        assert isinstance(record, Document), codec
+        assert record.text == "größer, 更大", codec
+        assert record.metadata == {"encoding": f"{codec}-le"}, codec
+        # An article file of the course is bytes, whatever they look like.
+        (record,) = read_stream(reader_named("text"), "a".encode(codec), texts_are_articles=True)
+        assert isinstance(record, Document), codec
+        assert record.text.startswith("\udcff\udcfe"), codec
 
 
 def test_encoding_is_named_or_detected_and_told() -> None:
@@ -81,19 +74,3 @@ def test_text_that_declares_its_encoding_is_read_in_it() -> None:
     # A text may quote a declaration; what is UTF-8 throughout is UTF-8.
     quoting = "```<meta charset=gbk>``` 天地玄黄"
     assert documents(read_stream(reader_named("text"), quoting.encode())) == [("name", quoting)]
-
-
-def test_article_files_of_the_course_are_bytes_and_may_be_named_all_the_same() -> None:
-    data = ("天地玄黄" * 20).encode("gbk")
-    (record,) = read_stream(reader_named("text"), data, texts_are_articles=True)
-    assert isinstance(record, Document)
-    assert (record.text.encode("utf-8", "surrogateescape"), record.metadata) == (data, {})
-    (record,) = read_stream(reader_named("text"), data, texts_are_articles=True, encoding="gb18030")
-    assert isinstance(record, Document)
-    assert record.text == "天地玄黄" * 20
-
-
-def test_markdown_in_no_certain_encoding_is_rejected() -> None:
-    assert reasons(read_stream(reader_named("markdown"), b"# caf\xe9")) == [
-        not_certain(b"# caf\xe9")
-    ]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from simstore.errors import InvalidParameter, SourceNotFound
+from simstore.errors import InvalidParameter
 from simstore.model import Document
 from simstore.sources import registry
 from simstore.sources.articles import holds_articles
@@ -28,16 +28,17 @@ def names(given: list[str], **options: object) -> tuple[list[str], list[str]]:
     return [source.name for source in sources], passed_over
 
 
-@pytest.mark.parametrize("name", ["a.txt", "notes.log", "no ending", "a.TXT"])
-def test_file_whose_pages_begin_with_ids_is_an_article_file(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(PAGES)
-    assert documents(read_file(path)) == AS_ARTICLES
+def test_file_whose_pages_begin_with_ids_is_an_article_file(tmp_path: Path) -> None:
+    for name in ("a.txt", "notes.log", "no ending", "a.TXT"):
+        path = tmp_path / name
+        path.write_bytes(PAGES)
+        assert documents(read_file(path)) == AS_ARTICLES, name
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_text_with_form_feeds_whose_pages_begin_otherwise_is_one_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for text in (
         "A LICENCE\nfor everybody.\n\f\n  1. You may copy it.\n\f\n  2. And change it.\n",
         "Author    Standards Track   [Page 1]\n\fRFC 1   Hosts   April 1969\nMore.\n",
         "Contents\nFirst chapter\n\fHarbour\nA text.\n\fHarbour\nIts second page.\n",
@@ -47,89 +48,81 @@ def test_file_whose_pages_begin_with_ids_is_an_article_file(tmp_path: Path, name
         "Harbour\nOne page, and a form feed behind it.\n\f",
         "one\nAn id\n\ftwo words\nNo id\n\fthree\nAn id\n",
         "a word at its end\f",
-    ],
-)
-def test_text_with_form_feeds_whose_pages_begin_otherwise_is_one_text(
-    tmp_path: Path, text: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = tmp_path / "licence.txt"
-    path.write_text(text, encoding="utf-8")
-    assert documents(read_file(path)) == [(str(path), text)]
-    assert from_standard_input(monkeypatch, text.encode()) == [("-", text)]
-    assert len(documents(read_file(path, format="articles"))) == text.rstrip("\f").count("\f") + 1
-
-
-@pytest.mark.parametrize("cut", range(3, 30))
-def test_ids_are_found_however_the_bytes_come(cut: int) -> None:
-    for data, expected in (
-        (PAGES, True),
-        (b"\xef\xbb\xbf\n 1-1 \r\nriver\f\f \r\n1-2\rstone\f", True),
-        (b"one\nriver\ftwo", True),
-        (b"one\nriver\fone\nriver", False),
-        (b"1-1\nriver\f1-2 and\nmore", False),
-        (b"7\nriver\f9\nstone\f", True),
     ):
-        pieces = [data[place : place + cut] for place in range(0, len(data), cut)]
-        assert holds_articles(pieces) is expected
+        path = tmp_path / "licence.txt"
+        path.write_text(text, encoding="utf-8")
+        assert documents(read_file(path)) == [(str(path), text)], text
+        assert from_standard_input(monkeypatch, text.encode()) == [("-", text)], text
+        assert (
+            len(documents(read_file(path, format="articles"))) == text.rstrip("\f").count("\f") + 1
+        ), text
 
 
-@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-def test_byte_of_a_form_feed_in_other_characters_makes_no_article_file(
-    tmp_path: Path, codec: str
-) -> None:
-    text = "所有的人都是生而自由的，在尊严和权利上一律平等。\n他们有理性和良心。\n" * 4
-    data = text.encode(codec)
-    assert b"\x0c" in data
-    path = tmp_path / "a.txt"
-    path.write_bytes(data)
-    assert documents(read_file(path)) == [(str(path), text)]
-    assert documents(read_file(path, encoding=codec)) == [(str(path), text)]
-    path = tmp_path / "article.txt"
-    path.write_bytes(data)
-    (reason,) = reasons(read_file(path))
-    assert reason.startswith("an article file in UTF-")
+def test_ids_are_found_however_the_bytes_come() -> None:
+    for cut in range(3, 30):
+        for data, expected in (
+            (PAGES, True),
+            (b"\xef\xbb\xbf\n 1-1 \r\nriver\f\f \r\n1-2\rstone\f", True),
+            (b"one\nriver\ftwo", True),
+            (b"one\nriver\fone\nriver", False),
+            (b"1-1\nriver\f1-2 and\nmore", False),
+            (b"7\nriver\f9\nstone\f", True),
+        ):
+            pieces = [data[place : place + cut] for place in range(0, len(data), cut)]
+            assert holds_articles(pieces) is expected, cut
 
 
-@pytest.mark.parametrize("codec", ["utf-16", "utf-16-le", "utf-16-be"])
-def test_format_is_told_by_the_decoded_beginning(tmp_path: Path, codec: str) -> None:
-    path = tmp_path / "page"
-    path.write_bytes(
-        f"<!DOCTYPE html><title>天</title><p>{'天地玄黄，宇宙洪荒。' * 9}".encode(codec)
-    )
-    (document,) = read_file(path)
-    assert isinstance(document, Document)
-    assert (document.title, document.text) == ("天", "天地玄黄，宇宙洪荒。" * 9)
-    path.write_bytes('{"id": "k", "text": "Все люди"}\n'.encode(codec))
-    assert documents(read_file(path)) == [("k", "Все люди")]
+def test_byte_of_a_form_feed_in_other_characters_makes_no_article_file(tmp_path: Path) -> None:
+    for codec in ("utf-16", "utf-16-le", "utf-16-be", "utf-32"):
+        text = "所有的人都是生而自由的，在尊严和权利上一律平等。\n他们有理性和良心。\n" * 4
+        data = text.encode(codec)
+        assert b"\x0c" in data, codec
+        path = tmp_path / "a.txt"
+        path.write_bytes(data)
+        assert documents(read_file(path)) == [(str(path), text)], codec
+        assert documents(read_file(path, encoding=codec)) == [(str(path), text)], codec
+        path = tmp_path / "article.txt"
+        path.write_bytes(data)
+        (reason,) = reasons(read_file(path))
+        assert reason.startswith("an article file in UTF-"), codec
 
 
-@pytest.mark.parametrize("name", ["a.txt", "particle.txt", "my-sample.txt", "article.log"])
-def test_file_without_form_feed_is_one_text_named_by_its_path(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(b"one\nriver\n")
-    assert documents(read_file(path)) == [(str(path), "one\nriver\n")]
+def test_format_is_told_by_the_decoded_beginning(tmp_path: Path) -> None:
+    for codec in ("utf-16", "utf-16-le", "utf-16-be"):
+        path = tmp_path / "page"
+        path.write_bytes(
+            f"<!DOCTYPE html><title>天</title><p>{'天地玄黄，宇宙洪荒。' * 9}".encode(codec)
+        )
+        (document,) = read_file(path)
+        assert isinstance(document, Document), codec
+        assert (document.title, document.text) == ("天", "天地玄黄，宇宙洪荒。" * 9), codec
+        path.write_bytes('{"id": "k", "text": "Все люди"}\n'.encode(codec))
+        assert documents(read_file(path)) == [("k", "Все люди")], codec
 
 
-@pytest.mark.parametrize("name", ["article.txt", "article-7.txt", "articles.txt", "sample_a.txt"])
-def test_file_called_article_or_sample_is_an_article_file(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(b"one\nriver\n")
-    assert documents(read_file(path)) == [("one", "river\n")]
+def test_file_without_form_feed_is_one_text_named_by_its_path(tmp_path: Path) -> None:
+    for name in ("a.txt", "particle.txt", "my-sample.txt", "article.log"):
+        path = tmp_path / name
+        path.write_bytes(b"one\nriver\n")
+        assert documents(read_file(path)) == [(str(path), "one\nriver\n")], name
 
 
-def test_any_text_is_an_article_file_for_a_simtool_store(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(b"one\nriver\n")
-    assert documents(read_file(path, texts_are_articles=True)) == [("one", "river\n")]
+def test_file_called_article_or_sample_is_an_article_file(tmp_path: Path) -> None:
+    for name in ("article.txt", "article-7.txt", "articles.txt", "sample_a.txt"):
+        path = tmp_path / name
+        path.write_bytes(b"one\nriver\n")
+        assert documents(read_file(path)) == [("one", "river\n")], name
 
 
-@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
-@pytest.mark.parametrize("name", ["a.jsonl", "a.ndjson", "article.jsonl"])
-def test_jsonl_goes_by_its_ending(tmp_path: Path, name: str, suffix: str) -> None:
-    path = tmp_path / (name + suffix)
-    path.write_bytes(b'{"key": "k", "text": "a \\f b"}\n')
-    for articles in (False, True):
-        assert documents(read_file(path, texts_are_articles=articles)) == [("k", "a \f b")]
+def test_jsonl_goes_by_its_ending(tmp_path: Path) -> None:
+    for name in ("a.jsonl", "a.ndjson", "article.jsonl"):
+        for suffix in ("", ".gz", ".zst"):
+            path = tmp_path / (name + suffix)
+            path.write_bytes(b'{"key": "k", "text": "a \\f b"}\n')
+            for articles in (False, True):
+                assert documents(read_file(path, texts_are_articles=articles)) == [
+                    ("k", "a \f b")
+                ], (name, suffix)
 
 
 def test_as_decides_any_doubt(tmp_path: Path) -> None:
@@ -179,13 +172,6 @@ def test_folder_gives_the_files_below_it_in_order_of_their_paths(tmp_path: Path)
     assert (len(found), passed_over) == (7, [])
 
 
-def test_pattern_gives_the_files_it_matches_sorted(tmp_path: Path) -> None:
-    for name in ("b.txt", "a.txt", "c.log"):
-        (tmp_path / name).write_bytes(b"")
-    (tmp_path / "d.txt").mkdir()
-    assert names([str(tmp_path / "*.txt")])[0] == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
-
-
 def test_file_whose_name_is_a_pattern_is_that_file(tmp_path: Path) -> None:
     path = tmp_path / "[ab].txt"
     path.write_bytes(b"")
@@ -196,16 +182,6 @@ def test_file_named_twice_is_read_once(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_bytes(b"")
     assert names([str(path), str(path), str(tmp_path)])[0] == [str(path)]
-
-
-@pytest.mark.parametrize("name", ["nothing.txt", "*.nothing", "folder/nothing"])
-def test_name_that_means_nothing_is_refused(tmp_path: Path, name: str) -> None:
-    with pytest.raises(SourceNotFound, match="no such file"):
-        names([str(tmp_path / name)])
-
-
-def test_empty_folder_has_no_sources(tmp_path: Path) -> None:
-    assert names([str(tmp_path)]) == ([], [])
 
 
 def test_standard_input_can_be_named_once() -> None:
@@ -229,9 +205,8 @@ def from_standard_input(
     return documents(list(source.records()))
 
 
-@pytest.mark.parametrize(
-    ("data", "expected"),
-    [
+def test_standard_input_is_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    for data, expected in (
         (PAGES, AS_ARTICLES),
         (b"one\nriver\n", [("-", "one\nriver\n")]),
         (b'{"key": "k", "text": "t"}\n', [("k", "t")]),
@@ -242,43 +217,8 @@ def from_standard_input(
             b"one\n" + b"x" * 3_000_000 + b"\n\ftwo\nstone\n\f",
             [("one", "x" * 3_000_000 + "\n"), ("two", "stone\n")],
         ),
-    ],
-)
-def test_standard_input_is_looked_into(
-    monkeypatch: pytest.MonkeyPatch, data: bytes, expected: list[tuple[str, str]]
-) -> None:
-    assert from_standard_input(monkeypatch, data) == expected
-
-
-def test_standard_input_goes_to_a_simtool_store_as_articles(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    found = from_standard_input(monkeypatch, b"one\nriver\n", texts_are_articles=True)
-    assert found == [("one", "river\n")]
-
-
-def test_records_are_the_same_read_on_from_any_of_them(tmp_path: Path) -> None:
-    files = {
-        "article.txt": PAGES + b"\n\n three \nlamp",
-        "a.jsonl": b'{"text": "a"}\n\n[]\n{"text": "b"}\n',
-        "a.txt": b"a text",
-    }
-    for name, data in files.items():
-        path = tmp_path / name
-        path.write_bytes(data)
-        whole = read_file(path)
-        for count, record in enumerate(whole, start=1):
-            (source,), _ = open_sources([str(path)], ReadOptions())
-            position = (record.position or 0) + 1
-            assert list(source.records(position, record.end_offset or 0)) == whole[count:]
-
-
-def test_reasons_are_one_line_each(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.write_bytes(b'{\n[\n"\x01"\n{"key": "\\n", "text": 1}\n')
-    found = reasons(read_file(path))
-    assert len(found) == 4
-    assert all("\n" not in reason for reason in found)
+    ):
+        assert from_standard_input(monkeypatch, data) == expected, data
 
 
 def test_unknown_reader_is_refused_before_anything_is_read(tmp_path: Path) -> None:
@@ -287,40 +227,36 @@ def test_unknown_reader_is_refused_before_anything_is_read(tmp_path: Path) -> No
         names([str(tmp_path / "a.txt")], format="nothing")
 
 
-@pytest.mark.parametrize("name", ["crawl", "crawl.dump", "crawl.json.gz"])
-def test_file_that_begins_with_an_object_is_json_lines(tmp_path: Path, name: str) -> None:
-    path = tmp_path / name
-    path.write_bytes(b'\xef\xbb\xbf\n {"id": 1, "text": "a \\f b"}\n')
-    assert documents(read_file(path)) == [("1", "a \f b")]
-    path = tmp_path / f"{name}.txt"
-    path.write_bytes(b'{"id": 1, "text": "x"}\n')
-    assert documents(read_file(path)) == [(str(path), '{"id": 1, "text": "x"}\n')]
+def test_file_that_begins_with_an_object_is_json_lines(tmp_path: Path) -> None:
+    for name in ("crawl", "crawl.dump", "crawl.json.gz"):
+        path = tmp_path / name
+        path.write_bytes(b'\xef\xbb\xbf\n {"id": 1, "text": "a \\f b"}\n')
+        assert documents(read_file(path)) == [("1", "a \f b")], name
+        path = tmp_path / f"{name}.txt"
+        path.write_bytes(b'{"id": 1, "text": "x"}\n')
+        assert documents(read_file(path)) == [(str(path), '{"id": 1, "text": "x"}\n')], name
 
 
-@pytest.mark.parametrize(
-    "first", ["id,text", "\ufeffid;body;site.name", '"id"\t"text"', "content|key", "id,text\r"]
-)
-def test_file_that_begins_with_names_of_fields_is_csv(tmp_path: Path, first: str) -> None:
-    lines = f"{first}\n" + first.replace("\r", "").replace("\ufeff", "").translate(
-        str.maketrans("abcdefghijklmnopqrstuvwxyz", "e" * 26)
-    )
-    path = tmp_path / "crawl"
-    path.write_bytes(lines.encode() + b"\n")
-    (document,) = read_file(path)
-    assert isinstance(document, Document)
-    assert set(document.text) == {"e"}
-    path = tmp_path / "crawl.txt"
-    path.write_bytes(lines.encode())
-    assert [key for key, _ in documents(read_file(path))] == [str(path)]
+def test_file_that_begins_with_names_of_fields_is_csv(tmp_path: Path) -> None:
+    for first in ("id,text", "\ufeffid;body;site.name", '"id"\t"text"', "content|key", "id,text\r"):
+        lines = f"{first}\n" + first.replace("\r", "").replace("\ufeff", "").translate(
+            str.maketrans("abcdefghijklmnopqrstuvwxyz", "e" * 26)
+        )
+        path = tmp_path / "crawl"
+        path.write_bytes(lines.encode() + b"\n")
+        (document,) = read_file(path)
+        assert isinstance(document, Document), first
+        assert set(document.text) == {"e"}, first
+        path = tmp_path / "crawl.txt"
+        path.write_bytes(lines.encode())
+        assert [key for key, _ in documents(read_file(path))] == [str(path)], first
 
 
-@pytest.mark.parametrize(
-    "first", ["text", "Hello, text, all", "content and body, he said", "id,title", "id text"]
-)
-def test_file_that_begins_with_other_words_is_a_text(tmp_path: Path, first: str) -> None:
-    path = tmp_path / "notes"
-    path.write_text(f"{first}\nmore,words\n")
-    assert documents(read_file(path)) == [(str(path), f"{first}\nmore,words\n")]
+def test_file_that_begins_with_other_words_is_a_text(tmp_path: Path) -> None:
+    for first in ("text", "Hello, text, all", "content and body, he said", "id,title", "id text"):
+        path = tmp_path / "notes"
+        path.write_text(f"{first}\nmore,words\n")
+        assert documents(read_file(path)) == [(str(path), f"{first}\nmore,words\n")], first
 
 
 READER = """

@@ -45,37 +45,6 @@ CUT_FILES = [
 ]
 
 
-@pytest.mark.parametrize("suffix", COMPRESSORS)
-@pytest.mark.parametrize(("stem", "data"), [("article.txt", ARTICLES), ("a.jsonl", JSONL)])
-def test_compressed_file_is_read_like_a_plain_one(
-    tmp_path: Path, stem: str, data: bytes, suffix: str
-) -> None:
-    path = tmp_path / (stem + suffix)
-    path.write_bytes(COMPRESSORS[suffix](data))
-    plain = tmp_path / stem
-    plain.write_bytes(data)
-    assert read_file(path) == read_file(plain)
-
-
-@pytest.mark.parametrize("suffix", COMPRESSORS)
-def test_compression_is_seen_by_the_bytes_not_by_the_name(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / "article.txt"
-    path.write_bytes(COMPRESSORS[suffix](ARTICLES))
-    assert documents(read_file(path)) == PAGES
-    path = tmp_path / f"article.txt{suffix}"
-    path.write_bytes(ARTICLES)
-    assert documents(read_file(path)) == PAGES
-
-
-@pytest.mark.slow
-def test_several_members_are_one_file(tmp_path: Path) -> None:
-    half = ARTICLES.index(b"page-700\n")
-    for suffix, compress in COMPRESSORS.items():
-        path = tmp_path / f"article.txt{suffix}"
-        path.write_bytes(compress(ARTICLES[:half]) + compress(ARTICLES[half:]))
-        assert documents(read_file(path)) == PAGES
-
-
 def check_damaged(path: Path, data: bytes, is_page: Callable[[bytes], bool]) -> None:
     """What can be decompressed is read; what follows is one rejection at its place."""
     records = read_file(path)
@@ -90,42 +59,30 @@ def check_damaged(path: Path, data: bytes, is_page: Callable[[bytes], bool]) -> 
     assert "compressed data" in rejected.reason
 
 
-@pytest.mark.parametrize(("suffix", "cut"), CUT_FILES)
-def test_pages_before_the_end_of_a_truncated_file_are_read(
-    tmp_path: Path, suffix: str, cut: float
-) -> None:
-    path = tmp_path / f"article.txt{suffix}"
-    packed = COMPRESSORS[suffix](ARTICLES)
-    path.write_bytes(packed[: int(len(packed) * cut)])
-    check_damaged(path, ARTICLES, lambda rest: rest.startswith(b"page-"))
+def test_pages_before_the_end_of_a_truncated_file_are_read(tmp_path: Path) -> None:
+    for suffix, cut in CUT_FILES:
+        path = tmp_path / f"article.txt{suffix}"
+        packed = COMPRESSORS[suffix](ARTICLES)
+        path.write_bytes(packed[: int(len(packed) * cut)])
+        check_damaged(path, ARTICLES, lambda rest: rest.startswith(b"page-"))
 
 
-@pytest.mark.parametrize(("suffix", "cut"), CUT_FILES)
-def test_lines_before_the_end_of_a_truncated_file_are_read(
-    tmp_path: Path, suffix: str, cut: float
-) -> None:
-    path = tmp_path / f"a.jsonl{suffix}"
-    packed = COMPRESSORS[suffix](JSONL)
-    path.write_bytes(packed[: int(len(packed) * cut)])
-    check_damaged(path, JSONL, lambda rest: rest.startswith(b"{"))
+def test_lines_before_the_end_of_a_truncated_file_are_read(tmp_path: Path) -> None:
+    for suffix, cut in CUT_FILES:
+        path = tmp_path / f"a.jsonl{suffix}"
+        packed = COMPRESSORS[suffix](JSONL)
+        path.write_bytes(packed[: int(len(packed) * cut)])
+        check_damaged(path, JSONL, lambda rest: rest.startswith(b"{"))
 
 
-@pytest.mark.parametrize("suffix", COMPRESSORS)
-def test_name_that_does_not_tell_the_format_changes_nothing(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / f"some.txt{suffix}"
-    packed = COMPRESSORS[suffix](ARTICLES)
-    path.write_bytes(packed[: int(len(packed) * 0.9)])
-    check_damaged(path, ARTICLES, lambda rest: rest.startswith(b"page-"))
-
-
-@pytest.mark.parametrize("suffix", COMPRESSORS)
-def test_truncated_file_without_a_whole_page_is_one_rejection(tmp_path: Path, suffix: str) -> None:
-    for name in ("article.txt", "a.jsonl", "plain.txt"):
-        path = tmp_path / (name + suffix)
-        path.write_bytes(COMPRESSORS[suffix](b"some text without an end" * 9)[:-6])
-        records = read_file(path)
-        assert rejections(records) == [(0, 0)]
-        assert len(records) == 1
+def test_truncated_file_without_a_whole_page_is_one_rejection(tmp_path: Path) -> None:
+    for suffix in COMPRESSORS:
+        for name in ("article.txt", "a.jsonl", "plain.txt"):
+            path = tmp_path / (name + suffix)
+            path.write_bytes(COMPRESSORS[suffix](b"some text without an end" * 9)[:-6])
+            records = read_file(path)
+            assert rejections(records) == [(0, 0)], suffix
+            assert len(records) == 1, suffix
 
 
 def test_gzip_file_with_a_wrong_checksum_is_rejected_at_its_end(tmp_path: Path) -> None:
@@ -139,35 +96,25 @@ def test_gzip_file_with_a_wrong_checksum_is_rejected_at_its_end(tmp_path: Path) 
     assert "damaged" in reasons(records)[0]
 
 
-def test_gzip_file_with_rubbish_behind_it_is_read_and_the_rubbish_rejected(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl.gz"
-    path.write_bytes(gzip.compress(JSONL) + b"rubbish")
-    records = read_file(path)
-    assert documents(records) == PAGES
-    assert rejections(records) == [(COUNT, len(JSONL))]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["", *COMPRESSORS])
-def test_stream_is_read_on_from_an_offset(tmp_path: Path, suffix: str) -> None:
-    path = tmp_path / "data"
-    path.write_bytes(COMPRESSORS[suffix](ARTICLES) if suffix else ARTICLES)
-    stream = ByteStream(str(path))
-    for offset in (0, 1, 5_000, len(ARTICLES) - 1, len(ARTICLES)):
-        with stream.open(offset) as opened:
-            assert opened.read() == ARTICLES[offset:]
-    assert stream.total_bytes == path.stat().st_size
-    assert stream.bytes_read == path.stat().st_size
+def test_stream_is_read_on_from_an_offset(tmp_path: Path) -> None:
+    for suffix in ("", *COMPRESSORS):
+        path = tmp_path / "data"
+        path.write_bytes(COMPRESSORS[suffix](ARTICLES) if suffix else ARTICLES)
+        stream = ByteStream(str(path))
+        for offset in (0, 1, 5_000, len(ARTICLES) - 1, len(ARTICLES)):
+            with stream.open(offset) as opened:
+                assert opened.read() == ARTICLES[offset:], suffix
+        assert stream.total_bytes == path.stat().st_size, suffix
+        assert stream.bytes_read == path.stat().st_size, suffix
 
 
-@pytest.mark.parametrize(
-    "data", [b"", b"\x1f", b"\x1f\x8b"[:1], b"\x28\xb5\x2f", b"BZh is text", b"\xfd7zXZ"]
-)
-def test_file_shorter_than_a_magic_number_is_plain(tmp_path: Path, data: bytes) -> None:
-    path = tmp_path / "short.txt"
-    path.write_bytes(data)
-    with ByteStream(str(path)).open() as opened:
-        assert opened.read() == data
+def test_file_shorter_than_a_magic_number_is_plain(tmp_path: Path) -> None:
+    for data in (b"", b"\x1f", b"\x1f\x8b"[:1], b"\x28\xb5\x2f", b"BZh is text", b"\xfd7zXZ"):
+        path = tmp_path / "short.txt"
+        path.write_bytes(data)
+        with ByteStream(str(path)).open() as opened:
+            assert opened.read() == data, data
 
 
 def test_state_tells_contents_apart(tmp_path: Path) -> None:
@@ -186,24 +133,32 @@ def test_state_tells_contents_apart(tmp_path: Path) -> None:
     assert not standard_input.is_same_content(standard_input)
 
 
-@pytest.mark.parametrize("suffix", COMPRESSORS)
-@pytest.mark.parametrize("stem", ["article.txt", "a.jsonl", "a.txt"])
+@pytest.mark.slow
 def test_what_expands_beyond_the_limit_is_rejected_from_there_on(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, suffix: str, stem: str
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(unpacking, "LEAST_EXPANDED_BYTES", 2_000_000)
-    head = b"one\nriver\n\f" if stem == "article.txt" else b'{"id": "one", "text": "river\\n"}\n'
-    path = tmp_path / (stem + suffix)
-    path.write_bytes(COMPRESSORS[suffix](head + b" " * 8_000_000))
-    records = read_file(path, max_document_bytes=None, max_expansion=10)
-    expected = [] if stem == "a.txt" else [("one", "river\n")]
-    assert documents(records) == expected
-    assert "expands to more than 10 times its size" in reasons(records)[0]
-    assert len(records) == len(expected) + 1
-    # A larger limit lets it through, and small files are not looked at.
-    assert not reasons(read_file(path, max_document_bytes=None, max_expansion=None))[1:]
-    path.write_bytes(COMPRESSORS[suffix](b"x" * 1_500_000))
-    assert not reasons(read_file(path, max_expansion=1, format="text"))
+    for stem in ("article.txt", "a.jsonl", "a.txt"):
+        for suffix in COMPRESSORS:
+            monkeypatch.setattr(unpacking, "LEAST_EXPANDED_BYTES", 2_000_000)
+            head = (
+                b"one\nriver\n\f"
+                if stem == "article.txt"
+                else b'{"id": "one", "text": "river\\n"}\n'
+            )
+            path = tmp_path / (stem + suffix)
+            path.write_bytes(COMPRESSORS[suffix](head + b" " * 8_000_000))
+            records = read_file(path, max_document_bytes=None, max_expansion=10)
+            expected = [] if stem == "a.txt" else [("one", "river\n")]
+            assert documents(records) == expected, (stem, suffix)
+            assert "expands to more than 10 times its size" in reasons(records)[0], (stem, suffix)
+            assert len(records) == len(expected) + 1, (stem, suffix)
+            # A larger limit lets it through, and small files are not looked at.
+            assert not reasons(read_file(path, max_document_bytes=None, max_expansion=None))[1:], (
+                stem,
+                suffix,
+            )
+            path.write_bytes(COMPRESSORS[suffix](b"x" * 1_500_000))
+            assert not reasons(read_file(path, max_expansion=1, format="text")), (stem, suffix)
 
 
 def test_expansion_is_counted_over_all_members_of_an_archive(
@@ -268,7 +223,7 @@ def test_uncompressed_file_is_not_read_up_to_the_place(tmp_path: Path) -> None:
         assert opened.seekable()
 
 
-@pytest.mark.parametrize("target", ["loop", "nothing"])
-def test_link_that_leads_nowhere_has_no_size(tmp_path: Path, target: str) -> None:
-    (tmp_path / "loop").symlink_to(target)
-    assert FileSource(str(tmp_path / "loop"), ReadOptions()).total_bytes is None
+def test_link_that_leads_nowhere_has_no_size(tmp_path: Path) -> None:
+    for name, target in (("loop", "loop"), ("gone", "nothing")):
+        (tmp_path / name).symlink_to(target)
+        assert FileSource(str(tmp_path / name), ReadOptions()).total_bytes is None, name
