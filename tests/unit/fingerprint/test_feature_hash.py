@@ -63,20 +63,20 @@ def digits_of_han(text: str) -> int:
     return h
 
 
-@pytest.mark.parametrize(
-    ("term", "bits"), [(term, bits) for term in TERMS[3:7] for bits in (1, 3, 63, 64, 65, 128)]
-)
-def test_hashes_are_their_definitions(term: str, bits: int) -> None:
-    data = term.encode()
-    blake = hashlib.blake2b(data, digest_size=8 if bits <= 64 else 16).hexdigest()
-    assert hashed(term, bits, "blake2b") == int(blake, 16) >> (64 if bits <= 64 else 128) - bits
-    md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
-    assert hashed(term, bits, "md5") == int(md5, 16) % 2**bits
-    assert hashed(term, bits, "poly1000003") == old_python_hash(term, bits)
-    xx = xxhash.xxh3_64_intdigest(data) if bits <= 64 else xxhash.xxh3_128_intdigest(data)
-    assert hashed(term, bits, "xxh3") == xx >> (64 if bits <= 64 else 128) - bits
-    if bits <= 64:
-        assert hashed(term, bits, "hanzi") == digits_of_han(term) % 2**bits
+def test_hashes_are_their_definitions() -> None:
+    for term, bits in [(term, bits) for term in TERMS[3:7] for bits in (1, 3, 63, 64, 65, 128)]:
+        data = term.encode()
+        blake = hashlib.blake2b(data, digest_size=8 if bits <= 64 else 16).hexdigest()
+        assert (
+            hashed(term, bits, "blake2b") == int(blake, 16) >> (64 if bits <= 64 else 128) - bits
+        ), term
+        md5 = hashlib.md5(data, usedforsecurity=False).hexdigest()
+        assert hashed(term, bits, "md5") == int(md5, 16) % 2**bits, term
+        assert hashed(term, bits, "poly1000003") == old_python_hash(term, bits), term
+        xx = xxhash.xxh3_64_intdigest(data) if bits <= 64 else xxhash.xxh3_128_intdigest(data)
+        assert hashed(term, bits, "xxh3") == xx >> (64 if bits <= 64 else 128) - bits, term
+        if bits <= 64:
+            assert hashed(term, bits, "hanzi") == digits_of_han(term) % 2**bits, term
 
 
 def test_old_string_hash_of_python_2() -> None:
@@ -100,9 +100,8 @@ def test_hanzi_codes_what_is_not_in_the_table_by_its_code_point() -> None:
     assert hashed("a", 13, "hanzi") == ord("a") - 9 + 6768
 
 
-@pytest.mark.parametrize(
-    ("term", "expected"),
-    [
+def test_hanzi_of_the_slides_is_what_their_code_answers() -> None:
+    for term, expected in (
         ("文", 0xB27593AC9D64EB27),
         ("文章", 0xD9A4AFF6692BFD9A),
         ("搜索引", 0xD934111C8BB26822),
@@ -116,31 +115,32 @@ def test_hanzi_codes_what_is_not_in_the_table_by_its_code_point() -> None:
         ("・", 0xA80D406A03501A81),
         ("é", 0xD14E8A7453A29D15),
         ("\U00020bb7", 0xD24B333492CCCD24),
-    ],
-)
-def test_hanzi_of_the_slides_is_what_their_code_answers(term: str, expected: int) -> None:
-    # Printed by the slides' getSimHash(String), compiled and run by OpenJDK 17.
-    assert hashed(term, 64, "hanzi-slides") == expected
-    same = len(term) < 5 and "?" not in term.encode("gb2312", "replace").decode("gb2312")
-    assert (hashed(term, 64, "hanzi") == expected) is same
+    ):
+        # Printed by the slides' getSimHash(String), compiled and run by OpenJDK 17.
+        assert hashed(term, 64, "hanzi-slides") == expected, term
+        same = len(term) < 5 and "?" not in term.encode("gb2312", "replace").decode("gb2312")
+        assert (hashed(term, 64, "hanzi") == expected) is same, term
 
 
 def test_hanzi_of_wide_fingerprints_fills_128_bits() -> None:
     assert hashed("阿", 128, "hanzi") == sum(1 << 13 * n for n in range(10))
 
 
-@pytest.mark.parametrize("name", sorted(FEATURE_HASHES))
-@pytest.mark.parametrize("bits", [48, 128])
-def test_many_features_have_the_hashes_of_each(name: str, bits: int) -> None:
-    terms = [term.encode() for term in TERMS] + [b"\xed\xb3\xbf"]
-    together = feature_hashes(terms, bits, name)
-    assert together.shape == (len(terms), 1 if bits <= 64 else 2)
-    assert together.dtype == np.uint64
-    alone = [feature_hashes([term], bits, name)[0].tolist() for term in terms]
-    number = FEATURE_HASHES[name]
-    assert together.tolist() == alone
-    assert as_numbers(together, bits) == [number(term, bits) % 2**bits for term in terms]
-    assert feature_hashes([], bits, name).shape == (0, together.shape[1])
+def test_many_features_have_the_hashes_of_each() -> None:
+    for bits in (48, 128):
+        for name in sorted(FEATURE_HASHES):
+            terms = [term.encode() for term in TERMS] + [b"\xed\xb3\xbf"]
+            together = feature_hashes(terms, bits, name)
+            assert together.shape == (len(terms), 1 if bits <= 64 else 2), (bits, name)
+            assert together.dtype == np.uint64, (bits, name)
+            alone = [feature_hashes([term], bits, name)[0].tolist() for term in terms]
+            number = FEATURE_HASHES[name]
+            assert together.tolist() == alone, (bits, name)
+            assert as_numbers(together, bits) == [number(term, bits) % 2**bits for term in terms], (
+                bits,
+                name,
+            )
+            assert feature_hashes([], bits, name).shape == (0, together.shape[1]), (bits, name)
 
 
 def test_unknown_hash_is_refused() -> None:

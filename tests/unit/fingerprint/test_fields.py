@@ -25,9 +25,8 @@ def test_place_in_the_list_is_repeated() -> None:
     assert EnumeratedField("x", ("no", "yes")).hashes(64)["x=yes"] == 2**64 - 1
 
 
-@pytest.mark.parametrize(
-    ("count", "place", "expected"),
-    [
+def test_code_of_the_slides() -> None:
+    for count, place, expected in (
         (2, 1, 0xFFFFFFFFFFFFFFFF),
         (3, 2, 0xAAAAAAAAAAAAAAAA),
         (5, 1, 0x9249249249249249),
@@ -36,42 +35,40 @@ def test_place_in_the_list_is_repeated() -> None:
         (8, 7, 0xFFFFFFFFFFFFFFFF),
         (100, 1, 0x8102040810204081),
         (100, 99, 0xE3C78F1E3C78F1E3),
-    ],
-)
-def test_code_of_the_slides(count: int, place: int, expected: int) -> None:
-    # Printed by the slides' getSimHash(MatterType), compiled and run by OpenJDK 17.
-    names = tuple(str(n) for n in range(count))
-    field = EnumeratedField.parse(f"n:enum-slides:{','.join(names)}:1")
-    assert str(field) == f"n:enum-slides:{','.join(names)}:1"
-    assert field.hashes(64)[f"n={place}"] == expected
+    ):
+        # Printed by the slides' getSimHash(MatterType), compiled and run by OpenJDK 17.
+        names = tuple(str(n) for n in range(count))
+        field = EnumeratedField.parse(f"n:enum-slides:{','.join(names)}:1")
+        assert str(field) == f"n:enum-slides:{','.join(names)}:1", count
+        assert field.hashes(64)[f"n={place}"] == expected, count
 
 
-@pytest.mark.parametrize("count", [2, 3, 4, 5, 8, 9, 100])
-def test_any_two_values_differ_in_every_copy(count: int) -> None:
-    values = EnumeratedField("n", tuple(map(str, range(count)))).hashes(64).values()
-    copies = 64 // (count - 1).bit_length()
-    assert min((a ^ b).bit_count() for a, b in combinations(values, 2)) >= copies
+def test_any_two_values_differ_in_every_copy() -> None:
+    for count in (2, 3, 4, 5, 8, 9, 100):
+        values = EnumeratedField("n", tuple(map(str, range(count)))).hashes(64).values()
+        copies = 64 // (count - 1).bit_length()
+        assert min((a ^ b).bit_count() for a, b in combinations(values, 2)) >= copies, count
 
 
-@pytest.mark.parametrize("weights", ["log-tf", "tf", "uniform"])
-def test_value_weighs_as_much_as_so_many_words(weights: str) -> None:
-    for weight, expected in ((1, 0), (2, 2**64 - 1)):
-        # The word's bits against the value's 64 ones: the heavier one decides.
-        scheme = WebScheme(weights=weights, fields=[EnumeratedField("x", ("n", "y"), weight)])
-        word = made(scheme, "boats", {})
-        both = made(scheme, "boats", {"x": "y"})
-        assert both == (word if weight == 1 else expected)
+def test_value_weighs_as_much_as_so_many_words() -> None:
+    for weights in ("log-tf", "tf", "uniform"):
+        for weight, expected in ((1, 0), (2, 2**64 - 1)):
+            # The word's bits against the value's 64 ones: the heavier one decides.
+            scheme = WebScheme(weights=weights, fields=[EnumeratedField("x", ("n", "y"), weight)])
+            word = made(scheme, "boats", {})
+            both = made(scheme, "boats", {"x": "y"})
+            assert both == (word if weight == 1 else expected), weights
 
 
-@pytest.mark.parametrize(
-    "metadata", [{}, {"lang": "it"}, {"lang": None}, {"lang": ["en"]}, {"other": "en"}]
-)
-def test_document_without_a_listed_value_has_no_such_feature(metadata: dict[str, object]) -> None:
-    scheme = WebScheme(fields=[LANGUAGES])
-    assert made(scheme, "the boats came in", metadata) == made(WebScheme(), "the boats came in", {})
-    assert made(scheme, "the boats came in", {"lang": "zh"}) != made(
-        scheme, "the boats came in", {}
-    )
+def test_document_without_a_listed_value_has_no_such_feature() -> None:
+    for metadata in ({}, {"lang": "it"}, {"lang": None}, {"lang": ["en"]}, {"other": "en"}):
+        scheme = WebScheme(fields=[LANGUAGES])
+        assert made(scheme, "the boats came in", metadata) == made(
+            WebScheme(), "the boats came in", {}
+        ), metadata
+        assert made(scheme, "the boats came in", {"lang": "zh"}) != made(
+            scheme, "the boats came in", {}
+        ), metadata
 
 
 def test_numbers_and_truth_values_are_written_as_in_json() -> None:
@@ -101,18 +98,26 @@ def test_field_comes_back_from_its_description() -> None:
     assert len(scheme.known_answers()) == len(WebScheme().known_answers()) + 4
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "lang", "lang:enum", "lang:enum:a,b", "lang:text:a,b:1", "lang:enum:a,b:x",
+def test_field_that_is_not_described_well_is_refused() -> None:
+    for text in (
+        "lang",
+        "lang:enum",
+        "lang:enum:a,b",
+        "lang:text:a,b:1",
+        "lang:enum:a,b:x",
         "lang:enum:a,b:-1",
-        "lang:enum:a,b:0", "lang:enum:a,b:1000001", "lang:enum:a,,b:1", "lang:enum:a,a:1",
-        "lang:enum::1", ":enum:a,b:1", "-:enum:a,b:1", "lang:enum:a,b:1.5", "lang:enum:a,b:",
-    ],
-)  # fmt: skip
-def test_field_that_is_not_described_well_is_refused(text: str) -> None:
-    with pytest.raises(InvalidParameter, match="field"):
-        EnumeratedField.parse(text)
+        "lang:enum:a,b:0",
+        "lang:enum:a,b:1000001",
+        "lang:enum:a,,b:1",
+        "lang:enum:a,a:1",
+        "lang:enum::1",
+        ":enum:a,b:1",
+        "-:enum:a,b:1",
+        "lang:enum:a,b:1.5",
+        "lang:enum:a,b:",
+    ):
+        with pytest.raises(InvalidParameter, match="field"):
+            EnumeratedField.parse(text)
 
 
 def test_fields_that_the_fingerprint_cannot_hold_are_refused() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import random
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from simstore.fingerprint.passage_recipe import PassageRecipe
@@ -91,9 +90,8 @@ def test_what_is_chosen_of_a_sentence_depends_on_it_alone() -> None:
     assert among.contexts[of_it].tolist() == alone.contexts.tolist()
 
 
-@pytest.mark.parametrize(
-    ("text", "count"),
-    [
+def test_a_sentence_keeps_few_terms_and_a_very_short_one_none() -> None:
+    for text, count in (
         (SENTENCE, 2),
         ("".join(map(chr, range(0x4E00, 0x4E40))), 3),
         ("Divers inspected the central pier of the bridge", 2),
@@ -102,10 +100,8 @@ def test_what_is_chosen_of_a_sentence_depends_on_it_alone() -> None:
         ("Three words only", 0),
         ("", 0),
         ("……", 0),
-    ],
-)
-def test_a_sentence_keeps_few_terms_and_a_very_short_one_none(text: str, count: int) -> None:
-    assert len(chosen_terms(located_units(text), spans_of(text))) == count
+    ):
+        assert len(chosen_terms(located_units(text), spans_of(text))) == count, text
 
 
 def test_a_pair_that_occurs_twice_is_kept_once() -> None:
@@ -163,15 +159,22 @@ def test_a_unit_beside_a_pair_is_told_by_the_contexts() -> None:
     assert after.tolist() == [True, True, False, False]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "alike"),
-    [(10, 10, True), (10, 18, True), (10, 19, False), (20, 37, True), (20, 46, False),
-     (10, 300, False), (30, 50, True), (100, 110, True), (100, 300, False), (400, 2000, True)],
-)  # fmt: skip
-def test_lengths_decide_whether_sentences_may_be_alike(one: int, other: int, alike: bool) -> None:
-    contexts = [stepped_lengths(np.array([count])) for count in (one, other)]
-    assert may_be_alike(contexts[0], contexts[1], 0.7).tolist() == [alike]
-    assert may_be_alike(contexts[1], contexts[0], 0.7).tolist() == [alike]
+def test_lengths_decide_whether_sentences_may_be_alike() -> None:
+    for one, other, alike in (
+        (10, 10, True),
+        (10, 18, True),
+        (10, 19, False),
+        (20, 37, True),
+        (20, 46, False),
+        (10, 300, False),
+        (30, 50, True),
+        (100, 110, True),
+        (100, 300, False),
+        (400, 2000, True),
+    ):
+        contexts = [stepped_lengths(np.array([count])) for count in (one, other)]
+        assert may_be_alike(contexts[0], contexts[1], 0.7).tolist() == [alike], one
+        assert may_be_alike(contexts[1], contexts[0], 0.7).tolist() == [alike], one
 
 
 def test_recipes_of_before_there_were_terms_stay_as_they_were() -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-import pytest
 
 from simstore.fingerprint.weights import SCALE, integer_weights
 
@@ -27,11 +26,6 @@ def test_weight_of_a_count_does_not_depend_on_the_others() -> None:
     alone = [integer_weights(np.array([n], np.int64), "log-tf").tolist() for n in counts]
     together = integer_weights(np.array(counts, np.int64), "log-tf").tolist()
     assert [[weight] for weight in together] == alone
-
-
-@pytest.mark.parametrize("weighting", ["tf", "log-tf", "uniform"])
-def test_no_counts_have_no_weights(weighting: str) -> None:
-    assert integer_weights(np.empty(0, np.int64), weighting).tolist() == []
 
 
 def test_no_weight_is_near_a_rounding_edge() -> None:

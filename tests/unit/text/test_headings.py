@@ -1,5 +1,3 @@
-import pytest
-
 from simstore.text.headings import chapters
 
 BODY = (
@@ -12,9 +10,8 @@ def titles(text):
     return [one.title for one in chapters(text)]
 
 
-@pytest.mark.parametrize(
-    "headings",
-    [
+def test_marked_numbered_and_named_lines_are_headings():
+    for headings in (
         ["# Tides", "# Boats", "# Gulls"],
         ["1 Tides", "2 Boats", "3 Gulls"],
         ["1. Introduction", "2. Method", "3. Results"],
@@ -25,16 +22,16 @@ def titles(text):
         ["第一章 潮水", "第二章 渔船", "第10章 结论"],
         ["一、潮水", "二、渔船"],
         ["摘要", "1 引言", "2 方法", "参考文献"],
-    ],
-)
-def test_marked_numbered_and_named_lines_are_headings(headings):
-    body = HAN if any("\u4e00" <= sign <= "\u9fff" for sign in headings[0]) else BODY
-    text = "\n\n".join(part for heading in headings for part in (heading, body))
-    found = chapters(text)
-    assert [one.title for one in found] == [heading.removeprefix("# ") for heading in headings]
-    assert found[0].start == 0
-    assert [one.end for one in found[:-1]] == [one.start for one in found[1:]]
-    assert found[-1].end == len(text)
+    ):
+        body = HAN if any("\u4e00" <= sign <= "\u9fff" for sign in headings[0]) else BODY
+        text = "\n\n".join(part for heading in headings for part in (heading, body))
+        found = chapters(text)
+        assert [one.title for one in found] == [
+            heading.removeprefix("# ") for heading in headings
+        ], headings
+        assert found[0].start == 0, headings
+        assert [one.end for one in found[:-1]] == [one.start for one in found[1:]], headings
+        assert found[-1].end == len(text), headings
 
 
 def test_what_stands_before_the_first_heading_is_a_part_without_a_title():
@@ -54,9 +51,8 @@ def test_a_table_of_contents_is_no_chapter():
     assert titles(lines + parts) == ["", "1 A", "2 B"]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_texts_without_headings_have_no_chapters():
+    for text in (
         "",
         BODY,
         f"Only One\n\n{BODY}",
@@ -66,10 +62,8 @@ def test_a_table_of_contents_is_no_chapter():
         # Lines that are wrapped within a paragraph.
         "\n\n".join([f"It was said in\nChapter 3\nof the book. {BODY}"] * 3),
         "\n".join(["- a point", "- another point"] * 20),
-    ],
-)
-def test_texts_without_headings_have_no_chapters(text):
-    assert chapters(text) == []
+    ):
+        assert chapters(text) == [], text
 
 
 def test_lines_are_paragraphs_where_there_are_no_blank_lines():

@@ -1,5 +1,4 @@
 import hypothesis
-import pytest
 from hypothesis import strategies as st
 
 from simstore.text.quotations import bibliography, in_marks, quotations
@@ -9,9 +8,8 @@ def quoted(text):
     return [text[start:end] for start, end in quotations(text)]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_quotation_marks_of_many_languages():
+    for text in (
         "“so he said”",
         "「他说」",
         "『他说』",
@@ -19,24 +17,19 @@ def quoted(text):
         "„sagte er“",
         "»sagte er«",
         '"so he said"',
-    ],
-)
-def test_quotation_marks_of_many_languages(text):
-    assert quoted(f"before, {text}, behind") == [text]
+    ):
+        assert quoted(f"before, {text}, behind") == [text], text
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
+def test_what_is_no_quotation():
+    for text in (
         "it's his, isn't it's",
         "《红楼梦》",
         'a 5" disk and a 3" one',
         "“never closed",
         "rock 'n' roll",
-    ],
-)
-def test_what_is_no_quotation(text):
-    assert quoted(text) == []
+    ):
+        assert quoted(text) == [], text
 
 
 def test_a_quotation_does_not_cross_an_empty_line():
@@ -71,15 +64,21 @@ def test_several_quotations():
     assert quoted('“a” b "c d" e「f」') == ["“a”", '"c d"', "「f」"]
 
 
-@pytest.mark.parametrize(
-    "heading",
-    ["References", "REFERENCES:", "## References", "7. Bibliography", "参考文献", "参 考 文 献：",
-     "五、参考文献", "Works Cited", "VI. References"],
-)  # fmt: skip
-def test_headings_of_a_bibliography(heading):
-    text = f"As the references say.\n{heading}\n[1] A book.\n"
-    found = bibliography(text)
-    assert text[found[0] : found[1]].strip() == f"{heading}\n[1] A book."
+def test_headings_of_a_bibliography():
+    for heading in (
+        "References",
+        "REFERENCES:",
+        "## References",
+        "7. Bibliography",
+        "参考文献",
+        "参 考 文 献：",
+        "五、参考文献",
+        "Works Cited",
+        "VI. References",
+    ):
+        text = f"As the references say.\n{heading}\n[1] A book.\n"
+        found = bibliography(text)
+        assert text[found[0] : found[1]].strip() == f"{heading}\n[1] A book.", heading
 
 
 def test_the_last_heading_counts():
