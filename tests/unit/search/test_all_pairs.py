@@ -12,27 +12,15 @@ def sets(*rows: range | list[int]) -> ShingleSets:
     return from_rows([np.array(sorted(row), np.uint64) for row in rows])
 
 
-@pytest.mark.parametrize("threshold", [0, -0.5, 1.01, float("nan")])
-def test_threshold_out_of_range_is_refused(threshold: float) -> None:
-    with pytest.raises(InvalidParameter, match="at most 1"):
-        all_pairs(sets([1], [1]), threshold)
-
-
-def test_no_sets_have_no_pairs() -> None:
-    assert len(all_pairs(sets(), 0.5)) == 0
-    assert len(all_pairs(sets([1, 2]), 0.5)) == 0
+def test_threshold_out_of_range_is_refused() -> None:
+    for threshold in (0, -0.5, 1.01, float("nan")):
+        with pytest.raises(InvalidParameter, match="at most 1"):
+            all_pairs(sets([1], [1]), threshold)
 
 
 def test_empty_sets_match_nothing_not_even_each_other() -> None:
     found = all_pairs(sets([], [1], [], [1]), 0.01)
     assert (found.first.tolist(), found.second.tolist()) == ([1], [3])
-
-
-def test_equal_sets_are_found_at_one() -> None:
-    found = all_pairs(sets([1, 2, 3], [4], [1, 2, 3], [1, 2, 3]), 1)
-    pairs = list(zip(found.first.tolist(), found.second.tolist(), strict=True))
-    assert pairs == [(0, 2), (0, 3), (2, 3)]
-    assert found.resemblance.tolist() == [1.0, 1.0, 1.0]
 
 
 def test_pair_at_exactly_the_threshold_is_found() -> None:

@@ -69,8 +69,3 @@ def test_plain_vectors_know_no_rarity() -> None:
     found = likenesses(vectors, np.array([0]), np.array([1]))
     twice = 1 + math.log(2)
     assert found.tolist() == pytest.approx([twice / math.hypot(twice, 1) / math.sqrt(2)])
-
-
-def test_no_pairs() -> None:
-    empty = np.empty(0, np.int64)
-    assert likenesses(term_vectors(counted([["a"]])), empty, empty).tolist() == []

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simstore.cli.evaluate import _METHODS
-from simstore.search.agreement import METHODS, OLDER, ScoredPairs
-from simstore.search.mistakes import find_mistakes, spread
+from simstore.search.agreement import ScoredPairs
+from simstore.search.mistakes import find_mistakes
 
 
 def scored(rows: list[tuple[int, int, bool, bool, float]]) -> ScoredPairs:
@@ -63,29 +62,9 @@ def test_every_class_holds_the_pairs_that_belong_to_it() -> None:
     assert found.ari == pytest.approx(-0.9 / 2.1)
 
 
-def test_missed_and_joined_pairs_make_up_the_counts() -> None:
-    found = find_mistakes(PAIRS, GROUPS, 5, ("exact", 0.1), 3)
-    missed = sum(len(some) for kind, _, some in found.classes if kind == "missed")
-    wrong = sum(len(some) for kind, _, some in found.classes if kind == "wrongly joined")
-    assert found.counts.labelled_count - missed == found.counts.common_count
-    assert found.counts.found_count - wrong == found.counts.common_count
-    # The exact join looks at every pair.
-    assert codes(found)["never a candidate"] == []
-
-
 def test_pairs_without_groups_are_judged_by_their_own_edge() -> None:
     found = find_mistakes(PAIRS, None, 5, ("verified", 0.5), 3)
     assert found.ari is None
     assert codes(found)["joined to another canonical document"] == []
     assert codes(found)["the rule said yes"] == [1 * 5 + 2, 1 * 5 + 3]
     assert found.counts.common_count == 1
-
-
-def test_examples_are_spread_and_never_more_than_asked_for() -> None:
-    assert spread(np.arange(1000)).tolist() == list(range(0, 1000, 50))
-    assert spread(np.arange(3)).tolist() == [0, 1, 2]
-    assert len(set(spread(np.arange(21)).tolist())) == 20
-
-
-def test_the_command_offers_every_method() -> None:
-    assert (*METHODS, *OLDER) == _METHODS

@@ -10,9 +10,8 @@ def as_set(*values: int) -> np.ndarray:
     return np.array(sorted(values), np.uint64)
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [
+def test_overlap() -> None:
+    for first, second, expected in (
         ((1, 2, 3, 4), (3, 4, 5), (2 / 5, 2 / 4, 2 / 3)),
         ((3, 4, 5), (1, 2, 3, 4), (2 / 5, 2 / 3, 2 / 4)),
         ((1, 2), (1, 2), (1.0, 1.0, 1.0)),
@@ -21,12 +20,8 @@ def as_set(*values: int) -> np.ndarray:
         ((0, (1 << 64) - 1), ((1 << 64) - 1,), (1 / 2, 1 / 2, 1.0)),
         ((), (1,), (0.0, 0.0, 0.0)),
         ((), (), (0.0, 0.0, 0.0)),
-    ],
-)
-def test_overlap(
-    first: tuple[int, ...], second: tuple[int, ...], expected: tuple[float, float, float]
-) -> None:
-    assert overlap(as_set(*first), as_set(*second)) == Overlap(*expected, "text")
+    ):
+        assert overlap(as_set(*first), as_set(*second)) == Overlap(*expected, "text"), first
 
 
 def test_estimated_overlap_is_exact_where_the_estimate_is() -> None:

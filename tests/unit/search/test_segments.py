@@ -1,13 +1,10 @@
 from __future__ import annotations
 
-import pytest
-
 from simstore.search.segments import probe_values, segment_values, segment_widths
 
 
-@pytest.mark.parametrize(
-    ("bits", "widths"),
-    [
+def test_only_the_last_segment_is_narrower() -> None:
+    for bits, widths in (
         (1, (1,)),
         (15, (15,)),
         (16, (16,)),
@@ -15,10 +12,8 @@ from simstore.search.segments import probe_values, segment_values, segment_width
         (64, (16,) * 4),
         (100, (16,) * 6 + (4,)),
         (128, (16,) * 8),
-    ],
-)
-def test_only_the_last_segment_is_narrower(bits: int, widths: tuple[int, ...]) -> None:
-    assert segment_widths(bits) == widths
+    ):
+        assert segment_widths(bits) == widths, bits
 
 
 def test_first_bits_are_segment_zero() -> None:

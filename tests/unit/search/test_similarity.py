@@ -15,12 +15,16 @@ from simstore.search.similarity import (
 )
 
 
-@pytest.mark.parametrize(
-    ("first", "second", "expected"),
-    [(0, 0, 1.0), (0, 5, 0.0), (7, 0, 0.0), (3, 4, 0.75), (4, 3, 0.75), (9, 9, 1.0)],
-)
-def test_ratio_is_the_smaller_value_by_the_larger(first: int, second: int, expected: float) -> None:
-    assert value_ratio(first, second) == expected
+def test_ratio_is_the_smaller_value_by_the_larger() -> None:
+    for first, second, expected in (
+        (0, 0, 1.0),
+        (0, 5, 0.0),
+        (7, 0, 0.0),
+        (3, 4, 0.75),
+        (4, 3, 0.75),
+        (9, 9, 1.0),
+    ):
+        assert value_ratio(first, second) == expected, first
 
 
 def test_ratio_of_128_bit_values_is_within_its_range() -> None:
@@ -29,12 +33,14 @@ def test_ratio_of_128_bit_values_is_within_its_range() -> None:
     assert value_ratio(1 << 127, largest) == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_dice_is_what_its_definition_says_of_two_sets(seed: int) -> None:
-    source = random.Random(seed)
-    a = {source.randrange(40) for _ in range(20)}
-    b = {source.randrange(40) for _ in range(25)}
-    assert dice(len(a & b) / len(a | b)) == pytest.approx(2 * len(a & b) / (len(a) + len(b)))
+def test_dice_is_what_its_definition_says_of_two_sets() -> None:
+    for seed in range(5):
+        source = random.Random(seed)
+        a = {source.randrange(40) for _ in range(20)}
+        b = {source.randrange(40) for _ in range(25)}
+        assert dice(len(a & b) / len(a | b)) == pytest.approx(2 * len(a & b) / (len(a) + len(b))), (
+            seed
+        )
 
 
 def vector(*values: float) -> np.ndarray:
@@ -56,18 +62,18 @@ def test_cosine_of_a_zero_vector_is_zero_and_of_two_is_none() -> None:
     assert euclidean_distance(vector(), vector()) == 0.0
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_cosine_is_within_its_range_and_like_the_plain_sum(seed: int) -> None:
-    source = random.Random(seed)
-    a = [source.random() * 10 for _ in range(50)]
-    b = [x * 1.7 for x in a] if seed % 2 else [source.random() for _ in a]
-    found = cosine(vector(*a), vector(*b))
-    dot = sum(x * y for x, y in zip(a, b, strict=True))
-    assert found == pytest.approx(dot / math.hypot(*a) / math.hypot(*b))
-    assert found is not None
-    assert 0 <= found <= 1
-    assert cosine(vector(*a), vector(*a)) == 1.0
-    assert euclidean_distance(vector(*a), vector(*b)) == pytest.approx(math.dist(a, b))
+def test_cosine_is_within_its_range_and_like_the_plain_sum() -> None:
+    for seed in range(20):
+        source = random.Random(seed)
+        a = [source.random() * 10 for _ in range(50)]
+        b = [x * 1.7 for x in a] if seed % 2 else [source.random() for _ in a]
+        found = cosine(vector(*a), vector(*b))
+        dot = sum(x * y for x, y in zip(a, b, strict=True))
+        assert found == pytest.approx(dot / math.hypot(*a) / math.hypot(*b)), seed
+        assert found is not None, seed
+        assert 0 <= found <= 1, seed
+        assert cosine(vector(*a), vector(*a)) == 1.0, seed
+        assert euclidean_distance(vector(*a), vector(*b)) == pytest.approx(math.dist(a, b)), seed
 
 
 def test_dice_of_lists_is_what_the_loops_of_the_blog_count() -> None:

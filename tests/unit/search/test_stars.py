@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from simstore.search.stars import star_clusters
 
@@ -44,7 +43,7 @@ def test_documents_without_edges_are_alone() -> None:
     assert stars([], []) == []
 
 
-@pytest.mark.parametrize("repeats", [1, 3])
-def test_edges_may_repeat_and_be_turned(repeats: int) -> None:
-    edges = [(3, 1), (1, 3), (2, 0)] * repeats
-    assert stars(edges, [0, 1, 2, 3]) == [0, 1, 0, 1]
+def test_edges_may_repeat_and_be_turned() -> None:
+    for repeats in (1, 3):
+        edges = [(3, 1), (1, 3), (2, 0)] * repeats
+        assert stars(edges, [0, 1, 2, 3]) == [0, 1, 0, 1], repeats
