@@ -15,7 +15,6 @@ from simstore.errors import (
     DocumentNotFound,
     MalformedRecord,
     OutputExists,
-    SimstoreError,
     StoreNotFound,
 )
 from simstore.errors.remedies import SHELL, from_http, in_words, speak_to
@@ -63,35 +62,52 @@ def test_every_command_and_option_of_a_message_has_words_in_python() -> None:
     assert left == set()
 
 
-@pytest.mark.parametrize(
-    ("error", "python", "command", "http"),
-    [
-        (DocumentNotFound("a"), "`store.list()` shows", "`simstore list` shows",
-         "`GET /v1/documents` shows"),
-        (OutputExists("a"), "replace it with replace=True", "replace it with --force",
-         "replace it with --force"),
-        (StoreNotFound("a.db"), "`Store(path)` or `Store.create(path)`, or name another place",
-         "`simstore init` or `simstore ingest SOURCE`, or name another with --db", "--db"),
+def test_a_message_speaks_to_who_reads_it() -> None:
+    for error, python, command, http in (
+        (
+            DocumentNotFound("a"),
+            "`store.list()` shows",
+            "`simstore list` shows",
+            "`GET /v1/documents` shows",
+        ),
+        (
+            OutputExists("a"),
+            "replace it with replace=True",
+            "replace it with --force",
+            "replace it with --force",
+        ),
+        (
+            StoreNotFound("a.db"),
+            "`Store(path)` or `Store.create(path)`, or name another place",
+            "`simstore init` or `simstore ingest SOURCE`, or name another with --db",
+            "--db",
+        ),
         # Why a record was rejected is stored for all.
-        (MalformedRecord("a", 0, no_text(["text"], ["story"])), "(text_field names the text)",
-         "(--text-field names the text)", "(text_field names the text)"),
+        (
+            MalformedRecord("a", 0, no_text(["text"], ["story"])),
+            "(text_field names the text)",
+            "(--text-field names the text)",
+            "(text_field names the text)",
+        ),
         # What is quoted is the caller's own.
-        (DocumentNotFound("--force `simstore list`"), "key '--force `simstore list`'",
-         "key '--force `simstore list`'", "key '--force `simstore list`'"),
-    ],
-)  # fmt: skip
-def test_a_message_speaks_to_who_reads_it(
-    error: SimstoreError, python: str, command: str, http: str
-) -> None:
-    assert python in str(error)
-    assert command in error.told("command line")
-    assert http in error.told("http")
-    before = speak_to("command line")
-    try:
-        assert command in str(error)
-    finally:
-        speak_to(before)
-    assert in_words(from_http(error.told("http")), "command line") == error.told("command line")
+        (
+            DocumentNotFound("--force `simstore list`"),
+            "key '--force `simstore list`'",
+            "key '--force `simstore list`'",
+            "key '--force `simstore list`'",
+        ),
+    ):
+        assert python in str(error), error
+        assert command in error.told("command line"), error
+        assert http in error.told("http"), error
+        before = speak_to("command line")
+        try:
+            assert command in str(error), error
+        finally:
+            speak_to(before)
+        assert in_words(from_http(error.told("http")), "command line") == error.told(
+            "command line"
+        ), error
 
 
 def test_a_store_speaks_python(tmp_path: Path) -> None:

@@ -48,7 +48,9 @@ def test_pairs_below_the_least_resemblance_are_seldom_walked_through() -> None:
             ]
             rows += [np.array([], np.uint64), np.array([0, 1], np.uint64)]
 
-            def read(texts: NDArray[np.int64]) -> ShingleSets:
+            def read(
+                texts: NDArray[np.int64], rows: list[NDArray[np.uint64]] = rows
+            ) -> ShingleSets:
                 return from_rows([rows[text] for text in texts.tolist()])
 
             pool = SetPool(0, read, least)

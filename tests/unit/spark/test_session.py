@@ -43,34 +43,28 @@ def test_reason_of_a_failed_job_is_the_error_of_the_executor() -> None:
     assert "begins anew" in str(JobFailed("why"))
 
 
-@pytest.mark.parametrize(
-    "said",
-    [
+def test_an_executor_without_memory_is_told_with_a_remedy() -> None:
+    for said in (
         "Job aborted due to stage failure: Task 0 failed 4 times: java.lang.OutOfMemoryError: Java",
         "Job aborted: ExecutorLostFailure (executor 3 exited caused by one of the running tasks)",
         "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed)",
         "Traceback (most recent call last):\nMemoryError: Unable to allocate 3. GiB",
-    ],
-)
-def test_an_executor_without_memory_is_told_with_a_remedy(said: str) -> None:
-    assert "spark.executor.memory=4g" in _reason(said)
-    assert "\n" not in _reason(said)
+    ):
+        assert "spark.executor.memory=4g" in _reason(said), said
+        assert "\n" not in _reason(said), said
 
 
-@pytest.mark.parametrize(
-    ("answer", "told"),
-    [
+def test_an_answer_that_is_cut_says_that_java_has_ended() -> None:
+    for answer, told in (
         ("x", "the process of Java that runs Spark has ended"),
         ("xsjava.lang.OutOfMemoryError: heap", "spark.driver.memory"),
         ("xsjava.lang.Exception: other", "An error occurred while calling o1.union"),
-    ],
-)
-def test_an_answer_that_is_cut_says_that_java_has_ended(answer: str, told: str) -> None:
-    pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark)")
-    from py4j.protocol import get_return_value
+    ):
+        pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark)")
+        from py4j.protocol import get_return_value
 
-    with pytest.raises(JobFailed, match=told), failures():
-        get_return_value(answer, None, "o1", "union")
+        with pytest.raises(JobFailed, match=told), failures():
+            get_return_value(answer, None, "o1", "union")
 
 
 def test_rules_survive_json_and_say_what_differs() -> None:
@@ -81,16 +75,13 @@ def test_rules_survive_json_and_say_what_differs() -> None:
     assert one.open()[0].record() == one.scheme
 
 
-@pytest.mark.parametrize(
-    "options",
-    [
+def test_a_wrong_option_is_refused() -> None:
+    for options in (
         DedupOptions(min_resemblance=0),
         DedupOptions(radius=65),
         DedupOptions(policy="best"),
         DedupOptions(channels=()),
         DedupOptions(cell_rows=1),
-    ],
-)
-def test_a_wrong_option_is_refused(options: DedupOptions) -> None:
-    with pytest.raises(InvalidParameter):
-        options.checked()
+    ):
+        with pytest.raises(InvalidParameter):
+            options.checked()

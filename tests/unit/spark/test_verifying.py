@@ -14,34 +14,28 @@ pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed (the extra 
 WORDS = [f"word{number}" for number in range(40)]
 
 
-@pytest.mark.parametrize("channel", ["minhash", "characters"])
-@pytest.mark.parametrize("share", [0, 0.25, 0.26, 1])
-def test_an_outline_counts_no_fewer_equal_values_than_the_sketches_have(
-    channel: str, share: float
-) -> None:
-    sketches = Recipe.of(DedupOptions(channels=(channel,)).checked()).sketches()
-    assert sketches is not None
-    kind, values = sketches.sketching.dtype, sketches.sketching.values
-    equal = int(share * values)
-    rng = np.random.default_rng(equal)
-    one, other = rng.integers(0, np.iinfo(kind).max, (2, values), kind, endpoint=True)
-    other[:equal] = one[:equal]
-    facts = {name: [1, 2] for name in ("text_id", "holder", "feature_count", "w0", "w1")}
-    packed = [row.tobytes() for row in (one, other)]
-    batch = pa.RecordBatch.from_pydict(facts | {sketches.column: packed})
-    [made] = Outline(sketches)([batch])
-    names = made.schema.names[len(facts) :]
-    assert names == [f"n{number}" for number in range(values // 16)]
-    rows = np.array([made.column(name).to_pylist() for name in names], np.int64).T.copy()
-    low = rows.view(np.uint8)
-    nibbles = np.stack([low & 15, low >> 4], axis=2).reshape(2, -1)
-    found = int(np.count_nonzero(nibbles[0] == nibbles[1]))
-    assert found == int(np.count_nonzero((one & 15) == (other & 15)))
-    assert found >= equal
-
-
-def test_without_a_channel_of_sketches_there_is_nothing_to_rule_out_by() -> None:
-    assert Recipe.of(DedupOptions(channels=("simhash",)).checked()).sketches() is None
+def test_an_outline_counts_no_fewer_equal_values_than_the_sketches_have() -> None:
+    for share in (0, 0.25, 0.26, 1):
+        for channel in ("minhash", "characters"):
+            sketches = Recipe.of(DedupOptions(channels=(channel,)).checked()).sketches()
+            assert sketches is not None, (share, channel)
+            kind, values = sketches.sketching.dtype, sketches.sketching.values
+            equal = int(share * values)
+            rng = np.random.default_rng(equal)
+            one, other = rng.integers(0, np.iinfo(kind).max, (2, values), kind, endpoint=True)
+            other[:equal] = one[:equal]
+            facts = {name: [1, 2] for name in ("text_id", "holder", "feature_count", "w0", "w1")}
+            packed = [row.tobytes() for row in (one, other)]
+            batch = pa.RecordBatch.from_pydict(facts | {sketches.column: packed})
+            [made] = Outline(sketches)([batch])
+            names = made.schema.names[len(facts) :]
+            assert names == [f"n{number}" for number in range(values // 16)], (share, channel)
+            rows = np.array([made.column(name).to_pylist() for name in names], np.int64).T.copy()
+            low = rows.view(np.uint8)
+            nibbles = np.stack([low & 15, low >> 4], axis=2).reshape(2, -1)
+            found = int(np.count_nonzero(nibbles[0] == nibbles[1]))
+            assert found == int(np.count_nonzero((one & 15) == (other & 15))), (share, channel)
+            assert found >= equal, (share, channel)
 
 
 def rows(texts: list[tuple[int, int, str]]) -> pa.RecordBatch:
@@ -61,28 +55,28 @@ def rows(texts: list[tuple[int, int, str]]) -> pa.RecordBatch:
     )
 
 
-@pytest.mark.parametrize("cut", [0, 1, 2, 3, 4, 5, 6])
-def test_a_text_is_compared_with_its_hub_however_batches_are_cut(cut: int) -> None:
-    near, far = " ".join([*WORDS[:-2], "other", "words"]), " ".join(WORDS[::-1])
-    whole = " ".join(WORDS)
-    texts = [(1, 1, whole), (1, 5, near), (1, 6, far), (2, 2, far), (2, 6, far), (2, 7, near)]
-    batches = [rows(texts[:cut]), rows(texts[cut:])]
-    found = list(Verify(Recipe.of(DedupOptions().checked()))(batches))
-    names = [column.split()[0] for column in EDGE_COLUMNS.split(", ")]
-    assert all(batch.schema.names == names for batch in found)
-    edges = [(row["first"], row["second"]) for batch in found for row in batch.to_pylist()]
-    assert edges == [(1, 5), (2, 6)]
-    [first, second] = [row for batch in found for row in batch.to_pylist()]
-    assert first["distance"] == 2
-    assert 0.5 <= first["resemblance"] < second["resemblance"] == 1.0
+def test_a_text_is_compared_with_its_hub_however_batches_are_cut() -> None:
+    for cut in (0, 1, 2, 3, 4, 5, 6):
+        near, far = " ".join([*WORDS[:-2], "other", "words"]), " ".join(WORDS[::-1])
+        whole = " ".join(WORDS)
+        texts = [(1, 1, whole), (1, 5, near), (1, 6, far), (2, 2, far), (2, 6, far), (2, 7, near)]
+        batches = [rows(texts[:cut]), rows(texts[cut:])]
+        found = list(Verify(Recipe.of(DedupOptions().checked()))(batches))
+        names = [column.split()[0] for column in EDGE_COLUMNS.split(", ")]
+        assert all(batch.schema.names == names for batch in found), cut
+        edges = [(row["first"], row["second"]) for batch in found for row in batch.to_pylist()]
+        assert edges == [(1, 5), (2, 6)], cut
+        [first, second] = [row for batch in found for row in batch.to_pylist()]
+        assert first["distance"] == 2, cut
+        assert 0.5 <= first["resemblance"] < second["resemblance"] == 1.0, cut
 
 
-@pytest.mark.parametrize("cut", [0, 1, 2, 3])
-@pytest.mark.parametrize("missing", [1, 2])
-def test_a_text_whose_hub_is_missing_is_not_compared_with_another(cut: int, missing: int) -> None:
-    whole = " ".join(WORDS)
-    texts = [(1, 1, whole), (1, 5, whole), (2, 2, whole), (2, 6, whole)]
-    texts.remove((missing, missing, whole))
-    batches = [rows(texts[:cut]), rows(texts[cut:])]
-    with pytest.raises(BadInput, match=f"the document of text {missing} is missing"):
-        list(Verify(Recipe.of(DedupOptions().checked()))(batches))
+def test_a_text_whose_hub_is_missing_is_not_compared_with_another() -> None:
+    for missing in (1, 2):
+        for cut in (0, 1, 2, 3):
+            whole = " ".join(WORDS)
+            texts = [(1, 1, whole), (1, 5, whole), (2, 2, whole), (2, 6, whole)]
+            texts.remove((missing, missing, whole))
+            batches = [rows(texts[:cut]), rows(texts[cut:])]
+            with pytest.raises(BadInput, match=f"the document of text {missing} is missing"):
+                list(Verify(Recipe.of(DedupOptions().checked()))(batches))

@@ -50,7 +50,7 @@ def write(tmp_path: Path) -> Callable[[Callable[[Connection], None]], None]:
 Write = Callable[[Callable[[Connection], None]], None]
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(2))
 def test_sum_is_the_same_however_much_of_it_is_merged(write: Write, seed: int) -> None:
     chance = random.Random(seed)
     documents: Counter[bytes] = Counter()
@@ -84,18 +84,6 @@ def test_sum_is_the_same_however_much_of_it_is_merged(write: Write, seed: int) -
     write(work)
 
 
-def test_what_comes_and_goes_leaves_nothing(write: Write) -> None:
-    def work(connection: Connection) -> None:
-        deltas.add_packed(connection, SCHEME, named({b"a": (1, 3), b"b": (1, 1)}))
-        deltas.add_packed(connection, SCHEME, named({b"a": (-1, -3), b"b": (1, 0)}))
-        assert held(connection) == {b"b": (2, 1)}
-        deltas.merge(connection, SCHEME)
-        assert held(connection) == {b"b": (2, 1)}
-        assert delta_count(connection) == 0
-
-    write(work)
-
-
 def appended(connection: Connection, packed: bytes, together: int, until: int) -> list[int]:
     """Append so many changes, some to a transaction; return after which there were merges."""
     merged = []
@@ -108,7 +96,7 @@ def appended(connection: Connection, packed: bytes, together: int, until: int) -
     return merged
 
 
-@pytest.mark.parametrize("together", [1, 8, 50])
+@pytest.mark.parametrize("together", [1, 50])
 def test_long_changes_are_merged_by_the_64(write: Write, together: int) -> None:
     chance = random.Random(0)
     long = named({chance.randbytes(20): (1, 1) for _ in range(2_000)})
@@ -132,7 +120,7 @@ def test_small_changes_are_merged_when_very_many(write: Write) -> None:
     write(work)
 
 
-@pytest.mark.parametrize("together", [1, 7, 50])
+@pytest.mark.parametrize("together", [1, 50])
 def test_small_changes_are_made_one_by_the_64(write: Write, together: int) -> None:
     chance = random.Random(together)
     expected: Counter[bytes] = Counter()

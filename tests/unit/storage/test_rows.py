@@ -26,7 +26,7 @@ THINGS = Table(
     Column("name", LargeBinary, unique=True),
     Column("amount", Integer),
 )
-COUNTS = [0, 1, 2, 31, 32, 33, 84, 85, 86, 1_364, 1_365, 1_366, 1_451, 3_000]
+COUNTS = [0, 1, 33, 1_365, 1_366, 3_000]
 
 
 @pytest.fixture

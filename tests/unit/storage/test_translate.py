@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -47,19 +46,15 @@ def error_with(code: int) -> sqlite3.Error:
     return error
 
 
-@pytest.mark.parametrize("code", CODES)
-@pytest.mark.parametrize(
-    "raised", [error_with, lambda code: OperationalError("SELECT 1", {}, error_with(code))]
-)
-def test_sqlite_code_becomes_the_fitting_error(
-    code: int, raised: Callable[[int], Exception]
-) -> None:
-    with pytest.raises(StorageError) as caught, translated("the store"):
-        raise raised(code)
-    assert type(caught.value) is CODES[code]
-    assert "the store" in str(caught.value)
-    assert caught.value.exit_code == 6
-    assert "\n" not in str(caught.value)
+def test_sqlite_code_becomes_the_fitting_error() -> None:
+    for raised in (error_with, lambda code: OperationalError("SELECT 1", {}, error_with(code))):
+        for code in CODES:
+            with pytest.raises(StorageError) as caught, translated("the store"):
+                raise raised(code)
+            assert type(caught.value) is CODES[code], (raised, code)
+            assert "the store" in str(caught.value), (raised, code)
+            assert caught.value.exit_code == 6, (raised, code)
+            assert "\n" not in str(caught.value), (raised, code)
 
 
 def test_error_of_another_server_is_its_first_line() -> None:
@@ -74,28 +69,23 @@ def test_sqlite_error_without_a_code_is_a_storage_error() -> None:
         raise sqlite3.ProgrammingError("Cannot operate on a closed database.")
 
 
-@pytest.mark.parametrize("kind", [KeyError, ValueError, KeyboardInterrupt])
-def test_other_errors_pass_through(kind: type[BaseException]) -> None:
-    with pytest.raises(kind), translated("the store"):
-        raise kind
+def test_other_errors_pass_through() -> None:
+    for kind in (KeyError, ValueError, KeyboardInterrupt):
+        with pytest.raises(kind), translated("the store"):
+            raise kind
 
 
-@pytest.mark.parametrize(
-    ("number", "kind"),
-    [
+def test_error_of_the_file_system_becomes_the_fitting_error() -> None:
+    for number, kind in (
         (errno.ENOSPC, DiskFull),
         (errno.EDQUOT, DiskFull),
         (errno.EFBIG, DiskFull),
         (errno.EACCES, StorageError),
         (errno.EROFS, StorageError),
-    ],
-)
-def test_error_of_the_file_system_becomes_the_fitting_error(
-    number: int, kind: type[StorageError]
-) -> None:
-    with pytest.raises(StorageError) as caught, translated_files("the file"):
-        raise OSError(number, "what the system says")
-    assert type(caught.value) is kind
+    ):
+        with pytest.raises(StorageError) as caught, translated_files("the file"):
+            raise OSError(number, "what the system says")
+        assert type(caught.value) is kind, number
 
 
 def test_writer_that_holds_the_lock_makes_others_busy(tmp_path: Path) -> None:

@@ -19,9 +19,8 @@ errors = pytest.importorskip("psycopg", reason="pip install '.[postgres]'").erro
 pytestmark = pytest.mark.postgres
 
 
-@pytest.mark.parametrize(
-    ("error", "kind", "told"),
-    [
+def test_error_becomes_the_fitting_one_with_the_remedy() -> None:
+    for error, kind, told in (
         (errors.InvalidSqlStatementName('"_pg3_0" does not exist'), StorageError, "pool_mode"),
         (errors.DuplicatePreparedStatement('"_pg3_0" exists'), StorageError, "pool_mode"),
         (errors.ProtocolViolation("query_wait_timeout"), StorageError, "no connection left"),
@@ -71,15 +70,11 @@ pytestmark = pytest.mark.postgres
             InvalidParameter,
             r"U\+0000",
         ),
-    ],
-)
-def test_error_becomes_the_fitting_one_with_the_remedy(
-    error: Exception, kind: type[Exception], told: str
-) -> None:
-    with pytest.raises(kind, match=told) as caught, translated("the store"):
-        raise error
-    assert type(caught.value) is kind
-    assert len(str(caught.value).splitlines()) == 1
+    ):
+        with pytest.raises(kind, match=told) as caught, translated("the store"):
+            raise error
+        assert type(caught.value) is kind, error
+        assert len(str(caught.value).splitlines()) == 1, error
 
 
 def test_host_that_is_no_name_cannot_be_reached() -> None:

@@ -139,7 +139,7 @@ def test_text_with_some_marks_on_each_letter_folds_to_what_it_was() -> None:
         text = {
             "en": "All human beings are born free and equal in dignity and rights; I am a man.",
             "vi": "Tất cả mọi người sinh ra đều được tự do và bình đẳng về nhân phẩm.",
-            "fr": "Tous les êtres humains naissent libres et égaux à la naissance, l'été où il plut.",
+            "fr": "Tous les êtres humains naissent libres et égaux, là où il a plu l'été dernier.",
             "ru": "Все люди рождаются свободными и равными в своём достоинстве и правах, и я.",
             "el": "Όλοι οι άνθρωποι γεννιούνται ελεύθεροι και ίσοι στην αξιοπρέπεια.",
         }[language]
