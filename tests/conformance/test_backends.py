@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -17,11 +16,6 @@ from simstore.cli import main
 
 pytestmark = pytest.mark.postgres
 
-TEXT = (
-    "The iron bridge at the mouth of the river stays shut for eleven weeks while engineers replace "
-    "its bearing. Ferries take those who walk from the market stairs to the old customs house."
-)
-HAN = "江口的铁桥关闭十一个星期，工程师更换轴承。步行的人从市场的台阶乘渡船到旧海关。"
 # What differs: seconds, bytes on disk, moments.
 VARYING = (
     (re.compile(r"\d+(\.\d+)? (ms|s|us|µs)\b"), "TIME"),
@@ -112,75 +106,3 @@ def test_course_tool_by_the_store(
     ]
     answers = compare(places, commands, monkeypatch)
     assert all(answer.split("\n")[1] == "0" for answer in answers), answers
-
-
-def test_documents_of_the_web(
-    places: dict[str, tuple[Path, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    records = [
-        {
-            "key": f"copy/{n}",
-            "text": TEXT + (f" Notice {n}." if n % 3 else ""),
-            "seen_at": 1_000 + n,
-        }
-        for n in range(30)
-    ]
-    records += [{"key": f"han/{n}", "text": HAN * (n + 1), "collection": "han"} for n in range(3)]
-    records += [{"key": "bad"}, {"key": "empty", "text": ""}]
-    lines = "".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records)
-    for folder, _ in places.values():
-        (folder / "pages.jsonl").write_text(lines, "utf-8")
-        (folder / "more.jsonl").write_text(
-            "".join(
-                json.dumps({"key": f"more/{n}", "text": f"{TEXT} Notice {n} of another day."})
-                + "\n"
-                for n in range(20)
-            )
-        )
-        (folder / "sample.jsonl").write_text(
-            json.dumps({"key": "sample", "text": TEXT + " Notice 4."}) + "\n"
-        )
-    commands = [
-        "init --scheme web",
-        "init --scheme web",
-        "ingest pages.jsonl",
-        "ingest pages.jsonl",
-        "rejects",
-        "ingest more.jsonl --on-duplicate skip",
-        "duplicates",
-        "list",
-        "show copy/1",
-        "show nobody",
-        "query sample.jsonl --format jsonl --verify",
-        "query sample.jsonl -k 12 --limit 3 --plan scan",
-        "query sample.jsonl --collection han",
-        "report --format csv",
-        "compare copy/1 copy/2",
-        "passages build",
-        "passages status",
-        "check --help",
-        "clusters keep",
-        "clusters show copy/1",
-        "clusters",
-        "remove copy/0 copy/3",
-        "clusters keep",
-        "clusters",
-        "export --unique out",
-        "vocabulary show --limit 20",
-        "vocabulary refresh",
-        "pack",
-        "query sample.jsonl --format jsonl",
-        "compact",
-        "query sample.jsonl --format jsonl",
-        "expire --not-seen-since 1970-01-02 --dry-run",
-        "runs",
-        "seen copy/1 copy/3 more/1",
-        "stats --format json",
-        "stats",
-        "fsck",
-        "ingest pages.jsonl --strict",
-    ]
-    answers = compare(places, commands, monkeypatch)
-    assert sum(answer.split("\n")[1] == "0" for answer in answers) > 25, [
-        answer[:300] for answer in answers if answer.split("\n")[1] != "0"
-    ]

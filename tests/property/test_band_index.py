@@ -57,18 +57,6 @@ def test_all_that_agree_in_a_band_are_found_and_nothing_without_an_equal_hash(
                 assert all(bool(agree) <= may <= bool(alike) for may in may_agree)
 
 
-def test_a_level_is_sorted_when_many_have_asked_and_not_for_one() -> None:
-    random = np.random.default_rng(6)
-    bands = random.integers(0, 2**63, (3_000, BANDS)).astype(np.uint64)
-    index = BandIndex(BANDS).extended(bands, np.arange(3_000))
-    (level,) = index._levels
-    for number in range(40):
-        assert [found.tolist() for found in index.candidates(bands[number : number + 1])] == [
-            [number]
-        ]
-        assert level.is_sorted == (number >= band_index._COMPARED_QUERIES)
-
-
 def test_levels_are_few_however_many_sketches_come_one_by_one() -> None:
     index = BandIndex(BANDS)
     random = np.random.default_rng(5)

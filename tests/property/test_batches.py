@@ -204,25 +204,6 @@ def test_adding_and_removing_is_the_identity(
 
 @pytest.mark.slow
 @few
-@given(page_lists(repeats=False, min_size=1), st.data(), SCHEMES)
-def test_update_and_its_reversal_is_the_identity(
-    pages: Pages, data: st.DataObject, scheme: SchemeChoice
-) -> None:
-    key, text = data.draw(st.sampled_from(pages))
-    with new_store(scheme) as (_, store):
-        store.add_many(pages, threads=1)
-        before = state_of(store)
-        assert store.add(key, text + " lamp bridge") == "updated"
-        changed = state_of(store)
-        assert changed != before
-        assert [one[0] for one in changed.documents] == [one[0] for one in before.documents]
-        assert store.add(key, text) == "updated"
-        assert_sound(store)
-        assert state_of(store) == before
-
-
-@pytest.mark.slow
-@few
 @given(page_lists(repeats=True, min_size=1), st.integers(1, 5), SCHEMES)
 @example([("page 0", "lamp"), ("page 0", "stone"), ("page 0", "lamp")], 1, SIMTOOL)
 def test_file_ingested_again_is_all_unchanged(
@@ -377,11 +358,6 @@ def test_interrupted_ingest_goes_on_where_it_stopped(pages: Pages, data: st.Data
         assert_sound(store)
         assert state_of(store) == whole
         store.close()
-
-
-def test_cuts_that_the_tests_make_lose_nothing() -> None:
-    parts = parts_of(list(range(9)), [0, 3, 3, 9])
-    assert parts == [[], [0, 1, 2], [], [3, 4, 5, 6, 7, 8], []]
 
 
 @pytest.mark.parametrize("scheme", [SIMTOOL, WEB])

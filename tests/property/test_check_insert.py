@@ -24,8 +24,6 @@ from .test_clusters import LEAST_FEATURES, TEXTS, is_edge, resemblance, shingles
 
 pytestmark = pytest.mark.slow
 
-# An example takes some milliseconds.
-many = settings(max_examples=settings.default.max_examples * 2)
 few = settings(max_examples=max(settings.default.max_examples // 2, 1))
 # Of so few bits that each is within three of each: what is looked at is every text that has a
 # shingle, and the rule alone decides.
@@ -256,7 +254,6 @@ def assert_is(store: Store, plain: Plain) -> None:
             assert one.distance <= plain.within
 
 
-@many
 @given(
     st.lists(st.tuples(st.sampled_from(["keep", "flag", "skip"]), PAGES), min_size=1, max_size=4),
     LEAST,
@@ -286,7 +283,6 @@ def test_any_history_of_batches_does_what_the_rule_says(
             assert_is(store, plain)
 
 
-@many
 @given(
     st.lists(st.tuples(st.sampled_from(["keep", "flag", "skip"]), PAGES), min_size=1, max_size=4),
     st.none() | LEAST,

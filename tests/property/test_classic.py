@@ -120,24 +120,24 @@ def test_interpolation_takes_few_steps_and_never_many(spread: str, most: int) ->
     assert Counted.looks <= 3 * most * len(asked)
 
 
-@pytest.mark.parametrize("method", CLASSIC_METHODS)
-def test_empty_and_equal_sets(method: str) -> None:
-    assert answers(method, [], 64, [1, 2], 2) == [[], []]
-    assert answers(method, [1], 64, [1, 1], 2) == [[(1, 0)], [(1, 0)]]
-    assert answers(method, [1], 64, [], 2) == []
+def test_empty_and_equal_sets() -> None:
+    for method in CLASSIC_METHODS:
+        assert answers(method, [], 64, [1, 2], 2) == [[], []], method
+        assert answers(method, [1], 64, [1, 1], 2) == [[(1, 0)], [(1, 0)]], method
+        assert answers(method, [1], 64, [], 2) == [], method
 
 
-@pytest.mark.parametrize("method", TABLE_METHODS)
-def test_tables_of_longer_prefixes_find_differences_anywhere(method: str) -> None:
-    for place in range(64):
-        source = random.Random(place)
-        stored = source.getrandbits(64)
-        others = [n for n in range(64) if n != place]
-        queries = [
-            stored ^ 1 << place ^ 1 << first ^ 1 << second
-            for first, second in (source.sample(others, 2) for _ in range(40))
-        ]
-        assert answers(method, [stored], 64, queries, 3) == [[(stored, 3)]] * 40
+def test_tables_of_longer_prefixes_find_differences_anywhere() -> None:
+    for method in TABLE_METHODS:
+        for place in range(64):
+            source = random.Random(place)
+            stored = source.getrandbits(64)
+            others = [n for n in range(64) if n != place]
+            queries = [
+                stored ^ 1 << place ^ 1 << first ^ 1 << second
+                for first, second in (source.sample(others, 2) for _ in range(40))
+            ]
+            assert answers(method, [stored], 64, queries, 3) == [[(stored, 3)]] * 40, method
 
 
 @pytest.mark.parametrize(

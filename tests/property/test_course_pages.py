@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstore.errors import MalformedRecord, SourceNotFound
+from simstore.errors import MalformedRecord
 from simstore.fingerprint import vocabulary
 from simstore.model import Document
 from simstore.reports.formats import render_simtool
@@ -190,10 +190,3 @@ def test_file_that_breaks_off_is_told_with_its_page(tmp_path: Path, broken: str)
         simtool.run(tmp_path, 3, 4)
     assert raised.value.path == str(tmp_path / broken)
     assert 0 < raised.value.position < 10_000
-
-
-def test_missing_samples_are_told(tmp_path: Path) -> None:
-    write(tmp_path, b"one\nriver\n", b"")
-    (tmp_path / "sample.txt").unlink()
-    with pytest.raises(SourceNotFound):
-        simtool.run(tmp_path, 3, 4)

@@ -181,21 +181,6 @@ def test_any_history_of_batches_does_what_the_rule_says(
 
 
 @few
-@given(PAGES, LEAST, st.sampled_from(["flag", "skip"]))
-def test_documents_one_by_one_are_told_as_a_batch_of_them(
-    pages: list[tuple[str, str]], least: Fraction, mode: Mode
-) -> None:
-    plain = PlainByCharacters(least)
-    with new_store() as store:
-        for key, text in pages:
-            outcome = store.add(
-                key, text, on_duplicate=mode, min_resemblance=float(least), channels=BY
-            )
-            assert outcome == plain.add(key, text, mode)
-        assert_is(store, plain)
-
-
-@few
 @given(PAGES, st.sampled_from(["flag", "skip"]))
 def test_what_the_channel_knows_changes_no_duplicates_of_words(
     pages: list[tuple[str, str]], mode: Mode

@@ -301,16 +301,6 @@ def test_scanner_cuts_as_the_plain_functions_do_where_there_are_letters(
             assert alone == utf8(tokens(normalization.apply(text)))
 
 
-@needs_numba
-@given(kernel_texts)
-def test_texts_that_are_not_to_be_folded_have_no_disguises(texts: list[str]) -> None:
-    encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-    chosen = set(texts_to_fold(*joined(encoded)).tolist())
-    for place, text in enumerate(texts):
-        if place not in chosen:
-            assert fold_disguises(text).text == text
-
-
 # What disguises are made of, and what stands between them; the long one is passed in one step.
 disguise_parts = st.sampled_from(
     ["a", "b", "x,", "--", "no", "word", "Word", "7", "_", "é", "é,", "字", "ก", "а", "ж",

@@ -7,11 +7,10 @@ from fractions import Fraction
 from typing import Literal
 
 import pytest
-from hypothesis import assume, event, given, settings
+from hypothesis import event, given
 from hypothesis import strategies as st
 
 from simstore.model import Document, IngestSummary
-from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 from .state import assert_sound
@@ -20,9 +19,6 @@ from .test_batches import new_store
 from .test_check_insert import ALIKE, THREE_BITS, chain
 from .test_clusters import is_edge, resemblance
 
-# An example takes some milliseconds.
-many = settings(max_examples=settings.default.max_examples * 2)
-few = settings(max_examples=max(settings.default.max_examples // 2, 1))
 LEAST = Fraction(1, 2)
 DAY = 86_400
 LATE = 1_000 * DAY
@@ -111,7 +107,6 @@ def pairs(store: Store) -> dict[str, tuple[object, ...]]:
 
 
 @pytest.mark.slow
-@many
 @given(PAGES, st.data(), st.booleans(), st.sampled_from([2, 1_000]))
 def test_flagged_are_what_ingesting_in_the_order_of_the_dates_flags(
     pages: dict[str, str], data: st.DataObject, by_page: bool, batch_documents: int
@@ -132,7 +127,6 @@ def test_flagged_are_what_ingesting_in_the_order_of_the_dates_flags(
 
 
 @pytest.mark.slow
-@many
 @given(PAGES, st.data(), st.booleans(), st.sampled_from([2, 1_000]))
 def test_what_stays_is_what_skipping_in_the_order_of_the_dates_leaves(
     pages: dict[str, str], data: st.DataObject, by_page: bool, batch_documents: int
@@ -170,42 +164,3 @@ def test_what_stays_is_what_skipping_in_the_order_of_the_dates_leaves(
             for other in originals
             if one < other
         )
-
-
-@pytest.mark.slow
-@few
-@given(
-    PAGES,
-    st.data(),
-    st.sampled_from(["flag", "skip"]),
-    st.sampled_from([1, 2, 5]),
-    st.sampled_from(
-        [THREE_BITS, SchemeChoice("simtool", bits=24, features=4), SchemeChoice("web")]
-    ),
-)
-def test_the_size_of_a_batch_changes_nothing_of_dated_documents(
-    pages: dict[str, str],
-    data: st.DataObject,
-    mode: Mode,
-    batch_documents: int,
-    scheme: SchemeChoice,
-) -> None:
-    records = records_of(data, pages, distinct=False)
-    assume(len(records) > batch_documents)
-    documents = dated(pages, records, by_page=False)
-    states = []
-    for size in (batch_documents, 1_000):
-        with new_store(scheme) as (_, store):
-            (told,) = ingest(store, [documents], mode, size)
-            counts = (
-                told.added, told.updated, told.unchanged, told.flagged, told.skipped,
-                told.unflagged, told.orphaned, told.reprints_removed, told.reprints_kept,
-            )  # fmt: skip
-            states.append(
-                (
-                    pairs(store),
-                    counts,
-                    [(one.key, one.text) for one in store.list(with_text=True)],
-                )
-            )
-    assert states[0] == states[1]

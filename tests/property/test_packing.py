@@ -20,8 +20,7 @@ from simstore.errors import CorruptStore, InvalidParameter
 from simstore.fingerprint.simhash import to_words
 from simstore.model import QueryOptions
 from simstore.search import pages
-from simstore.services.channels import fingerprint_index, pack_fingerprints
-from simstore.services.ingest import ingest
+from simstore.services.channels import fingerprint_index
 from simstore.storage.fingerprints import fingerprints, segment_pages
 from simstore.store import Store
 
@@ -47,8 +46,8 @@ def found(store: Store, samples: list[int], radius: int, plan: str) -> list[list
     return [[(int(match.key), match.distance) for match in one.matches] for one in results]
 
 
-@pytest.fixture(autouse=True, params=["rows of 42 bytes", "rows as released"])
-def _short_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(params=["rows of 42 bytes", "rows as released"])
+def short_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut pages into rows of 7 and of 3 records too, and rewrite single rows and whole blocks."""
     if request.param == "rows of 42 bytes":
         monkeypatch.setattr(pages, "ROW_BYTES", 42)
@@ -73,6 +72,7 @@ def unpack_some(store: Store, limit: int) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("short_rows")
 @settings(max_examples=max(settings.default.max_examples // 3, 5))
 @given(PACKED, st.integers(0, 6), st.integers(0, 2**32), st.data())
 def test_answers_are_the_same_before_during_and_after(
@@ -153,7 +153,7 @@ def test_first_stops_at_a_page_and_at_a_row(tmp_path: Path, width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [64, 128])
-@pytest.mark.parametrize("radius", [0, 2, 3, 5])
+@pytest.mark.parametrize("radius", [0, 3])
 def test_crowded_page_is_left_for_rarer_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, radius: int
 ) -> None:
@@ -176,48 +176,6 @@ def test_crowded_page_is_left_for_rarer_ones(
         if radius + 1 < width // 16:
             assert thresholds[0] == -1
             assert result.explanation.candidate_count < 60
-
-
-def test_packing_in_batches_moves_everything(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pack_fingerprints, "BATCH_FINGERPRINTS", 7)
-    monkeypatch.setattr(pack_fingerprints, "UNPACK_FINGERPRINTS", 5)
-    stored = [random.Random(n).getrandbits(64) for n in range(40)]
-    said: list[tuple[int, int]] = []
-    with create_hexadecimal(tmp_path / "s.db", 64, stored) as store:
-        assert (
-            store.maintenance.pack(sketches=False, on_progress=lambda *now: said.append(now)) == 40
-        )
-        assert said[0] == (7, 40)
-        assert said[-1] == (40, 40)
-        assert len(said) > 3
-        assert store.maintenance.pack(sketches=False) == 0
-        assert_sound(store)
-        assert store.maintenance.unpack() == 40
-        assert store.maintenance.unpack() == 0
-        assert_sound(store)
-
-
-@pytest.mark.slow
-def test_long_tail_is_packed_when_the_store_is_large(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pack_fingerprints, "WORTH_PACKING", 30)
-    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 5)
-    monkeypatch.setattr(ingest, "_LOOKED_AT", 1)
-    stored = [random.Random(n).getrandbits(64) for n in range(60)]
-
-    def add(first: int, end: int) -> int:
-        store.add_many([(str(n), f"{stored[n]:x}") for n in range(first, end)], threads=1)
-        return store.stats().packed_fingerprints
-
-    with create_hexadecimal(tmp_path / "s.db", 64, []) as store:
-        assert add(0, 29) == 0
-        assert add(29, 30) == 30
-        assert add(30, 35) == 30
-        assert add(35, 36) == 36
-        assert found(store, stored, 0, "segments") == [[(n, 0)] for n in range(60)][:36] + [[]] * 24
 
 
 def test_other_lengths_have_no_pages(tmp_path: Path) -> None:
@@ -290,8 +248,8 @@ def test_every_broken_page_is_told(tmp_path: Path) -> None:
         assert any(told in detail for detail in details), (told, details)
 
 
-@pytest.mark.parametrize("records", ["'text'", "5", "1.5"])
-@pytest.mark.parametrize("radius", [0, 3, 5])
+@pytest.mark.parametrize("records", ["'text'", "5"])
+@pytest.mark.parametrize("radius", [0, 5])
 def test_row_that_holds_no_records_is_told_by_every_look_up(
     tmp_path: Path, records: str, radius: int
 ) -> None:

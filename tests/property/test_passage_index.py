@@ -97,10 +97,10 @@ def test_spans_come_back(gaps: list[tuple[int, int]]) -> None:
     assert np.array_equal(unpack_words(pack_spans(bounds, words)), words)
 
 
-@pytest.mark.parametrize("blob", [b"", b"\x03abc", b"\x01abc", b"\x00"])
-def test_damaged_spans_are_refused(blob: bytes) -> None:
-    with pytest.raises(ValueError, match="damaged"):
-        unpack_spans(blob)
+def test_damaged_spans_are_refused() -> None:
+    for blob in (b"", b"\x03abc", b"\x01abc", b"\x00"):
+        with pytest.raises(ValueError, match="damaged"):
+            unpack_spans(blob)
 
 
 WORDS = ["river", "stone", "lamp", "harbour", "bridge", "the", "of", "a"]

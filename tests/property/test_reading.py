@@ -177,13 +177,6 @@ def test_damaged_files_are_read_as_far_as_they_go(file: tuple[str, bytes]) -> No
         assert not isinstance(record, Rejection) or "\n" not in record.reason
 
 
-@pytest.mark.parametrize("name", WHOLE)
-def test_whole_files_are_whole(name: str) -> None:
-    records = read_whole(name, WHOLE[name])
-    assert len(records) >= 30
-    assert not any(isinstance(record, Rejection) and record.head == b"" for record in records)
-
-
 @pytest.mark.parquet
 @given(data=st.data())
 def test_damaged_tables_are_read_as_far_as_they_go(data: st.DataObject) -> None:

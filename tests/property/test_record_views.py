@@ -105,15 +105,6 @@ def test_documents_have_their_keys_as_text_and_what_is_known_of_them(tmp_path: P
             assert len(row["digest"]) == 32
 
 
-def test_source_is_told_by_its_name(tmp_path: Path) -> None:
-    path, text = tmp_path / "s.db", tmp_path / "码头.txt"
-    text.write_text("The harbour was quiet at dawn.")
-    with Store.create(path) as store:
-        store.ingest([text])
-    (row,) = shown(path, "documents")
-    assert row["source"].endswith("码头.txt")
-
-
 def test_duplicates_are_those_that_the_program_lists(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     text = "The harbour was quiet at dawn, and the first boats came in with the tide."

@@ -140,25 +140,6 @@ def test_a_snapshot_of_before_is_answered_as_it_is(tmp_path: Path) -> None:
             assert len(held) == count
 
 
-def test_only_what_is_new_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "s.db"
-    reads: list[int] = []
-    whole = resident_index.sorted_tables
-    monkeypatch.setattr(
-        resident_index, "sorted_tables", lambda *given: reads.append(1) or whole(*given)
-    )
-    with Store.open(path, create=True, resident=True) as store, Store.open(path) as other:
-        other.add_many((f"page {n}", f"river stone {n} lamp {n * n}") for n in range(50))
-        for number in range(5):
-            assert store.query(f"river stone {number} lamp {number * number}")
-            text = f"harbour bridge {number} and what else {number * 7}"
-            (store if number % 2 else other).add(f"new {number}", text, on_duplicate="flag")
-            assert store.query(text)[0].key == f"new {number}"
-            other.remove(f"new {number}")
-            assert not store.query(text)
-    assert len(reads) == 1
-
-
 @pytest.mark.slow
 def test_what_another_process_writes_is_found_at_once(tmp_path: Path) -> None:
     path = tmp_path / "s.db"

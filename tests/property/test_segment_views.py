@@ -13,7 +13,7 @@ from simstore.errors import InvalidParameter
 from simstore.search import pages
 from simstore.search.segments import segment_values
 from simstore.storage.fingerprints.tail import from_stored
-from simstore.store import Store, copy_store
+from simstore.store import Store
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores
 from .state import assert_sound
@@ -159,25 +159,6 @@ def test_store_of_another_length_shows_its_segments_unpacked(tmp_path: Path) -> 
         assert store.maintenance.pack(columns=True) == 0
         assert_sound(store)
     assert shown(path, 40) == [(5, 0, 0, 0, 5, None), (0x1234567890, 0, 0x1234, 0x5678, 0x90, None)]
-
-
-@pytest.mark.slow
-def test_copy_and_reindex_keep_columns(tmp_path: Path) -> None:
-    path, copy = tmp_path / "s.db", tmp_path / "copy.db"
-    with Store.create(path, keep_columns=True) as store:
-        store.add_many([(str(n), f"text {n} of {n * n}") for n in range(30)])
-        store.maintenance.pack()
-        before = shown(path, 64)
-        copy_store(path, copy)
-        store.maintenance.reindex()
-        store.maintenance.pack()
-        assert store.maintenance.fsck() == []
-    with Store.open(copy) as other:
-        assert other.stats().keep_columns
-        assert other.maintenance.fsck() == []
-    assert shown(copy, 64) == before
-    assert before
-    assert len(shown(copy, 64, "packed_fingerprint")) == len(before)
 
 
 def test_ingest_that_wants_columns_refuses_a_store_without(tmp_path: Path) -> None:

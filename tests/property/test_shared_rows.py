@@ -114,11 +114,8 @@ def test_every_look_up_tells_pages_of_a_shared_row_apart(
         assert store.stats().distinct_fingerprints == len(held)
 
 
-@pytest.mark.parametrize("records", ["x'01'", "CAST(records || x'01' AS BLOB)"])
 @pytest.mark.parametrize("value", [2, 3])
-def test_damaged_shared_row_is_told_to_who_asks_for_either_page(
-    tmp_path: Path, records: str, value: int
-) -> None:
+def test_damaged_shared_row_is_told_to_who_asks_for_either_page(tmp_path: Path, value: int) -> None:
     path = tmp_path / "s.db"
     every = 0x0001_0001_0001_0001
     with Store.create(path, fingerprints_only=True) as store:
@@ -126,7 +123,7 @@ def test_damaged_shared_row_is_told_to_who_asks_for_either_page(
         store.maintenance.pack()
     assert shared_count(path) == 4
     with raw_store(path) as connection:
-        connection.execute(f"UPDATE fingerprint_page SET records = {records}")
+        connection.execute("UPDATE fingerprint_page SET records = CAST(records || x'01' AS BLOB)")
     with Store.open(path) as store, store.fingerprints.reader() as reader:
         for radius in (0, 3, 5):
             # The first asks for a plan, the second has it.

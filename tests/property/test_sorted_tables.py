@@ -135,7 +135,7 @@ def test_pairs_of_tables_equal_the_oracle(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width", [16, 40, 64, 100, 128])
+@pytest.mark.parametrize("width", [16, 64, 128])
 @pytest.mark.parametrize("compiled_too", [False, True])
 def test_many_fingerprints_under_their_own_plans(width: int, compiled_too: bool) -> None:
     chance = random.Random(width)
@@ -190,15 +190,15 @@ def test_threads_get_the_answers_of_one() -> None:
             assert answers == [nearest(stored, value, 3) for value in stored[:400]]
 
 
-@pytest.mark.parametrize("radius", [-1, 65])
-def test_radius_out_of_range_is_refused(radius: int) -> None:
-    tables = SortedTables(to_words([1, 2], 64), 64)
-    with pytest.raises(InvalidParameter):
-        tables.near(1, radius)
-    with pytest.raises(InvalidParameter):
-        tables.near_many(to_words([1], 64), radius)
-    with pytest.raises(InvalidParameter):
-        list(tables.near_pairs(radius))
+def test_radius_out_of_range_is_refused() -> None:
+    for radius in (-1, 65):
+        tables = SortedTables(to_words([1, 2], 64), 64)
+        with pytest.raises(InvalidParameter):
+            tables.near(1, radius)
+        with pytest.raises(InvalidParameter):
+            tables.near_many(to_words([1], 64), radius)
+        with pytest.raises(InvalidParameter):
+            list(tables.near_pairs(radius))
 
 
 @given(usual_bits, st.integers(0, 128), st.booleans(), st.data())

@@ -152,9 +152,8 @@ def test_defaults_may_be_left_out_and_what_has_none_not():
         from_wire(model.Document, {"key": "a"})
 
 
-@pytest.mark.parametrize(
-    ("kind", "value", "message"),
-    [
+def test_what_is_wrong_is_said_with_its_place():
+    for kind, value, message in (
         (model.QueryOptions, {"radius": True}, "radius: a whole number is needed, not True"),
         (model.QueryOptions, {"radius": 3.0}, "radius: a whole number"),
         (model.QueryOptions, {"plan": "guess"}, "plan: 'guess': choose one of auto"),
@@ -164,17 +163,15 @@ def test_defaults_may_be_left_out_and_what_has_none_not():
         (model.Document, {"key": "a", "text_base64": "?"}, "text_base64: base64 is needed"),
         (model.QueryOptions, {"radius_base64": "Mw=="}, "radius_base64: there is no such field"),
         (list[model.Match], {}, "the value: a list is needed, not an object of 0"),
-    ],
-)
-def test_what_is_wrong_is_said_with_its_place(kind, value, message):
-    with pytest.raises(InvalidParameter, match=message):
-        from_wire(kind, value)
+    ):
+        with pytest.raises(InvalidParameter, match=message):
+            from_wire(kind, value)
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"[NaN]", b"\xff", b"[" * 100_000])
-def test_what_is_no_json_is_refused(data):
-    with pytest.raises(InvalidParameter, match="not JSON"):
-        decoded(data)
+def test_what_is_no_json_is_refused():
+    for data in (b"", b"{", b"[NaN]", b"\xff", b"[" * 100_000):
+        with pytest.raises(InvalidParameter, match="not JSON"):
+            decoded(data)
 
 
 def test_a_number_without_a_form_in_json_is_refused():
