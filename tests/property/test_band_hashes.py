@@ -31,20 +31,6 @@ def test_all_that_was_added_is_held_by_its_own_band(on: bool) -> None:
     assert made.may_hold(held[:0]).shape == (0, BANDS)
 
 
-def test_the_compiled_form_sets_the_same_bits() -> None:
-    made = []
-    for on in (True, False):
-        made.append(BandHashes(BANDS, 3_000))
-        with kernels(on):
-            made[-1].add(hashes(4, 3_000))
-    assert (made[0]._bits == made[1]._bits).all()
-    assert made[0]._bits.any()
-
-
-def test_an_empty_one_holds_nothing() -> None:
-    assert not BandHashes(BANDS, 0).may_hold(hashes(3, 100)).any()
-
-
 def test_memory_is_bounded() -> None:
     assert filter_bytes(42, 1_000_000) == 42 << 20
     assert is_affordable(42, 10_000_000)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import numpy as np
 import oracle
@@ -80,15 +79,6 @@ def test_tables_equal_the_oracle(radius: int, compiled_too: bool, data: st.DataO
             assert answers(method, sorted(stored), 64, queries, radius) == right, method
 
 
-def test_every_value_near_a_stored_one_at_radius_three() -> None:
-    source = random.Random(3)
-    stored = [source.getrandbits(64) for _ in range(20)]
-    queries = [stored[0] ^ 1 << 63 ^ 1 << 31 ^ 1, stored[1] ^ 0b1111, stored[2]]
-    assert answers("expanded", sorted(stored), 64, queries, 3) == expected(
-        sorted(stored), queries, 3
-    )
-
-
 @given(st.lists(st.integers(0, 2**64 - 1), unique=True), st.lists(st.integers(0, 2**64 - 1)))
 def test_interpolation_finds_each_value_where_it_is(stored: list[int], asked: list[int]) -> None:
     ordered = np.array(sorted(stored), np.uint64)
@@ -96,28 +86,6 @@ def test_interpolation_finds_each_value_where_it_is(stored: list[int], asked: li
     there, places = classic._places_by_interpolation(ordered, keys)
     assert there.tolist() == [n for n, key in enumerate(keys.tolist()) if key in set(stored)]
     assert ordered[places].tolist() == keys[there].tolist()
-
-
-class Counted(np.ndarray):
-    """A table that counts what is looked at: three values a step of the search."""
-
-    looks = 0
-
-    def __getitem__(self, places: Any) -> Any:
-        Counted.looks += np.size(places)
-        return np.asarray(self)[places]
-
-
-@pytest.mark.parametrize(("spread", "most"), [("evenly", 7), ("in heaps", 30)])
-def test_interpolation_takes_few_steps_and_never_many(spread: str, most: int) -> None:
-    source = np.random.default_rng(1)
-    values = np.unique(source.integers(0, 2**64 - 1, 100_000, np.uint64))
-    if spread == "in heaps":
-        values = np.unique(values >> (values & np.uint64(63)))
-    Counted.looks = 0
-    asked = values[::97]
-    assert len(classic._places_by_interpolation(values.view(Counted), asked)[0]) == len(asked)
-    assert Counted.looks <= 3 * most * len(asked)
 
 
 def test_empty_and_equal_sets() -> None:

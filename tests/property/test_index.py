@@ -128,15 +128,6 @@ def test_query_finds_document_at_exactly_the_radius_for_all_radii(
                 assert found(store, [sample], radius, plan) == right, (radius, plan)
 
 
-@pytest.mark.parametrize("width", [16, 40, 64])
-def test_segments_find_everything_at_the_largest_radius(tmp_path: Path, width: int) -> None:
-    stored, samples = planted(width, 3, seed=5)
-    with create_hexadecimal(tmp_path / "s.db", width, stored) as store:
-        right = expected(stored, samples[:1], width)
-        assert len(right[0]) == len(stored)
-        assert found(store, samples[:1], width, "segments") == right
-
-
 @pytest.mark.slow
 @given(bits_and_radius(), st.data())
 def test_index_equals_the_oracle(shape: tuple[int, int], data: st.DataObject) -> None:
@@ -189,15 +180,6 @@ def test_documents_of_one_fingerprint_are_all_found_in_order_of_ingest(tmp_path:
         for plan in (*PLANS, *classic_plans(16, 1)):
             assert found(store, [5], 1, plan) == [[(0, 0), (2, 0), (3, 0), (5, 0), (4, 1)]]
         assert store.stats().distinct_fingerprints == 3
-
-
-def test_limit_keeps_the_nearest_and_first_ingested(tmp_path: Path) -> None:
-    stored = [7, 3, 1, 0, 1]
-    with create_hexadecimal(tmp_path / "s.db", 16, stored) as store:
-        for limit in range(1, 6):
-            (result,) = store.query_many([("", "0")], QueryOptions(radius=3, limit=limit))
-            nearest = [(3, 0), (2, 1), (4, 1), (1, 2), (0, 3)][:limit]
-            assert [(int(m.key), m.distance) for m in result.matches] == nearest
 
 
 @pytest.mark.parametrize("plan", PLANS)

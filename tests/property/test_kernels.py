@@ -130,23 +130,13 @@ def by_hashes(
     return to_integers(made)
 
 
-@given(weighted_features(), st.sampled_from([0, 1]))
-def test_numpy_form_equals_a_plain_loop(
-    given_: tuple[list[list[tuple[int, int]]], list[list[int]]], tie: int
+@pytest.mark.parametrize("fast", [False, pytest.param(True, marks=needs_numba)])
+@given(case=weighted_features(), tie=st.sampled_from([0, 1]))
+def test_each_form_equals_a_plain_loop(
+    fast: bool, case: tuple[list[list[tuple[int, int]]], list[list[int]]], tie: int
 ) -> None:
-    compiled.disable()
-    documents, signs = given_
-    assert by_product(documents, signs, tie) == by_plain_loop(documents, signs, tie)
-    assert by_hashes(documents, signs, tie) == by_plain_loop(documents, signs, tie)
-
-
-@needs_numba
-@given(weighted_features(), st.sampled_from([0, 1]))
-def test_compiled_form_equals_a_plain_loop(
-    given_: tuple[list[list[tuple[int, int]]], list[list[int]]], tie: int
-) -> None:
-    compiled.enable(0)
-    documents, signs = given_
+    compiled.enable(0) if fast else compiled.disable()
+    documents, signs = case
     assert by_product(documents, signs, tie) == by_plain_loop(documents, signs, tie)
     assert by_hashes(documents, signs, tie) == by_plain_loop(documents, signs, tie)
 

@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from simstore.search import sorted_tables
-from simstore.search.sorted_tables import GrowingTables
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.open_store import caches
 from simstore.storage.fingerprints import fingerprints, tail
@@ -18,44 +16,11 @@ from simstore.store import Store
 from .test_batches import new_store
 from .test_clusters import TEXTS
 
-WIDTHS = st.sampled_from([3, 16, 33, 64, 100, 128])
-
 
 def words_of(values: list[int], bits: int) -> NDArray[np.uint64]:
     count = 2 if bits > 64 else 1
     rows = [[value >> (64 * place) & (2**64 - 1) for place in range(count)] for value in values]
     return np.array(rows, np.uint64).reshape(-1, count)
-
-
-@given(WIDTHS, st.data())
-def test_growing_tables_find_what_a_comparison_with_all_finds(
-    bits: int, data: st.DataObject
-) -> None:
-    values = st.lists(st.integers(0, 2 ** min(bits, 9) - 1), max_size=9)
-    grown = data.draw(st.lists(values, max_size=9))
-    queries = words_of(data.draw(values), bits)
-    radius = data.draw(st.integers(0, min(bits, 6)))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sorted_tables, "_BUFFERED", data.draw(st.integers(1, 9)))
-        tables, states = GrowingTables(bits), []
-        held: list[int] = []
-        for some in grown:
-            tables = tables.extended(words_of(some, bits))
-            held += some
-            states.append((tables, list(held)))
-    # Those of before stay as they were.
-    for one, known in states:
-        assert len(one) == len(known)
-        rows, found = one.near_many(queries, radius)
-        expected = {
-            (row, tuple(word.tolist()))
-            for row, query in enumerate(queries)
-            for word in words_of(known, bits)
-            if np.bitwise_count(word ^ query).sum() <= radius
-        }
-        assert {
-            (r, tuple(w)) for r, w in zip(rows.tolist(), found.tolist(), strict=True)
-        } == expected
 
 
 FEW_TEXTS = st.lists(TEXTS, min_size=1, max_size=3)

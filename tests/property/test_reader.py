@@ -189,7 +189,7 @@ def test_reader_knows_the_documents_of_a_fingerprint(tmp_path: Path) -> None:
 
 
 def test_what_is_no_fingerprint_is_refused(tmp_path: Path) -> None:
-    for values, reason in (
+    cases: list[tuple[object, str]] = [
         ([1 << 64], "from 0 to"),
         ([-1], "from 0 to"),
         ([1.5], "not float"),
@@ -197,24 +197,25 @@ def test_what_is_no_fingerprint_is_refused(tmp_path: Path) -> None:
         (np.array([1.0]), "float64"),
         (np.array([1]), "int64"),
         (np.zeros((2, 2), np.uint64), "shape"),
+    ]
+    with (
+        Store.create(tmp_path / "s.db", fingerprints_only=True) as store,
+        store.fingerprints.reader() as reader,
     ):
-        with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
-            for change in (store.fingerprints.add, store.fingerprints.remove):
+        for values, reason in cases:
+            for use in (store.fingerprints.add, store.fingerprints.remove, reader.near_many):
                 with pytest.raises(InvalidParameter, match=reason):
-                    change(values)
-            with store.fingerprints.reader() as reader:
-                with pytest.raises(InvalidParameter, match=reason):
-                    reader.near_many(values)
-                with pytest.raises(InvalidParameter, match="radius 65"):
-                    reader.near(0, 65)
-                with pytest.raises(InvalidParameter, match="radius -1"):
-                    reader.near_many([0], -1)
-                with pytest.raises(InvalidParameter, match="from 0 to"):
-                    reader.near(1 << 64)
-                with pytest.raises(InvalidParameter, match="whole number of bits, not float"):
-                    reader.near(0, 1.5)  # type: ignore[arg-type]
-                with pytest.raises(InvalidParameter, match="whole number of bits, not bool"):
-                    reader.near_many([0], True)
+                    use(values)
+        with pytest.raises(InvalidParameter, match="radius 65"):
+            reader.near(0, 65)
+        with pytest.raises(InvalidParameter, match="radius -1"):
+            reader.near_many([0], -1)
+        with pytest.raises(InvalidParameter, match="from 0 to"):
+            reader.near(1 << 64)
+        with pytest.raises(InvalidParameter, match="whole number of bits, not float"):
+            reader.near(0, 1.5)  # type: ignore[arg-type]
+        with pytest.raises(InvalidParameter, match="whole number of bits, not bool"):
+            reader.near_many([0], True)
 
 
 @pytest.mark.slow

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from postgres_places import is_on_server, raw_store
 
-from simstore.errors import InvalidParameter
 from simstore.search import pages
 from simstore.search.segments import segment_values
 from simstore.storage.fingerprints.tail import from_stored
@@ -159,12 +158,3 @@ def test_store_of_another_length_shows_its_segments_unpacked(tmp_path: Path) -> 
         assert store.maintenance.pack(columns=True) == 0
         assert_sound(store)
     assert shown(path, 40) == [(5, 0, 0, 0, 5, None), (0x1234567890, 0, 0x1234, 0x5678, 0x90, None)]
-
-
-def test_ingest_that_wants_columns_refuses_a_store_without(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "s.db") as store:
-        store.maintenance.check_options()
-        with pytest.raises(InvalidParameter, match=r"pack\(columns=True"):
-            store.maintenance.check_options(keep_columns=True)
-        store.maintenance.pack(columns=True)
-        store.maintenance.check_options(keep_columns=True)

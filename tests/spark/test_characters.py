@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,33 +84,3 @@ def _is_imported(folder: Path, expected: list[corpus.Star]) -> None:
         assert made.clusters.status() is None
         assert clusters(made) == expected
         assert made.maintenance.fsck() == []
-
-
-@pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("options", "of_a_store"),
-    [
-        (
-            {"min_character_resemblance": 0.3, "short_texts": True},
-            {"min_resemblance": 0.3, "short_texts": True},
-        ),
-        (
-            {"min_resemblance": 0.8, "policy": "longest"},
-            {"min_resemblance": 0.8, "policy": "longest"},
-        ),
-    ],
-)
-def test_thresholds_and_short_texts_are_those_of_the_store(
-    spark: SparkSession,
-    names: list[str],
-    store: Store,
-    tmp_path: Path,
-    options: dict[str, Any],
-    of_a_store: dict[str, Any],
-) -> None:
-    dedup(spark, names, str(tmp_path / "out"), DedupOptions(**OPTIONS, **options))
-    expected = clusters(store, **of_a_store)
-    assert len(expected) > 30
-    assert stars(spark, tmp_path / "out") == expected
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
-    assert manifest["rule"]["short_texts"] is options.get("short_texts", False)

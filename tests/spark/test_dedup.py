@@ -206,19 +206,6 @@ def test_rows_are_duplicates_of_the_same_rows_as_for_dedup(
     assert {row["key"] for row in rows} == {key for key, row in marked.items() if row["cluster"]}
 
 
-@pytest.mark.thorough
-def test_policy_and_threshold_are_those_of_the_store(
-    spark: SparkSession, names: list[str], store: Store, tmp_path: Path
-) -> None:
-    policy = "prefer:[05]$"
-    options = DedupOptions(read=READ, min_resemblance=0.8, policy=policy)
-    dedup(spark, names, str(tmp_path / "out"), options)
-    with Store.create(tmp_path / "other.db") as other:
-        other.ingest(names, read=READ)
-        other.clusters.build(min_resemblance=0.8, policy=policy)
-        assert stars(spark, tmp_path / "out") == corpus.stars_of_store(other)
-
-
 def test_an_executor_that_is_killed_changes_nothing(
     spark: SparkSession, names: list[str], whole: Path, tmp_path: Path
 ) -> None:

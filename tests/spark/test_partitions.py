@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +12,8 @@ import pytest
 
 pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark)")
 
-from simstore.errors import SimstoreError
 from simstore.sources.reader import HistoryFields, ReadOptions
 from simstore.spark import DedupOptions, dedup, read_output
-from simstore.spark.session import check_java
 
 from . import corpus
 
@@ -27,7 +21,6 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.spark
-ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = DedupOptions(read=ReadOptions(history_fields=HistoryFields(seen="seen")), cell_rows=16)
 
 
@@ -84,37 +77,3 @@ def test_dated_documents_in_another_order_give_the_same_clusters_and_printed_cou
     assert len(stars[0]) > 10
     assert stars[0] == stars[1]
     assert printed[0] == printed[1]
-
-
-@pytest.mark.thorough
-def test_the_number_of_partitions_changes_no_count(spark: SparkSession, tmp_path: Path) -> None:
-    inputs = corpus.write(tmp_path, dated(150), 3)
-    options = replace(OPTIONS, few_edges=20)
-    summaries = []
-    for count in (1, 7):
-        with partitions(spark, count):
-            summaries.append(asdict(dedup(spark, inputs, str(tmp_path / str(count)), options)))
-    assert summaries[0]["candidate_count"] > 30
-    assert summaries[0] == summaries[1]
-
-
-@pytest.mark.thorough
-def test_the_number_of_cores_changes_no_count(tmp_path: Path) -> None:
-    try:
-        check_java()
-    except SimstoreError as error:
-        pytest.skip(str(error))
-    inputs = corpus.write(tmp_path, dated(150), 3)
-    summaries = []
-    for cores in (1, 4):
-        found = subprocess.run(
-            [
-                *(sys.executable, str(ROOT / "cli.py"), "-q", "spark", "dedup", *inputs),
-                *("-o", f"found-{cores}", "--seen-field", "seen", "--format", "json"),
-                *("--master", f"local[{cores}]", "--conf", "spark.driver.memory=700m"),
-            ],
-            cwd=tmp_path, capture_output=True, text=True, timeout=300, check=True,
-        )  # fmt: skip
-        summaries.append(json.loads(found.stdout))
-    assert summaries[0]["candidate_count"] > 30
-    assert summaries[0] == summaries[1]

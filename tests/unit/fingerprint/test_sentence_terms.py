@@ -72,15 +72,6 @@ def test_a_further_unit_of_a_stored_sentence_is_told_by_its_context() -> None:
     assert not units.has(np.ones(len(kept), np.int64), kept.contexts).any()
 
 
-def test_every_pair_of_neighbours_of_a_sentence_is_a_term_of_older_indexes() -> None:
-    text = f"{SENTENCE}。The boats came in."
-    found = neighbour_terms(located_units(text), spans_of(text), most=None)
-    assert np.bincount(found.sentences).tolist() == [len(SENTENCE) - 1, 3]
-    assert len(np.unique(found.hashes)) == len(found)
-    assert (found.hashes < 1 << 40).all()
-    assert (found.contexts > 0).all()
-
-
 def test_what_is_chosen_of_a_sentence_depends_on_it_alone() -> None:
     alone = chosen_terms(located_units(SENTENCE), spans_of(SENTENCE))
     text = f"今天早上下了一场大雨。{SENTENCE}。后来大家都回家去了。"
@@ -110,31 +101,6 @@ def test_a_pair_that_occurs_twice_is_kept_once() -> None:
     found = chosen_terms(located_units(text), spans_of(text), unordered=False)
     assert len(found) == 2
     assert len(np.unique(found.hashes)) == 2
-
-
-def test_the_least_common_pairs_are_kept() -> None:
-    text = "我们在这里的时候鹦鹉螺鲟鳇没有来"
-    units = located_units(text)
-    kept = chosen_terms(units, spans_of(text), unordered=False).hashes
-    pairs = neighbour_terms(units, spans_of(text), most=None).hashes
-    places = np.flatnonzero(np.isin(pairs, kept))
-    assert {text[place : place + 2] for place in places} == {"鹦鹉", "鹉螺", "螺鲟", "鲟鳇"}
-
-
-def test_a_sentence_is_looked_up_by_its_least_common_pairs() -> None:
-    text = f"我们在这里的时候鹦鹉螺鲟鳇没有来。{SENTENCE}。鳄鱼鳄鱼鳄鱼"
-    units, spans = located_units(text), spans_of(text)
-    every, asked = neighbour_terms(units, spans, most=None), neighbour_terms(units, spans)
-    assert np.bincount(asked.sentences).tolist() == [7, 7, 2]
-    assert np.isin(asked.hashes, every.hashes).all()
-    kept = chosen_terms(units, spans, unordered=False).hashes
-    assert np.isin(kept, asked.hashes).all()
-    fewer = neighbour_terms(units, spans, most=4)
-    assert np.isin(kept, fewer.hashes).all()
-    # In the order of the text, with their own contexts.
-    rows = [every.hashes.tolist().index(value) for value in asked.hashes.tolist()]
-    assert rows == sorted(rows)
-    assert every.contexts[rows].tolist() == asked.contexts.tolist()
 
 
 def test_common_words_and_characters_are_graded() -> None:
@@ -175,17 +141,6 @@ def test_lengths_decide_whether_sentences_may_be_alike() -> None:
         contexts = [stepped_lengths(np.array([count])) for count in (one, other)]
         assert may_be_alike(contexts[0], contexts[1], 0.7).tolist() == [alike], one
         assert may_be_alike(contexts[1], contexts[0], 0.7).tolist() == [alike], one
-
-
-def test_recipes_of_before_there_were_terms_stay_as_they_were() -> None:
-    old, new = PassageRecipe(), PassageRecipe(sentences=True)
-    assert (old.record()["version"], new.record()["version"]) == (1, 2)
-    assert PassageRecipe.from_record(old.record()) == old
-    assert PassageRecipe.from_record(new.record()) == new
-    assert old.index(SENTENCE).term_count == 0
-    made = new.index(SENTENCE)
-    assert made.term_count == 4
-    assert made.hashes[:-4].tolist() == old.index(SENTENCE).hashes.tolist()
 
 
 def test_windows_have_the_terms_of_the_sentences() -> None:

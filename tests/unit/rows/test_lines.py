@@ -138,21 +138,6 @@ def test_compressed_rows_are_read_from_any_place(tmp_path: Path) -> None:
         assert again == list(rows[1:]), pack
 
 
-def test_files_end_up_in_one_with_a_line_end_between(tmp_path: Path) -> None:
-    one, other = tmp_path / "1.csv", tmp_path / "2.csv"
-    one.write_bytes(b"id,text\n1,Rye")
-    other.write_bytes(b"\xef\xbb\xbfid,text\r\n2,Oats\r\n")
-    files, _ = open_rows([str(one), str(other)], ReadOptions())
-    check_one_output(files)
-    target = io.BytesIO()
-    with files[0].writer(target) as writer:
-        for file in files:
-            for batch in file.batches():
-                assert batch.content is not None
-                writer.write(batch.content, [KEPT] * len(batch.rows), {})
-    assert target.getvalue() == b"id,text\n1,Rye\n2,Oats\r\n"
-
-
 def test_rows_of_other_columns_do_not_stand_in_one_file(tmp_path: Path) -> None:
     one, other = tmp_path / "1.csv", tmp_path / "2.csv"
     one.write_bytes(b"id,text\n1,Rye\n")

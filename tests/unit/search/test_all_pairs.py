@@ -5,7 +5,7 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
-from simstore.search.all_pairs import all_pairs, resemblances
+from simstore.search.all_pairs import all_pairs
 
 
 def sets(*rows: range | list[int]) -> ShingleSets:
@@ -18,18 +18,6 @@ def test_threshold_out_of_range_is_refused() -> None:
             all_pairs(sets([1], [1]), threshold)
 
 
-def test_empty_sets_match_nothing_not_even_each_other() -> None:
-    found = all_pairs(sets([], [1], [], [1]), 0.01)
-    assert (found.first.tolist(), found.second.tolist()) == ([1], [3])
-
-
-def test_pair_at_exactly_the_threshold_is_found() -> None:
-    # 7 of 10: 0.7 as a number is a little less than 7/10.
-    found = all_pairs(sets(range(8), [*range(7), 20, 21]), 0.7)
-    assert found.resemblance.tolist() == [0.7]
-    assert len(all_pairs(sets(range(8), [*range(6), 20, 21]), 0.7)) == 0
-
-
 def test_rare_shingles_name_the_candidates_so_that_few_pairs_are_compared() -> None:
     # 400 sets share a boilerplate of 30 shingles; every two neighbours are versions of one text.
     rows = [
@@ -40,8 +28,3 @@ def test_rare_shingles_name_the_candidates_so_that_few_pairs_are_compared() -> N
     assert len(found) == 200
     assert found.candidate_count == 200
     assert set(found.resemblance.tolist()) == {0.99}
-
-
-def test_resemblance_with_an_empty_set_is_zero() -> None:
-    first, second = np.array([0, 1, 1]), np.array([0, 0, 1])
-    assert resemblances(sets([], [1]), first, second).tolist() == [0.0, 0.0, 1.0]

@@ -5,11 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simstore.search import bands
 from simstore.search.bands import (
     BandFilter,
     checks,
-    is_affordable,
     key_bits,
     matching_postings,
     page_numbers,
@@ -59,13 +57,6 @@ def test_a_damaged_page_is_refused() -> None:
     for page in (b"", b"\0", b"\1\2\3\4\5\x09", b"\1\2\3\4\2"):
         with pytest.raises(ValueError, match="damaged"):
             BandFilter(BANDS, 0).add(0, [(0, page)])
-
-
-def test_large_filters_are_not_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert is_affordable(20, 18)
-    assert not is_affordable(20, 19)
-    monkeypatch.setattr(bands, "_MOST_BYTES", 1 << 30)
-    assert is_affordable(20, 19)
 
 
 def test_pages_of_one_sketch_pass_as_those_of_many() -> None:

@@ -3,17 +3,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simstore.errors import FilterFull, InvalidParameter
+from simstore.errors import FilterFull
 from simstore.search.cuckoo import (
     MOST_COPIES,
-    MOST_TAG_BITS,
     CuckooTable,
     hash_words,
     member_hash,
     pack_slots,
-    places_of,
     slot_type,
-    tag_bits_for,
     unpack_slots,
 )
 
@@ -50,15 +47,6 @@ def test_a_table_takes_as_many_as_it_was_made_for() -> None:
             assert len(table.slots) <= count / 0.95 + 24, count
 
 
-def test_one_look_up_and_many_say_the_same() -> None:
-    table = CuckooTable.sized(2_000, 0.03)
-    table.add_many(words_of(hashes_of(2_000)))
-    others = hashes_of(5_000, "s")
-    many = table.contains_many(words_of(others)).tolist()
-    assert many == [one in table for one in others]
-    assert True in many
-
-
 def test_a_full_table_says_so_and_stays_as_it_is() -> None:
     table = CuckooTable(2, 16)
     hashes = hashes_of(100)
@@ -78,24 +66,6 @@ def test_a_full_table_says_so_and_stays_as_it_is() -> None:
     assert (table.slots == before).all()
 
 
-def test_many_that_would_fit_by_number_and_do_not_are_refused_as_a_whole() -> None:
-    # All of one pair of buckets: eight slots for nine members.
-    table = CuckooTable(64, 20)
-    words = words_of(hashes_of(60_000))
-    _, first, second = places_of(words, 20, 64)
-    pair = [
-        place
-        for place in range(len(words))
-        if {int(first[place]), int(second[place])} == {3, 5}
-    ][:9]  # fmt: skip
-    assert len(pair) == 9
-    table.add_many(words[pair[:8]])
-    before = table.slots.copy()
-    with pytest.raises(FilterFull):
-        table.add_many(words[pair[8:]])
-    assert (table.slots == before).all()
-
-
 def test_what_was_added_too_often_stays_and_takes_no_more_room() -> None:
     for at_once in (True, False):
         table = CuckooTable.sized(100, 0.001)
@@ -112,18 +82,6 @@ def test_what_was_added_too_often_stays_and_takes_no_more_room() -> None:
         assert one in table, at_once
 
 
-def test_what_was_added_twice_is_in_until_it_was_removed_twice() -> None:
-    table = CuckooTable.sized(100, 0.001)
-    one = member_hash(b"twice")
-    table.add_many(words_of([one, one]))
-    assert table.remove(one)
-    assert one in table
-    assert table.remove(one)
-    assert one not in table
-    assert not table.remove(one)
-    assert len(table) == 0
-
-
 def test_slots_come_back_from_their_bits() -> None:
     for bits in (8, 9, 13, 16, 17, 31, 32):
         chance = np.random.default_rng(bits)
@@ -135,12 +93,3 @@ def test_slots_come_back_from_their_bits() -> None:
             value = int.from_bytes(packed, "little")
             for place in range(0, count, 29_989):
                 assert value >> place * bits & (1 << bits) - 1 == slots[place], bits
-
-
-def test_tags_are_as_long_as_the_rate_needs() -> None:
-    assert [tag_bits_for(rate) for rate in (0.5, 0.03, 0.01, 0.001, 1e-8)] == [8, 9, 10, 13, 30]
-    for rate in (0, 1, -1, 2, float("nan"), 1e-12, 1e-308, 5e-324):
-        with pytest.raises(InvalidParameter, match="false positive rate"):
-            tag_bits_for(rate)
-    least = 8 / ((1 << MOST_TAG_BITS) - 1)
-    assert tag_bits_for(least) == MOST_TAG_BITS

@@ -11,8 +11,6 @@ from simstore.search.evaluation import (
     CurvePoint,
     Judged,
     Thresholds,
-    against_resemblance,
-    band_recalls,
     curves,
 )
 
@@ -121,47 +119,3 @@ def test_exact_sets_and_ari() -> None:
 def test_without_clusters_there_is_neither_exact_sets_nor_ari() -> None:
     found = curves(scored(), judged(clusters=False), thresholds())
     assert {(p.exact_sets, p.ari) for p in found} == {(None, None)}
-
-
-def test_one_set_stands_for_itself() -> None:
-    whole = Judged(np.zeros(7, np.int64), ["all"], None)
-    assert {p.set_name for p in curves(scored(), whole, thresholds())} == {"all"}
-
-
-def test_against_all_pairs_of_a_resemblance() -> None:
-    points = against_resemblance(scored(), judged(), thresholds(), 0.5)
-    verified = point(points, "all", "verified", 0.5)
-    assert (verified.precision, verified.recall) == (1, 1)
-    assert verified.against == "resemblance >= 0.5"
-    assert verified.ari is None
-    by_distance = point(points, "all", "simhash", 3)
-    assert (by_distance.precision, by_distance.recall) == (
-        pytest.approx(2 / 3),
-        pytest.approx(2 / 3),
-    )
-
-
-def test_recall_by_band_of_resemblance() -> None:
-    rows = {
-        (band.set_name, band.lowest): band
-        for band in band_recalls(scored(), judged(), thresholds())
-    }
-    assert sorted(rows) == [
-        ("all", 0.3),
-        ("all", 0.5),
-        ("all", 0.9),
-        ("left", 0.3),
-        ("left", 0.9),
-        ("right", 0.5),
-    ]
-    low = rows["left", 0.3]
-    assert low.pair_count == 2
-    assert low.recalls == {
-        "simhash 3": 0,
-        "simhash 6": 0,
-        "bands": 0.5,
-        "both": 0.5,
-        "verified 0.5": 0,
-        "likeness 0.58": 0.5,
-        "either 0.58": 0.5,
-    }

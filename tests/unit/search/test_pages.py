@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from typing import Any
 
 import numpy as np
 import oracle
@@ -94,51 +93,6 @@ def test_page_of_more_rows_than_have_numbers_has_longer_ones(
 
 
 @BOTH
-def test_two_short_pages_share_a_row_and_are_parted_again(bits: int) -> None:
-    low, size, most = bits - 16, pages.record_bytes(bits), pages.MOST_SHARED
-    counts = {2: most, 3: 1, 5: 1, 6: 1, 8: most + 1, 9: 1, 10: 1, 11: most + 1, 13: 2, 14: 2,
-              0xFFFE: 1, 0xFFFF: most}  # fmt: skip
-    values = [lead << low | rest for lead, count in counts.items() for rest in range(count)]
-    numbers, packed = pages.pack(to_words(values, bits))
-    stored, rows = pages.joined(numbers, packed, bits)
-    shared = {2: most + 1, 0xFFFE: most + 1}
-    assert [divmod(number, pages.ROW_NUMBERS) for number in stored.tolist()] == [
-        (lead, pages.ROW_NUMBERS - counts[lead] if lead in shared else 0)
-        for lead in counts
-        if lead not in (3, 0xFFFF)
-    ]
-    assert [len(row) // size for row in rows] == [
-        shared.get(lead, count) for lead, count in counts.items() if lead not in (3, 0xFFFF)
-    ]
-    assert [pages.is_shared(number) for number in stored.tolist()].count(True) == len(shared)
-    plain = list(zip(numbers.tolist(), packed, strict=True))
-    held = list(zip(stored.tolist(), rows, strict=True))
-    assert to_integers(pages.unpack(stored, rows, bits)) == values
-    for number, row in plain:
-        assert pages.of_pages([*held, *held], [number], bits) == [(number, row)]
-    for number, row in held:
-        base = pages.row_number(0) | number & -pages.ROW_NUMBERS
-        for damaged in ("text", 5, None, row[:-1]):
-            place: list[Any] = [(number, damaged)]
-            for page in (base, base + pages.ROW_NUMBERS):
-                own = pages.of_pages(place, [page], bits)
-                assert own == [(page, damaged)] or not pages.is_shared(number)
-    # A query compares what it read of shared rows whole.
-    own = [(pages.row_number(0) | number, row) for number, row in held]
-    near, compared = pages.near(own, pages.rotations(values[0], bits), bits, bits, exact=True)
-    assert (sorted(near), compared) == (values, len(values))
-
-
-def test_pages_of_several_rows_share_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "ROW_BYTES", 42)
-    values = [lead << 48 | rest for lead, count in ((2, 9), (3, 3), (4, 2), (5, 8))
-              for rest in range(count)]  # fmt: skip
-    numbers, packed = pages.pack(to_words(values, 64))
-    stored, rows = pages.joined(numbers, packed, 64)
-    assert (stored.tolist(), rows) == (numbers.tolist(), packed)
-
-
-@BOTH
 def test_page_holds_its_records_and_no_others(bits: int) -> None:
     # Few distinct bytes, so that records occur across the bounds of others.
     source = random.Random(bits)
@@ -162,22 +116,6 @@ def test_damaged_page_is_told(bits: int) -> None:
         pages.unpack(values, [packed[0] + b"x"], bits)
     with pytest.raises(ValueError, match="damaged"):
         pages.near([(0, packed[0][:-1])], pages.rotations(5, bits), bits, 3)
-
-
-@BOTH
-def test_sets_of_fingerprints_are_those_of_integers(bits: int) -> None:
-    one, other = drawn(bits, 200, 1), drawn(bits, 200, 2) + drawn(bits, 40, 1)
-    source = random.Random(3)
-    shuffled = [*other, *other[:9]]
-    source.shuffle(shuffled)
-    others = pages.distinct(to_words(shuffled, bits))
-    assert to_integers(others) == sorted(set(other))
-    words = to_words(one, bits)
-    assert pages.among(words, others).tolist() == [value in set(other) for value in one]
-    assert to_integers(pages.united(words, others)) == sorted({*one, *other})
-    assert to_integers(pages.without(words, others)) == sorted({*one} - {*other})
-    assert to_integers(pages.from_sortable(pages.sortable(words))) == one
-    assert (np.sort(pages.sortable(others)) == pages.sortable(others)).all()
 
 
 @BOTH

@@ -36,14 +36,3 @@ def test_member_of_two_stars_joins_the_one_it_resembles_most() -> None:
 def test_member_that_resembles_two_stars_alike_joins_the_earlier_one() -> None:
     assert stars([(0, 2), (1, 2)], [0, 1, 2]) == [0, 1, 0]
     assert stars([(0, 2), (1, 2)], [1, 0, 2]) == [0, 1, 1]
-
-
-def test_documents_without_edges_are_alone() -> None:
-    assert stars([], [2, 0, 1]) == [0, 1, 2]
-    assert stars([], []) == []
-
-
-def test_edges_may_repeat_and_be_turned() -> None:
-    for repeats in (1, 3):
-        edges = [(3, 1), (1, 3), (2, 0)] * repeats
-        assert stars(edges, [0, 1, 2, 3]) == [0, 1, 0, 1], repeats

@@ -248,24 +248,6 @@ def test_tar_archive_that_breaks_off_is_told(tmp_path: Path) -> None:
     check_cut(tmp_path / "a.tar", tarred({**FILES, "b.txt": b"x" * 5_000})[: 512 * 32])
 
 
-def test_zip_archive_that_breaks_off_is_told(tmp_path: Path) -> None:
-    data = zipped(FILES)
-    for cut in range(30, len(data), 61):
-        path = tmp_path / "a.zip"
-        path.write_bytes(data[:cut])
-        (source,), _ = open_sources([str(path)], ReadOptions())
-        assert told(source)
-
-
-def test_damaged_header_in_a_tar_archive_is_told(tmp_path: Path) -> None:
-    data = bytearray(tarred({"a.txt": b"a", "b.txt": b"b", "c.txt": b"c"}))
-    data[1_024 + 5] ^= 0xFF
-    path = tmp_path / "a.tar"
-    path.write_bytes(data)
-    (source,), _ = open_sources([str(path)], ReadOptions())
-    assert told(source)
-
-
 def test_members_of_an_archive_with_other_content_are_other_sources(tmp_path: Path) -> None:
     def states() -> list[object]:
         found = FileSource(str(path), ReadOptions()).members()

@@ -39,27 +39,6 @@ def test_each_extra_is_named_with_the_first_file_that_needs_it(folder: Path) -> 
         missing_extras(["none"], ReadOptions())
 
 
-def test_content_tells_where_the_name_says_nothing_and_a_named_format_goes_before(
-    folder: Path,
-) -> None:
-    Path("paper").write_bytes(b"%PDF-1.7 ...")
-    Path("page.xyz").write_text("<!doctype html><html><body>x</body></html>")
-    assert missing_extras(["paper", "page.xyz"], ReadOptions()) == {
-        "office": "paper",
-        "web": "page.xyz",
-    }
-    assert missing_extras(["in/d.pdf"], ReadOptions("text")) == {}
-    assert missing_extras(["in/a.txt"], ReadOptions("pdf")) == {"office": "in/a.txt"}
-
-
-def test_members_of_a_zip_archive_count(folder: Path) -> None:
-    with zipfile.ZipFile("more.zip", "w") as archive:
-        archive.writestr("a.txt", "x")
-        archive.writestr("deep/page.html", "x")
-    Path("damaged.zip").write_bytes(b"PK")
-    assert missing_extras(["damaged.zip", "more.zip"], ReadOptions()) == {"web": "more.zip"}
-
-
 @pytest.mark.parametrize("command", ["ingest", "query"])
 def test_a_command_names_all_that_named_files_need_in_one_line_and_makes_nothing(
     folder: Path, command: str

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from simstore.model import Document, Rejection
+from simstore.model import Document
 from simstore.sources.encoding_detection import not_certain
 from simstore.sources.registry import reader_named
 
 from .reading import (
     check_goes_on_anywhere,
     documents,
-    read_stream,
     reasons,
     rejections,
 )
@@ -50,24 +49,6 @@ def test_line_is_read_in_the_encoding_that_is_detected_or_rejected() -> None:
         "name:7": ("last", {}),
     }
     assert reasons(records) == [not_certain(b"caf\xe9\n")]
-
-
-def test_line_beyond_the_beginning_of_a_file_is_detected_by_itself() -> None:
-    text = "人人生而自由，在尊严和权利上一律平等。"
-    data = b"plain text\n" * 7_000 + text.encode("gbk") + b"\n\xff\n"
-    *_, line, last = read_stream(READER, data)
-    assert isinstance(line, Document)
-    assert (line.text, line.metadata["encoding"]) == (text, "gb18030")
-    assert isinstance(last, Rejection)
-
-
-def test_named_encoding_is_that_of_all_lines() -> None:
-    data = "天地\n玄黄\r\n".encode("gbk") + b"\xff\n"
-    records = check_goes_on_anywhere(READER, data, encoding="gb18030")
-    assert [one.text for one in records if isinstance(one, Document)] == ["天地", "玄黄", "\ufffd"]
-    last = records[-1]
-    assert isinstance(last, Document)
-    assert last.metadata == {"encoding": "gb18030", "replaced_bytes": 1}
 
 
 def test_lines_of_utf_16_and_utf_32_are_read() -> None:

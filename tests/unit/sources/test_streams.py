@@ -85,17 +85,6 @@ def test_truncated_file_without_a_whole_page_is_one_rejection(tmp_path: Path) ->
             assert len(records) == 1, suffix
 
 
-def test_gzip_file_with_a_wrong_checksum_is_rejected_at_its_end(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl.gz"
-    packed = bytearray(gzip.compress(JSONL))
-    packed[-8] ^= 0xFF
-    path.write_bytes(packed)
-    records = read_file(path)
-    assert documents(records) == PAGES
-    assert rejections(records) == [(COUNT, len(JSONL))]
-    assert "damaged" in reasons(records)[0]
-
-
 @pytest.mark.slow
 def test_stream_is_read_on_from_an_offset(tmp_path: Path) -> None:
     for suffix in ("", *COMPRESSORS):

@@ -107,13 +107,6 @@ def test_texts_of_wet_files_are_taken_as_they_are() -> None:
     assert (found.text, found.seen_at, found.metadata["language"]) == (text, NOON, "deu,zho")
 
 
-def test_resources_are_pages_or_texts() -> None:
-    archive = Archive().add("resource", page()).add("resource", b"a text", "text/plain")
-    first, second = documents(read(archive.data))
-    assert MAIN[0] in first[1]
-    assert second[1] == "a text"
-
-
 # Without the time: the name of a test is the same in all processes.
 BOMB = gzip.compress(bytes(50_000_000), mtime=0)
 TEXT = "人人生而自由，在尊严和权利上一律平等。"
@@ -307,15 +300,6 @@ def revisited(store: Store, folder: Path, *dates: str) -> tuple[int, int]:
     assert (summary.passed_over, summary.rejected) == (2 * len(dates), 0)
     (version,) = store.duplicates.story("https://e.example/a").versions
     return version.last_seen, version.visits
-
-
-def test_documents_with_bytes_that_could_not_be_read_are_counted(tmp_path: Path) -> None:
-    path = tmp_path / "crawl.warc"
-    damaged = page() + b"\xff\xfe" + "天地玄黄".encode() * 20
-    path.write_bytes(Archive().add(payload=damaged).add(payload=page()).data)
-    with Store.create(tmp_path / "a.db") as store:
-        summary = store.ingest([str(path)])
-    assert (summary.added, summary.undecodable) == (2, 1)
 
 
 def test_revisits_move_the_last_sight_of_what_is_stored(tmp_path: Path) -> None:

@@ -84,42 +84,6 @@ def test_sum_is_the_same_however_much_of_it_is_merged(write: Write, seed: int) -
     write(work)
 
 
-def appended(connection: Connection, packed: bytes, together: int, until: int) -> list[int]:
-    """Append so many changes, some to a transaction; return after which there were merges."""
-    merged = []
-    for number in range(together, until + 1, together):
-        for _ in range(together):
-            deltas.add_packed(connection, SCHEME, packed)
-        deltas.merge_many(connection, SCHEME, together)
-        if delta_count(connection) == 0:
-            merged.append(number)
-    return merged
-
-
-@pytest.mark.parametrize("together", [1, 50])
-def test_long_changes_are_merged_by_the_64(write: Write, together: int) -> None:
-    chance = random.Random(0)
-    long = named({chance.randbytes(20): (1, 1) for _ in range(2_000)})
-
-    def work(connection: Connection) -> None:
-        merged = appended(connection, long, together, 300)
-        assert merged
-        assert len(merged) <= 300 // 64
-        assert all((merged[0] - one) % together == 0 for one in merged)
-        assert delta_count(connection) < 64 + together
-
-    write(work)
-
-
-@pytest.mark.slow
-def test_small_changes_are_merged_when_very_many(write: Write) -> None:
-    def work(connection: Connection) -> None:
-        assert appended(connection, named({b"a": (1, 1)}), 1, 9_000) == [8_192]
-        assert held(connection) == {b"a": (9_000, 9_000)}
-
-    write(work)
-
-
 @pytest.mark.parametrize("together", [1, 50])
 def test_small_changes_are_made_one_by_the_64(write: Write, together: int) -> None:
     chance = random.Random(together)

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 import simstore
-from simstore.errors import InvalidParameter
 from simstore.model import (
     FILTERS,
     LABELS,
@@ -37,15 +36,3 @@ def test_matches_are_chosen_by_each_label(name: str, tmp_path: Path) -> None:
         store.add("in", "one text", **{name: "this"})  # type: ignore[misc]
         store.add("out", "one text", **{name: "that"})  # type: ignore[misc]
         assert [one.key for one in store.query("one text", where={name: "this"})] == ["in"]
-
-
-def test_keywords_of_documents_are_checked_by_their_types(tmp_path: Path) -> None:
-    with simstore.Store(tmp_path / "s.db") as store:
-        for said in ({"title": 5}, {"links": 5}, {"metadata": "x"}, {"collection": b"x"}):
-            with pytest.raises(InvalidParameter, match=f"{next(iter(said))} must be"):
-                store.add("k", "t", **said)  # type: ignore[arg-type]
-        with pytest.raises(TypeError, match="did you mean 'title'"):
-            store.add("k", "t", titel="x")  # type: ignore[call-arg]
-        with pytest.raises(InvalidParameter, match="choose one of key, collection"):
-            store.maintenance.completions("nothing", "", 9)
-        assert len(store) == 0
