@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from simstore.fingerprint.shingle_sets import from_rows, mix, shingle_sets
+from simstore.fingerprint.shingle_sets import mix, shingle_sets
 
 
 def names(token_lists: list[list[str]], size: int) -> list[set[tuple[str, ...]]]:
@@ -40,11 +40,6 @@ def test_hashes_are_the_same_for_ever() -> None:
         "38b56e62b6baca1c",
     ]
     assert sets.offsets.tolist() == [0, 2, 3]
-
-
-def test_no_texts_give_no_sets() -> None:
-    assert len(shingle_sets([])) == 0
-    assert len(from_rows([])) == 0
 
 
 def test_mix_is_one_to_one_on_a_sample() -> None:

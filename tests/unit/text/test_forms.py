@@ -28,8 +28,7 @@ def test_tables_of_ascii_are_the_first_of_all() -> None:
             assert not len(few.points), (width, case)
 
 
-@pytest.mark.parametrize("han", ["keep", "characters"])
-@pytest.mark.parametrize("accents", ["keep", "strip"])
+@pytest.mark.parametrize(("han", "accents"), [("keep", "keep"), ("characters", "strip")])
 def test_forms_of_a_text_are_those_of_the_tables(han: str, accents: str) -> None:
     normalization = Normalization(han=han, accents=accents)
     every, some = forms.form_tables(normalization), forms.FormsOfTexts(normalization)
