@@ -168,6 +168,7 @@ WAYS: list[Callable[[Path, int, int], bytes]] = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
 def test_every_way_to_give_n_and_m_writes_the_agreed_bytes(
     real_course: Course, tmp_path: Path, way: Callable[[Path, int, int], bytes]

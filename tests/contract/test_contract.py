@@ -30,8 +30,8 @@ _FACES: dict[str, type[Face]] = {
 
 def _marks(case: Case, face: str) -> list[pytest.MarkDecorator]:
     marks = [pytest.mark.sqlite()] if case.only_files else []
-    # The client sends what the face http sends: the short run of the tests leaves it out.
-    if face == "client" and "http" in case.faces:
+    # The short run of the tests leaves a server out of cases that need none.
+    if face in ("client", "http") and "cli" in case.faces:
         marks.append(pytest.mark.slow())
     return marks
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -72,6 +73,7 @@ def test_longer_texts_are_no_titles(words: list[str]) -> None:
     assert most_features(()) == 0
 
 
+@pytest.mark.slow
 @given(st.lists(st.lists(WORDS, min_size=3, max_size=8), min_size=1, max_size=8), st.data())
 def test_a_store_tells_every_title_that_differs_in_one_word(
     titles: list[list[str]], data: st.DataObject
