@@ -58,7 +58,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
 
 @pytest.mark.timeout(300)
 @pytest.mark.slow
-@pytest.mark.parametrize("words", [(), ("--db", "s.db")], ids=["alone", "store"])
+@pytest.mark.parametrize("words", [("--db", "s.db")], ids=["store"])
 def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(
     shell: Shell, words: tuple[str, ...]
 ) -> None:

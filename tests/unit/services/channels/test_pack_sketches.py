@@ -265,6 +265,7 @@ def _packing_peak(store: Store) -> int:
 
 
 @pytest.mark.slow
+@pytest.mark.thorough
 def test_packing_holds_no_more_of_a_larger_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -153,8 +153,8 @@ def found_after_asking(path: Path, target: Path) -> list[str]:
     ("scheme", "names", "part"),
     [
         ("web", None, 0),
-        ("web", None, 1),
-        ("web", None, 2),
+        pytest.param("web", None, 1, marks=pytest.mark.thorough),
+        pytest.param("web", None, 2, marks=pytest.mark.thorough),
         ("simtool", ("feature", "generation", "document_features"), None),
     ],
 )

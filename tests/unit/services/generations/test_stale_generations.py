@@ -29,8 +29,7 @@ def _text(chance: random.Random) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scheme", ["simtool", "web"])
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize(("scheme", "seed"), [("simtool", 0), ("web", 1)])
 def test_what_any_process_stored_is_found_by_all_or_the_answer_is_stale(
     tmp_path: Path, seed: int, scheme: str
 ) -> None:
