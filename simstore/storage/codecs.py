@@ -6,7 +6,6 @@ import threading
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -182,19 +181,6 @@ def packed_named_delta(laid_out: bytes) -> bytes:
 def names_terms(packed: bytes) -> bool:
     """Return whether a packed change names terms, not numbers."""
     return packed[:1] == _NAMED
-
-
-def unpack_named_delta(
-    packed: bytes,
-) -> tuple[list[bytes], NDArray[np.int64], NDArray[np.int64]]:
-    """Return terms, document counts and total counts; see :func:`pack_named_delta`.
-
-    Raises:
-        ValueError: The BLOB is damaged.
-    """
-    data, ends, document_counts, totals = unpack_named_counts(packed)
-    terms = [data[start:stop] for start, stop in pairwise(ends.tolist())]
-    return terms, document_counts, totals
 
 
 def unpack_named_counts(

@@ -16,6 +16,8 @@ from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.open_store.state import State
 from simstore.store import Store
 
+from .test_codecs import unpacked
+
 # Words of ASCII and of Latin letters beyond, none, and scripts without blanks between words.
 texts = st.one_of(
     st.text("ab C0.,-\n\t\x1c\x00", max_size=60),
@@ -47,13 +49,11 @@ def told(batch: PreparedBatch) -> list[object]:
 
 
 def changes(batch: PreparedBatch) -> object:
-    from simstore.storage import codecs
-
     if not batch.changes:
         return None
     (change,) = batch.changes
-    terms, documents, totals = codecs.unpack_named_delta(change)
-    return dict(zip(terms, zip(documents.tolist(), totals.tolist(), strict=True), strict=True))
+    terms, *counts = unpacked(change)
+    return dict(zip(terms, zip(*counts, strict=True), strict=True))
 
 
 @pytest.mark.slow
