@@ -8,7 +8,6 @@ import random
 import shutil
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -214,7 +213,6 @@ def test_an_executor_that_is_killed_changes_nothing(
     def on_stage(stage: str) -> None:
         if stage == "looking for candidates":
             threading.Thread(target=lambda: killed.append(kill_one(spark))).start()
-            time.sleep(0)
 
     dedup(spark, names, str(tmp_path / "out"), OPTIONS, on_stage=on_stage)
     assert killed
@@ -366,6 +364,7 @@ def test_pairs_are_those_that_the_channels_of_the_store_find(whole: Path, store:
     assert expected <= pairs(*found)
 
 
+@pytest.mark.thorough
 def test_a_family_of_one_template_is_not_compared_pair_by_pair(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -393,6 +392,7 @@ def test_a_family_of_one_template_is_not_compared_pair_by_pair(
     assert summary.edge_count < 30_000
 
 
+@pytest.mark.thorough
 def test_a_folder_of_version_1_is_added_to_and_gives_the_clusters_of_a_store(
     spark: SparkSession, tmp_path: Path
 ) -> None:
