@@ -20,7 +20,7 @@ from . import corpora
 from .shells import PAGES, SAMPLE, Shell
 from .test_wrong_use import assert_refused
 
-pytestmark = pytest.mark.sqlite
+pytestmark = [pytest.mark.sqlite, pytest.mark.slow]
 
 LAMP = texts.LIGHTHOUSE
 # Words of commands that only read.

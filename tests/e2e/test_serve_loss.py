@@ -18,6 +18,8 @@ from simstore import Store
 from .processes import until
 from .service.asked import OTHER, TEXT, add, refused
 
+pytestmark = pytest.mark.slow
+
 
 def put_another(place: Path) -> None:
     with Store.create(place.with_name("other.db")) as other:

@@ -22,6 +22,8 @@ from simstore.cli import main
 from . import corpora
 from .shells import PAGES, SAMPLE
 
+pytestmark = pytest.mark.slow
+
 # Exit codes that `simstore --help` names; 1 would be an error that nobody foresaw.
 CODES = {0, 2, 3, 4, 5, 6, 7}
 # Two lines of 100 columns, the widest that help is shown in.
