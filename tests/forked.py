@@ -191,31 +191,42 @@ class Child:
 class Nursery:
     """Forks processes that have imported everything; see nursery.py.
 
+    Its process starts at the first request, and at the first one after it was closed.
+
     Args:
         environment: What its environment has besides this process's.
     """
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self.lock = threading.RLock()
-        self._socket, theirs = socket.socketpair()
-        self._process = subprocess.Popen(
-            [sys.executable, str(Path(__file__).with_name("nursery.py")), str(theirs.fileno())],
-            pass_fds=[theirs.fileno()],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            # One thread: a process with more should not fork.
-            env=os.environ
-            | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
-            | dict(environment or {}),
-        )
-        theirs.close()
-        self._socket.settimeout(PATIENCE_SECONDS)
-        self._reply()
+        self._environment = dict(environment or {})
+        self._socket: socket.socket | None = None
 
     def close(self) -> None:
-        """End it; it kills what still runs."""
-        self._socket.close()
-        self._process.wait(PATIENCE_SECONDS)
+        """End its process, if there is one; it kills what still runs."""
+        with self.lock:
+            if self._socket is not None:
+                self._socket.close()
+                self._socket = None
+                self._process.wait(PATIENCE_SECONDS)
+
+    def _connected(self) -> socket.socket:
+        if self._socket is None:
+            self._socket, theirs = socket.socketpair()
+            self._process = subprocess.Popen(
+                [sys.executable, Path(__file__).with_name("nursery.py"), str(theirs.fileno())],
+                pass_fds=[theirs.fileno()],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                # One thread: a process with more should not fork.
+                env=os.environ
+                | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+                | self._environment,
+            )
+            theirs.close()
+            self._socket.settimeout(PATIENCE_SECONDS)
+            self._reply(self._socket)
+        return self._socket
 
     def start(
         self,
@@ -287,19 +298,20 @@ class Nursery:
         """Return its reply to a request; see nursery.py."""
         data = json.dumps(request).encode()
         with self.lock:
-            socket.send_fds(self._socket, [_LENGTH.pack(len(data))], descriptors)
-            self._socket.sendall(data)
-            return self._reply()
+            connection = self._connected()
+            socket.send_fds(connection, [_LENGTH.pack(len(data))], descriptors)
+            connection.sendall(data)
+            return self._reply(connection)
 
-    def _reply(self) -> dict[str, Any]:
-        size = _LENGTH.unpack(self._received(_LENGTH.size))[0]
-        reply: dict[str, Any] = json.loads(self._received(size))
+    def _reply(self, connection: socket.socket) -> dict[str, Any]:
+        size = _LENGTH.unpack(self._received(connection, _LENGTH.size))[0]
+        reply: dict[str, Any] = json.loads(self._received(connection, size))
         return reply
 
-    def _received(self, size: int) -> bytes:
+    def _received(self, connection: socket.socket, size: int) -> bytes:
         data = b""
         while len(data) < size:
-            part = self._socket.recv(size - len(data))
+            part = connection.recv(size - len(data))
             if not part:
                 raise EOFError("the nursery has gone")
             data += part
@@ -319,19 +331,14 @@ def _readable(data: bytes) -> int:
         return os.dup(file.fileno())
 
 
-_shared: list[Nursery] = []
-_making = threading.Lock()
+_shared = Nursery()
 
 
 def nursery() -> Nursery:
-    """Return the nursery of all tests of this process; the first call makes it."""
-    with _making:
-        if not _shared:
-            _shared.append(Nursery())
-        return _shared[0]
+    """Return the nursery of all tests of this process."""
+    return _shared
 
 
 def close_nursery() -> None:
-    """End the nursery of all tests, if there is one."""
-    while _shared:
-        _shared.pop().close()
+    """End the process of that nursery; the next request starts another."""
+    _shared.close()

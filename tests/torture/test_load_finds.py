@@ -86,7 +86,7 @@ def planted(
     (folder / "sitecustomize.py").write_text(request.param.format(root=str(ROOT)))
     monkeypatch.setenv("PYTHONPATH", str(folder))
     nursery = Nursery()
-    monkeypatch.setattr(forked, "_shared", [nursery])
+    monkeypatch.setattr(forked, "_shared", nursery)
     yield
     nursery.close()
 
