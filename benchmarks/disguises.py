@@ -29,8 +29,7 @@ from results import Report, parser
 
 from simstore import Store
 from simstore.model import Document
-from simstore.text.disguises import fold_disguises
-from simstore.text.lookalikes import LOOKALIKES
+from simstore.text.disguises import CYRILLIC, LATIN, fold_disguises, lookalikes
 
 LANGUAGES = ("en_GB", "de", "fr", "es", "pl", "tr", "vi", "ru", "el", "ar", "hi", "th", "ja", "ko",
              "zh_CN", "zh_TW")  # fmt: skip
@@ -124,9 +123,8 @@ def _every(characters: str) -> Change:
 
 
 def _homoglyphs(share: float) -> Change:
-    sources, targets = LOOKALIKES["LATIN"]
     like: dict[str, list[str]] = {}
-    for source, target in zip(sources, targets, strict=True):
+    for source, target in lookalikes()[LATIN].items():
         if "\u0370" <= source <= "\u058f":
             like.setdefault(target, []).append(source)
 
@@ -139,8 +137,7 @@ def _homoglyphs(share: float) -> Change:
 
 
 def _to_latin(text: str, draw: random.Random) -> str:
-    sources, targets = LOOKALIKES["CYRILLIC"]
-    like = {t: s for s, t in zip(sources, targets, strict=True) if s.isascii()}
+    like = {t: s for s, t in lookalikes()[CYRILLIC].items() if s.isascii()}
     return "".join(like[c] if c in like and draw.random() < 0.3 else c for c in text)
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from functools import cache
+from pkgutil import get_data
 
 import numpy as np
 from numpy.typing import NDArray
-
-from simstore.text import unicode14
 
 SEPARATOR = 0
 WORD = 1  # letters, marks and digits of scripts that put blanks between words
@@ -42,13 +41,16 @@ _CHARACTER_BLOCKS = (
 )
 
 
+def table_rows(name: str) -> list[list[str]]:
+    """Return the rows of a data file of this folder, each as its fields."""
+    lines = (get_data("simstore.text", f"data/{name}") or b"").decode().split("\n")
+    return [line.split(" ") for line in lines if line and not line.startswith("#")]
+
+
 @cache
 def class_table() -> NDArray[np.uint8]:
     """Return the class of each code point, shape (0x110000,), values of the constants above."""
-    starts = np.array((*unicode14.STARTS, 0x110000), np.int64)
-    codes = {"s": SEPARATOR, "w": WORD, "m": WORD, "u": CHARACTER}
-    kinds = np.array([codes[kind] for kind in unicode14.CLASSES], np.uint8)
-    table = np.repeat(kinds, np.diff(starts))
+    table = _table_of({"s": SEPARATOR, "w": WORD, "m": WORD, "u": CHARACTER})
     for first, last in _CHARACTER_BLOCKS:
         block = table[first : last + 1]
         block[block == WORD] = CHARACTER
@@ -58,23 +60,23 @@ def class_table() -> NDArray[np.uint8]:
     return table
 
 
+@cache
 def unknown_table() -> NDArray[np.bool_]:
     """Return whether each code point is unassigned (or private) in 14.0, shape (0x110000,)."""
-    return _table_of("u")
-
-
-def mark_table() -> NDArray[np.bool_]:
-    """Return whether each code point is a mark that may be reordered, shape (0x110000,)."""
-    return _table_of("m")
+    return _table_of({"u": 1}).view(bool)
 
 
 @cache
-def _table_of(wanted: str) -> NDArray[np.bool_]:
-    starts = np.array((*unicode14.STARTS, 0x110000), np.int64)
-    kinds = np.array([kind == wanted for kind in unicode14.CLASSES])
-    table = np.repeat(kinds, np.diff(starts))
-    table.flags.writeable = False
-    return table
+def mark_table() -> NDArray[np.bool_]:
+    """Return whether each code point is a mark that may be reordered, shape (0x110000,)."""
+    return _table_of({"m": 1}).view(bool)
+
+
+def _table_of(values: dict[str, int]) -> NDArray[np.uint8]:
+    """Return the value of each code point by its class in Unicode 14.0; 0 for other classes."""
+    starts, kinds = zip(*table_rows("classes.txt"), strict=True)
+    ends = [*(int(start, 16) for start in starts), 0x110000]
+    return np.repeat(np.array([values.get(kind, 0) for kind in kinds], np.uint8), np.diff(ends))
 
 
 def code_points(text: str) -> NDArray[np.uint32]:

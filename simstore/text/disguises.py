@@ -21,7 +21,14 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.text.characters import CHARACTER, SEPARATOR, WORD, class_table, code_points
+from simstore.text.characters import (
+    CHARACTER,
+    SEPARATOR,
+    WORD,
+    class_table,
+    code_points,
+    table_rows,
+)
 
 # The code points that Unicode 14.0 says are to be ignored by default (DerivedCoreProperties.txt).
 _IGNORABLE = (
@@ -84,13 +91,13 @@ _ASCII_BLANK = ord(" ")
 _TRUE, _FALSE = np.ones(1, bool), np.zeros(1, bool)
 
 # Kinds of code points here, bits.
-LATIN, _CYRILLIC, _GREEK, _FOREIGN = 1, 2, 4, 8
-LETTER_BITS = LATIN | _CYRILLIC | _GREEK | _FOREIGN
+LATIN, CYRILLIC, _GREEK, _FOREIGN = 1, 2, 4, 8
+LETTER_BITS = LATIN | CYRILLIC | _GREEK | _FOREIGN
 IGNORED, IS_MARK, LIKE_LATIN, BLANK = 16, 32, 64, 128
-_SCRIPTS = {"LATIN": LATIN, "CYRILLIC": _CYRILLIC, "GREEK": _GREEK}
+_SCRIPTS = {"LATIN": LATIN, "CYRILLIC": CYRILLIC, "GREEK": _GREEK}
 _BLOCKS = {
     LATIN: ((0x41, 0x5A), (0x61, 0x7A), (0xC0, 0x24F), (0x1E00, 0x1EFF), (0xFF21, 0xFF5A)),
-    _CYRILLIC: ((0x400, 0x52F), (0x1C80, 0x1C8F), (0xA640, 0xA69F)),
+    CYRILLIC: ((0x400, 0x52F), (0x1C80, 0x1C8F), (0xA640, 0xA69F)),
     _GREEK: ((0x370, 0x3FF), (0x1F00, 0x1FFF)),
 }
 
@@ -207,7 +214,7 @@ def _folded(work: _Work) -> _Work:
         work.drop_marks()
     work.join_spaced_letters()
     work.join_broken_words()
-    if work.has(_FOREIGN | _CYRILLIC | _GREEK) and work.has(LATIN | _CYRILLIC | _GREEK):
+    if work.has(_FOREIGN | CYRILLIC | _GREEK) and work.has(LATIN | CYRILLIC | _GREEK):
         work.fold_lookalikes()
     return work
 
@@ -581,7 +588,7 @@ def _in_one_script(word: str) -> dict[int, str]:
 
 def _in_script(word: str, script: int) -> str | None:
     """Return a word in the letters of a script; None: one looks like none of them."""
-    table = _lookalikes()[script]
+    table = lookalikes()[script]
     kinds = (kind_table()[code_points(word)] & LETTER_BITS).tolist()
     made = [
         c if kind in (0, script) else table.get(c, "") for c, kind in zip(word, kinds, strict=True)
@@ -615,13 +622,12 @@ def _among(points: NDArray[np.uint32], blocks: Iterable[tuple[int, int]]) -> NDA
 
 
 @cache
-def _lookalikes() -> dict[int, dict[str, str]]:
-    from simstore.text.lookalikes import LOOKALIKES
-
-    return {
-        _SCRIPTS[name]: dict(zip(sources, targets, strict=True))
-        for name, (sources, targets) in LOOKALIKES.items()
-    }
+def lookalikes() -> dict[int, dict[str, str]]:
+    """Return the letters that look like those of a script, with the letters they look like."""
+    found: dict[int, dict[str, str]] = {script: {} for script in _SCRIPTS.values()}
+    for script, source, target in table_rows("lookalikes.txt"):
+        found[_SCRIPTS[script]][source] = target
+    return found
 
 
 @cache
@@ -632,7 +638,7 @@ def kind_table() -> NDArray[np.uint8]:
         for first, last in blocks:
             table[first : last + 1] = bit
     table[class_table() == SEPARATOR] = 0
-    for script, letters in _lookalikes().items():
+    for script, letters in lookalikes().items():
         sources = np.array(list(map(ord, letters)))
         table[sources[table[sources] == 0]] = _FOREIGN
         if script == LATIN:

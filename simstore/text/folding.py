@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import MissingExtra
-from simstore.text.characters import code_points
+from simstore.text.characters import code_points, table_rows
 
 if TYPE_CHECKING:
     from opencc import OpenCC
@@ -37,10 +37,9 @@ def simplify_characters(text: str) -> str:
 @cache
 def simplified_points() -> NDArray[np.uint32]:
     """Return the simplified form of each code point; little endian, shape (0x110000,)."""
-    from simstore.text.han_table import SIMPLIFIED, TRADITIONAL
-
+    given, made = map("".join, zip(*table_rows("han.txt"), strict=True))
     table = np.arange(0x110000, dtype="<u4")
-    table[code_points(TRADITIONAL)] = code_points(SIMPLIFIED)
+    table[code_points(given)] = code_points(made)
     table.flags.writeable = False
     return table
 
