@@ -23,7 +23,7 @@ from simstore.errors import (
     StorageError,
     printable,
 )
-from simstore.version import APPLICATION_ID
+from simstore.version import APPLICATION_ID, EARLIER_APPLICATION_ID
 
 STANDARD_OUTPUT = "-"
 _OUTPUT_PATHS = frozenset({"/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"})
@@ -174,8 +174,8 @@ def is_store(path: Path) -> bool:
     except OSError as error:
         reason = error.strerror or printable(str(error))
         raise StorageError(f"{printable(str(path))} cannot be read: {reason}") from error
-    mark = struct.pack(">I", APPLICATION_ID)
-    return header.startswith(_MAGIC) and header[_MARK_PLACE:] == mark
+    marks = [struct.pack(">I", number) for number in (APPLICATION_ID, EARLIER_APPLICATION_ID)]
+    return header.startswith(_MAGIC) and header[_MARK_PLACE:] in marks
 
 
 def check_output(path: str | os.PathLike[str], *, replace: bool) -> None:

@@ -11,6 +11,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import second_migration
+
 from simstore import Store
 from simstore.cli import main
 from simstore.cli.simtool import main as simtool_main
@@ -71,7 +73,8 @@ def simstore(
         os.setgroups([])
         os.setgid(user)
         os.setuid(user)
-    main(prog_name="simstore")
+    with second_migration.used(Path.cwd()):
+        main(prog_name="simstore")
 
 
 def simstore_with_a_fault(

@@ -313,16 +313,6 @@ def upgrade(output_format: str) -> None:
         else f"schema {before} brought to {after}{where}",
         output_format,
     )
-    if before != after:
-        with open_store(read_only=True) as store:
-            channels = store.stats().channels
-        if "minhash" not in channels:
-            log.info(
-                "it finds documents by fingerprints alone, as before; "
-                "`simstore reindex --channels simhash,minhash` adds sketches"
-            )
-        if "characters" in channels and before < "0018":
-            log.info("titles are found though a word differs after `simstore reindex`")
 
 
 @command()

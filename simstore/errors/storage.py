@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from simstore.errors.base import Conflict, NotFound, StorageError
 from simstore.errors.printing import printable
 
@@ -197,6 +199,15 @@ class NotAStore(StorageError):
         self.remedy = remedy
         super().__init__(f"{printable(path)} cannot be opened: {reason}; {remedy}")
 
+    @classmethod
+    def of_earlier_build(cls, path: str) -> Self:
+        """Return the error for a store that a build before 0.1.0 made."""
+        return cls(
+            path,
+            "a build before simstore 0.1.0 made it",
+            "export it with that build, and ingest the export here",
+        )
+
 
 class SchemaOutOfDate(StorageError):
     """The store was made by an older simstore."""
@@ -219,7 +230,7 @@ class SchemaTooNew(StorageError):
         self.revision = revision
         super().__init__(
             f"{printable(path)} has the schema {revision}, which this simstore does not know; "
-            "install a newer simstore"
+            "install a newer simstore, or the build before 0.1.0 that made it"
         )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from simstore.outputs import journals_of, make_private
 from simstore.storage.engine import APPLICATION_ID, Database, translated
+from simstore.version import EARLIER_APPLICATION_ID
 
 _COPIED_PAGES = 4_096
 
@@ -98,7 +99,10 @@ def check(path: Path) -> str | None:
     # Opened for writing, so that closing it leaves no journal beside it.
     with closing(sqlite3.connect(os.fsencode(path))) as copied:
         try:
-            if copied.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+            found = copied.execute("PRAGMA application_id").fetchone()[0]
+            if found == EARLIER_APPLICATION_ID:
+                return "a build before simstore 0.1.0 made it"
+            if found != APPLICATION_ID:
                 return "it is not a simstore database"
             found = copied.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if found != "ok":

@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 
 from simstore.errors import (
-    Conflict,
     DiskFull,
     NotAStore,
     OutputExists,
@@ -17,32 +16,12 @@ from simstore.errors import (
     SchemaTooNew,
     StoreExists,
 )
-from simstore.storage import sql, tables
+from simstore.storage import tables
 from simstore.storage.connection import Connection
 from simstore.storage.engine import APPLICATION_ID, Database
 from simstore.storage.rows import dialect_of, fetch
 
-HISTORY = (
-    "0001",
-    "0002",
-    "0003",
-    "0004",
-    "0005",
-    "0006",
-    "0007",
-    "0008",
-    "0009",
-    "0010",
-    "0011",
-    "0012",
-    "0013",
-    "0014",
-    "0015",
-    "0016",
-    "0017",
-    "0018",
-    "0019",
-)
+HISTORY = ("0001",)
 HEAD = HISTORY[-1]
 
 # Compressed texts of some 2 kB fill pages of 8 kB well; pages of 4 kB take a quarter more space,
@@ -88,20 +67,6 @@ def check_revision(database: Database) -> None:
         found = known_revision(connection, database.label)
     if found != HEAD:
         raise SchemaOutOfDate(database.label, found, HEAD)
-
-
-def check_views_free(connection: Connection, label: str, found: str) -> None:
-    """Raise Conflict where a store of revision ``found`` has tables called as views to be made."""
-    if found >= "0016":
-        return
-    inspected = sql.inspect(connection.sqlalchemy)
-    existing = {*inspected.get_table_names(), *inspected.get_view_names()}
-    for name in tables.RECORD_VIEWS:
-        if name in existing:
-            raise Conflict(
-                f"{label} has a table or view {name} that simstore did not make, and the upgrade "
-                "makes a view of that name; rename yours first"
-            )
 
 
 def create_tables(connection: Connection) -> None:

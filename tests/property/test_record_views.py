@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import random
-import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from postgres_places import is_on_server, raw_store
 
-from simstore import Conflict, Document, Store
-from simstore.services.maintenance import maintain
-from simstore.storage import migrate
+from simstore import Document, Store
 from simstore.store import copy_store
 
-GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 WORDS = ("harbour", "dawn", "tide", "boat", "wind", "rope", "net", "gull", "quay", "salt", "mast")
 
 
@@ -125,20 +121,3 @@ def test_duplicates_are_those_that_the_program_lists(tmp_path: Path) -> None:
         "skipped": True,
         "flagged": False,
     }
-
-
-@pytest.mark.sqlite("a table of another program beside those of a store is made by hand")
-def test_upgrade_leaves_a_store_with_a_table_of_that_name_as_it_is(tmp_path: Path) -> None:
-    path = Path(shutil.copy(GOLDEN / "store-0015.db", tmp_path / "s.db"))
-    with raw_store(path) as connection:
-        connection.execute("CREATE TABLE documents (mine TEXT)")
-    from simstore.storage.engine import Database
-
-    database = Database(path)
-    with pytest.raises(Conflict, match=r"documents that simstore did not make.*rename yours"):
-        maintain.upgrade(database)
-    with raw_store(path) as connection:
-        connection.execute("ALTER TABLE documents RENAME TO mine")
-    assert maintain.upgrade(database)[1] == migrate.HEAD
-    database.close()
-    assert shown(path, "documents")

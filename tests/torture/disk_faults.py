@@ -14,6 +14,8 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, Self
 
+import second_migration
+
 from .campaign import Campaign, Place
 from .faults import ALL_KINDS, Faulted, Faults, cannot_build
 from .scenarios import SCENARIOS, Scenario, make_templates, state
@@ -71,6 +73,8 @@ class DiskFaults(Campaign):
         with suppress(FileNotFoundError):
             shutil.rmtree(place)
         shutil.copytree(self._shared / scenario.template, place)
+        if scenario.words[0] == "upgrade":
+            second_migration.write(place)
         return place
 
     def _undisturbed(

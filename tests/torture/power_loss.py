@@ -107,7 +107,7 @@ class PowerLoss(Campaign):
         clean = Path(shutil.copytree(folder / "before", folder / "clean"))
         for step in made.steps:
             self.run(step.first, clean, made)
-        made = _by_clean_run(made, folder / "before", clean)
+        made = _by_clean_run(made, clean)
         disk = Path(shutil.copytree(folder / "before", folder / "disk"))
 
         def record(log: Path) -> None:
@@ -364,17 +364,11 @@ def _said(history: Sequence[Event]) -> list[tuple[int, str]]:
     return said
 
 
-def _by_clean_run(made: Program, before: Path, clean: Path) -> Program:
-    """Return a program with what only a run of it can tell: what upgrades and exports leave."""
-    if made.is_upgrade:
-        older, newer = contents(before / STORE), contents(clean / STORE)
-        step = made.steps[0]
-        assert step.output is not None
-        step = replace(step, states=[older, newer], output=(step.output[0], older))
-        return replace(made, documents=older, steps=[step])
+def _by_clean_run(made: Program, clean: Path) -> Program:
+    """Return a program with what only a run of it can tell: what exports leave."""
     steps = [
         replace(step, output=(step.output[0], contents(clean / step.output[0])))
-        if step.output is not None and not step.output[0].endswith(".db")
+        if step.output is not None and not step.output[0].endswith((".db", ".backup"))
         else step
         for step in made.steps
     ]

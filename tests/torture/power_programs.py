@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import second_migration
 from e2e import corpora
 
 from simstore import Document, Store
@@ -18,7 +19,6 @@ from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 from .power_steps import STORE, Job, Step, Texts, command
 
-GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden"
 DAY = 86_400
 SCHEMES: dict[str, SchemeChoice] = {
     "web": SchemeChoice("web"),
@@ -44,7 +44,6 @@ class Program:
         batch: The size of batches; None: as always.
         log_pages: Pages of the write-ahead log from which on it is brought into the file.
         samples: What the store is asked in the end.
-        is_upgrade: Its one step is an upgrade.
     """
 
     title: str
@@ -54,7 +53,6 @@ class Program:
     batch: int | None = None
     log_pages: int | None = None
     samples: Pages = field(default_factory=list)
-    is_upgrade: bool = False
 
 
 @dataclass
@@ -397,15 +395,13 @@ def by_value(maker: Maker) -> Program:
 
 
 def upgrade(maker: Maker) -> Program:
-    """An older store is brought to the present schema."""
-    names = sorted(path.stem for path in GOLDEN.glob("*.db"))
-    name = maker.chance.choice(names)
-    shutil.copy(GOLDEN / f"{name}.db", maker.folder / STORE)
-    revision = name.rpartition("-")[2]
+    """A store is brought to the schema of a later simstore."""
+    second_migration.write(maker.folder)
+    documents = maker.base(maker.pages())
     job = command("upgrade", "--db", STORE)
-    step = Step(job, output=(f"{STORE}.{revision}.backup", {}), output_first=True)
+    step = Step(job, output=(f"{STORE}.0001.backup", documents), output_first=True)
     pages = maker.chance.choice((None, 10, 40))
-    return Program(f"upgrade of {name}", [step], log_pages=pages, is_upgrade=True)
+    return Program("upgrade", [step], documents, log_pages=pages)
 
 
 def copies(maker: Maker) -> Program:

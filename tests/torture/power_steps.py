@@ -12,10 +12,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import second_migration
 from e2e.states import state_of
 
 from simstore import Store
-from simstore.errors import SchemaOutOfDate, SimstoreError
+from simstore.errors import SimstoreError
 
 STORE = "store.db"
 Texts = Mapping[str, str | None]
@@ -54,7 +55,7 @@ class Step:
         marks: For each mark that it makes while it runs, how many of ``states`` are sure not to
             come back: the number of the state that is acknowledged.
         output: A file that it makes, and the documents in it; None: none.
-        output_first: The store changes when the file is whole, and not before.
+        output_first: The store is upgraded when the file is whole, and not before.
         is_durable: What it has done cannot be lost any more; else all of it can, and what is
             left is sound.
     """
@@ -136,10 +137,10 @@ def check_image(folder: Path, wanted: Expected) -> None:
     Raises:
         AssertionError: Something is lost, half there, or not sound.
     """
-    found_documents = check_documents(folder / STORE, wanted.documents)
+    check_documents(folder / STORE, wanted.documents)
     for name in wanted.first:
-        is_changed = found_documents == wanted.documents[-1]
-        assert not is_changed or (folder / name).exists(), f"{name} is not there yet"
+        is_upgraded = second_migration.is_upgraded(folder / STORE)
+        assert not is_upgraded or (folder / name).exists(), f"{name} is not there yet"
     for name, allowed in wanted.outputs.items():
         path = folder / name
         if is_store(path):
@@ -151,19 +152,18 @@ def check_image(folder: Path, wanted: Expected) -> None:
             assert None in allowed, f"{name} is gone"
 
 
-def check_documents(path: Path, states: Sequence[Texts | None]) -> Texts | None:
-    """Check that a store is sound and holds one of some states; return which."""
+def check_documents(path: Path, states: Sequence[Texts | None]) -> None:
+    """Check that a store is sound and holds one of some states."""
     try:
         found = documents(path)
     except SimstoreError as error:
         if None in states:
-            return None
+            return
         raise AssertionError(f"{path.name}: {error}") from error
     assert found in states, f"{path.name} holds {_differs(found, states)}"
     with closing(sqlite3.connect(path)) as connection:
         told = connection.execute("PRAGMA integrity_check").fetchall()
         assert told == [("ok",)], f"{path.name}: {told[:5]}"
-    return found
 
 
 def is_store(path: Path) -> bool:
@@ -182,27 +182,22 @@ def is_by_value(store: Store) -> bool:
 
 
 def documents(path: Path) -> Texts:
-    """Return the texts of a store of any age by their keys; it is checked by ``fsck``.
+    """Return the texts of a store by their keys; it is checked by ``fsck``.
 
     Of a store of fingerprints alone: the fingerprints, in decimal, and no texts.
     """
-    try:
-        with Store.open(path) as store:
-            findings = store.maintenance.fsck()
-            assert findings == [], f"{path.name}: {findings}"
-            if is_by_value(store):
-                with store.fingerprints.reader() as reader:
-                    return {
-                        str(int(value)): None
-                        for part in reader.fingerprints()
-                        for value in part.ravel()
-                    }
-            kept = store.stats().text_kept
-            return {one.key: one.text for one in store.list(with_text=kept)}
-    except SchemaOutOfDate:
-        with closing(sqlite3.connect(path)) as connection:
-            rows = connection.execute("SELECT key FROM document ORDER BY key").fetchall()
-            return {key.decode(): None for (key,) in rows}
+    with second_migration.opened(path) as store:
+        findings = store.maintenance.fsck()
+        assert findings == [], f"{path.name}: {findings}"
+        if is_by_value(store):
+            with store.fingerprints.reader() as reader:
+                return {
+                    str(int(value)): None
+                    for part in reader.fingerprints()
+                    for value in part.ravel()
+                }
+        kept = store.stats().text_kept
+        return {one.key: one.text for one in store.list(with_text=kept)}
 
 
 def exported(path: Path) -> Texts:
@@ -221,7 +216,7 @@ def exported(path: Path) -> Texts:
 
 def described(path: Path, samples: list[tuple[str, str]]) -> dict[str, Any]:
     """Return all that two stores of the same history must agree in."""
-    with Store.open(path) as store:
+    with second_migration.opened(path) as store:
         if is_by_value(store):
             return {"scheme": store.maintenance.scheme().record(), "documents": len(store)}
         passages = store.passages.status(sizes=False)
@@ -239,8 +234,9 @@ def described(path: Path, samples: list[tuple[str, str]]) -> dict[str, Any]:
             "clusters": clusters,
             "passages": passages and (passages.cut, passages.complete, passages.document_count),
             "tokens": sorted((one.name, one.scope) for one in store.tokens.list()),
+            "is_upgraded": second_migration.is_upgraded(path),
         }
-    return found | {"state": state_of(path, samples)}
+        return found | {"state": state_of(path, samples)}
 
 
 def difference(found: Mapping[str, Any], clean: Mapping[str, Any]) -> str:

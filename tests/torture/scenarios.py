@@ -7,7 +7,6 @@ import json
 import random
 import shutil
 import sqlite3
-import tempfile
 from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -15,11 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from simstore import Document, Store
-from simstore.errors import NotFound, SchemaOutOfDate, SimstoreError
-from simstore.store import upgrade_store
+import second_migration
 
-GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden" / "store-0005.db"
+from simstore import Document, Store
+from simstore.errors import NotFound, SimstoreError
+
 _WORDS = [
     "the",
     "bridge",
@@ -123,7 +122,7 @@ SCENARIOS = (
         ("export", *_DB, "--known-keys", "known.filter"),
         ("export", *_DB, "--known-keys", "known.filter", "--force"),
     ),
-    Scenario("upgrade", "older", ("upgrade", *_DB)),
+    Scenario("upgrade", "store", ("upgrade", *_DB)),
     Scenario("refresh", "course", ("vocabulary", "refresh", *_DB)),
     Scenario("query with a run", "rich", ("query", *_DB, "sample.txt")),
     Scenario("clear rejects", "rich", ("rejects", "clear", "--yes", *_DB)),
@@ -140,14 +139,13 @@ def make_templates(folder: Path) -> None:
     sources = folder / "sources"
     sources.mkdir()
     _write_sources(sources)
-    for name in ("store", "rich", "two", "course", "older"):
+    for name in ("store", "rich", "two", "course"):
         shutil.copytree(sources, folder / name)
     chance = random.Random(5)
     _fill(folder / "store" / "s.db", chance, rich=False)
     _fill(folder / "rich" / "s.db", chance, rich=True)
     shutil.copy(folder / "rich" / "s.db", folder / "two" / "s.db")
     shutil.copy(folder / "store" / "s.db", folder / "two" / "copy.db")
-    shutil.copy(GOLDEN, folder / "older" / "s.db")
     with Store.create(folder / "rich" / "f.db", fingerprints_only=True) as store:
         store.fingerprints.add([chance.getrandbits(64) for _ in range(40)])
     with Store.create(folder / "course" / "s.db", scheme="simtool", policy="frozen") as store:
@@ -217,8 +215,6 @@ def state(folder: Path, *, partly: bool = False) -> dict[str, Any]:
     for path in sorted(folder.glob("*.db")):
         try:
             documents[path.name], others[path.name] = _held(path)
-        except SchemaOutOfDate:
-            documents[path.name], others[path.name] = _held_upgraded(path)
         except SimstoreError:
             if not partly:
                 raise
@@ -236,17 +232,8 @@ def state(folder: Path, *, partly: bool = False) -> dict[str, Any]:
     return {"documents": documents, "others": others, "files": files, "names": sorted(names)}
 
 
-def _held_upgraded(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return what a store of an older schema holds, which stays as it is."""
-    with tempfile.TemporaryDirectory(dir=path.parent.parent) as folder:
-        for beside in path.parent.glob(f"{path.name}*"):
-            shutil.copy(beside, folder)
-        upgrade_store(Path(folder, path.name))
-        return _held(Path(folder, path.name))
-
-
 def _held(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
-    with Store.open(path) as store:
+    with second_migration.opened(path) as store:
         assert store.maintenance.fsck() == []
         figures = store.stats()
         documents = {one.key: one.text for one in store.list(with_text=True)}
@@ -272,6 +259,7 @@ def _held(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             "fingerprints": figures.distinct_fingerprints,
             "bits": figures.bits,
             "packed": bool(figures.packed_fingerprints),
+            "is_upgraded": second_migration.is_upgraded(path),
         }
     with closing(sqlite3.connect(path)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]

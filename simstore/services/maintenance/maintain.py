@@ -344,7 +344,6 @@ def upgrade(database: Database) -> tuple[str, str, Path | None]:
     database.check_exists()
     with database.read() as connection:
         before = migrate.known_revision(connection, database.label)
-        migrate.check_views_free(connection, database.label, before)
     if before == migrate.HEAD:
         return before, before, None
     kept = None

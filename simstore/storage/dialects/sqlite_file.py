@@ -21,6 +21,7 @@ from simstore.storage.dialects.protocol import (
     Synchronous,
 )
 from simstore.storage.dialects.sqlite import TypedRows, gone, json_reader
+from simstore.version import EARLIER_APPLICATION_ID
 
 if TYPE_CHECKING:
     import sqlalchemy
@@ -248,7 +249,7 @@ class SqliteFile:
 
         Raises:
             StoreNotFound: There is no file.
-            NotAStore: It is something else.
+            NotAStore: It is something else, or the store of a build before 0.1.0.
         """
         try:
             is_file = self.path.is_file()
@@ -263,6 +264,8 @@ class SqliteFile:
             raise NotAStore(self._label, "the file is empty")
         with self.reading() as connection:
             (found,) = connection.driver.execute("PRAGMA application_id").fetchone()
+        if found == EARLIER_APPLICATION_ID:
+            raise NotAStore.of_earlier_build(self._label)
         if found != APPLICATION_ID:
             raise NotAStore(self._label)
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import numpy as np
 import pytest
 from alembic import command
 from alembic.autogenerate import compare_metadata
@@ -16,14 +15,13 @@ from alembic.script import ScriptDirectory
 from postgres_servers import PostgresServer
 
 from simstore import Store
-from simstore.errors import StorageError, StoreExists, StoreNotFound
+from simstore.errors import StoreExists, StoreNotFound
 from simstore.fingerprint.passage_recipe import PassageRecipe
-from simstore.search import anchor_pages, pages
+from simstore.search import anchor_pages
 from simstore.services.check.passage_lookup import near_passages
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import anchor_segments, migrate, passages
 from simstore.storage.engine import Connection, Database
-from simstore.storage.rows import execute, fetch
 from simstore.storage.tables import metadata
 
 MakeDatabase = Callable[[], Database]
@@ -184,38 +182,6 @@ def test_new_postgres_store_is_what_the_migrations_make(postgres: MakeDatabase) 
         migrate.check_revision(database)
 
 
-@pytest.mark.slow
-def test_pages_of_one_row_are_cut(sqlite: MakeDatabase) -> None:
-    """Upgrade pages of 1, 329, 330 and 40,000 records, each a row, and compare with new ones."""
-    database = sqlite()
-    migrate.upgrade(database, "0009")
-    held = {
-        (3 << 16 | value) + (generation << 19): count
-        for value, count, generation in (
-            (0, 1, 1),
-            (9, 329, 1),
-            (10, 330, 1),
-            (0xFFFF, 40_000, 5),
-        )
-    }
-    with database.write() as connection:
-        for page, count in held.items():
-            records = b"".join(number.to_bytes(6, "little") for number in range(count))
-            execute(connection, "INSERT INTO fingerprint_page VALUES (?, ?)", page, records)
-    migrate.upgrade(database)
-    with database.read() as connection:
-        found = fetch(connection, "SELECT page, records FROM fingerprint_page ORDER BY page")
-    expected = []
-    for page, count in held.items():
-        words = np.arange(count, dtype=np.uint64).reshape(-1, 1)
-        numbers, packed = pages.pack(words | np.uint64((page & 0xFFFF) << 48))
-        base = pages.row_number(page & ~0xFFFF)
-        expected += zip((base + numbers).tolist(), packed, strict=True)
-    assert [(row[0], bytes(row[1])) for row in found] == expected
-    with pytest.raises(RuntimeError, match="simstore unpack"):
-        downgrade(database, "0009")
-
-
 @pytest.mark.postgres
 def test_postgres_keeps_pages_of_postings_in_their_table(postgres: MakeDatabase) -> None:
     asked = "SELECT reloptions FROM pg_class WHERE oid = 'anchor_page'::regclass"
@@ -226,76 +192,6 @@ def test_postgres_keeps_pages_of_postings_in_their_table(postgres: MakeDatabase)
     for database in (migrated, made):
         with database.read() as connection:
             assert rows(connection, asked) == [(["toast_tuple_target=4080"],)]
-    downgrade(migrated, "0010")
-    with migrated.read() as connection:
-        assert rows(connection, asked) == [(None,)]
-
-
-@pytest.mark.slow
-def test_numbers_of_shared_rows_are_freed(sqlite: MakeDatabase) -> None:
-    """Upgrade a page of as many rows as there were numbers; the other generation has few."""
-    database = sqlite()
-    migrate.upgrade(database, "0010")
-    words = (np.uint64(8 << 48) | np.arange(28_672, dtype=np.uint64)).reshape(-1, 1)
-    records = b"".join(pages.records_of(words))
-    first = 1 << 31 | 8 << 12
-    others = [((2 << 31) + number, b"record") for number in (0, 4_088)]
-    before = [(first + row, records[42 * row : 42 * row + 42]) for row in range(4_096)]
-    with database.write() as connection:
-        for row in [*before, *others]:
-            execute(connection, "INSERT INTO fingerprint_page VALUES (?, ?)", *row)
-    migrate.upgrade(database)
-    with database.read() as connection:
-        found = fetch(connection, "SELECT page, records FROM fingerprint_page ORDER BY page")
-    after = [(row[0], bytes(row[1])) for row in found]
-    assert after == [*before[:4_088], (first + 4_088, records[42 * 4_088 :]), *others]
-    assert not any(pages.is_shared(number) for number, _ in after)
-    # Without shared rows the way back is open.
-    downgrade(database, "0010")
-    migrate.upgrade(database)
-    assert differences(database) == []
-    with database.write() as connection:
-        row = ((2 << 31) + (6 << 12) + 4_095, b"recordrecord")
-        execute(connection, "INSERT INTO fingerprint_page VALUES (?, ?)", *row)
-    with pytest.raises(RuntimeError, match="simstore unpack"):
-        downgrade(database, "0010")
-
-
-def test_tokens_are_kept(sqlite: MakeDatabase) -> None:
-    """Upgrade tokens to the scope for metrics and back; such a token goes, the others stay."""
-    database = sqlite()
-    insert = (
-        "INSERT INTO token (name, standing_name, digest, scope, created_at) VALUES (?, ?, ?, ?, 0) "
-        "RETURNING token_id"
-    )
-
-    def add(name: str, scope: str) -> int:
-        with database.write() as connection:
-            (row,) = fetch(connection, insert, name, name, name.encode(), scope)
-        return int(row[0])
-
-    def held() -> list[tuple[object, ...]]:
-        with database.read() as connection:
-            return rows(connection, "SELECT token_id, name, scope FROM token ORDER BY token_id")
-
-    migrate.upgrade(database, "0014")
-    before = [(add(scope, scope), scope, scope) for scope in ("read", "write", "admin")]
-    with pytest.raises(StorageError):
-        add("early", "metrics")
-    migrate.upgrade(database)
-    assert held() == before
-    number = add("metrics", "metrics")
-    # A number that an attempt took is not given again.
-    assert number > before[-1][0]
-    with pytest.raises(StorageError):
-        add("other", "root")
-    with pytest.raises(StorageError):
-        add("read", "read")
-    assert held() == [*before, (number, "metrics", "metrics")]
-    downgrade(database, "0014")
-    assert held() == before
-    with pytest.raises(StorageError):
-        add("late", "metrics")
 
 
 @pytest.mark.postgres

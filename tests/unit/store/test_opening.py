@@ -26,6 +26,8 @@ from simstore.errors import (
     StoreNotFound,
 )
 from simstore.storage import copies, migrate
+from simstore.store import upgrade_store
+from simstore.version import EARLIER_APPLICATION_ID
 
 
 @pytest.fixture
@@ -167,15 +169,21 @@ def with_revision(path: Path, statement: str) -> Path:
     return path
 
 
-def test_older_store_says_how_to_upgrade(tmp_path: Path) -> None:
-    older = migrate.HISTORY[0]
-    path = with_revision(
-        tmp_path / "s.db",
-        f"UPDATE alembic_version SET version_num = '{older}'",
-    )
+def test_older_store_says_how_to_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Store.create(tmp_path / "s.db").close()
+    monkeypatch.setattr(migrate, "HISTORY", ("0001", "0002"))
+    monkeypatch.setattr(migrate, "HEAD", "0002")
     with pytest.raises(SchemaOutOfDate, match="upgrade_store") as raised:
-        Store.open(path)
-    assert (raised.value.revision, raised.value.expected) == (older, migrate.HEAD)
+        Store.open(tmp_path / "s.db")
+    assert (raised.value.revision, raised.value.expected) == ("0001", "0002")
+
+
+@pytest.mark.sqlite("a file has a mark")
+def test_store_of_an_earlier_build_says_how_to_move_its_documents(tmp_path: Path) -> None:
+    path = with_revision(tmp_path / "s.db", f"PRAGMA application_id = {EARLIER_APPLICATION_ID}")
+    for use in (Store.open, upgrade_store):
+        with pytest.raises(NotAStore, match=r"a build before simstore 0\.1\.0 made it.* export"):
+            use(path)
 
 
 def test_newer_store_is_refused(tmp_path: Path) -> None:
