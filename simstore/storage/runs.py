@@ -226,7 +226,7 @@ def put_source(
 def seen_digests(
     connection: Connection, source_id: int, positions: Sequence[int]
 ) -> dict[int, bytes]:
-    """Return the digest last seen at each position that no document was taken from."""
+    """Return the digest of the present content at each position no document was taken from."""
     statement = "SELECT position, digest FROM seen_record WHERE source_id = ? AND position IN ({})"
     return {row[0]: row[1] for row in select_in(connection, statement, positions, source_id)}
 
@@ -255,6 +255,21 @@ def drop_seen(connection: Connection, origins: Sequence[Origin]) -> None:
         # Of most sources there are none, which takes one look.
         if fetch(connection, f"SELECT 1 {seen} LIMIT 1", source_id):
             change_in(connection, f"DELETE {seen} AND position IN ({{}})", places, source_id)
+
+
+def drop_seen_of(connection: Connection, source_id: int) -> None:
+    """Delete the records last seen in a source: its content is another."""
+    execute(connection, "DELETE FROM seen_record WHERE source_id = ?", source_id)
+
+
+def was_replaced(connection: Connection, source_id: int) -> bool:
+    """Return whether a document has another text than in this source, from elsewhere."""
+    statement = (
+        "SELECT 1 FROM seen_record AS seen JOIN document USING (document_id) "
+        "WHERE seen.source_id = ? AND document.digest <> seen.digest "
+        "AND (document.source_id IS NULL OR document.source_id <> seen.source_id) LIMIT 1"
+    )
+    return bool(fetch(connection, statement, source_id))
 
 
 def drop_old_seen(connection: Connection, most: int) -> None:

@@ -52,8 +52,8 @@ class Decisions:
     """The changes to be written for a batch, gathered document by document.
 
     Attributes:
-        seen: Origin to (key, digest) of records that are not what their document was taken from:
-            it has other content by now, or the same from elsewhere.
+        seen: Origin to (key, digest) of records of a source's present content that are not what
+            their document was taken from: it has other content, or the same from elsewhere.
         again: Places of records that stand in their source where they stood before.
         renewed: Keys that got a text: another than before, or their first.
         left: Documents that left, because they duplicate others by now.
@@ -86,7 +86,8 @@ def decide(
 
     A dated record is no update of a document that was seen later: sources may be read in any
     order. A record that differs in its place alone (:data:`~simstore.model.documents.PLACE_FIELDS`)
-    is none either, and the document keeps the place that its text was taken from.
+    is none either, and the document keeps the place that its text was taken from. Nor is a record
+    that a later record of the same content of its source replaced before: that one follows.
 
     It ends before the end of the batch after a document that makes duplicates of others, as the
     screen says: those have to be dealt with before more is decided.
@@ -126,9 +127,12 @@ def decide(
             is_alike = (final.digest, final.labels) == (digest, labels)
             same = is_alike and _same_fields(final.metadata, fields)
             known = seen.get(place) == digest or decisions.seen.get(here) == (key, digest)
+            before = (final.source_id, final.position)
+            # The stored text is that of a later record of this source.
+            comes_later = before[0] == here[0] and (before[1] or 0) >= (here[1] or 0)
             is_dated = document.seen_at is not None
-            if same or known or (is_dated and is_older):
-                if known or (None not in here and here == (final.source_id, final.position)):
+            if same or (known and comes_later) or (is_dated and is_older):
+                if known or (None not in here and here == before):
                     decisions.again.add(place)
                 elif None not in here and not is_dated:
                     # One that is dated says itself that it is older when it comes again.
@@ -156,9 +160,8 @@ def decide(
                     decisions.left.append(final.stored.document_id)
             continue
         if final is not None:
-            before = (final.source_id, final.position)
             # A later page of one file is not superseded by an earlier one: it comes again.
-            if None not in before and not (before[0] == here[0] and _after(before, here)):
+            if None not in before and not comes_later:
                 decisions.seen[before] = (key, final.digest)
             holders.get(final.digest, {}).pop(key, None)
         made: Outcome = "added" if final is None else "updated"
@@ -178,10 +181,6 @@ def decide(
             decisions.duplicates[place] = min(others, key=others.__getitem__)
         others[key] = order.setdefault(key, len(order) + _NEW)
     return decisions
-
-
-def _after(one: Origin, other: Origin) -> bool:
-    return (one[1] or 0) >= (other[1] or 0)
 
 
 def _same_fields(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> bool:

@@ -152,13 +152,17 @@ def _look_up(connection: Connection, run: Run, source: Source, *, from_start: bo
         if known and not from_start:
             before = known[1]
             goes_on = not before.complete and before.is_same_content(state)
-            # A record that was rejected last may have broken off.
+            # A record that was rejected last may have broken off; one that another source
+            # replaced is to come again.
             if goes_on or (
                 source.has_grown(before)
                 and not runs.is_rejected(connection, encode(source.name), before.position - 1)
+                and not runs.was_replaced(connection, known[0])
             ):
                 state = replace(state, position=before.position, byte_offset=before.byte_offset)
                 run.resumed_at[source.name] = state.position
+        if known and not state.position and (from_start or not known[1].is_same_content(state)):
+            run.rewritten.add(source.name)
         run.states[source.name] = state
         run.from_start[source.name] = state.position == 0
 

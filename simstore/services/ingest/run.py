@@ -51,6 +51,7 @@ class Run:
         state: What stood at its last commit.
         orphans: Keys that were skipped because of documents which it removed or changed.
         unflagged: Keys of documents that were flagged because of those, and are originals now.
+        rewritten: Sources that are read from their start, with other content than before.
         packed_at: Documents that it had written when it last looked whether a tail is long.
         repeated_keys: The first keys that a source had more than once, with other content.
         unmerged: Changes of the vocabulary that it appended beside others since it gathered them.
@@ -65,6 +66,7 @@ class Run:
     states: dict[str, SourceState] = field(default_factory=dict)
     from_start: dict[str, bool] = field(default_factory=dict)
     resumed_at: dict[str, int] = field(default_factory=dict)
+    rewritten: set[str] = field(default_factory=set)
     state: State | None = None
     total_bytes: int | None = 0
     finished_bytes: int = 0
@@ -140,6 +142,7 @@ def _commit(
     """Write batches alone, or beside writers that claim nothing of the same."""
     counts, detected = Counter(run.counts), Counter(run.detected)
     source_ids = dict(run.source_ids)
+    rewritten = set(run.rewritten)
     orphans, unflagged = set(run.orphans), set(run.unflagged)
     outcomes: list[BatchOutcome] = []
     with opened.write(claimed) as connection:
@@ -164,7 +167,7 @@ def _commit(
                 snapshot = opened.snapshot(connection)
             if not is_prepared_for(prepared_with, snapshot):
                 prepared = prepare(prepared.documents, snapshot)
-            _put_marks(connection, run, batch, run_id, source_ids)
+            _put_marks(connection, run, batch, run_id, source_ids, rewritten)
             of_documents = {
                 place: source_id
                 for place, owner in enumerate(batch.owners)
@@ -218,7 +221,7 @@ def _commit(
             finished_at=now() if ends_run else None,
         )
     run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, snapshot
-    run.detected = detected
+    run.detected, run.rewritten = detected, rewritten
     run.orphans, run.unflagged = orphans, unflagged
     run.unmerged += 0 if claimed is None else appended
     for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
@@ -242,8 +245,12 @@ def _put_marks(
     batch: Batch,
     run_id: int,
     source_ids: dict[str, int | None],
+    rewritten: set[str],
 ) -> None:
-    """Write how far the sources are read with this batch; note their numbers."""
+    """Write how far the sources are read with this batch; note their numbers.
+
+    The memory of a source with other content is deleted before its first record is decided.
+    """
     for name, mark in batch.marks.items():
         if name in run.states:
             state = replace(
@@ -252,9 +259,12 @@ def _put_marks(
                 byte_offset=mark.byte_offset,
                 complete=mark.ends,
             )
-            source_ids[name] = runs.put_source(
+            source_ids[name] = source_id = runs.put_source(
                 connection, source_ids.get(name), encode(name), state, run_id
             )
+            if name in rewritten:
+                rewritten.remove(name)
+                runs.drop_seen_of(connection, source_id)
 
 
 def _tell(

@@ -157,8 +157,8 @@ reindexed_count = Table(
     Column("token_count", BIG, nullable=False),
 )
 
-# The digest last seen at a place of a source that its document was not taken from: the document
-# has other content by now, or the same from elsewhere.
+# The digest at a place in the present content of a source that its document was not taken from:
+# the document has other content, or the same from elsewhere.
 seen_record = Table(
     "seen_record",
     metadata,

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stores import SIMTOOL, create, ingest, rows
+from stores import SIMTOOL, create, ingest, raw, rows
 
 import simstore
 from simstore.errors import InvalidParameter
@@ -253,6 +253,23 @@ def test_source_without_a_document_is_told_and_read_from_its_start_when_it_grows
         path.write_bytes(first + more)
         assert store.ingest([str(path)]).added == 1
         assert "k" in store
+
+
+def test_reading_from_the_start_refreshes_a_text_that_an_earlier_build_kept(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_text('{"key": "x", "text": "first"}')
+    with create(tmp_path) as store:
+        store.ingest(path)
+        store.add("x", "second")
+    with raw(tmp_path) as connection:
+        # An earlier build left the text of a longer file that had the same name.
+        connection.execute("UPDATE document SET source_id = 1, position = 2")
+    with Store.open(tmp_path / "s.db") as store:
+        assert store.ingest(path).unchanged == 1
+        assert store.ingest(path, from_start=True).updated == 1
+        assert store.get("x", with_text=True).text == "first"
 
 
 def test_observer_hears_of_every_commit_and_rejection(tmp_path: Path) -> None:
