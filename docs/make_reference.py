@@ -226,7 +226,7 @@ RECORD_COLUMNS = {
         ("duplicate_id", "BIGINT", "its number"),
         ("key", "TEXT", "its key"),
         ("original_key", "TEXT", "key of the document it duplicates"),
-        ("state", "VARCHAR(10)", "flagged, skipped or orphaned"),
+        ("state", "VARCHAR(10)", "flagged, skipped, uncovered or orphaned"),
         ("resemblance", "FLOAT", "0 to 1"),
         ("distance", "INTEGER", "differing bits of the fingerprints; may be null"),
         ("basis", "VARCHAR(10)", "what was compared: same, text or sketch"),

@@ -27,7 +27,7 @@ _DROP = ("first seen", "basis", "last seen", "distance", "resemblance", "state")
 @command()
 @choice(
     "--state",
-    ("flagged", "skipped", "orphaned"),
+    ("flagged", "skipped", "uncovered", "orphaned"),
     "Only those that are stored too; only those that are not; only those without original.",
 )
 @option("--of original", "Only duplicates of this document.", metavar="KEY")

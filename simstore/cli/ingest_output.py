@@ -10,7 +10,12 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simstore.cli.interrupts import uninterruptible
-from simstore.cli.key_options import warn_of_orphans, warn_of_reprints, warn_of_unflagged
+from simstore.cli.key_options import (
+    warn_of_orphans,
+    warn_of_reprints,
+    warn_of_uncovered,
+    warn_of_unflagged,
+)
 from simstore.cli.messages import log, shows_bars
 from simstore.cli.output import clock_text, progress
 from simstore.cli.progress_bars import bar_of, ingest_columns, start
@@ -253,6 +258,7 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
     record["resumed_at"] = {printable(name): at for name, at in summary.resumed_at.items()}
     print_summary(record, "\n".join(lines), output_format)
     warn_of_orphans(summary.orphaned)
+    warn_of_uncovered(summary.uncovered)
     warn_of_unflagged(summary.unflagged)
     warn_of_reprints(summary.reprints_removed, summary.reprints_kept)
     if summary.undecodable:

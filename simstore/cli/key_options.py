@@ -6,7 +6,7 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.parameters import option
-from simstore.errors import printable
+from simstore.errors import counted, printable
 
 # How `seen` ends where it has answered, and not all were seen: errors have other codes.
 NOT_ALL_SEEN = 7
@@ -46,6 +46,16 @@ def warn_of_orphans(count: int) -> None:
             f"{count:,}",
             keys,
             were,
+        )
+
+
+def warn_of_uncovered(count: int) -> None:
+    """Say on stderr that skipped keys are no longer covered by what they duplicated."""
+    if count:
+        log.warning(
+            "%s skipped as duplicates of a text that has changed since and no longer says all of "
+            "it; `simstore duplicates --state uncovered` lists them, to be ingested again",
+            counted(count, "key was", "keys were"),
         )
 
 

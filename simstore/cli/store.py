@@ -193,8 +193,8 @@ def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> Non
 _PARTS = (
     ("path", "revision", "document_count", "distinct_contents", "text_bytes", "first_seen",
      "last_seen"),
-    ("flagged_count", "skipped_count", "orphaned_count", "clustered_count", "removed_count",
-     "reject_count", "ingest_run_count", "removal_run_count", "query_run_count"),
+    ("flagged_count", "skipped_count", "uncovered_count", "orphaned_count", "clustered_count",
+     "removed_count", "reject_count", "ingest_run_count", "removal_run_count", "query_run_count"),
     ("scheme", "bits", "scheme_options", "channels", "bands", "distinct_fingerprints",
      "packed_fingerprints", "sketch_count", "unpacked_sketches", "passage_count", "anchor_count",
      "term_count", "generation_id", "fresh", "waiting"),

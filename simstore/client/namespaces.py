@@ -126,7 +126,8 @@ class RemoteDuplicates(RemoteNamespace, Listed[Duplicate]):
 
     def __len__(self) -> int:
         found = self._client._as(StoreStatistics, self._client._get("/v1/stats"))
-        return found.flagged_count + found.skipped_count + found.orphaned_count
+        skipped = found.skipped_count + found.uncovered_count + found.orphaned_count
+        return found.flagged_count + skipped
 
     def list(self, *, state: str | None = None, original: str | None = None) -> Stream[Duplicate]:
         """Yield the duplicates that checks before the insert found.

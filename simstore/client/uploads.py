@@ -44,6 +44,7 @@ class _Stored:
     documents: tuple[DocumentOutcome, ...]
     orphans: tuple[str, ...] = ()
     unflagged: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()
 
 
 def wire_document(document: Document) -> dict[str, Any]:
@@ -130,6 +131,7 @@ class UploadOutcome:
         self._detected: Counter[str] = Counter()
         self._orphans: set[str] = set()
         self._unflagged: set[str] = set()
+        self._uncovered: set[str] = set()
         # By the hash of a key, as there may be millions: the source whose record was stored.
         self._stored_from: dict[int, str | None] = {}
         self._repeated_keys: dict[str, None] = {}
@@ -194,10 +196,11 @@ class UploadOutcome:
             if self._observer is not None:
                 self._observer.on_document(outcome.key, outcome.outcome)
             self._note(outcome)
-        # What comes again is orphaned or unflagged no more.
+        # What comes again is none of these any more.
         again = {outcome.key for outcome in told.documents}
         self._orphans = (self._orphans - again).union(told.orphans)
         self._unflagged = (self._unflagged - again).union(told.unflagged)
+        self._uncovered = (self._uncovered - again).union(told.uncovered)
         return list(told.documents)
 
     def _note(self, outcome: DocumentOutcome) -> None:
@@ -251,6 +254,7 @@ class UploadOutcome:
             **counts,
             detected=dict(self._detected),
             orphaned=len(self._orphans),
+            uncovered=len(self._uncovered),
             unflagged=len(self._unflagged),
             repeated_keys=tuple(self._repeated_keys),
         )

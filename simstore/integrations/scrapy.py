@@ -79,9 +79,10 @@ class DedupPipeline:
     What becomes of items is counted in the stats of the crawl: ``simstore/added``, ``/updated``,
     ``/unchanged`` (stored before with this text), ``/flagged`` (those that were flagged before are
     unchanged, too), ``/dropped``, ``/rejected`` (passed on without a look, as key or text is
-    missing or cannot be used) and ``/orphaned`` (keys that were dropped as duplicates of documents
-    which have changed: to be crawled again). ``/reprints_removed`` and ``/reprints_kept`` count
-    stored documents of which an earlier original came later.
+    missing or cannot be used) and ``/uncovered`` (keys that were dropped as duplicates of documents
+    whose texts have changed and no longer say all of it: to be crawled again).
+    ``/reprints_removed`` and ``/reprints_kept`` count stored documents of which an earlier original
+    came later.
     """
 
     def __init__(self, settings: DedupSettings, crawler: Crawler) -> None:
@@ -168,7 +169,7 @@ class DedupPipeline:
             self._reject(document)
             return item
         outcome, duplicate, summary = await self._in_worker(lambda: self._add(document))
-        for name in ("orphaned", "reprints_removed", "reprints_kept"):
+        for name in ("orphaned", "uncovered", "reprints_removed", "reprints_kept"):
             if count := getattr(summary, name):
                 self._count(name, count)
         if outcome == "skipped" and duplicate is not None:

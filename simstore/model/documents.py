@@ -29,7 +29,7 @@ Time = int | float | datetime | date | str
 # The same, or how long before now: a timedelta, or `90d`; what takes it goes by `times.moment`.
 TimeOrAge = Time | timedelta
 
-SeenState = Literal["stored", "flagged", "skipped", "orphaned"]
+SeenState = Literal["stored", "flagged", "skipped", "uncovered", "orphaned"]
 # Who says when a document was first seen, in words; the strongest last.
 FIRST_SEEN_BASES: Mapping[str, str] = {
     "ingest": "the time of ingest",
@@ -264,7 +264,7 @@ def reading_of(metadata: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Seen(Shown):
-    """The state of a key that was seen: stored, flagged, skipped or orphaned.
+    """The state of a key that was seen.
 
     >>> store.add("copy", text, on_duplicate="skip")
     'skipped'
@@ -274,8 +274,10 @@ class Seen(Shown):
 
     Attributes:
         state: ``stored``; ``flagged``: stored, as a duplicate of its original;
-            ``skipped``: not stored, as a duplicate; ``orphaned``: it was
-            skipped, and its original has gone or has other content.
+            ``skipped``: not stored, as a duplicate; ``uncovered``: it was
+            skipped, and the text of its original no longer says all that the
+            former one said; ``orphaned``: it was skipped, and its original has
+            gone.
         original: Key of the document that it duplicates, or did; None where it
             is stored for itself.
         digest: BLAKE2b-128 of the text it was last seen with, hexadecimal.

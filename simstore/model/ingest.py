@@ -10,7 +10,7 @@ from simstore.model.results import Shown
 
 Outcome = Literal["added", "updated", "unchanged", "flagged", "skipped"]
 OnDuplicate = Literal["keep", "flag", "skip"]
-DuplicateState = Literal["flagged", "skipped", "orphaned"]
+DuplicateState = Literal["flagged", "skipped", "uncovered", "orphaned"]
 # How an original that turns out to be a duplicate is counted, by its state then.
 KEPT_OR_REMOVED: Mapping[str, str] = {"skipped": "reprints_removed", "flagged": "reprints_kept"}
 Policy = Literal["live", "frozen"]
@@ -162,8 +162,9 @@ class IngestSummary(Shown):
     or rejected. ``identical_texts`` counts documents that were added, updated
     or flagged and whose very text is stored under another key too: exact
     copies, no near-duplicates. ``orphaned`` counts the keys that were skipped
-    because of documents which this run removed or changed, ``passed_over`` the
-    files, and the parts of sources, that are no documents, ``undecodable`` the
+    because of documents which this run removed, ``uncovered`` those skipped
+    because of documents whose new text does not cover the former one,
+    ``passed_over`` the files, and the parts of sources, that are no documents, ``undecodable`` the
     documents with bytes that could not be read in their encoding, ``detected``
     those whose encoding was detected, by its name, ``unflagged`` the documents
     that were flagged because of such which changed, and are originals now.
@@ -188,6 +189,7 @@ class IngestSummary(Shown):
     flagged: int = 0
     skipped: int = 0
     orphaned: int = 0
+    uncovered: int = 0
     passed_over: int = 0
     undecodable: int = 0
     unflagged: int = 0
@@ -216,8 +218,10 @@ class Duplicate(Shown):
     Attributes:
         digest: BLAKE2b-128 of its text, hexadecimal.
         state: ``flagged``: it is stored; ``skipped``: only this is;
-            ``orphaned``: it was skipped, and its original has gone or has other
-            content: it should be ingested again.
+            ``uncovered``: it was skipped, and the text of its original no
+            longer says all that the former one said; ``orphaned``: it was
+            skipped, and its original has gone. The last two should be ingested
+            again.
         original: Key of the document that it duplicates.
         distance: Of the two fingerprints, bits; None where one has none.
         resemblance: Of the two texts, 0 to 1; None where nothing tells it.

@@ -157,8 +157,9 @@ class StoreStatistics(Shown):
         flagged_count: Documents that are stored, and flagged as duplicates.
         skipped_count: Keys that were skipped as duplicates of a stored
             document.
-        orphaned_count: Keys that were skipped, and whose originals have gone or
-            changed.
+        uncovered_count: Keys that were skipped, and whose originals have other
+            texts by now, which do not cover the former ones.
+        orphaned_count: Keys that were skipped, and whose originals have gone.
         removed_count: Documents and skipped keys that removals and expiries
             took away in all.
         clustered_count: Texts that stand in a kept cluster beside its canonical
@@ -205,6 +206,7 @@ class StoreStatistics(Shown):
     keep_columns: bool = False
     flagged_count: int = 0
     skipped_count: int = 0
+    uncovered_count: int = 0
     orphaned_count: int = 0
     removed_count: int = 0
     clustered_count: int | None = None

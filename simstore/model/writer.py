@@ -121,9 +121,12 @@ class WriteReply(Shown):
         replayed: The request came before: this is what it did then, and nothing
             was done now.
         orphans: Keys that had been skipped as duplicates of documents which it
-            removed or changed, ascending: they should be added again.
+            removed, ascending: they should be added again.
         unflagged: Keys of documents that were flagged because of those, and are
             originals now.
+        uncovered: Keys that had been skipped as duplicates of documents whose
+            new text no longer says all that the former one said, ascending:
+            they should be added again.
     """
 
     outcomes: tuple[DocumentOutcome, ...] = ()
@@ -131,3 +134,4 @@ class WriteReply(Shown):
     replayed: bool = False
     orphans: tuple[str, ...] = ()
     unflagged: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ def story_facts(story: Story) -> Iterator[tuple[str, str]]:
 
     A key that was skipped has no other facts: its own come first.
     """
-    if story.state in ("skipped", "orphaned"):
+    if story.state not in ("stored", "flagged"):
         yield "key", printable(story.key)
         yield "first seen", time_text(story.first_seen)
         yield "last seen", time_text(story.last_seen)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field
+from typing import Any
 
 from simstore.storage import sql, tables
 from simstore.storage.connection import Connection
@@ -34,7 +34,7 @@ class DuplicateRow:
 
     Attributes:
         document_id: The document, where it is flagged.
-        original_id: The document that it duplicates; None: it has gone or has other content.
+        original_id: The document that it duplicates; None: it has gone.
         resemblance: 0 where nothing tells it, as ``basis`` says.
     """
 
@@ -57,16 +57,20 @@ class DuplicateRow:
         return None if self.basis == BY_DISTANCE else self.resemblance
 
 
-class ReleasedDuplicates(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class ReleasedDuplicates:
     """Duplicates of documents that leave or get other content.
 
     Attributes:
-        orphans: Keys that were skipped because of them.
+        orphans: Keys that were skipped because of such as leave.
+        uncovered: Keys that were skipped because of such as get other content, which does not cover
+            the former one.
         unflagged: Documents that were flagged because of them, and their keys; none of them leaves.
     """
 
-    orphans: list[bytes]
-    unflagged: dict[int, bytes]
+    orphans: list[bytes] = field(default_factory=list)
+    uncovered: list[bytes] = field(default_factory=list)
+    unflagged: dict[int, bytes] = field(default_factory=dict)
 
 
 def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, DuplicateRow]:
@@ -146,30 +150,72 @@ def touch_many(connection: Connection, times: Sequence[tuple[bytes, int, int]]) 
         )  # fmt: skip
 
 
+def with_skipped(connection: Connection, document_ids: Sequence[int]) -> set[int]:
+    """Return those of the documents that keys were skipped because of."""
+    statement = (
+        "SELECT DISTINCT original_id FROM duplicate WHERE state = 'skipped' AND original_id IN ({})"
+    )
+    return {row[0] for row in select_in(connection, statement, document_ids)}
+
+
 def orphan(connection: Connection, document_ids: Sequence[int]) -> ReleasedDuplicates:
-    """Release the duplicates of documents that leave or get other content.
+    """Release the duplicates of documents that leave.
 
     What is flagged because of them is so no more; what was skipped becomes an orphan.
     """
-    let_go = ReleasedDuplicates([], {})
-    leaving = set(document_ids)
+    let_go = ReleasedDuplicates()
     c = tables.duplicate.c
     for part in chunks(document_ids):
         of_part = c.original_id.in_(part)
-        rows = connection.execute(sql.select(c.key, c.state, c.document_id).where(of_part)).all()
+        rows = connection.execute(sql.select(c.key).where(of_part, c.state != "flagged")).all()
+        let_go.orphans.extend(row[0] for row in rows)
+        _unflag(connection, of_part, set(document_ids), let_go)
         if rows:
-            for key, state, document_id in rows:
-                if state == "skipped":
-                    let_go.orphans.append(key)
-                elif document_id not in leaving:
-                    let_go.unflagged[document_id] = key
-            connection.execute(sql.delete(tables.duplicate).where(of_part, c.state == "flagged"))
             connection.execute(
                 sql.update(tables.duplicate)
                 .where(of_part)
                 .values(state="orphaned", original_id=None)
             )
     return let_go
+
+
+def uncover(
+    connection: Connection, document_ids: Sequence[int], covering: Set[int]
+) -> ReleasedDuplicates:
+    """Release the duplicates of documents that get other content.
+
+    What is flagged because of them is so no more. What was skipped is uncovered, unless the
+    content covers the former one.
+
+    Args:
+        connection: A writer.
+        document_ids: The documents.
+        covering: Those whose content covers the former one.
+    """
+    let_go = ReleasedDuplicates()
+    c = tables.duplicate.c
+    for part in chunks(document_ids):
+        _unflag(connection, c.original_id.in_(part), set(document_ids), let_go)
+        changed = [number for number in part if number not in covering]
+        skipped = c.original_id.in_(changed), c.state == "skipped"
+        rows = connection.execute(sql.select(c.key).where(*skipped)).all()
+        if rows:
+            let_go.uncovered.extend(row[0] for row in rows)
+            connection.execute(
+                sql.update(tables.duplicate).where(*skipped).values(state="uncovered")
+            )
+    return let_go
+
+
+def _unflag(
+    connection: Connection, of_part: Any, leaving: Set[int], let_go: ReleasedDuplicates
+) -> None:
+    c = tables.duplicate.c
+    flagged = of_part, c.state == "flagged"
+    rows = connection.execute(sql.select(c.document_id, c.key).where(*flagged)).all()
+    let_go.unflagged.update((number, key) for number, key in rows if number not in leaving)
+    if rows:
+        connection.execute(sql.delete(tables.duplicate).where(*flagged))
 
 
 def some(
@@ -225,13 +271,13 @@ def by_digest(connection: Connection, digest: bytes) -> list[DuplicateRow]:
 
 
 def count_older(connection: Connection, before: int) -> int:
-    """Return how many skipped and orphaned keys were not seen since a time."""
+    """Return how many keys of no document were not seen since a time."""
     c = tables.duplicate.c
     return count_rows(connection, tables.duplicate, c.state != "flagged", c.last_seen < before)
 
 
 def delete_older(connection: Connection, before: int, limit: int) -> int:
-    """Forget skipped and orphaned keys not seen since a time, at most so many; return how many."""
+    """Forget keys of no document not seen since a time, at most so many; return how many."""
     c = tables.duplicate.c
     older = (c.state != "flagged", c.last_seen < before)
     chosen = numbers_after(connection, c.duplicate_id, 0, limit, *older)

@@ -149,7 +149,7 @@ def test_groups_do_what_the_rule_says(
             assert_is(store, plain)
 
 
-def test_an_orphan_is_told_of_though_it_comes_again_in_the_group() -> None:
+def test_an_uncovered_key_is_told_of_though_it_comes_again_in_the_group() -> None:
     old, new = " ".join(f"old{n}" for n in range(20)), " ".join(f"new{n}" for n in range(20))
     requests = [
         WriteRequest((Document("a", old), Document("b", old), Document("a", new)), "skip"),
@@ -159,5 +159,5 @@ def test_an_orphan_is_told_of_though_it_comes_again_in_the_group() -> None:
     for groups in ([requests], [[one] for one in requests]):
         with new_store(SchemeChoice("web")) as (_, store), store.runs.writer() as writer:
             replies.append([one for group in groups for one in writer.write(group)])
-    assert [one.orphans for one in replies[1] if isinstance(one, WriteReply)] == [("b",), ()]
+    assert [one.uncovered for one in replies[1] if isinstance(one, WriteReply)] == [("b",), ()]
     assert told(replies[0]) == told(replies[1])

@@ -268,7 +268,7 @@ def _document(service: Service, key: str, *, whole: bool) -> dict[str, Any]:
         stored = store.get(key, with_text=True)
     except DocumentNotFound:
         # It was skipped as a duplicate: it has a story, and nothing else.
-        if story.state not in ("skipped", "orphaned"):
+        if story.state in ("stored", "flagged"):
             raise
     text = (stored.text if stored else None) or ""
     cut = len(text) > _MOST_TEXT and not whole

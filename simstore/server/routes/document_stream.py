@@ -83,6 +83,7 @@ class DocumentStream(Response):
         self._counts: Counter[str] = Counter()
         self._orphans: set[str] = set()
         self._unflagged: set[str] = set()
+        self._uncovered: set[str] = set()
         self._ready: asyncio.Queue[_Group | _Wrong | None] = asyncio.Queue()
         self._waiting = 0
         self._unsent = 0
@@ -110,6 +111,7 @@ class DocumentStream(Response):
             "counts": counts,
             "orphans": to_wire(sorted(self._orphans)),
             "unflagged": to_wire(sorted(self._unflagged)),
+            "uncovered": to_wire(sorted(self._uncovered)),
         }
         last = encoded(record) + b"\n"
         await send({"type": "http.response.body", "body": last, "more_body": False})
@@ -231,10 +233,11 @@ class DocumentStream(Response):
         counts = Counter(outcome.outcome for outcome in done.outcomes)
         self._counts.update(counts)
         self._service.metrics.documents.update(counts)
-        # What comes again is orphaned or unflagged no more.
+        # What comes again is none of these any more.
         again = {outcome.key for outcome in done.outcomes}
         self._orphans = (self._orphans - again).union(done.orphans)
         self._unflagged = (self._unflagged - again).union(done.unflagged)
+        self._uncovered = (self._uncovered - again).union(done.uncovered)
         return b"".join(encoded(record) + b"\n" for record in to_wire(done.outcomes))
 
     def _error(self, error: SimstoreError, line: int) -> bytes:

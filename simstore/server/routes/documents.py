@@ -79,8 +79,10 @@ class Counts:
 class DocumentsReply:
     """Outcomes of the documents, in their order; each is durable.
 
-    ``orphans``: keys that had been skipped as duplicates of documents which it changed: they should
-    be added again; ``unflagged``: keys that were flagged because of those, and are originals now.
+    ``uncovered``: keys that had been skipped as duplicates of documents whose new text no longer
+    says all that the former one said: they should be added again, and so should ``orphans``, whose
+    documents have gone; ``unflagged``: keys that were flagged because of those, and are originals
+    now.
     """
 
     documents: tuple[DocumentOutcome, ...]
@@ -88,6 +90,7 @@ class DocumentsReply:
     replayed: bool = False
     orphans: tuple[str, ...] = ()
     unflagged: tuple[str, ...] = ()
+    uncovered: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,4 +346,5 @@ def _reply_of(service: Service, done: WriteReply) -> dict[str, Any]:
         "replayed": done.replayed,
         "orphans": to_wire(done.orphans),
         "unflagged": to_wire(done.unflagged),
+        "uncovered": to_wire(done.uncovered),
     }

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Literal, cast
 
-from simstore.errors import InvalidParameter
+from simstore.errors import CorruptStore, InvalidParameter
 from simstore.model import Duplicate, DuplicateState
+from simstore.search.coverage import coverage
+from simstore.services.features.feature_counts import stored_texts
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import duplicates
 from simstore.storage.duplicates import DuplicateRow, ReleasedDuplicates
 from simstore.text.decoding import encode, exact_text
 
-STATES = ("flagged", "skipped", "orphaned")
+STATES = ("flagged", "skipped", "uncovered", "orphaned")
 _PAGE = 1_000
 
 
 def orphan(snapshot: Snapshot, document_ids: Sequence[int]) -> ReleasedDuplicates:
-    """Release the duplicates of documents that are removed or get other content.
+    """Release the duplicates of documents that are removed.
 
-    To be called in the transaction that changes them, before they are deleted. What is flagged
+    To be called in the transaction that removes them, before they are deleted. What is flagged
     because of them is so no more, and an original from now on; keys that were skipped because of
     them become orphans.
 
@@ -28,8 +31,37 @@ def orphan(snapshot: Snapshot, document_ids: Sequence[int]) -> ReleasedDuplicate
         document_ids: The documents.
     """
     if not document_ids or not snapshot.settings.has_duplicates:
-        return ReleasedDuplicates([], {})
+        return ReleasedDuplicates()
     return duplicates.orphan(snapshot.connection, document_ids)
+
+
+def uncover(snapshot: Snapshot, new_texts: Mapping[int, str]) -> ReleasedDuplicates:
+    """Release the duplicates of documents that get other content.
+
+    To be called in the transaction that changes them, before they are written. What is flagged
+    because of them is so no more, and an original from now on. Keys that were skipped because of
+    them stay duplicates where the new text covers the former one
+    (:mod:`simstore.search.coverage`), else they are uncovered.
+
+    Args:
+        snapshot: The store in the writer's transaction; the caller commits.
+        new_texts: The texts by the documents that get them.
+    """
+    if not new_texts or not snapshot.settings.has_duplicates:
+        return ReleasedDuplicates()
+    numbers = sorted(new_texts)
+    skipped = duplicates.with_skipped(snapshot.connection, numbers)
+    covering = {number for number in skipped if covers(snapshot, new_texts[number], number)}
+    return duplicates.uncover(snapshot.connection, numbers, covering)
+
+
+def covers(snapshot: Snapshot, text: str, document_id: int) -> bool:
+    """Return whether a text covers that of a stored document; no if that cannot be read."""
+    with suppress(CorruptStore):
+        former = stored_texts(snapshot, [document_id]).get(document_id)
+        if former is not None:
+            return coverage(former, [text], snapshot.scheme.normalization).is_complete
+    return False
 
 
 def iterate_duplicates(

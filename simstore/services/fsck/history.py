@@ -39,11 +39,10 @@ def check_history(connection: Connection, most: int) -> Iterator[Finding]:
 def duplicate_problems(connection: Connection) -> Iterator[str]:
     """Check the recorded duplicates against the documents.
 
-    A flagged key is that of its document, with the same text; a skipped or orphaned key has none.
-    What is flagged or skipped has an original that is stored, is another document, and goes by the
-    key that is noted; an orphan has none. The original of a flagged one is not flagged itself; that
-    of a skipped one may be, where an earlier original of it came later. Where the two have the same
-    text, the row says so.
+    A flagged key is that of its document, with the same text; no other has one. All but orphans
+    have an original that is stored, is another document, and goes by the key that is noted. The
+    original of a flagged one is not flagged itself; that of a skipped one may be, where an earlier
+    original of it came later. A flagged one says so if its original has the same text.
     """
     after: bytes | None = None
     while True:
@@ -77,7 +76,9 @@ def duplicate_problems(connection: Connection) -> Iterator[str]:
                 yield f"{name} is flagged because of a document that is flagged itself"
             elif keys.get(row.original_id) != row.original_key:
                 yield f"{name} names another original than it has"
-            elif (digests.get(row.original_id) == row.digest) != (row.basis == "same"):
+            elif row.state == "flagged" and (
+                (digests.get(row.original_id) == row.digest) != (row.basis == "same")
+            ):
                 yield f"{name} is said to be found by {row.basis!r}, and its original's text " + (
                     "is another" if row.basis == "same" else "is the same"
                 )

@@ -186,7 +186,7 @@ class _Teller:
         noted = self._family.noted.get(relative)
         return (
             noted is None
-            or noted.state == "orphaned"
+            or noted.state in ("orphaned", "uncovered")
             or noted.original_key == self._family.key
             or noted.original_key in self._family.relations
         )

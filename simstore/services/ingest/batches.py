@@ -41,7 +41,9 @@ class BatchOutcome:
         found: Place of a document to what a check before the insert found that it duplicates;
             ascending.
         renewed: Keys that were added, got another text, or duplicate another by now.
-        orphans: Keys that were skipped because of documents which have gone or changed.
+        orphans: Keys that were skipped because of documents which have gone.
+        uncovered: Keys that were skipped because of documents whose new text does not cover the
+            former one.
         unflagged: Keys of documents that were flagged because of those, and are originals now.
         lets_go: Whether a key was one of these at some time, if only until it came again.
         displaced: Place of a document to stored ones that were originals and duplicate it by now:
@@ -55,6 +57,7 @@ class BatchOutcome:
     found: Mapping[int, Duplicate] = field(default_factory=dict)
     renewed: frozenset[bytes] = frozenset()
     orphans: frozenset[bytes] = frozenset()
+    uncovered: frozenset[bytes] = frozenset()
     unflagged: frozenset[bytes] = frozenset()
     lets_go: bool = False
     displaced: Mapping[int, tuple[Duplicate, ...]] = field(default_factory=dict)
@@ -107,7 +110,7 @@ def store_batch(
     first_seen = batch_history.first_sights(known)
     changing = let_go(snapshot, batch, decisions)
     leaving = remove_rows(snapshot, decisions.left)
-    orphans = {*changing.orphans, *leaving.orphans}
+    orphans, uncovered = set(leaving.orphans), set(changing.uncovered)
     unflagged = {*changing.unflagged.values(), *leaving.unflagged.values()}
     histories = batch_history.tell(batch, decisions, seen_at, first_seen)
     ids = {k: final.stored.document_id for k, final in decisions.finals.items() if final.stored}
@@ -131,6 +134,7 @@ def store_batch(
     found = write_found(connection, batch, screen, ids, run_id=run_id, seen_at=seen_at)
     if screen is not None:
         orphans.update(batch.keys[place] for place in screen.orphans)
+        uncovered.update(batch.keys[place] for place in screen.uncovered)
         unflagged.update(batch.keys[place] for place in screen.unflagged)
     settled = ReassignedOriginals()
     if check is not None and unsettled is not None:
@@ -147,8 +151,9 @@ def store_batch(
         found=found,
         renewed=frozenset(decisions.renewed),
         orphans=frozenset(orphans),
+        uncovered=frozenset(uncovered),
         unflagged=frozenset(unflagged),
-        lets_go=bool(orphans or unflagged)
+        lets_go=bool(orphans or uncovered or unflagged)
         or unsettled is not None
         or comes_again(known, decisions),
         displaced={unsettled: settled.displaced}

@@ -75,6 +75,7 @@ def store_in_order(
     found: dict[int, Duplicate] = {}
     renewed: set[bytes] = set()
     orphans: set[bytes] = set()
+    uncovered: set[bytes] = set()
     unflagged: set[bytes] = set()
     displaced: dict[int, tuple[Duplicate, ...]] = {}
     repeated: set[int] = set()
@@ -101,6 +102,7 @@ def store_in_order(
         found.update((place + start, one) for place, one in part.found.items())
         renewed |= part.renewed
         orphans = (orphans - part.renewed) | part.orphans
+        uncovered = (uncovered - part.renewed) | part.uncovered
         unflagged = (unflagged - part.renewed) | part.unflagged
         displaced.update((place + start, some) for place, some in part.displaced.items())
         repeated.update(place + start for place in part.repeated)
@@ -122,6 +124,7 @@ def store_in_order(
         found=found,
         renewed=frozenset(renewed),
         orphans=frozenset(orphans),
+        uncovered=frozenset(uncovered),
         unflagged=frozenset(unflagged),
         lets_go=lets_go,
         displaced=displaced,

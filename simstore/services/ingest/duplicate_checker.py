@@ -26,6 +26,7 @@ from simstore.model import OnDuplicate
 from simstore.model.channels import duplicate_measure
 from simstore.search.duplicate_measure import check_short_texts
 from simstore.search.resemblance import check_share
+from simstore.services.duplicates.duplicates import covers
 from simstore.services.duplicates.edges import (
     BASES,
     Basis,
@@ -168,6 +169,8 @@ class DuplicateChecker:
     Attributes:
         found: Place of each duplicate to its original.
         orphans: Places of those that were skipped because of a document that left later.
+        uncovered: Places of those that were skipped because of a document that got a text later
+            which does not cover the former one.
         unflagged: Places of those that were flagged because of one that left later.
         again: Places of those that were skipped before because of the same original.
         known: What is stored of the batch's keys as duplicates.
@@ -199,6 +202,7 @@ class DuplicateChecker:
         }
         self.found: dict[int, Original] = {}
         self.orphans: set[int] = set()
+        self.uncovered: set[int] = set()
         self.unflagged: set[int] = set()
         self.again: set[int] = set()
         self.unsettled: int | None = None
@@ -210,9 +214,13 @@ class DuplicateChecker:
             self.known = duplicates.by_keys(connection, sorted(batch.keys))
             for original, flagged in duplicates.flagged_because_of(connection, sorted(leaving)):
                 self._freed_by.setdefault(original, []).append(flagged)
+        # Documents that keys of the batch were skipped because of.
+        self._skipping = {row.original_id for row in self.known.values() if row.state == "skipped"}
         self._may_be_freed = {one for freed in self._freed_by.values() for one in freed}
         self._freed: set[int] = set()
         self._gone: set[int] = set()
+        # Of those that are gone, the ones whose new text covers the former one.
+        self._covered: set[int] = set()
         self._followers: dict[int, list[int]] = {}
         self._edges: SequentialEdges | None = None
         # Stored documents of which it is known whether they are flagged, and those that are.
@@ -276,17 +284,17 @@ class DuplicateChecker:
         To be asked of a document that is new, or whose text is another than before.
         """
         original: Original | None
-        if self._stays_skipped(place, self._gone):
+        if self._stays_skipped(place, self._gone - self._covered):
             row = self.known[self._batch.keys[place]]
             self.again.add(place)
-            self._leave(place)
+            self._leave(place, is_removed=True)
             return Original(
                 row.original_id, None, row.known_resemblance, row.distance, _basis(row.basis)
             )
         original = self._chosen(place)
         # A copy of the text that leaves is no original yet: a page that changes a little is not a
         # duplicate of its own copies.
-        self._leave(place)
+        self._leave(place, is_removed=original is not None and self._skips)
         if original is None:
             self._stand(place)
         else:
@@ -474,14 +482,26 @@ class DuplicateChecker:
         if self._edges is not None and place in self._edges:
             self._edges.put(place)
 
-    def _leave(self, place: int) -> None:
-        """Note that the text that is stored under a document's key is no more."""
+    def _leave(self, place: int, *, is_removed: bool) -> None:
+        """Note that the text that is stored under a document's key is no more.
+
+        Args:
+            place: The document.
+            is_removed: It leaves the store; else it gets another text.
+        """
         number = self.stored_ids.get(place)
         if number is None:
             return
         self._gone.add(number)
         self._freed.update(self._freed_by.get(number, ()))
-        for follower in self._followers.pop(number, ()):
+        followers = self._followers.pop(number, ())
+        if self._skips and not is_removed and (followers or number in self._skipping):
+            if covers(self._snapshot, self._batch.documents[place].text, number):
+                self._covered.add(number)
+                return
+            self.uncovered.update(followers)
+            return
+        for follower in followers:
             if self._skips:
                 self.orphans.add(follower)
             else:

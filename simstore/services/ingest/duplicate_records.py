@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from simstore.model import Duplicate
-from simstore.services.duplicates.duplicates import as_duplicate, orphan
+from simstore.services.duplicates.duplicates import as_duplicate, uncover
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest.decisions import Decisions
 from simstore.services.ingest.duplicate_checker import DuplicateChecker
@@ -23,19 +23,19 @@ def let_go(snapshot: Snapshot, batch: PreparedBatch, decisions: Decisions) -> Re
     To be called before the documents of a batch are written, and before those that left go.
     """
     if not decisions.renewed or not snapshot.settings.has_duplicates:
-        return ReleasedDuplicates([], {})
+        return ReleasedDuplicates()
     screen = decisions.screen
     told_of = decisions.renewed
     if screen is not None:
         told_of = told_of & screen.known.keys() - {batch.keys[place] for place in screen.again}
     connection = snapshot.connection
     duplicates.drop_many(connection, sorted(told_of))
-    changed = [
-        stored.document_id
+    changed = {
+        stored.document_id: batch.documents[final.place or 0].text
         for key in sorted(decisions.renewed)
         if (final := decisions.finals.get(key)) and (stored := final.stored)
-    ]
-    return orphan(snapshot, changed)
+    }
+    return uncover(snapshot, changed)
 
 
 def comes_again(known: Mapping[bytes, DuplicateRow], decisions: Decisions) -> bool:
@@ -118,13 +118,21 @@ def _rows(
         else:
             original_id = one.document_id or 0
             original_key = key_of[original_id]
-        is_orphan = place in screen.orphans
+        state = (
+            "orphaned"
+            if place in screen.orphans
+            else "uncovered"
+            if place in screen.uncovered
+            else "skipped"
+            if screen.skips
+            else "flagged"
+        )
         rows[place] = DuplicateRow(
             key=key,
             digest=batch.digests[place],
-            state="orphaned" if is_orphan else "skipped" if screen.skips else "flagged",
+            state=state,
             document_id=None if screen.skips else ids[key],
-            original_id=None if is_orphan else original_id,
+            original_id=None if state == "orphaned" else original_id,
             original_key=original_key,
             distance=one.distance,
             resemblance=one.resemblance or 0.0,

@@ -221,6 +221,7 @@ def _run(
         flagged=run.counts["flagged"],
         skipped=run.counts["skipped"],
         orphaned=len(run.orphans),
+        uncovered=len(run.uncovered),
         passed_over=run.counts["passed_over"],
         undecodable=run.counts["undecodable"],
         unflagged=len(run.unflagged),

@@ -49,7 +49,9 @@ class Run:
         run_id: None until its first commit.
         detected: Documents by the encoding that was detected.
         state: What stood at its last commit.
-        orphans: Keys that were skipped because of documents which it removed or changed.
+        orphans: Keys that were skipped because of documents which it removed.
+        uncovered: Keys that were skipped because of documents whose new text does not cover the
+            former one.
         unflagged: Keys of documents that were flagged because of those, and are originals now.
         rewritten: Sources that are read from their start, with other content than before.
         packed_at: Documents that it had written when it last looked whether a tail is long.
@@ -71,6 +73,7 @@ class Run:
     total_bytes: int | None = 0
     finished_bytes: int = 0
     orphans: set[bytes] = field(default_factory=set)
+    uncovered: set[bytes] = field(default_factory=set)
     unflagged: set[bytes] = field(default_factory=set)
     packed_at: int = 0
     unmerged: int = 0
@@ -143,7 +146,7 @@ def _commit(
     counts, detected = Counter(run.counts), Counter(run.detected)
     source_ids = dict(run.source_ids)
     rewritten = set(run.rewritten)
-    orphans, unflagged = set(run.orphans), set(run.unflagged)
+    orphans, uncovered, unflagged = set(run.orphans), set(run.uncovered), set(run.unflagged)
     outcomes: list[BatchOutcome] = []
     with opened.write(claimed) as connection:
         # Not before: what waited for others comes after what they stored.
@@ -191,6 +194,7 @@ def _commit(
                 ),
             )
             orphans = (orphans - outcome.renewed) | outcome.orphans
+            uncovered = (uncovered - outcome.renewed) | outcome.uncovered
             unflagged = (unflagged - outcome.renewed) | outcome.unflagged
             runs.drop_rejections_at(connection, batch.settled)
             runs.put_rejections(connection, run_id, _named(batch.rejections, run, run_id), seen_at)
@@ -222,7 +226,7 @@ def _commit(
         )
     run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, snapshot
     run.detected, run.rewritten = detected, rewritten
-    run.orphans, run.unflagged = orphans, unflagged
+    run.orphans, run.uncovered, run.unflagged = orphans, uncovered, unflagged
     run.unmerged += 0 if claimed is None else appended
     for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
         keys = [prepared.documents[place].key for place in sorted(outcome.repeated)]

@@ -221,13 +221,13 @@ def packed_reply(reply: WriteReply) -> bytes:
          one.same_text_as, [asdict(other) for other in one.displaced]]
         for one in reply.outcomes
     ]  # fmt: skip
-    fields = [reply.removed, outcomes, reply.orphans, reply.unflagged]
+    fields = [reply.removed, outcomes, reply.orphans, reply.unflagged, reply.uncovered]
     return json.dumps(fields).encode("ascii")
 
 
 def unpacked_reply(data: bytes) -> WriteReply:
     """Decode a stored reply, marked as a repeated one."""
-    removed, outcomes, orphans, unflagged = json.loads(data)
+    removed, outcomes, *freed = json.loads(data)
     fields = tuple(
         DocumentOutcome(
             key,
@@ -239,4 +239,4 @@ def unpacked_reply(data: bytes) -> WriteReply:
         )
         for key, outcome, found, same, *displaced in outcomes
     )
-    return WriteReply(fields, removed, True, tuple(orphans), tuple(unflagged))
+    return WriteReply(fields, removed, True, *map(tuple, freed))

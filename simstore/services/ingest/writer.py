@@ -278,7 +278,9 @@ class Writer:
             counts["duplicates"] += len(outcome.duplicates)
             counts["byte_count"] += sum(some.sizes)
             told = tuple(outcomes_of(some, outcome))
-            freed = keys_told(outcome.orphans), keys_told(outcome.unflagged)
+            freed = [
+                keys_told(keys) for keys in (outcome.orphans, outcome.unflagged, outcome.uncovered)
+            ]
             if len(spans) > 1 and (outcome.lets_go or any(freed)):
                 raise _Apart
             for place, (start, end) in spans.items():

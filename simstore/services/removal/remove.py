@@ -157,7 +157,7 @@ def remove_rows(snapshot: Snapshot, document_ids: Sequence[int]) -> ReleasedDupl
     connection = snapshot.connection
     ids = sorted(document_ids)
     if not ids:
-        return ReleasedDuplicates([], {})
+        return ReleasedDuplicates()
     let_go = duplicates.orphan(snapshot, ids)
     digests = documents.digests_of(connection, ids)
     note_changes(snapshot, digests)

@@ -205,6 +205,7 @@ def statistics(opened: OpenStore, *, sizes: bool = False) -> StoreStatistics:
             keep_columns=state.settings.keep_columns,
             flagged_count=found.get("flagged", 0),
             skipped_count=found.get("skipped", 0),
+            uncovered_count=found.get("uncovered", 0),
             orphaned_count=found.get("orphaned", 0),
             removed_count=removed_count,
             clustered_count=texts_in_clusters - cluster_count

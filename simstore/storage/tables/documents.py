@@ -212,7 +212,8 @@ document_link = Table(
 )
 
 # What a check before the insert found to be a duplicate. A flagged one is a document too; of a
-# skipped one this row is all there is. One whose original has gone or changed is an orphan.
+# skipped one this row is all there is. It is uncovered if the text of its original has changed and
+# does not cover the former one, and an orphan if its original has gone.
 duplicate = Table(
     "duplicate",
     metadata,
@@ -231,7 +232,7 @@ duplicate = Table(
     Column("run_id", BIG, ForeignKey("ingest_run.run_id"), nullable=False),
     Column("first_seen", BIG, nullable=False),
     Column("last_seen", BIG, nullable=False),
-    CheckConstraint("state IN ('flagged', 'skipped', 'orphaned')", name="state"),
+    CheckConstraint("state IN ('flagged', 'skipped', 'uncovered', 'orphaned')", name="state"),
     UniqueConstraint("key"),
     Index(None, "original_id"),
     Index(None, "document_id"),

@@ -37,8 +37,8 @@ TEXT = "the lamp on the old bridge was lit when the tide came in at last"
             "'e' is flagged because of a document that is flagged itself",
         ),
         (
-            "UPDATE duplicate SET basis = 'text' WHERE key = CAST('c' AS BLOB)",
-            "'c' is said to be found by 'text', and its original's text is the same",
+            "UPDATE duplicate SET basis = 'text' WHERE key = CAST('b' AS BLOB)",
+            "'b' is said to be found by 'text', and its original's text is the same",
         ),
         (
             "UPDATE duplicate SET resemblance = 0.5 WHERE key = CAST('c' AS BLOB)",

@@ -53,12 +53,31 @@ def store(tmp_path: Path) -> Any:
         assert made.maintenance.fsck() == []
 
 
-def test_what_is_skipped_becomes_an_orphan_once_its_original_changes(store: Store) -> None:
+def test_what_is_skipped_is_uncovered_once_its_original_says_something_else(store: Store) -> None:
     add(store, ("a", A), mode="keep")
     summary = add(store, ("b", B), ("a", UNLIKE), ("c", C), mode="skip")
-    assert (summary.added, summary.updated, summary.skipped, summary.orphaned) == (1, 1, 1, 1)
-    assert told(store) == {"b": ("orphaned", "a")}
+    assert (summary.added, summary.updated, summary.skipped) == (1, 1, 1)
+    assert (summary.uncovered, summary.orphaned) == (1, 0)
+    assert told(store) == {"b": ("uncovered", "a")}
     assert [one.key for one in store] == ["a", "c"]
+    store.remove("a")
+    assert told(store) == {"b": ("orphaned", "a")}
+
+
+def test_what_is_skipped_stays_a_duplicate_while_its_original_covers_its_former_text(
+    store: Store,
+) -> None:
+    page = " ".join(f"word{number}" for number in range(60))
+    visits = [f"{page} seen {number} times by now {page[::-1]}" for number in range(1, 6)]
+    add(store, ("a", visits[0]), ("b", visits[0]), mode="skip")
+    for visit in visits[1:]:
+        summary = add(store, ("a", visit), mode="skip")
+        assert (summary.updated, summary.uncovered, summary.orphaned) == (1, 0, 0)
+    assert told(store) == {"b": ("skipped", "a")}
+    # In one batch: what follows the update is still a duplicate.
+    summary = add(store, ("c", visits[4]), ("a", visits[0]), ("b", visits[0]), mode="skip")
+    assert (summary.updated, summary.skipped, summary.uncovered) == (1, 2, 0)
+    assert told(store) == {"b": ("skipped", "a"), "c": ("skipped", "a")}
 
 
 def test_an_orphan_that_comes_again_in_the_same_batch_is_looked_at_anew(store: Store) -> None:
