@@ -7,13 +7,14 @@ import glob
 import gzip
 import hashlib
 import os
+import secrets
 import stat
 import struct
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO, Self, cast
 
 from simstore.errors import (
     Conflict,
@@ -31,11 +32,20 @@ _LEVEL_GZIP, _LEVEL_ZSTD = 6, 3
 # How an SQLite file begins, and where its `application_id` stands ("Database File Format", section
 # 1.3).
 _MAGIC, _MARK_PLACE = b"SQLite format 3\0", 68
-# What SQLite keeps beside a file.
-JOURNALS = ("-wal", "-shm", "-journal")
+# The files that SQLite keeps next to a database, and how each begins ("Database File Format",
+# sections 3 and 4; "WAL-mode File Format", section 2.1; a version in the processor's byte order).
+_JOURNAL_HEADS = {
+    "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
+    "-shm": tuple(struct.pack(order, 3_007_000) for order in ("<I", ">I")),
+    "-journal": (b"\xd9\xd5\x05\xf9", bytes(4)),
+}
+JOURNALS = tuple(_JOURNAL_HEADS)
 _PRIVATE = 0o600
-# File systems take names of 255 bytes; a draft's has a process's number, and its journals' more.
-_MOST_DRAFT_BYTES = 230
+# File systems take names of 255 bytes; a draft's name adds 27 and its journal's 8.
+_MOST_DRAFT_BYTES = 215
+# The file that marks a folder as ours.
+_MARK = "simstore-state"
+_MARK_LINE = b"The state of a simstore run. It is deleted when the run is done.\n"
 
 
 def is_standard_output(path: str | os.PathLike[str]) -> bool:
@@ -239,7 +249,10 @@ def write_file(path: str | os.PathLike[str], data: bytes, *, replace: bool) -> N
 
 
 def draft_beside(path: Path) -> Path:
-    """Return the name of this process's draft of a file; drafts of dead processes are deleted.
+    """Return a new name for a draft of a file; delete the drafts of dead processes.
+
+    Names of drafts have a digest of the machine and the PID namespace: only in its own namespace
+    can a process see which others have exited, and no other file has such a name by chance.
 
     Raises:
         StorageError: The folder cannot be written.
@@ -249,16 +262,23 @@ def draft_beside(path: Path) -> Path:
         raise StorageError(
             f"{printable(str(folder))} cannot be written: no permission; name another place"
         )
+    prefix = f".{_draft_name(path)}.{_namespace()}-"
     # A loss of power may leave the journal of a draft, and not the draft.
-    name = _draft_name(path)
     for suffix in ("", *JOURNALS):
-        for left in path.parent.glob(f".{glob.escape(name)}.*.new{suffix}"):
-            number = left.name.split(".")[-2]
+        for left in path.parent.glob(f"{glob.escape(prefix)}*.new{suffix}"):
+            number = left.name.removeprefix(prefix).partition("-")[0]
             if number.isdigit() and not _is_alive(int(number)):
                 left.unlink(missing_ok=True)
-    own = path.with_name(f".{name}.{os.getpid()}.new")
-    delete_file(own)
-    return own
+    return path.with_name(f"{prefix}{os.getpid()}-{secrets.token_hex(4)}.new")
+
+
+def _namespace() -> str:
+    """Return a name for the machine and the PID namespace."""
+    number = 0
+    with suppress(OSError):
+        number = os.stat("/proc/self/ns/pid").st_ino
+    named = f"{os.uname().nodename} {number}".encode("utf-8", "surrogateescape")
+    return hashlib.blake2b(named, digest_size=4).hexdigest()
 
 
 def _draft_name(path: Path) -> str:
@@ -270,7 +290,11 @@ def _draft_name(path: Path) -> str:
 
 
 def make_private(draft: Path) -> None:
-    """Make an empty file that nobody else may read; it gets its permissions with its name."""
+    """Make an empty draft that nobody else may read; it gets its permissions with its name.
+
+    Raises:
+        FileExistsError: The name is taken, if only by a link.
+    """
     os.close(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE))
 
 
@@ -291,16 +315,19 @@ def publish(
         draft: The file.
         path: Its name.
         replace: It may take the place of a file that is there.
-        journals: It is a store. Journals that another file of that name left behind are deleted:
+        journals: It is a store. Journals that another store of that name left behind are deleted:
             SQLite would replay them into this one.
         source: It is a copy of this file, which others can read no better than this.
 
     Raises:
         OutputExists: There is a file at ``path``; the draft stays.
+        Conflict: Something that SQLite did not write has the name of a journal.
     """
     with locked_folder(path):
         if not replace and os.path.lexists(path):
             raise OutputExists(str(path))
+        if journals:
+            check_journals(path)
         _make_durable(draft, _permissions(path, source))
         if journals:
             delete_journals(path)
@@ -311,9 +338,27 @@ def publish(
 
 
 def delete_file(path: Path) -> None:
-    """Delete a draft with its journals, where it exists."""
+    """Delete a draft and its journals, if there is one."""
     path.unlink(missing_ok=True)
     delete_journals(path)
+
+
+def check_journals(path: Path) -> None:
+    """Raise Conflict if a journal's name is taken by something that SQLite did not write."""
+    is_replaced = path.exists() and is_store(path)
+    for journal in journals_of(path):
+        mode = _mode(journal, follow=False)
+        if mode is None:
+            continue
+        is_written = stat.S_ISREG(mode)
+        if is_written and not is_replaced and os.path.getsize(journal):
+            with journal.open("rb") as file:
+                is_written = file.read(4) in _JOURNAL_HEADS[journal.name[len(path.name) :]]
+        if not is_written:
+            raise Conflict(
+                f"{printable(str(journal))} has the name of a journal and was not written by "
+                "SQLite; move it away, or name another file"
+            )
 
 
 def delete_journals(path: Path) -> None:
@@ -385,10 +430,10 @@ def _umask() -> int:
     return found
 
 
-def _mode(path: str | os.PathLike[str]) -> int | None:
+def _mode(path: str | os.PathLike[str], *, follow: bool = True) -> int | None:
     """Return type and permissions of what is at the end of a path's links; None: nothing."""
     try:
-        return os.stat(path).st_mode
+        return os.stat(path, follow_symlinks=follow).st_mode
     except OSError:
         return None
 
@@ -423,6 +468,113 @@ def _writing(path: str | os.PathLike[str]) -> Iterator[None]:
     except OSError as error:
         reason = error.strerror or printable(str(error))
         raise StorageError(f"{printable(os.fspath(path))} cannot be written: {reason}") from error
+
+
+class StateFolder:
+    """A private, marked folder next to an output, with the state of a run.
+
+    It is locked until it is closed. Links in its place, or in the place of its files, are not
+    followed.
+
+    Args:
+        path: The folder; it is made if there is none.
+
+    Attributes:
+        path: The folder.
+        is_new: Whether it holds nothing of an earlier run.
+
+    Raises:
+        Conflict: Something that simstore did not make is there, or another run uses the folder.
+        StorageError: It cannot be made or read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.is_new = False
+        self._lock = -1
+        with _writing(path):
+            with suppress(FileExistsError):
+                path.mkdir(_PRIVATE | stat.S_IXUSR)
+                self.is_new = True
+            mode = os.lstat(path).st_mode
+            if not stat.S_ISDIR(mode):
+                raise self._foreign()
+            self._lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            try:
+                self._claim(mode)
+            except BaseException:
+                self.close()
+                raise
+
+    def _claim(self, mode: int) -> None:
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise Conflict(
+                f"{printable(str(self.path))} is the state of a run that is under way; wait for "
+                "it, or name another output"
+            ) from None
+        names = os.listdir(self.path)
+        # A run that was killed may not have come to mark what it made.
+        if self.is_new or (not names and stat.S_IMODE(mode) == _PRIVATE | stat.S_IXUSR):
+            with self.new_file(_MARK) as file:
+                file.write(_MARK_LINE)
+        elif _MARK not in names or not stat.S_ISREG(os.lstat(self.path / _MARK).st_mode):
+            raise self._foreign()
+
+    def _foreign(self) -> Conflict:
+        return Conflict(
+            f"{printable(str(self.path))} is not simstore's, and is left as it is; move it away, "
+            "or name another output"
+        )
+
+    @contextmanager
+    def new_file(self, name: str) -> Iterator[BinaryIO]:
+        """Yield a new file for writing, in the place of one of the state."""
+        (self.path / name).unlink(missing_ok=True)
+        make_private(self.path / name)
+        with (self.path / name).open("wb") as file:
+            yield file
+
+    def open_to_append(self, name: str) -> BinaryIO:
+        """Open a file for appending; it is made if there is none."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.fdopen(os.open(self.path / name, flags, _PRIVATE), "ab")
+
+    def open_to_read(self, name: str) -> BinaryIO:
+        """Open a file for reading."""
+        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+        return os.fdopen(os.open(self.path / name, flags), "rb")
+
+    def names(self) -> set[str]:
+        """Return the names of the files that a run made."""
+        return set(os.listdir(self.path)) - {_MARK}
+
+    def clear(self, but: str = "") -> None:
+        """Delete the files, except those whose names have this beginning."""
+        for name in self.names():
+            if not but or not name.startswith(but):
+                (self.path / name).unlink()
+
+    def close(self) -> None:
+        """Release the lock; the files stay."""
+        if self._lock >= 0:
+            os.close(self._lock)
+            self._lock = -1
+
+    def remove(self) -> None:
+        """Delete the folder; what cannot be deleted stays."""
+        with suppress(OSError):
+            self.clear()
+            (self.path / _MARK).unlink()
+            self.path.rmdir()
+        self.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 @contextmanager

@@ -7,9 +7,9 @@ import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from simstore.errors import InvalidParameter, UnreadableSource, printable
+from simstore.outputs import StateFolder
 from simstore.rows import lines, tables, texts
 from simstore.rows.batch import RowFile
 from simstore.rows.lines import LineRows
@@ -39,7 +39,7 @@ _PIECE = 1 << 20
 
 
 def open_rows(
-    names: Sequence[str], options: ReadOptions, spool: Path | None = None
+    names: Sequence[str], options: ReadOptions, spool: StateFolder | None = None
 ) -> tuple[list[RowFile], list[str]]:
     r"""Return the files of rows that are meant, and the names of files that are passed over.
 
@@ -71,8 +71,9 @@ def open_rows(
                 raise InvalidParameter("standard input and pipes cannot be read here: name files")
             stream_count += 1
             called = STANDARD_INPUT if stream_count == 1 else f"{STANDARD_INPUT}{stream_count}"
-            path = spool / f"input-{stream_count}"
-            _spool(name, path)
+            path = spool.path / f"input-{stream_count}"
+            with open_bytes(name) as source, spool.new_file(path.name) as target:
+                shutil.copyfileobj(source, target, _PIECE)
             if options.format == "auto" and not path.stat().st_size:
                 # No rows are rows of some format: an output is written, without any.
                 files[called] = LineRows(str(path), called, replace(options, format="jsonl"))
@@ -223,8 +224,3 @@ def check_unchanged(file: RowFile, known: Sequence[int]) -> None:
     """
     if identity(file.path) != tuple(known):
         raise UnreadableSource(file.name, "it has changed since it was read; begin again (--force)")
-
-
-def _spool(name: str, path: Path) -> None:
-    with open_bytes(name) as source, path.open("wb") as target:
-        shutil.copyfileobj(source, target, _PIECE)

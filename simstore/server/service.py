@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simstore import outputs
@@ -50,24 +49,6 @@ _LAST_SECONDS = 2.0
 _LOOK_SECONDS = 1.0
 
 log = logging.getLogger("simstore")
-
-
-def sent_copy(place: Path) -> Path:
-    """Return the name of a copy of a store, always the same: one is made at a time."""
-    return place.with_name(f".{place.name}.sent")
-
-
-def drop_left(place: Path) -> None:
-    """Delete what a server that was killed has left of a copy; nothing where that cannot be.
-
-    Args:
-        place: The store.
-    """
-    left = sent_copy(place)
-    with suppress(OSError, StorageError):
-        # Its drafts, too, where the process that made them is dead.
-        outputs.draft_beside(left)
-        outputs.delete_file(left)
 
 
 class Service:
@@ -140,7 +121,9 @@ class Service:
             return
         self.store = Store.open(self.place, resident=self._looks_up)
         if self.store.maintenance.path is not None:
-            drop_left(self.store.maintenance.path)
+            # What a server that was killed left of a copy; nothing if that cannot be deleted.
+            with suppress(OSError, StorageError):
+                outputs.draft_beside(self.store.maintenance.path)
         try:
             self._start()
         except BaseException:

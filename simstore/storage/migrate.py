@@ -151,8 +151,8 @@ def prepare_new_file(database: Database) -> None:
     outputs.make_private(database.path)
     with database.autocommit() as connection:
         connection.exec_driver_sql(f"PRAGMA page_size = {PAGE_BYTES}")
-        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
 
 def upgrade(database: Database, target: str = "head") -> None:

@@ -14,7 +14,7 @@ import pytest
 from forked import Finished, Nursery
 
 from simstore import Store
-from simstore.outputs import write_file, written
+from simstore.outputs import draft_beside, write_file, written
 
 # Nobody, where tests run as root.
 NOBODY = 65_534
@@ -202,12 +202,15 @@ def test_draft_can_be_read_by_its_owner_alone(tmp_path: Path) -> None:
 
 
 def test_draft_of_a_dead_process_is_deleted(tmp_path: Path) -> None:
-    dead, mine = (tmp_path / f".file.{n}.new" for n in (2**22 + 1, os.getpid()))
-    living, other = tmp_path / f".file.{os.getppid()}.new", tmp_path / ".file2.4194305.new"
-    for path in (dead, mine, living, other):
-        path.write_bytes(b"left")
+    mine = draft_beside(tmp_path / "file").name
+    own, elsewhere = f"-{os.getpid()}-", mine.split(".")[2][:8]
+    dead, living = mine.replace(own, "-4194305-"), mine.replace(own, f"-{os.getppid()}-")
+    # Drafts of another file, of another PID namespace, and of another program.
+    others = [dead.replace("file", "file2"), dead.replace(elsewhere, "0" * 8), ".file.4194305.new"]
+    for name in (dead, living, *others):
+        (tmp_path / name).write_bytes(b"left")
     write_file(tmp_path / "file", b"new", replace=False)
-    assert {path.name for path in tmp_path.iterdir()} == {"file", living.name, other.name}
+    assert {path.name for path in tmp_path.iterdir()} == {"file", living, *others}
 
 
 WRITING = {

@@ -27,6 +27,7 @@ CAMPAIGNS = {
     "histories": ("histories", "Histories"),
     "damage": ("damage", "Damage"),
     "hostile": ("hostile_input", "HostileInput"),
+    "foreign": ("foreign_files", "ForeignFiles"),
     "load": ("load", "Load"),
 }
 

@@ -61,6 +61,11 @@ def name_without_sync(put: Put) -> None:
     put(outputs, "sync_folder", lambda _: None)
 
 
+def journals_unchecked(put: Put) -> None:
+    """A file with the name of a journal is deleted, whoever wrote it."""
+    put(outputs, "check_journals", lambda _: None)
+
+
 def commit_error_swallowed(put: Put) -> None:
     """A commit that fails is passed over."""
 

@@ -27,6 +27,7 @@ FOUND = [
     (plants.name_without_sync, "power", [5], "holds|is gone"),
     (plants.commit_error_swallowed, "faults", [6], "code=0"),
     (plants.write_error_swallowed, "faults", [296], "export: EIO.*code=0"),
+    (plants.journals_unchecked, "foreign", [10], "new.db-.*code=0"),
     (plants.short_pages, "histories", [11, 16], "near|packed|pages of segment"),
     (plants.short_band_pages, "histories", [1, 6, 10], "minhash|bands"),
     (plants.short_unpacked_pages, "damage", [31], "fsck of the undamaged store: pages"),

@@ -58,6 +58,12 @@ def synced_paths(monkeypatch: pytest.MonkeyPatch) -> list[Synced]:
     return found
 
 
+def dead_draft(path: Path) -> Path:
+    """Return the name of a draft of a process that no PID namespace has room for."""
+    draft = outputs.draft_beside(path)
+    return draft.with_name(draft.name.replace(f"-{os.getpid()}-", "-4194305-"))
+
+
 def refuse(draft: Path, path: Path) -> None:
     raise OSError("as if power were lost here")
 
@@ -141,20 +147,18 @@ def test_journals_of_another_store_are_gone_for_good_before_a_store_gets_its_nam
 
 
 def test_journal_of_a_draft_that_is_gone_is_deleted(tmp_path: Path) -> None:
-    for name in (".file.4194305.new-wal", ".file.4194306.new-journal", ".other.4194305.new-wal"):
+    draft, other = (dead_draft(tmp_path / name).name for name in ("file", "other"))
+    for name in (f"{draft}-wal", f"{draft}-journal", f"{other}-wal"):
         (tmp_path / name).write_bytes(b"left")
     write_file(tmp_path / "file", b"new", replace=False)
-    assert {path.name for path in tmp_path.iterdir()} == {"file", ".other.4194305.new-wal"}
+    assert {path.name for path in tmp_path.iterdir()} == {"file", f"{other}-wal"}
 
 
 @pytest.mark.parametrize("name", ["é" * 127, "n" * 240 + ".gz"])
 def test_file_of_a_long_name_is_written_and_its_drafts_of_dead_processes_are_deleted(
     tmp_path: Path, name: str
 ) -> None:
-    draft = outputs.draft_beside(tmp_path / name)
-    left = draft.with_name(draft.name.replace(str(os.getpid()), "4194305"))
-    assert left != draft
-    left.write_bytes(b"left")
+    dead_draft(tmp_path / name).write_bytes(b"left")
     write_file(tmp_path / name, b"new", replace=False)
     assert [path.name for path in tmp_path.iterdir()] == [name]
 

@@ -18,7 +18,8 @@ from simstore.errors import InvalidParameter, Stopping
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.openapi import problems
 from simstore.server.request_context import exchange_of
-from simstore.server.service import Service, sent_copy, service_of
+from simstore.server.service import Service, service_of
+from simstore.services.maintenance.maintain import open_copy
 
 router = APIRouter(route_class=GuardedRoute, tags=["operation"])
 
@@ -91,19 +92,11 @@ def _copied(service: Service) -> _Copy:
         if service.stopping.is_set():
             raise Stopping
 
-    store = service.store
-    place = store.maintenance.path
-    if place is None:
+    if service.store.maintenance.path is None:
         raise InvalidParameter("backup copies SQLite stores; use your database server's own tools")
-    target = sent_copy(place)
-    # Half a copy, as a killed server leaves it, is no store that may be replaced.
-    target.unlink(missing_ok=True)
+    descriptor = open_copy(service.store._opened, go_on)
     try:
-        size = store.maintenance.backup(target, on_progress=go_on)
-        descriptor = os.open(target, os.O_RDONLY | os.O_CLOEXEC)
-    finally:
-        target.unlink(missing_ok=True)
-    try:
+        size = os.fstat(descriptor).st_size
         return _Copy(descriptor, size, _digest(descriptor, size))
     except BaseException:
         os.close(descriptor)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from simstore.outputs import make_folder, write_file
+from simstore.outputs import is_standard_output, make_folder, write_file
 from simstore.services.dedup.options import MARKS, RowOptions
 
 _STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
@@ -18,27 +18,39 @@ _OF_ALL_ROWS = ("splits", "dataset_size", "size_in_bytes", "download_size", "dow
 _TYPES = {"duplicate_of": "string", "resemblance": "float64", "cluster": "int64"}
 
 
-def write_sidecars(names: Sequence[str], output: str, options: RowOptions) -> None:
-    """Write what makes a folder of Arrow files a data set, for each input that is one.
+def sidecars(names: Sequence[str], output: str) -> list[Path]:
+    """Return the files next to the Arrow tables of the output, if the one input is a data set.
+
+    Args:
+        names: The inputs as they were named.
+        output: The folder of the output.
+    """
+    if len(names) != 1 or is_standard_output(output):
+        return []
+    return [Path(output) / path.relative_to(names[0]) for path in _sidecars(Path(names[0]))]
+
+
+def write_sidecars(
+    names: Sequence[str], output: str, options: RowOptions, *, replace: bool
+) -> None:
+    """Write what makes a folder of Arrow files a data set, if the one input is one.
 
     Args:
         names: The inputs as they were named.
         output: The folder of the output.
         options: Of the run.
+        replace: The files may take the place of files that are there.
     """
-    if len(names) != 1:
-        return
-    folder = Path(names[0])
-    for path in _sidecars(folder):
+    for target in sidecars(names, output):
+        path = Path(names[0]) / target.relative_to(output)
         told = json.loads(path.read_text("utf-8"))
         if path.name == _STATE:
             told["_fingerprint"] = uuid4().hex[:16]
             told["_format_columns"] = None
         elif path.name == _INFO:
             told = _info(told, options)
-        target = Path(output) / path.relative_to(folder)
         make_folder(target.absolute().parent)
-        write_file(target, json.dumps(told, indent=2).encode(), replace=True)
+        write_file(target, json.dumps(told, indent=2).encode(), replace=replace)
 
 
 def _sidecars(folder: Path) -> Iterator[Path]:

@@ -18,16 +18,11 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from simstore.errors import (
-    Conflict,
-    InvalidParameter,
-    SimstoreError,
-    StorageError,
-    printable,
-)
+from simstore.errors import InvalidParameter, SimstoreError, StorageError, printable
 from simstore.errors.remedies import in_words
 from simstore.model import Ignored
 from simstore.outputs import (
+    StateFolder,
     check_apart,
     check_no_part,
     check_output,
@@ -38,7 +33,7 @@ from simstore.rows.batch import RowFile
 from simstore.rows.inputs import check_columns, open_rows
 from simstore.rows.texts import TextFile
 from simstore.services.dedup import gates, signed_rows, stored_rows
-from simstore.services.dedup.data_sets import write_sidecars
+from simstore.services.dedup.data_sets import sidecars, write_sidecars
 from simstore.services.dedup.gates import Gate
 from simstore.services.dedup.ledger import Ledger
 from simstore.services.dedup.options import MARKS, RowObserver, RowOptions, RowSummary
@@ -58,7 +53,7 @@ from simstore.sources.streams import is_read_once
 _VERSION = 2
 _NOTHING_BESIDE: Mapping[str, str | None] = {}
 # Options that change neither what is read nor what is decided.
-_OF_THE_WRITING = ("force", "threads", "log", "rejects", "mark", "on_reject")
+_OF_THE_WRITING = ("force", "threads", "mark", "on_reject")
 
 
 def dedup_files(
@@ -103,34 +98,26 @@ def dedup_files(
     is_once = any(map(is_read_once, names))
     with ExitStack() as stack:
         folder, is_kept = _folder(stack, output, is_once=is_once)
-        spool = folder if is_once else None
-        if is_once:
-            folder.mkdir(parents=True, exist_ok=True)
-        files, passed_over = open_rows(names, options.read, spool)
-        for name in passed_over:
-            observer.on_pass_over(Ignored(name, 0, 0, 0, "its type is not known", is_source=True))
-        for file in files:
-            if isinstance(file, TextFile) and file.looks_like is not None:
-                observer.on_doubt(
-                    f"{printable(file.name)}: taken as one text; "
-                    + in_words(f"--as {file.looks_like} takes its lines as rows")
-                )
-        if not files:
-            raise InvalidParameter("there is no file with rows to read")
-        begun = _begun(files, output, options, store, gate)
-        ledger = stack.enter_context(
-            Ledger(folder, begun, _files_of(store, gate), anew=options.force or not is_kept)
-            if is_once or not options.force
-            else _resumed_or_anew(folder, begun, _files_of(store, gate))
-        )
+        state = stack.enter_context(StateFolder(folder))
         try:
-            targets = _targets(names, files, output, options, is_publishing=ledger.is_publishing)
+            files = _opened(names, options, observer, state if is_once else None)
+            begun = _begun(files, output, options, store, gate, beside)
+            names_of_state = _files_of(store, gate)
+            ledger = stack.enter_context(
+                Ledger(state, begun, names_of_state, anew=not is_kept, force=options.force)
+            )
+            # An interrupted run may have given some of its files their names already.
+            replaces = options.force or ledger.is_publishing
+            targets = targets_of(names, files, output, replace(options, force=replaces))
             _check_apart(files, targets, options, beside)
+            for path in (options.log, options.rejects, *beside.values(), *sidecars(names, output)):
+                if path is not None:
+                    check_output(path, replace=replaces)
             check_columns(files)
             _check_marks(files, options, MARKS if gate is None else gate.columns)
         except SimstoreError:
-            if ledger.is_new:
-                ledger.remove()
+            if state.is_new:
+                state.remove()
             raise
         resumed_at = Reading.of(ledger.last).row_count
         summary = _run(
@@ -196,6 +183,24 @@ def check_run(
             check_output(path, replace=options.force or os.path.exists(_state_of(output)))
 
 
+def _opened(
+    names: Sequence[str], options: RowOptions, observer: RowObserver, spool: StateFolder | None
+) -> list[RowFile]:
+    """Return the files of rows that are meant."""
+    files, passed_over = open_rows(names, options.read, spool)
+    for name in passed_over:
+        observer.on_pass_over(Ignored(name, 0, 0, 0, "its type is not known", is_source=True))
+    for file in files:
+        if isinstance(file, TextFile) and file.looks_like is not None:
+            observer.on_doubt(
+                f"{printable(file.name)}: taken as one text; "
+                + in_words(f"--as {file.looks_like} takes its lines as rows")
+            )
+    if not files:
+        raise InvalidParameter("there is no file with rows to read")
+    return files
+
+
 def _run(
     names: Sequence[str],
     files: Sequence[RowFile],
@@ -210,6 +215,7 @@ def _run(
     resumed_at: int,
 ) -> RowSummary:
     rule = options.rule()
+    replaces = options.force or ledger.is_publishing
     observer.on_stage("read")
     verdicts: Verdicts
     keys: StoredKeys
@@ -231,12 +237,12 @@ def _run(
     made = writing.write(targets, observer)
     check_inputs(files, begun["identities"])
     if not is_standard_output(output):
-        write_sidecars(names, output, options)
+        write_sidecars(names, output, options, replace=replaces)
     if options.log is not None:
-        with _written(options.log) as stream:
+        with _written(options.log, replace=replaces) as stream:
             stream.writelines(log_lines(files, keys, verdicts))
     if options.rejects is not None:
-        with _written(options.rejects) as stream, _opened(ledger, REJECTS) as lines:
+        with _written(options.rejects, replace=replaces) as stream, ledger.opened(REJECTS) as lines:
             while data := lines.read(1 << 20):
                 stream.write(data)
     rejected = int(np.count_nonzero(keys.rows["kind"] == 0))
@@ -280,6 +286,7 @@ def _begun(
     options: RowOptions,
     store: OpenStore | None,
     gate: Gate | None,
+    beside: Mapping[str, str | None],
 ) -> dict[str, Any]:
     """Return what a run has in common with one that goes on with it."""
     chosen = {name: value for name, value in asdict(options).items() if name not in _OF_THE_WRITING}
@@ -289,30 +296,10 @@ def _begun(
         "files": [[file.name, file.format] for file in files],
         "identities": identities(files),
         "options": chosen,
+        "beside": dict(beside),
         "store": None if store is None else str(store.database.url),
         "gate": None if gate is None else [gate.name, gate.keep, *gate.version],
     }
-
-
-def _resumed_or_anew(folder: Path, begun: dict[str, Any], files: tuple[str, ...]) -> Ledger:
-    """Return the ledger of a run that was told ``force``: it goes on where it can."""
-    try:
-        return Ledger(folder, begun, files, anew=False)
-    except Conflict:
-        return Ledger(folder, begun, files, anew=True)
-
-
-def _targets(
-    names: Sequence[str],
-    files: Sequence[RowFile],
-    output: str,
-    options: RowOptions,
-    *,
-    is_publishing: bool,
-) -> list[Target]:
-    # An interrupted run may have given some of its files their names already.
-    checked = replace(options, force=True) if is_publishing else options
-    return targets_of(names, files, output, checked)
 
 
 def _check_apart(
@@ -338,18 +325,12 @@ def _check_marks(files: Sequence[RowFile], options: RowOptions, columns: Sequenc
 
 
 @contextmanager
-def _written(path: str) -> Iterator[BinaryIO]:
+def _written(path: str, *, replace: bool) -> Iterator[BinaryIO]:
     """Yield a stream for what is written beside the output, which has its name by now."""
     try:
-        with written(path, replace=True) as stream:
+        with written(path, replace=replace) as stream:
             yield stream
     except StorageError as error:
         raise StorageError(
             f"{error}; once it can be, the same command goes on where it was"
         ) from error
-
-
-@contextmanager
-def _opened(ledger: Ledger, name: str) -> Iterator[Any]:
-    with ledger.path(name).open("rb") as file:
-        yield file

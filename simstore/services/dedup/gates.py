@@ -134,7 +134,7 @@ def judge_by_gate(
     now = Reading(len(files), Place(), now.row_count, now.damaged)
     ledger.checkpoint(now.as_json(), now=True)
     keys = StoredKeys(ledger)
-    with ledger.path(FOUND).open("rb") as file:
+    with ledger.opened(FOUND) as file:
         found = {one.pop("row"): Known(**one) for one in map(json.loads, file)}
     if gate.settle is not None:
         found = gate.settle(found, keys)

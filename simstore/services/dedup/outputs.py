@@ -188,7 +188,7 @@ class Writing:
         drafts: list[tuple[Path, Path]] = []
         done, total = 0, len(self._rows)
         for number, target in enumerate(targets):
-            draft = self._ledger.path(f"output-{number}")
+            draft = self._ledger.state.path / f"output-{number}"
             # What cannot be written to standard output is no fault of the state.
             kept = nullcontext() if target.path is None else self._ledger.written()
             with kept, self._stream(target, draft) as stream:
@@ -234,7 +234,8 @@ class Writing:
             yield sys.stdout.buffer
             sys.stdout.buffer.flush()
             return
-        with draft.open("wb") as file, compressed(file, target.path.suffix) as stream:
+        new_file = self._ledger.state.new_file(draft.name)
+        with new_file as file, compressed(file, target.path.suffix) as stream:
             yield stream
 
     def _publish(self, drafts: Sequence[tuple[Path, Path]]) -> None:

@@ -247,7 +247,6 @@ class StoredKeys:
     """
 
     def __init__(self, ledger: Ledger) -> None:
-        ledger.flush()
         self._ledger = ledger
         self.rows: NDArray[Any] = _mapped(ledger, ROWS, ROW)
         self._keys = _mapped(ledger, KEYS, np.dtype("u1"))
@@ -293,12 +292,11 @@ class SignedRows(StoredKeys):
             layout: The bands.
         """
         together = max(_COLUMN_BYTES // (8 * max(len(rows), 1)), 1)
-        self._ledger.flush()
         for first in range(0, layout.bands, together):
             some = BandLayout(min(together, layout.bands - first), layout.rows)
             made = np.empty((some.bands, len(rows)), np.uint64)
             begin, end = first * layout.rows, (first + some.bands) * layout.rows
-            with self._ledger.path(SKETCHES).open("rb", buffering=0) as file:
+            with self._ledger.opened(SKETCHES) as file:
                 for start in range(0, len(self), _BLOCK_ROWS):
                     block = np.fromfile(file, SKETCH_VALUE, _BLOCK_ROWS * self._values)
                     block = block.reshape(-1, self._values)
@@ -311,7 +309,7 @@ class SignedRows(StoredKeys):
         """Return the shingle sets of rows."""
         starts, sizes = self._set_starts[rows].tolist(), self.rows["shingles"][rows].tolist()
         # Read, not mapped: most are looked at once, and pages of a mapped file stay in memory.
-        with self._ledger.path(SETS).open("rb", buffering=0) as file:
+        with self._ledger.opened(SETS) as file:
             held = [
                 np.frombuffer(os.pread(file.fileno(), 8 * size, 8 * start), "<u8")
                 for start, size in zip(starts, sizes, strict=True)
@@ -326,8 +324,8 @@ def _starts(sizes: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _mapped(ledger: Ledger, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-    path = ledger.path(name)
-    if not path.stat().st_size:
-        return np.empty(0, dtype)
-    # Kernels are compiled for arrays that can be written; changes would stay in memory.
-    return np.asarray(np.memmap(path, dtype, "c"))
+    with ledger.opened(name) as file:
+        if not os.fstat(file.fileno()).st_size:
+            return np.empty(0, dtype)
+        # Kernels are compiled for arrays that can be written; changes would stay in memory.
+        return np.asarray(np.memmap(file, dtype, "c"))

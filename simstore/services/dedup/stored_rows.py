@@ -337,7 +337,7 @@ def _groups(
 
 
 def _found(ledger: Ledger) -> dict[int, dict[str, Any]]:
-    with ledger.path(FOUND).open("rb") as file:
+    with ledger.opened(FOUND) as file:
         return {one["row"]: one for one in map(json.loads, file)}
 
 

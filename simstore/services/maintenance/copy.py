@@ -15,9 +15,16 @@ from simstore.errors import (
     StorageError,
     StoreExists,
     StoreNotFound,
+    printable,
 )
 from simstore.model import CopySummary, Progress
-from simstore.outputs import delete_file, delete_journals, locked_folder
+from simstore.outputs import (
+    check_journals,
+    check_store_file,
+    delete_file,
+    delete_journals,
+    locked_folder,
+)
 from simstore.storage import checks, migrate, transfer
 from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection, Database, translated_files
@@ -108,12 +115,19 @@ def _place(
         raise StorageError(f"{target.label}: its folder does not exist; make it first")
     # Before there is a draft, which would stay.
     _check_sound(source)
+    check_journals(target.path)
     draft_path = draft_of(target.path)
     draft = Database(draft_path, synchronous="normal")
     draft.label = target.label
     with translated_files(str(target.path)):
         try:
             with locked_folder(draft_path):
+                if os.path.islink(draft_path) or os.path.isdir(draft_path):
+                    raise Conflict(
+                        f"{printable(str(draft_path))} is not simstore's, and is left as it is; "
+                        "move it away, or name another place"
+                    )
+                check_store_file(draft_path, replace=True)
                 if restart or not _goes_on(draft, source):
                     draft.close()
                     delete_file(draft_path)

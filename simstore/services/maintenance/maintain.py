@@ -163,14 +163,38 @@ def backup(
         CorruptStore: The copy does not hold together.
     """
     database = opened.database
+    if outputs.is_same_file(target, _file_of(database)):
+        raise InvalidParameter(f"{printable(str(target))} is the store itself; name another file")
+    return _copy_to(database, target, replace=replace, on_progress=on_progress)
+
+
+def open_copy(opened: OpenStore, on_progress: Progress | None = None) -> int:
+    """Copy the store as :func:`backup` does; return a descriptor of the copy, which has no name.
+
+    Raises:
+        CorruptStore: The copy does not hold together.
+    """
+    draft = outputs.draft_beside(_file_of(opened.database))
+    with translated_files(opened.database.label):
+        try:
+            _copy_checked(opened.database, draft, on_progress)
+            return os.open(draft, os.O_RDONLY | os.O_CLOEXEC)
+        finally:
+            outputs.delete_file(draft)
+
+
+def _file_of(database: Database) -> Path:
+    """Return the file of a store, for a copy of it.
+
+    Raises:
+        InvalidParameter: It is on a database server.
+    """
     if database.path is None:
         raise InvalidParameter(
             f"{database.label}: `simstore backup` copies SQLite files; "
             "of a server's database make one with pg_dump"
         )
-    if outputs.is_same_file(target, database.path):
-        raise InvalidParameter(f"{printable(str(target))} is the store itself; name another file")
-    return _copy_to(database, target, replace=replace, on_progress=on_progress)
+    return database.path
 
 
 def restore(
@@ -232,16 +256,20 @@ def _copy_to(
             )
         draft = outputs.draft_beside(place)
         try:
-            copies.copy(database, draft, on_progress)
-            problem = copies.check(draft)
-            if problem is not None:
-                raise CorruptStore(database.label, f"its copy is not sound ({problem})")
+            _copy_checked(database, draft, on_progress)
             # Its log is deleted before the copy gets the name: until then the older one is whole.
             copies.settle(place)
             outputs.publish(draft, place, replace=replace, journals=True, source=database.path)
         finally:
             outputs.delete_file(draft)
     return place.stat().st_size
+
+
+def _copy_checked(database: Database, draft: Path, on_progress: Progress | None) -> None:
+    copies.copy(database, draft, on_progress)
+    problem = copies.check(draft)
+    if problem is not None:
+        raise CorruptStore(database.label, f"its copy is not sound ({problem})")
 
 
 def compact(

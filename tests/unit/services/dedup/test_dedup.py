@@ -15,7 +15,9 @@ import pytest
 
 from simstore import Store, dedup_rows
 from simstore.errors import (
+    Conflict,
     InvalidParameter,
+    OutputExists,
     StorageError,
     UnreadableSource,
 )
@@ -266,7 +268,7 @@ class _Stop(Exception):
 def _stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     """Let a run end at its n-th step: an append or a checkpoint."""
     count = 0
-    real = {name: getattr(ledger.Ledger, name) for name in ("append", "checkpoint", "flush")}
+    real = {name: getattr(ledger.Ledger, name) for name in ("append", "checkpoint", "opened")}
 
     def step(name: str):  # type: ignore[no-untyped-def]
         def stopping(self: Any, *arguments: Any, **named: Any) -> Any:
@@ -330,6 +332,112 @@ def test_a_full_disk_is_told_and_the_run_goes_on(
     summary = dedup_rows(source, out)
     assert summary.resumed_at == 60
     assert out.exists()
+
+
+@pytest.mark.parametrize("kind", ["file", "folder", "empty folder", "link", "link to nothing"])
+def test_what_simstore_did_not_make_is_never_taken_for_the_state_of_a_run(
+    source: Path, tmp_path: Path, kind: str
+) -> None:
+    out, other = tmp_path / "out.jsonl", tmp_path / "other"
+    state = tmp_path / "out.jsonl.partial"
+    other.mkdir()
+    (other / "thesis").write_text("precious")
+    if kind == "file":
+        state.write_text("precious")
+    elif kind.endswith("folder"):
+        state.mkdir(0o755)
+        if kind == "folder":
+            (state / "thesis").write_text("precious")
+    else:
+        state.symlink_to("nothing" if kind == "link to nothing" else "other")
+    before = {path: path.is_dir() or path.read_text() for path in other.parent.rglob("*")
+              if path.exists()}  # fmt: skip
+    for force in (False, True):
+        with pytest.raises(Conflict, match=r"out\.jsonl\.partial is not simstore's"):
+            dedup_rows(source, out, force=force)
+    assert {path: path.is_dir() or path.read_text() for path in before} == before
+    assert state.is_symlink() == kind.startswith("link")
+    assert not out.exists()
+
+
+def _interrupted(source: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Path:
+    """Begin a run that is stopped when all rows are read; return the folder of its state."""
+    with monkeypatch.context() as patched:
+        patched.setattr("simstore.rows.lines.LineWriter.write", _stop)
+        with pytest.raises(_Stop):
+            dedup_rows(source, out, **options)
+    return out.with_name(f"{out.name}.partial")
+
+
+def _stop(*_arguments: Any) -> None:
+    raise _Stop
+
+
+@pytest.mark.parametrize("with_store", [False, True])
+@pytest.mark.parametrize("damage", ["lost", "cut", "changed", "longer by zeros"])
+def test_damaged_state_of_an_interrupted_run_is_an_error_that_names_force(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str, with_store: bool
+) -> None:
+    dedup_rows(source, tmp_path / "whole.jsonl")
+    names = stored_rows.FILES if with_store else signed_rows.FILES
+    for name in (*names, "journal.jsonl"):
+        out = tmp_path / f"{name}.out.jsonl"
+        with Store(tmp_path / f"{name}.db") if with_store else Store(":memory:") as store:
+            given = {"store": store} if with_store else {}
+            path = _interrupted(source, out, monkeypatch, **given) / name
+            data = path.read_bytes()
+            if not data:
+                continue
+            if damage == "lost":
+                path.unlink()
+            elif damage == "cut":
+                # The last line of a journal may be torn: the run goes on from the one before.
+                path.write_bytes(b"" if name == "journal.jsonl" else data[:-1])
+            else:
+                middle = len(data) // 3
+                path.write_bytes(data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :])
+                if damage == "longer by zeros":
+                    path.write_bytes(bytes(len(data)))
+            held = {one.name: hash(one.read_bytes()) for one in path.parent.iterdir()}
+            with pytest.raises(StorageError, match=f"its file {name} is not .* force=True begins"):
+                dedup_rows(source, out, **given)
+            assert not out.exists()
+            assert {one.name: hash(one.read_bytes()) for one in path.parent.iterdir()} == held
+            if not with_store:
+                dedup_rows(source, out, force=True)
+                assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
+                assert not path.parent.exists()
+
+
+def test_state_that_cannot_be_read_is_an_error_of_simstore(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out.jsonl"
+    state = _interrupted(source, out, monkeypatch)
+    for name in ("sets", "journal.jsonl"):
+        held = (state / name).read_bytes()
+        (state / name).unlink()
+        (state / name).symlink_to("rows")
+        with pytest.raises(StorageError, match=r"out\.jsonl\.partial cannot be read"):
+            dedup_rows(source, out)
+        (state / name).unlink()
+        (state / name).write_bytes(held)
+    assert dedup_rows(source, out).resumed_at == 60
+
+
+def test_log_that_another_run_did_not_begin_is_not_replaced(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out, log = tmp_path / "out.jsonl", tmp_path / "notes.txt"
+    _interrupted(source, out, monkeypatch, log=log)
+    log.write_text("precious")
+    with pytest.raises(OutputExists, match=r"notes\.txt"):
+        dedup_rows(source, out, log=log)
+    with pytest.raises(Conflict, match="other options"):
+        dedup_rows(source, out, log=tmp_path / "log")
+    assert log.read_text() == "precious"
+    log.unlink()
+    assert dedup_rows(source, out, log=log).resumed_at == 60
 
 
 def test_an_input_that_changes_while_it_is_read_is_noticed(
