@@ -121,7 +121,7 @@ class Service:
             return
         self.store = Store.open(self.place, resident=self._looks_up)
         if self.store.maintenance.path is not None:
-            # What a server that was killed left of a copy; nothing if that cannot be deleted.
+            # Copies that servers left when they were killed, if they can be deleted.
             with suppress(OSError, StorageError):
                 outputs.draft_beside(self.store.maintenance.path)
         try:
