@@ -153,13 +153,13 @@ def create_here(
     Nothing is made where a radius that will be asked for does not fit the fingerprints.
     """
     from simstore.search.plan import check_radius
-    from simstore.services.maintenance.scheme_choice import choice_for_folder, make_scheme
+    from simstore.services.maintenance.scheme_choice import choice_for_folder
     from simstore.store import Store
 
     place = store_place()
     found = choice_for_folder(Path(), chosen, is_named=is_named)
     if asked_radius is not None:
-        check_radius(asked_radius, make_scheme(found.choice).bits)
+        check_radius(asked_radius, found.choice.bits or 64)
     with Store.create(place, scheme=found.choice, exist_ok=exist_ok, **options) as store:
         facts = store.maintenance.scheme()
     sizes = f"M = {facts.bits}"

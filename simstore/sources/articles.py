@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from io import BufferedReader
 
 from simstore.model import Document, Rejection
+from simstore.sources.course import report_mark
 from simstore.sources.encoding_detection import RecordDecoder, wide_encoding
 from simstore.sources.encodings import Decoded, as_bytes, decoded_as, line_end_in
 from simstore.sources.reader import ReadRequest
@@ -26,7 +27,8 @@ _LONGEST_ID_LINE = 1_000
 def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
     """Yield the pages of an article file.
 
-    One of UTF-16 or UTF-32 is rejected, as the byte of a form feed is a part of other characters.
+    A byte order mark of UTF-8 is skipped and reported. A file of UTF-16 or UTF-32 is rejected, as
+    the byte of a form feed is a part of other characters.
     """
     options = request.options
     wide = None if options.keeps_bytes else wide_encoding(request.head)
@@ -35,11 +37,15 @@ def read(stream: BufferedReader, request: ReadRequest) -> Iterator[Record]:
         reason = f"an article file in {wide.upper()}: save it as UTF-8, or read it with --as text"
         whole = Rejection(request.name, 0, 0, 0, reason, request.head[:HEAD_BYTES])
         return iter(() if request.position else (whole,))
+    start = request.byte_offset
+    if not start and request.head.startswith(UTF8_BOM):
+        report_mark(request.name)
+        start = len(stream.read(len(UTF8_BOM)))
     return read_articles(
         stream,
         request.name,
         position=request.position,
-        byte_offset=request.byte_offset,
+        byte_offset=start,
         max_document_bytes=request.options.max_document_bytes,
         decode_body=_decoding(request),
     )

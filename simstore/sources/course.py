@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -13,10 +14,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter
+from simstore.errors import InvalidParameter, printable
 from simstore.sources.streams import ByteStream
 from simstore.sources.unpacking import MAGIC_BYTES, is_compressed
+from simstore.text.decoding import UTF8_BOM
 
+log = logging.getLogger("simstore")
 Mapper = Callable[[Callable[[int], None], Iterable[int]], Iterator[None]]
 
 _FORM_FEED = re.compile(rb"\f")
@@ -41,7 +44,7 @@ class CoursePages:
 
 
 def read_bytes(path: Path, padding: int, mapper: Mapper) -> tuple[NDArray[np.uint8], int]:
-    """Read a whole file, decompressed.
+    """Read a whole file, decompressed; blanks replace a byte order mark, which is reported.
 
     Args:
         path: The file.
@@ -56,14 +59,23 @@ def read_bytes(path: Path, padding: int, mapper: Mapper) -> tuple[NDArray[np.uin
         UnreadableSource: It cannot be read, or breaks off.
     """
     with ByteStream(str(path)).open() as opened:
-        if not _is_plain(path):
-            return _unpacked(opened, padding)
-        size = path.stat().st_size
-        data = np.empty((size + padding + 7) // 8 * 8, np.uint8)
-        data[size:] = 0
-        with path.open("rb", buffering=0) as file:
-            list(mapper(partial(_fill, file.fileno(), data, size), range(0, size, _PIECE)))
-        return data, size
+        if _is_plain(path):
+            size = path.stat().st_size
+            data = np.empty((size + padding + 7) // 8 * 8, np.uint8)
+            data[size:] = 0
+            with path.open("rb", buffering=0) as file:
+                list(mapper(partial(_fill, file.fileno(), data, size), range(0, size, _PIECE)))
+        else:
+            data, size = _unpacked(opened, padding)
+    if data[: len(UTF8_BOM)].tobytes() == UTF8_BOM:
+        report_mark(str(path))
+        data[: len(UTF8_BOM)] = ord(_BLANK)
+    return data, size
+
+
+def report_mark(name: str) -> None:
+    """Log that the byte order mark of a file was skipped."""
+    log.warning("%s: skipped the byte order mark (UTF-8 BOM) at its start", printable(name))
 
 
 def part_ends(data: NDArray[np.uint8], size: int, count: int) -> list[int]:
@@ -140,14 +152,17 @@ def _unpacked(opened: BufferedReader, padding: int) -> tuple[NDArray[np.uint8], 
 
 
 def read_file(path: str | Path) -> bytes:
-    """Return a whole file.
+    """Return a whole file without its byte order mark, which is reported.
 
     Raises:
         SourceNotFound: There is no such file.
         UnreadableSource: It cannot be read.
     """
     with ByteStream(str(path)).open() as stream:
-        return stream.read()
+        data = stream.read()
+    if data.startswith(UTF8_BOM):
+        report_mark(str(path))
+    return data.removeprefix(UTF8_BOM)
 
 
 def read_stopwords(path: str | Path) -> frozenset[bytes]:

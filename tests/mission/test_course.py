@@ -85,6 +85,26 @@ def test_simtool_equals_the_oracle(bundled_course: Course, folder: Folder, recip
         assert (done.out, done.err) == (printed, b"")
 
 
+@pytest.mark.parametrize("name", ["stopwords", "hashvalue", "article", "sample"])
+def test_byte_order_mark_is_skipped_and_reported(
+    bundled_course: Course, folder: Folder, name: str
+) -> None:
+    course = without_repeated_ids(bundled_course)
+    result, printed = expected(course, 30, 12)
+    # The mark hides the first stop word, the first id, or the first row of the table.
+    write(replace(course, **{name: b"\xef\xbb\xbf" + getattr(course, name)}), folder)
+    tool = folder.simtool(30, 12)
+    assert (folder.read("result.txt"), tool.out) == (result, printed)
+    assert tool.error_lines == [f"{name}.txt: skipped the byte order mark (UTF-8 BOM) at its start"]
+    added = folder.run("ingest", "article.txt", features=30, bits=12)
+    assert folder.run("ingest", "article.txt").text.startswith("0 added, 0 updated, ")
+    found = folder.run("query", "sample.txt", format="simtool")
+    assert found.out == result
+    lines = [*added.error_lines, *found.error_lines]
+    assert [line for line in lines if "BOM" in line] == tool.error_lines
+    assert folder.run("ingest", "article.txt", "--from-start", "--quiet").errors == ""
+
+
 def both_equal_the_oracle(course: Course, folder: Folder, features: int, bits: int) -> None:
     result, printed = expected(write(course, folder), features, bits)
     assert folder.simtool(features, bits).out == printed

@@ -30,7 +30,7 @@ def test_bad_table_is_refused_with_its_line(tmp_path: Path) -> None:
         (b"0101\n11x0\n", 2, 4, "line 2, column 3"),
         (b"0101\n1 00\n", 2, 4, "line 2, column 2"),
         (b"0101\n\n1100\n", 3, 4, "line 2"),
-        (b"\xef\xbb\xbf0101\n", 1, 4, "line 1, column 1"),
+        (b"\xef\xbb\xbf01x1\n", 1, 4, "line 1, column 3"),
         (b"", 1, 1, "line 1"),
     ):
         path = table(tmp_path, data)
