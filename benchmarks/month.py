@@ -5,7 +5,7 @@ Usage: python benchmarks/month.py [--days N] [--sites N] [--pages N] [--seed N] 
 Each day: what the crawler fetched is ingested with ``--on-duplicate flag``, what was not seen for a
 week expires, and clusters are brought up to date. Writes ``benchmarks/results/month.json``,
 the table between the marks of the page, and ``docs/images/living-month.png``; needs the extra
-``plots``.
+``benchmark``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import time
@@ -23,11 +22,10 @@ from simstore.errors import (
     InvalidParameter,
     MissingExtra,
     NotFound,
-    StorageError,
     counted,
     printable,
 )
-from simstore.outputs import check_apart, is_standard_output, make_folder, write_file
+from simstore.outputs import check_apart, is_standard_output, write_file
 from simstore.reports.lines import json_array, rounded
 
 if TYPE_CHECKING:
@@ -51,7 +49,6 @@ _METHODS = (
 )
 # What a narrow terminal can do without.
 _DROP = ("simhash 6", "both", "likeness 0.58", "exact sets", "method")
-_FILES = ("curves.png", "curves.svg", "points.csv", "bands.csv")
 # What `simstore clusters` is asked for to join what a method finds; by sketches, where it keeps no
 # texts.
 _COMMANDS = {
@@ -119,7 +116,6 @@ _COMMANDS = {
     "Answer",
     format_option(),
     flag("--all every", "List all thresholds of all methods, as JSON and CSV do."),
-    option("-o --output", "Write tables and curves to this folder.", metavar="FOLDER"),
     option(
         "--mistakes",
         "Write a page of pairs that were missed or wrongly joined, with their texts.",
@@ -140,7 +136,6 @@ def evaluate(
     split: Any,
     older_methods: bool,
     mistakes_of: str | None,
-    output: str | None,
     mistakes: str | None,
     force: bool,
     every: bool,
@@ -150,33 +145,23 @@ def evaluate(
 
     Examples:
       simstore evaluate --pairs pairs.tsv  a line a pair: two keys, perhaps 1 or 0
-      simstore evaluate --clusters groups.tsv -o out a line a document: key, group
+      simstore evaluate --clusters groups.tsv  a line a document: key, group
       simstore evaluate --clusters-field group  the group is a metadata field
       simstore evaluate --clusters groups.tsv --mistakes wrong.html  why?
       simstore evaluate --exact --min-resemblance 0.8 --format csv
 
-    Labels are tab-separated, with or without a header, or JSON Lines; compressed or not. With -o,
-    points.csv, bands.csv, curves.png and curves.svg go to the folder (the
-    extra plots). --mistakes shows why pairs were missed or
+    Labels are tab-separated, with or without a header, or JSON Lines; compressed or not.
+    --mistakes shows why pairs were missed or
     wrongly joined. `docs/explanation/detection.md` says what the figures mean.
     """
     chosen = [name for name in (pairs, clusters, clusters_field) if name is not None]
     if len(chosen) + exact != 1:
         raise InvalidParameter("give one of --pairs, --clusters, --clusters-field and --exact")
     if exact:
-        if output is not None or mistakes is not None:
-            left = "-o" if output is not None else "--mistakes"
-            raise InvalidParameter(f"--exact writes to standard output; leave out {left}")
+        if mistakes is not None:
+            raise InvalidParameter("--exact writes to standard output; leave out --mistakes")
         _exact(0.5 if min_resemblance is None else min_resemblance, output_format)
         return
-    if output is not None and os.path.exists(output) and not os.path.isdir(output):
-        raise InvalidParameter(f"-o {printable(output)} is a file; name a folder")
-    if output is not None and find_spec("matplotlib") is None:
-        raise MissingExtra("drawing curves", "plots")
-    if output is not None:
-        for name in _FILES:
-            check_apart({"curves": os.path.join(output, name), "page of mistakes": mistakes})
-            check_output(os.path.join(output, name), replace=force)
     if mistakes is not None:
         if is_standard_output(mistakes):
             raise InvalidParameter("--mistakes writes a page: name a file")
@@ -214,8 +199,6 @@ def evaluate(
     _report(found)
     if labels.pairs is not None:
         _say_what_is_judged(labels.pairs)
-    if output is not None:
-        _write(found, Path(output), replace=force)
     if mistakes is not None and page is not None:
         write_file(Path(mistakes), page, replace=force)
         log.info("%s: pairs that were missed or wrongly joined", printable(mistakes))
@@ -351,28 +334,6 @@ def _command(point: CurvePoint, kept: ClustersStatus | None) -> str:
         least=f"{point.threshold:g}", sure=SURE_RESEMBLANCE, cosine=LEAST_COSINE
     )
     return f"simstore clusters{options}{' --rebuild' if is_kept and kept else ''}"
-
-
-def _write(found: Evaluation, folder: Path, *, replace: bool) -> None:
-    from simstore.reports.curves import render_curves
-    from simstore.reports.evaluation import render_bands_csv, render_csv
-
-    title = _size(found)
-    contents = (
-        render_curves(found, title, "png"),
-        render_curves(found, title, "svg"),
-        b"".join(render_csv(found)),
-        render_bands_csv(found.bands),
-    )
-    try:
-        make_folder(folder)
-    except OSError as error:
-        raise StorageError(
-            f"{printable(str(folder))} cannot be made: {error.strerror}; name another with -o"
-        ) from error
-    for name, data in zip(_FILES, contents, strict=True):
-        write_file(folder / name, data, replace=replace)
-    log.info("%s: %s", printable(str(folder)), ", ".join(_FILES))
 
 
 def _print(found: Evaluation, output_format: str, *, every: bool) -> None:

@@ -21,16 +21,15 @@ from simstore.cli.options import (
     open_store,
     store_place,
 )
-from simstore.cli.output import progress, time_text
-from simstore.cli.parameters import choice, command, flag, option, section
-from simstore.cli.remote import refuse_served
+from simstore.cli.output import time_text
+from simstore.cli.parameters import choice, command, flag, section
 from simstore.cli.results import print_facts, print_record, print_summary
 from simstore.cli.scheme_options import (
     create_here,
     scheme_choice,
     scheme_options,
 )
-from simstore.errors import counted, printable, shown_place
+from simstore.errors import printable, shown_place
 from simstore.model.channels import DEFAULT_CHANNELS
 
 
@@ -129,55 +128,25 @@ def init(
 
 
 @command()
-@option(
-    "--plot",
-    "Draw documents, duplicates, clusters, distances and vocabulary: FILE.png, FILE.svg, or a "
-    "folder that exists, for a picture of each. Clusters are those that `simstore clusters` keeps.",
-    metavar="FILE-OR-FOLDER",
-)
-@flag("--force", "Replace pictures that are there.")
 @flag("--sizes", "Count the bytes of texts, sketches and passages, too; all of them are read.")
 @format_option()
 @common_options
-def stats(plot: str | None, force: bool, sizes: bool, output_format: str) -> None:
-    """Show the store in numbers, and over time in pictures.
+def stats(sizes: bool, output_format: str) -> None:
+    """Show the store in numbers.
 
     Examples:
-      simstore stats                   in numbers
-      simstore stats --sizes           with what texts and sketches take
-      simstore stats --plot store.png  and over time, in one picture
-      simstore stats --plot pictures/  in a folder that exists: a picture each
-      simstore stats --plot s.svg --format json with the figures behind it
-
-    Pictures need Matplotlib (the extra plots).
+      simstore stats          documents, duplicates, index and file
+      simstore stats --sizes  also the bytes of texts, sketches and passages
     """
-    if force and plot is None:
-        raise click.UsageError("--force replaces what --plot draws: give that too")
-    refuse_served(["plot"])
-    figures = None
     with open_store(read_only=True, served=True) as store:
         found = store.stats(sizes=sizes)
         scheme = store.maintenance.scheme()
-        if plot is not None:
-            from simstore.cli.plots import check_plot, write_plots
-
-            check_plot(plot, replace=force)
-            with progress("count") as show:
-                figures = store.maintenance.stats_over_time(on_progress=show)
-            write_plots(
-                plot,
-                figures,
-                f"{printable(found.path)}, {counted(found.document_count, 'document')}",
-                replace=force,
-            )
     record: dict[str, Any] = {}
     for name, value in asdict(found).items():
         record[name] = value
         if name == "bits":
             record["scheme_options"] = {n: v for n, v in scheme.record().items() if n not in record}
     if output_format != "table":
-        if figures is not None:
-            record["figures"] = figures.record()
         print_record(record, output_format)
         return
     record["scheme_options"] = ", ".join(_words_of(record["scheme_options"]))

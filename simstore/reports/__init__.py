@@ -1,1 +1,1 @@
-"""Render results as reports: ``result.txt``, tables, JSON Lines, CSV, HTML, plots."""
+"""Render results as reports: ``result.txt``, tables, JSON Lines, CSV, HTML."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from simstore.errors import printable
 from simstore.reports.lines import rounded, to_json
-from simstore.search.evaluation import LABELS, BandRecall, CurvePoint, Evaluation
+from simstore.search.evaluation import LABELS, CurvePoint, Evaluation
 from simstore.search.mistakes import MistakenPair
 
 POINT_COLUMNS = (
@@ -193,26 +193,6 @@ def _example(pair: MistakenPair) -> dict[str, Any]:
 def render_csv(evaluation: Evaluation) -> Iterator[bytes]:
     """Yield a header and a row a point of a curve."""
     yield _csv((POINT_COLUMNS, *(_values(point) for point in evaluation.points)))
-
-
-def render_bands_csv(bands: Sequence[BandRecall]) -> bytes:
-    """Return a header and a row a band of resemblance."""
-    ways = list(bands[0].recalls) if bands else []
-    return _csv(
-        (
-            ("set", "lowest", "below", "pairs", *ways),
-            *(
-                (
-                    printable(band.set_name),
-                    band.lowest,
-                    band.below,
-                    band.pair_count,
-                    *(rounded(band.recalls[way]) for way in ways),
-                )
-                for band in bands
-            ),
-        )
-    )
 
 
 def _values(point: CurvePoint) -> tuple[Any, ...]:

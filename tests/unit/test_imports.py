@@ -20,7 +20,7 @@ from public_names import NAMES
 import simstore
 from simstore.cli.imports import uncollected
 
-HEAVY = ("sqlalchemy", "alembic", "numpy", "numba", "rich", "xxhash", "matplotlib", "jinja2")
+HEAVY = ("sqlalchemy", "alembic", "numpy", "numba", "rich", "xxhash", "jinja2")
 PROGRAMS = {
     "import simstore": "import simstore; dir(simstore); simstore.__version__",
     "simstore --help": (

@@ -2,16 +2,10 @@ from __future__ import annotations
 
 import csv
 import json
-import sys
 from io import StringIO
 
-import pytest
-
-from simstore.errors import MissingExtra
-from simstore.reports.curves import render_curves
 from simstore.reports.evaluation import (
     POINT_COLUMNS,
-    render_bands_csv,
     render_csv,
     render_jsonl,
     tables,
@@ -82,14 +76,3 @@ def test_csv_has_a_header_and_a_row_a_point() -> None:
     rows = list(csv.reader(StringIO(b"".join(render_csv(EVALUATION)).decode())))
     assert rows[0] == list(POINT_COLUMNS)
     assert len(rows) == 8
-    bands = list(csv.reader(StringIO(render_bands_csv(EVALUATION.bands).decode())))
-    assert bands == [
-        ["set", "lowest", "below", "pairs", "simhash 3", "bands"],
-        ["l", "0.9", "1.0", "3", "0.6667", "1.0"],
-    ]
-
-
-def test_without_matplotlib_the_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingExtra, match=r"extra 'plots'"):
-        render_curves(EVALUATION, "a title", "png")
