@@ -28,7 +28,7 @@ from detection_sets import Labelled
 from edge_sets import Sets, edge_sets
 
 from simstore import Store
-from simstore.search.agreement import adjusted_rand_index, pair_codes, pairs_of_clusters
+from simstore.search.agreement import pair_codes, pairs_of_clusters
 from simstore.search.all_pairs import all_pairs, resemblances
 from simstore.search.evaluation import SHARE_WIDTH, highest, steadied
 from simstore.search.stars import star_clusters
@@ -61,14 +61,6 @@ class Pairs:
     containment: Values
     gain: Values
     size_ratio: Values
-
-
-@dataclass(frozen=True)
-class Quality:
-    """F1 of the pairs in one cluster, and the adjusted Rand index."""
-
-    f1: float
-    ari: float
 
 
 def _resemblance(least: float, made: Pairs) -> Values:
@@ -117,16 +109,17 @@ def groups_of(documents: Sequence[Labelled]) -> Values:
     return np.array([numbers.setdefault(one.group, len(numbers)) for one in documents], np.int64)
 
 
-def quality(codes: Values, groups: Values, stars: Values | None = None) -> Quality:
+def f1_of(codes: Values, groups: Values) -> float:
+    """Return F1 of pairs against those of one group."""
     truth = pairs_of_clusters(groups)
     both = len(codes) + len(truth)
     common = len(np.intersect1d(codes, truth, assume_unique=True))
-    ari = float("nan") if stars is None else adjusted_rand_index(stars, groups)
-    return Quality(2 * common / both if both else 1.0, ari)
+    return 2 * common / both if both else 1.0
 
 
-def of_stars(stars: Values, groups: Values) -> Quality:
-    return quality(pairs_of_clusters(stars), groups, stars)
+def of_stars(stars: Values, groups: Values) -> float:
+    """Return F1 of the pairs in one cluster."""
+    return f1_of(pairs_of_clusters(stars), groups)
 
 
 def pairs_of(texts: Sequence[str], sketching: object) -> Pairs:
@@ -156,7 +149,7 @@ def pairs_of(texts: Sequence[str], sketching: object) -> Pairs:
     )
 
 
-def by_rule(made: Pairs, rule: Callable[[Pairs], Values], groups: Values) -> Quality:
+def by_rule(made: Pairs, rule: Callable[[Pairs], Values], groups: Values) -> float:
     kept = rule(made) & (made.resemblance >= FLOOR)
     stars = star_clusters(
         made.first[kept], made.second[kept], np.arange(len(groups)), made.resemblance[kept]
@@ -164,7 +157,7 @@ def by_rule(made: Pairs, rule: Callable[[Pairs], Values], groups: Values) -> Qua
     return of_stars(stars, groups)
 
 
-def measure(documents: Sequence[Labelled]) -> dict[str, Quality]:
+def measure(documents: Sequence[Labelled]) -> dict[str, float]:
     """Return the quality of each rule, and of what ``clusters`` does."""
     groups = groups_of(documents)
     numbers = {f"{place} {one.key}": place for place, one in enumerate(documents)}
@@ -208,9 +201,9 @@ def try_setting(setting: Setting, documents: Sequence[Labelled]) -> Tried:
             found = setting.find(texts, threshold)
         kept = found.score >= threshold
         first, second = found.first[kept], found.second[kept]
-        tried["pairs"].append(quality(pair_codes(first, second, len(texts)), groups).f1)
+        tried["pairs"].append(f1_of(pair_codes(first, second, len(texts)), groups))
         stars = star_clusters(first, second, np.arange(len(texts)), found.score[kept])
-        tried["stars"].append(of_stars(stars, groups).f1)
+        tried["stars"].append(of_stars(stars, groups))
     return tried
 
 
@@ -255,17 +248,14 @@ def main() -> int:
     options = parser.parse_args()
     sets = edge_sets(options.data, options.cache, options.most)
     development = {name: measure(some) for name, some in sets.development.items()}
-    lines = ["### On the development sets, mean F1 and ARI", "", "| rule | F1 | ARI |"]
-    lines.append("|---|---:|---:|")
+    lines = ["### On the development sets, mean F1", "", "| rule | F1 |"]
+    lines.append("|---|---:|")
     for rule in next(iter(development.values())):
-        both = [
-            float(np.mean([getattr(found[rule], name) for found in development.values()]))
-            for name in ("f1", "ari")
-        ]
-        lines.append(f"| {rule} | {both[0]:.3f} | {both[1]:.3f} |")
+        mean = float(np.mean([found[rule] for found in development.values()]))
+        lines.append(f"| {rule} | {mean:.3f} |")
     judged = {name: measure(some) for name, some in {**sets.held_out, **sets.bulletins}.items()}
     columns = [*JUDGED, *(name for name in next(iter(judged.values())) if name not in RULES)]
-    rows = {n: {c: found[c].f1 for c in columns} for n, found in judged.items()}
+    rows = {n: {c: found[c] for c in columns} for n, found in judged.items()}
     kept = []
     if not options.no_peers:
         for peer in PEERS:

@@ -83,10 +83,6 @@ from simstore.search.agreement import Agreement as Agreement
 from simstore.search.evaluation import BandRecall as BandRecall
 from simstore.search.evaluation import CurvePoint as CurvePoint
 from simstore.search.evaluation import Evaluation as Evaluation
-from simstore.search.mistakes import MistakeClass as MistakeClass
-from simstore.search.mistakes import MistakeKind as MistakeKind
-from simstore.search.mistakes import MistakenPair as MistakenPair
-from simstore.search.mistakes import Mistakes as Mistakes
 from simstore.services.access.tokens import TokenBook as TokenBook
 from simstore.services.dedup.options import RowSummary as RowSummary
 from simstore.services.evaluate.evaluate import ExactPair as ExactPair

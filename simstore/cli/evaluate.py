@@ -4,51 +4,33 @@ from __future__ import annotations
 
 import re
 import sys
-import time
 from collections.abc import Sequence
-from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
-from simstore.cli.output import check_output, progress
+from simstore.cli.output import progress
 from simstore.cli.parameters import choice, command, flag, option, section
 from simstore.cli.results import print_rows, write_blocks
 from simstore.cli.tables import print_table
 from simstore.errors import (
     InvalidParameter,
-    MissingExtra,
     NotFound,
     counted,
     printable,
 )
-from simstore.outputs import check_apart, is_standard_output, write_file
 from simstore.reports.lines import json_array, rounded
 
 if TYPE_CHECKING:
     from simstore.model import ClustersStatus
     from simstore.search.evaluation import CurvePoint, Evaluation
     from simstore.sources.labels import LabelledPair
-    from simstore.store import Store
 
 _NAMED_KEYS = 3
-# As in `search.agreement`, which is not imported for a help text.
-_METHODS = (
-    "simhash",
-    "minhash",
-    "verified",
-    "likeness",
-    "either",
-    "exact",
-    "exact-either",
-    "i-match",
-    "counting-bloom",
-)
 # What a narrow terminal can do without.
-_DROP = ("simhash 6", "both", "likeness 0.58", "exact sets", "method")
+_DROP = ("simhash 6", "both", "likeness 0.58", "method")
 # What `simstore clusters` is asked for to join what a method finds; by sketches, where it keeps no
 # texts.
 _COMMANDS = {
@@ -103,25 +85,12 @@ _COMMANDS = {
         "--older-methods",
         "Judge I-Match and counting Bloom filters too, as `simstore compare` has them.",
     ),
-    choice(
-        "--mistakes-of",
-        _METHODS,
-        f"Method of whose clusters the mistakes are told: {', '.join(_METHODS)}.  "
-        "[default: verified, as kept clusters]",
-        metavar="METHOD",
-    ),
     flag("--exact", "Print all pairs that resemble each other instead."),
 )
 @section(
     "Answer",
     format_option(),
     flag("--all every", "List all thresholds of all methods, as JSON and CSV do."),
-    option(
-        "--mistakes",
-        "Write a page of pairs that were missed or wrongly joined, with their texts.",
-        metavar="FILE",
-    ),
-    flag("--force", "Replace files that are there."),
 )
 @common_options
 def evaluate(
@@ -135,9 +104,6 @@ def evaluate(
     set_by: str | None,
     split: Any,
     older_methods: bool,
-    mistakes_of: str | None,
-    mistakes: str | None,
-    force: bool,
     every: bool,
     output_format: str,
 ) -> None:
@@ -147,28 +113,17 @@ def evaluate(
       simstore evaluate --pairs pairs.tsv  a line a pair: two keys, perhaps 1 or 0
       simstore evaluate --clusters groups.tsv  a line a document: key, group
       simstore evaluate --clusters-field group  the group is a metadata field
-      simstore evaluate --clusters groups.tsv --mistakes wrong.html  why?
       simstore evaluate --exact --min-resemblance 0.8 --format csv
 
     Labels are tab-separated, with or without a header, or JSON Lines; compressed or not.
-    --mistakes shows why pairs were missed or
-    wrongly joined. `docs/explanation/detection.md` says what the figures mean.
+    `docs/explanation/detection.md` says what the figures mean.
     """
     chosen = [name for name in (pairs, clusters, clusters_field) if name is not None]
     if len(chosen) + exact != 1:
         raise InvalidParameter("give one of --pairs, --clusters, --clusters-field and --exact")
     if exact:
-        if mistakes is not None:
-            raise InvalidParameter("--exact writes to standard output; leave out --mistakes")
         _exact(0.5 if min_resemblance is None else min_resemblance, output_format)
         return
-    if mistakes is not None:
-        if is_standard_output(mistakes):
-            raise InvalidParameter("--mistakes writes a page: name a file")
-        if find_spec("jinja2") is None:
-            raise MissingExtra("a page of mistakes", "check")
-        check_apart({"page of mistakes": mistakes}, [one for one in (pairs, clusters) if one])
-        check_output(mistakes, replace=force)
     from simstore.services.evaluate.evaluate import FLOOR, EvaluateOptions
     from simstore.services.evaluate.labels import Labels
     from simstore.sources.labels import read_clusters, read_pairs
@@ -189,34 +144,16 @@ def evaluate(
         candidate_radius,
         split,
         older_methods,
-        mistakes_of,
     )
     with open_store(read_only=True) as store:
         with progress("read") as show:
             found = store.evaluate.run(labels, options, on_progress=show)
         kept = store.clusters.status()
-        page = None if mistakes is None else _page(store, found)
     _report(found)
     if labels.pairs is not None:
         _say_what_is_judged(labels.pairs)
-    if mistakes is not None and page is not None:
-        write_file(Path(mistakes), page, replace=force)
-        log.info("%s: pairs that were missed or wrongly joined", printable(mistakes))
     _print(found, output_format, every=every)
     _suggest_threshold(found, kept)
-
-
-def _page(store: Store, found: Evaluation) -> bytes:
-    from simstore.reports.mistakes_html import mistakes_page
-
-    def text_of(key: str) -> str | None:
-        try:
-            return store.get(key, with_text=True).text
-        except NotFound:
-            # The store keeps no texts, or the document was removed since.
-            return None
-
-    return mistakes_page(found, text_of, generated_at=int(time.time())).encode()
 
 
 def _exact(least: float, output_format: str) -> None:
@@ -305,7 +242,7 @@ def _suggest_threshold(found: Evaluation, kept: ClustersStatus | None) -> None:
     if max(point.f1, best.f1) <= 0:
         log.warning(
             "no threshold is recommended: what these labels call duplicates is found by none "
-            "(F1 0); see the recall by resemblance, and --mistakes FILE shows their texts"
+            "(F1 0); see the recall by resemblance"
         )
     elif best.f1 >= point.f1:
         log.info(

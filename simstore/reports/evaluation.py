@@ -10,14 +10,13 @@ from typing import Any
 from simstore.errors import printable
 from simstore.reports.lines import rounded, to_json
 from simstore.search.evaluation import LABELS, CurvePoint, Evaluation
-from simstore.search.mistakes import MistakenPair
 
 POINT_COLUMNS = (
-    "set", "method", "threshold", "against", "precision", "recall", "f1", "exact_sets", "ari",
-    "common", "found", "labelled", "default",
+    "set", "method", "threshold", "against", "precision", "recall", "f1", "common", "found",
+    "labelled", "default",
 )  # fmt: skip
-_SHOWN = ("method", "threshold", "precision", "recall", "F1", "exact sets", "ARI", "")
-_SUMMARY = ("set", "method", "threshold", "precision", "recall", "F1", "ARI", "best at", "best F1")
+_SHOWN = ("method", "threshold", "precision", "recall", "F1", "")
+_SUMMARY = ("set", "method", "threshold", "precision", "recall", "F1", "best at", "best F1")
 
 
 def tables(
@@ -76,27 +75,6 @@ def tables(
                 for band in evaluation.bands
             ],
         )
-    made = evaluation.mistakes
-    if made is not None:
-        shown = f"{made.threshold:.0f}" if made.method == "simhash" else f"{made.threshold:.2f}"
-        yield (
-            f"Why clusters by {made.method} {shown} miss or wrongly join pairs "
-            f"(F1 {made.counts.f1:.3f}, ARI {_share(made.ari)})",
-            ("pairs are", "because", "pairs", "for example", ""),
-            [
-                (
-                    one.kind,
-                    one.reason,
-                    one.pair_count,
-                    *(
-                        map(printable, (one.examples[0].first, one.examples[0].second))
-                        if one.examples
-                        else ("", "")
-                    ),
-                )
-                for one in made.classes
-            ],
-        )
 
 
 def _curve_rows(evaluation: Evaluation, method: str) -> Iterator[tuple[Any, ...]]:
@@ -109,7 +87,6 @@ def _curve_rows(evaluation: Evaluation, method: str) -> Iterator[tuple[Any, ...]
             method,
             _threshold(point),
             *map(_share, (point.precision, point.recall, point.f1)),
-            *map(_share, (point.exact_sets, point.ari)),
             ", ".join(marks),
         )
 
@@ -137,7 +114,7 @@ def _set_rows(evaluation: Evaluation, set_names: Iterable[str]) -> list[tuple[An
                     printable(name),
                     method,
                     _threshold(point),
-                    *map(_share, (point.precision, point.recall, point.f1, point.ari)),
+                    *map(_share, (point.precision, point.recall, point.f1)),
                     _threshold(best),
                     _share(best.f1),
                 )
@@ -148,7 +125,7 @@ def _set_rows(evaluation: Evaluation, set_names: Iterable[str]) -> list[tuple[An
 
 
 def render_jsonl(evaluation: Evaluation) -> Iterator[bytes]:
-    """Yield one JSON object a point of a curve, a band of resemblance, a class of mistakes."""
+    """Yield one JSON object a point of a curve and a band of resemblance."""
     for point in evaluation.points:
         record = {"kind": "point", **dict(zip(POINT_COLUMNS, _values(point), strict=True))}
         yield to_json(record).encode() + b"\n"
@@ -162,32 +139,6 @@ def render_jsonl(evaluation: Evaluation) -> Iterator[bytes]:
             "recall": {way: rounded(share) for way, share in band.recalls.items()},
         }
         yield to_json(record).encode() + b"\n"
-    if evaluation.mistakes is None:
-        return
-    for one in evaluation.mistakes.classes:
-        record = {
-            "kind": "mistakes",
-            "method": evaluation.mistakes.method,
-            "threshold": evaluation.mistakes.threshold,
-            "pairs_are": one.kind,
-            "reason": one.reason,
-            "pairs": one.pair_count,
-            "examples": [_example(pair) for pair in one.examples],
-        }
-        yield to_json(record).encode() + b"\n"
-
-
-def _example(pair: MistakenPair) -> dict[str, Any]:
-    return {
-        "first": printable(pair.first),
-        "second": printable(pair.second),
-        "first_canonical": printable(pair.first_canonical),
-        "second_canonical": printable(pair.second_canonical),
-        "resemblance": rounded(pair.resemblance),
-        "likeness": rounded(pair.likeness),
-        "distance": pair.distance,
-        "estimate": rounded(pair.estimate),
-    }
 
 
 def render_csv(evaluation: Evaluation) -> Iterator[bytes]:
@@ -205,7 +156,7 @@ def _values(point: CurvePoint) -> tuple[Any, ...]:
         point.method,
         point.threshold,
         point.against,
-        *map(rounded, (point.precision, point.recall, point.f1, point.exact_sets, point.ari)),
+        *map(rounded, (point.precision, point.recall, point.f1)),
         *pairs,
         point.is_default,
     )
@@ -215,8 +166,8 @@ def _threshold(point: CurvePoint) -> str:
     return f"{point.threshold:.0f}" if point.method == "simhash" else f"{point.threshold:.2f}"
 
 
-def _share(value: float | None) -> str:
-    return "-" if value is None else f"{value:.3f}"
+def _share(value: float) -> str:
+    return f"{value:.3f}"
 
 
 def _csv(rows: Iterable[Sequence[Any]]) -> bytes:

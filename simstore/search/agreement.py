@@ -8,9 +8,6 @@ of a resemblance that leaves no doubt), ``exact`` (the resemblance reaches the t
 not), ``exact-either`` (the likeness reaches the threshold or the resemblance leaves no doubt, found
 or not). Two older ones join them where they are asked for: ``i-match`` (so many signatures agree)
 and ``counting-bloom`` (the overlap of the counting Bloom filters reaches the threshold).
-
-References:
-    Hubert, Arabie: Comparing partitions, Journal of Classification 2, 1985 (adjusted Rand index).
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ class Agreement:
     """Counts of found and labelled pairs, with precision, recall and F1.
 
     >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")])
-    >>> counts = store.evaluate.run(labels).mistakes.counts
+    >>> counts = store.evaluate.run(labels).curve("all", "verified")[0].counts
     >>> counts.labelled_count, counts.precision, counts.recall
     (1, 1.0, 1.0)
 
@@ -106,55 +103,6 @@ def pairs_of_clusters(labels: NDArray[np.int64]) -> NDArray[np.int64]:
     return pair_codes(np.concatenate(firsts), np.concatenate(seconds), count)
 
 
-def exact_sets(
-    first: NDArray[np.int64], second: NDArray[np.int64], wrong: NDArray[np.bool_], count: int
-) -> NDArray[np.bool_]:
-    """Return for each document whether what it was found alike to is exactly what is labelled.
-
-    Args:
-        first: Place of one document of each pair.
-        second: Place of the other.
-        wrong: Which pairs were found and are not labelled, or the other way round.
-        count: Number of documents.
-
-    Returns:
-        bool, shape (count,).
-    """
-    right = np.ones(count, np.bool_)
-    right[first[wrong]] = False
-    right[second[wrong]] = False
-    return right
-
-
-def adjusted_rand_index(one: NDArray[np.int64], other: NDArray[np.int64]) -> float:
-    """Return the adjusted Rand index of two clusterings of the same documents.
-
-    Args:
-        one: Cluster of each document.
-        other: Cluster of each document in the other clustering.
-
-    Returns:
-        1 for the same clusters, about 0 for chance, at least -0.5; 1 where both clusterings are
-        all single documents or all one cluster.
-    """
-    _, one = np.unique(one, return_inverse=True)
-    _, other = np.unique(other, return_inverse=True)
-    width = int(other.max(initial=0)) + 1
-    _, cells = np.unique(one * width + other, return_counts=True)
-    together = _pair_count(cells)
-    first, second = _pair_count(np.bincount(one)), _pair_count(np.bincount(other))
-    everything = len(one) * (len(one) - 1) // 2
-    expected = first * second / everything if everything else 0.0
-    largest = (first + second) / 2
-    if largest == expected:
-        return 1.0
-    return float((together - expected) / (largest - expected))
-
-
-def _pair_count(sizes: NDArray[np.int64]) -> int:
-    return int((sizes * (sizes - 1) // 2).sum())
-
-
 def connected(first: NDArray[np.int64], second: NDArray[np.int64], count: int) -> NDArray[np.int64]:
     """Return the connected component of each document: the place of its first document.
 
@@ -216,29 +164,6 @@ class ScoredPairs:
     filter_overlap: NDArray[np.float64]
 
 
-def candidates_of(
-    pairs: ScoredPairs, method: str, threshold: float, radius: int
-) -> NDArray[np.bool_]:
-    """Return which pairs a method looks at before its rule decides; some look at every pair.
-
-    Args:
-        pairs: The pairs.
-        method: One of :data:`METHODS` or :data:`OLDER`.
-        threshold: Its threshold, inclusive.
-        radius: Radius of channel 1 where the method is not ``simhash``.
-    """
-    found: NDArray[np.bool_]
-    if method == "simhash":
-        found = pairs.distance <= threshold
-    elif method == "minhash":
-        found = pairs.in_band.copy()
-    elif method in JOINED or method in OLDER:
-        found = np.ones(len(pairs.first), np.bool_)
-    else:
-        found = (pairs.distance <= radius) | pairs.in_band
-    return found
-
-
 def found_by(pairs: ScoredPairs, method: str, threshold: float, radius: int) -> NDArray[np.bool_]:
     """Return which pairs a method finds.
 
@@ -248,6 +173,10 @@ def found_by(pairs: ScoredPairs, method: str, threshold: float, radius: int) -> 
         threshold: Its threshold, inclusive.
         radius: Radius of channel 1 where the method is not ``simhash``.
     """
+    if method == "simhash":
+        return pairs.distance <= threshold
+    if method == "minhash":
+        return pairs.in_band & (pairs.estimate >= threshold)
     if method == "i-match":
         return pairs.agreeing >= threshold
     if method == "counting-bloom":
@@ -256,12 +185,10 @@ def found_by(pairs: ScoredPairs, method: str, threshold: float, radius: int) -> 
         return pairs.resemblance >= threshold
     if method == "exact-either":
         return (pairs.likeness >= threshold) | (pairs.resemblance >= SURE_RESEMBLANCE)
-    found = candidates_of(pairs, method, threshold, radius)
-    if method == "minhash":
-        found &= pairs.estimate >= threshold
-    elif method == "verified":
-        found &= pairs.resemblance >= threshold
-    elif method != "simhash":
-        alike = (pairs.likeness >= threshold) & (pairs.cosine >= LEAST_COSINE)
-        found &= alike if method == "likeness" else alike | (pairs.resemblance >= SURE_RESEMBLANCE)
-    return found
+    found = (pairs.distance <= radius) | pairs.in_band
+    if method == "verified":
+        return found & (pairs.resemblance >= threshold)
+    alike = (pairs.likeness >= threshold) & (pairs.cosine >= LEAST_COSINE)
+    if method == "either":
+        alike |= pairs.resemblance >= SURE_RESEMBLANCE
+    return found & alike

@@ -9,7 +9,7 @@ the method works.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,14 +19,10 @@ from simstore.search.agreement import (
     JOINED,
     Agreement,
     ScoredPairs,
-    adjusted_rand_index,
     agreement,
-    exact_sets,
     found_by,
 )
 from simstore.search.likeness import LEAST_LIKENESS
-from simstore.search.mistakes import Mistakes
-from simstore.search.stars import star_clusters
 
 ALL_SETS, MEAN, LABELS = "all", "mean", "labels"
 RESEMBLANCE = 0.5
@@ -52,10 +48,6 @@ class CurvePoint:
         threshold: Radius in bits, inclusive, or least share.
         against: ``labels``, or ``resemblance >= x``: the pairs of the exact
             join.
-        exact_sets: Share of the documents that were found alike to exactly what
-            is labelled; None where not every pair is judged.
-        ari: Adjusted Rand index of the star clusters of the found pairs; None
-            as before.
         counts: The pairs; None for a mean.
         is_default: The threshold is the default.
     """
@@ -67,8 +59,6 @@ class CurvePoint:
     precision: float
     recall: float
     f1: float
-    exact_sets: float | None
-    ari: float | None
     counts: Agreement | None
     is_default: bool
 
@@ -103,12 +93,10 @@ class Judged:
     Attributes:
         set_of: Number of each document's set, shape (documents,).
         set_names: Name of each set.
-        clusters: The labelled cluster of each document; None where only some pairs are judged.
     """
 
     set_of: NDArray[np.int64]
     set_names: Sequence[str]
-    clusters: NDArray[np.int64] | None
 
     def members(self) -> list[tuple[str, NDArray[np.bool_]]]:
         """Return the documents of each set, then of all where there are several sets."""
@@ -184,7 +172,6 @@ def against_resemblance(
         least: Least resemblance of the pairs to find, and threshold of the other methods.
     """
     true = pairs.resemblance >= least
-    without_clusters = replace(judged, clusters=None)
     points: list[CurvePoint] = []
     for method in thresholds.methods:
         if method == "exact" or method in BY_LIKENESS:
@@ -198,7 +185,7 @@ def against_resemblance(
             found = found_by(pairs, method, threshold, thresholds.candidate_radius)
             is_default = threshold == thresholds.default(method)
             point = (method, threshold, f"resemblance >= {least}", is_default)
-            points += _points(pairs, without_clusters, found, true, point)
+            points += _points(pairs, judged, found, true, point)
     return points
 
 
@@ -211,22 +198,11 @@ def _points(
 ) -> list[CurvePoint]:
     """Return a point for each set, all sets, and the mean of those with labelled pairs."""
     method, threshold, against, is_default = point
-    count = len(judged.set_of)
-    right = exact_sets(pairs.first, pairs.second, found != labelled, count)
-    stars = np.empty(0, np.int64)
-    if judged.clusters is not None:
-        stars = star_clusters(
-            pairs.first[found], pairs.second[found], np.arange(count), pairs.resemblance[found]
-        )
     points = []
     for name, members in judged.members():
         here = members[pairs.first]
         counts = agreement(found & here, labelled & here)
-        share = ari = None
-        if judged.clusters is not None:
-            share = float(right[members].mean()) if members.any() else 1.0
-            ari = adjusted_rand_index(stars[members], judged.clusters[members])
-        quality = (counts.precision, counts.recall, counts.f1, share, ari)
+        quality = (counts.precision, counts.recall, counts.f1)
         points.append(CurvePoint(name, method, threshold, against, *quality, counts, is_default))
     averaged = [p for p in points[:-1] if p.counts is not None and p.counts.labelled_count]
     if averaged:
@@ -234,16 +210,9 @@ def _points(
             float(np.mean([p.precision for p in averaged])),
             float(np.mean([p.recall for p in averaged])),
             float(np.mean([p.f1 for p in averaged])),
-            _mean([p.exact_sets for p in averaged]),
-            _mean([p.ari for p in averaged]),
         )
         points.append(CurvePoint(MEAN, method, threshold, against, *quality, None, is_default))
     return points
-
-
-def _mean(values: Sequence[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return float(np.mean(known)) if len(known) == len(values) else None
 
 
 def band_recalls(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> list[BandRecall]:
@@ -295,8 +264,6 @@ class Evaluation:
         methods: Methods there are curves of.
         points: The curves, and those against all pairs of a least resemblance.
         bands: The labelled pairs by their resemblance.
-        mistakes: Why the clusters of one method miss or wrongly join pairs;
-            None where no method is judged.
     """
 
     document_count: int
@@ -306,7 +273,6 @@ class Evaluation:
     methods: tuple[str, ...]
     points: tuple[CurvePoint, ...]
     bands: tuple[BandRecall, ...]
-    mistakes: Mistakes | None = None
 
     @property
     def summary_set(self) -> str:

@@ -32,9 +32,6 @@ class Evaluate(Namespace):
         >>> found = store.evaluate.run(Labels(pairs=pairs))
         >>> found.pair_count
         1
-        >>> classes = [one for one in found.mistakes.classes if one.pair_count]
-        >>> [(one.reason, one.pair_count) for one in classes]
-        []
 
         Args:
             labels: What is near-duplicate of what.
@@ -51,8 +48,6 @@ class Evaluate(Namespace):
                 default.
             part: ``tuning`` or ``test``: every second group; ``none``: all.
             older_methods: I-Match and counting Bloom filters too.
-            mistakes_of: Method of whose clusters the mistakes are explained;
-                None: ``verified``.
 
         Returns:
             Precision and recall of each method at each threshold.

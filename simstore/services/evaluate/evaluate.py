@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from simstore.errors import InvalidParameter, NotFound, printable
 from simstore.model import Progress
 from simstore.model.arguments import check_fields
-from simstore.search.agreement import METHODS, NO_DISTANCE, OLDER, ScoredPairs
-from simstore.search.all_pairs import all_pairs, resemblances
+from simstore.search.agreement import METHODS, OLDER
+from simstore.search.all_pairs import all_pairs
 from simstore.search.evaluation import (
     ALL_SETS,
     RESEMBLANCE,
@@ -25,8 +25,6 @@ from simstore.search.evaluation import (
     band_recalls,
     curves,
 )
-from simstore.search.likeness import likenesses, term_vectors
-from simstore.search.mistakes import MistakeClass, MistakenPair, Mistakes, find_mistakes, spread
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.resemblance import check_share
 from simstore.services.evaluate.judged_documents import (
@@ -34,8 +32,6 @@ from simstore.services.evaluate.judged_documents import (
     Scope,
     StoredDocuments,
     check_texts,
-    distances_of,
-    estimates_of,
     read_documents,
     score_pairs,
 )
@@ -50,8 +46,6 @@ from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
 
 LARGEST_RADIUS = 12
-# By which clusters are made: the first that the store has.
-_OF_CLUSTERS = ("verified", "minhash", "simhash")
 FLOOR = 0.3
 _NAMED_KEYS = 3
 # The exact join's pairs of this resemblance are a truth of their own.
@@ -63,9 +57,9 @@ class EvaluateOptions:
     """Options of an evaluation.
 
     >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")])
-    >>> options = EvaluateOptions(mistakes_of="minhash")
-    >>> store.evaluate.run(labels, options).mistakes.method
-    'minhash'
+    >>> options = EvaluateOptions(older_methods=True)
+    >>> store.evaluate.run(labels, options).methods[-2:]
+    ('i-match', 'counting-bloom')
 
     Attributes:
         radii: First and last radius of the curve of ``simhash``, bits,
@@ -79,9 +73,6 @@ class EvaluateOptions:
             ``none``: all.
         older_methods: I-Match and counting Bloom filters too, as in
             ``compare``; the store must keep its texts.
-        mistakes_of: Method of whose clusters the mistakes are explained; None:
-            ``verified``, by which kept clusters go, or ``minhash`` in a store
-            without texts.
     """
 
     radii: tuple[int, int] | None = None
@@ -90,7 +81,6 @@ class EvaluateOptions:
     candidate_radius: int | None = None
     part: EvaluatePart = "none"
     older_methods: bool = False
-    mistakes_of: str | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -105,7 +95,6 @@ class EvaluateKeywords(TypedDict, total=False):
     candidate_radius: int | None
     part: EvaluatePart
     older_methods: bool
-    mistakes_of: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +158,7 @@ def evaluate_store(
     places = np.full(len(held), -1, np.int64)
     places[rows] = np.arange(len(rows))
     pairs.first[:], pairs.second[:] = places[pairs.first], places[pairs.second]
-    clusters = None if truth.groups is None else truth.groups[rows]
-    judged = Judged(set_of[rows], set_names, clusters)
+    judged = Judged(set_of[rows], set_names)
     points = curves(pairs, judged, thresholds)
     if "exact" in thresholds.methods and truth.only is None:
         for least in TRUTHS:
@@ -185,7 +173,6 @@ def evaluate_store(
         methods=tuple(thresholds.methods),
         points=tuple(points),
         bands=tuple(band_recalls(pairs, judged, thresholds)),
-        mistakes=_mistakes(held, pairs, _Judging(rows, clusters, thresholds, options.mistakes_of)),
     )
 
 
@@ -206,73 +193,6 @@ def _some(keys: Sequence[str]) -> str:
     """Return the first keys, in words."""
     shown = ", ".join(printable(key) for key in keys[:_NAMED_KEYS])
     return f"{shown}, ..." if len(keys) > _NAMED_KEYS else shown
-
-
-@dataclass(frozen=True, slots=True)
-class _Judging:
-    """The rows, labelled clusters and thresholds by which mistakes of a method are found.
-
-    Attributes:
-        rows: Row of each judged document.
-        clusters: The labelled cluster of each; None where only some pairs are judged.
-        thresholds: Which methods there are, and their thresholds.
-        method: The method that was asked for; None: by which kept clusters go.
-    """
-
-    rows: NDArray[np.int64]
-    clusters: NDArray[np.int64] | None
-    thresholds: Thresholds
-    method: str | None
-
-
-def _mistakes(held: StoredDocuments, pairs: ScoredPairs, judging: _Judging) -> Mistakes | None:
-    """Return the mistakes of a method, with the keys and scores of some of them."""
-    thresholds = judging.thresholds
-    there = [name for name in _OF_CLUSTERS if name in thresholds.methods]
-    if judging.method is None and not there:
-        return None
-    method = judging.method or there[0]
-    threshold = thresholds.default(method)
-    total = len(judging.rows)
-    found = find_mistakes(
-        pairs, judging.clusters, total, (method, threshold), thresholds.candidate_radius
-    )
-    keys = [held.keys[row] for row in judging.rows.tolist()]
-    vectors = None if held.counts is None else term_vectors(held.counts)
-    classes = []
-    for kind, reason, codes in found.classes:
-        some = spread(codes)
-        first, second = some // total, some % total
-        one, other = judging.rows[first], judging.rows[second]
-        shares: list[float] | list[None] = [None] * len(some)
-        alike = shares
-        if vectors is not None:
-            shares = resemblances(held.shingles, one, other).tolist()
-            alike = likenesses(vectors, one, other).tolist()
-        bits, estimates = distances_of(held, one, other), estimates_of(held, one, other)
-        examples = tuple(
-            MistakenPair(
-                first=keys[a],
-                second=keys[b],
-                first_canonical=keys[found.stars[a]],
-                second_canonical=keys[found.stars[b]],
-                resemblance=shares[place],
-                likeness=alike[place],
-                distance=None if bits[place] == NO_DISTANCE else int(bits[place]),
-                estimate=float(estimates[place]),
-            )
-            for place, (a, b) in enumerate(zip(first.tolist(), second.tolist(), strict=True))
-        )
-        classes.append(
-            MistakeClass(kind=kind, reason=reason, pair_count=len(codes), examples=examples)
-        )
-    return Mistakes(
-        method=method,
-        threshold=threshold,
-        counts=found.counts,
-        ari=found.ari,
-        classes=tuple(classes),
-    )
 
 
 def exact_pairs(
@@ -323,10 +243,6 @@ def _thresholds(state: State, options: EvaluateOptions) -> Thresholds:
     if options.older_methods:
         check_texts(state)
         methods += OLDER
-    if options.mistakes_of is not None and options.mistakes_of not in methods:
-        raise InvalidParameter(
-            f"mistakes of {options.mistakes_of!r}: this evaluation judges {', '.join(methods)}"
-        )
     lexicons = OlderMethods().lexicons
     return Thresholds(range(low, high + 1), default, candidate, methods, options.floor, lexicons)
 

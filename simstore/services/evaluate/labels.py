@@ -46,7 +46,6 @@ class Truth:
     Attributes:
         codes: Labelled pairs.
         only: Pairs that are judged; None: all.
-        groups: Cluster of each document; None where only some pairs are judged.
         names: Name of each document's group.
         judged: Which documents are.
         unknown: Labelled keys that the store does not hold.
@@ -54,7 +53,6 @@ class Truth:
 
     codes: NDArray[np.int64]
     only: NDArray[np.int64] | None
-    groups: NDArray[np.int64] | None
     names: list[str]
     judged: NDArray[np.bool_]
     unknown: tuple[str, ...]
@@ -82,7 +80,7 @@ def truth_of(held: StoredDocuments, labels: Labels) -> Truth:
     )
     names = [name or "" for name in groups]
     codes = pairs_of_clusters(labelled)
-    return Truth(codes, None, labelled, names, labelled >= 0, tuple(sorted(set(unknown))))
+    return Truth(codes, None, names, labelled >= 0, tuple(sorted(set(unknown))))
 
 
 def _pair_truth(
@@ -95,18 +93,16 @@ def _pair_truth(
     duplicate = np.array([pair.duplicate for pair in known], bool)
     codes = pair_codes(ends[duplicate, 0], ends[duplicate, 1], total)
     labels = connected(ends[duplicate, 0], ends[duplicate, 1], total)
-    only = groups = None
+    only = None
     judged = np.ones(total, np.bool_)
-    if all(pair.duplicate for pair in pairs):
-        groups = labels
-    else:
+    if not all(pair.duplicate for pair in pairs):
         only = pair_codes(ends[:, 0], ends[:, 1], total)
         judged[:] = False
         judged[ends.reshape(-1)] = True
     if not known:
         judged[:] = False
     names = [held.keys[row] for row in labels.tolist()]
-    return Truth(codes, only, groups, names, judged, tuple(sorted(named - row_of.keys())))
+    return Truth(codes, only, names, judged, tuple(sorted(named - row_of.keys())))
 
 
 def take_resemblances(

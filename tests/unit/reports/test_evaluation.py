@@ -18,7 +18,7 @@ def made(set_name: str, threshold: float, share: float, *, method: str = "simhas
     counts = None if set_name == "mean" else Agreement(1, 2, 3)
     is_default = threshold == 3
     return CurvePoint(
-        set_name, method, threshold, "labels", share, share, share, None, 0.5, counts, is_default
+        set_name, method, threshold, "labels", share, share, share, counts, is_default
     )
 
 
@@ -39,12 +39,12 @@ EVALUATION = Evaluation(
 def test_tables_show_the_mean_by_threshold_then_the_sets_then_the_bands() -> None:
     curve, sets, bands = list(tables(EVALUATION))
     assert curve[2] == [
-        ("simhash", "3", "0.750", "0.750", "0.750", "-", "0.500", "default"),
-        ("simhash", "4", "1.000", "1.000", "1.000", "-", "0.500", "best"),
-        ("verified", "0.50", "0.500", "0.500", "0.500", "-", "0.500", "best"),
+        ("simhash", "3", "0.750", "0.750", "0.750", "default"),
+        ("simhash", "4", "1.000", "1.000", "1.000", "best"),
+        ("verified", "0.50", "0.500", "0.500", "0.500", "best"),
     ]
     assert [row[:2] for row in sets[2]] == [("l", "simhash"), ("r", "simhash"), ("mean", "simhash")]
-    assert sets[2][0][2:] == ("3", "0.750", "0.750", "0.750", "0.500", "4", "1.000")
+    assert sets[2][0][2:] == ("3", "0.750", "0.750", "0.750", "4", "1.000")
     assert bands[1] == ("resemblance", "pairs", "simhash 3", "bands")
     assert bands[2] == [("0.9-1.0", 3, "0.667", "1.000")]
 
@@ -61,8 +61,6 @@ def test_jsonl_has_an_object_a_point_and_a_band() -> None:
         "precision": 0.75,
         "recall": 0.75,
         "f1": 0.75,
-        "exact_sets": None,
-        "ari": 0.5,
         "common": 1,
         "found": 2,
         "labelled": 3,

@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from simstore.search.agreement import (
     Agreement,
-    adjusted_rand_index,
     agreement,
     connected,
-    exact_sets,
     pair_codes,
     pairs_of_clusters,
 )
@@ -57,37 +55,6 @@ def test_pairs_of_clusters_leave_out_what_has_no_label() -> None:
     assert found.tolist() == codes([(0, 2), (0, 4), (2, 4), (3, 6)], 7).tolist()
     assert pairs_of_clusters(array([-1, -1])).tolist() == []
     assert pairs_of_clusters(array([])).tolist() == []
-
-
-def test_exact_sets_are_documents_with_nothing_missing_and_nothing_too_many() -> None:
-    first, second = array([0, 2, 3]), array([1, 3, 4])
-    wrong = np.array([False, True, True])
-    assert exact_sets(first, second, wrong, 6).tolist() == [True, True, False, False, False, True]
-
-
-def test_adjusted_rand_index() -> None:
-    for one, other, expected in (
-        ([0, 0, 1, 1], [5, 5, 9, 9], 1.0),
-        ([0, 0, 1, 2], [0, 0, 1, 1], 4 / 7),  # by hand: (1 - 1/3) / (1.5 - 1/3)
-        ([0, 0, 1, 1], [0, 1, 0, 1], -0.5),  # by hand: (0 - 2/3) / (2 - 2/3)
-        ([0, 1, 2, 3], [0, 1, 2, 3], 1.0),
-        ([0, 0, 0, 0], [0, 0, 0, 0], 1.0),
-        ([0, 0, 0, 0], [0, 1, 2, 3], 0.0),
-    ):
-        assert adjusted_rand_index(array(one), array(other)) == pytest.approx(expected), one
-
-
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), min_size=2, max_size=15))
-def test_adjusted_rand_index_is_that_of_counting_every_pair(both: list[tuple[int, int]]) -> None:
-    one, other = zip(*both, strict=True)
-    pairs = list(combinations(range(len(both)), 2))
-    same_one = {pair for pair in pairs if one[pair[0]] == one[pair[1]]}
-    same_other = {pair for pair in pairs if other[pair[0]] == other[pair[1]]}
-    chance = len(same_one) * len(same_other) / len(pairs)
-    most = (len(same_one) + len(same_other)) / 2
-    expected = 1.0 if most == chance else (len(same_one & same_other) - chance) / (most - chance)
-    found = adjusted_rand_index(array(list(one)), array(list(other)))
-    assert found == pytest.approx(expected)
 
 
 @given(LABELS)

@@ -34,9 +34,8 @@ def scored() -> ScoredPairs:
     return ScoredPairs(**dict(zip(names, (*columns, *unasked), strict=True)))
 
 
-def judged(*, clusters: bool = True) -> Judged:
-    labels = np.array([0, 0, 0, 1, 2, 2, 3]) if clusters else None
-    return Judged(np.array([0, 0, 0, 0, 1, 1, 1]), ["left", "right"], labels)
+def judged() -> Judged:
+    return Judged(np.array([0, 0, 0, 0, 1, 1, 1]), ["left", "right"])
 
 
 def thresholds(candidate_radius: int = 3) -> Thresholds:
@@ -89,7 +88,6 @@ def test_curves_of_each_set_of_all_and_the_mean() -> None:
     assert left.recall == pytest.approx(1 / 3)
     assert left.f1 == pytest.approx(2 / 5)
     # 2 and 3 lack or have too much; so do 0 and 1.
-    assert left.exact_sets == 0
     right = point(points, "right", "simhash", 3)
     assert (right.precision, right.recall, right.f1) == (0, 0, 0)
     everything = point(points, "all", "simhash", 3)
@@ -102,20 +100,3 @@ def test_curves_of_each_set_of_all_and_the_mean() -> None:
     assert mean.f1 == pytest.approx(0.2)
     assert mean.counts is None
     assert mean.is_default
-
-
-def test_exact_sets_and_ari() -> None:
-    points = curves(scored(), judged(), thresholds(candidate_radius=20))
-    likeness = point(points, "all", "likeness", 0.58)
-    assert likeness.f1 == 1
-    assert likeness.exact_sets == 1
-    assert likeness.ari == 1
-    # Without 1-2 and 0-2, document 2 stands alone: 1 of 3 pairs of "left" is together.
-    verified = point(points, "left", "verified", 0.5)
-    assert verified.exact_sets == 0.25
-    assert verified.ari == pytest.approx((1 - 0.5) / (2 - 0.5))
-
-
-def test_without_clusters_there_is_neither_exact_sets_nor_ari() -> None:
-    found = curves(scored(), judged(clusters=False), thresholds())
-    assert {(p.exact_sets, p.ari) for p in found} == {(None, None)}
