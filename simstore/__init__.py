@@ -96,7 +96,7 @@ if TYPE_CHECKING:
 # imported from here all the same.
 __all__ = [
     "Client", "Document", "DocumentNotFound", "Files", "InvalidParameter", "KnownFilter", "Match",
-    "NotFound", "QueryOptions", "SimstoreError", "SqlRows", "Store", "StoreProtocol",
+    "NotFound", "QueryOptions", "SimstoreError", "Store", "StoreProtocol",
     "__version__", "compare_texts", "copy_store", "dedup_rows", "dedupe", "errors", "options",
     "protocol", "restore_store", "results", "to_frame", "upgrade_store",
 ]  # fmt: skip

@@ -23,7 +23,6 @@ from simstore.model import QueryKeywords as QueryKeywords
 from simstore.model import QueryOptions as QueryOptions
 from simstore.model import RemoveRequest as RemoveRequest
 from simstore.model import Scope as Scope
-from simstore.model import SqlRows as SqlRows
 from simstore.model import Time as Time
 from simstore.model import TimeOrAge as TimeOrAge
 from simstore.model import WriteRequest as WriteRequest

@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         SchemeFacts,
         Scope,
         Seen,
-        SqlRows,
         StoredCluster,
         StoredDocument,
         StoredRejection,
@@ -362,7 +361,7 @@ class StoreProtocol(Protocol):
     ) -> IngestSummary: ...
     def ingest(
         self,
-        names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | SqlRows,
+        names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         *,
         read: ReadOptions | None = None,
         options: IngestOptions | None = None,

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 # Options of an ingest that a server decides by itself.
 _OF_A_STORE = (
-    "database", "sql", "no_refresh", "threads", "synchronous", "no_text", "keep_columns",
+    "no_refresh", "threads", "synchronous", "no_text", "keep_columns",
     "passages", "no_sentences", "passage_simhash",
 )  # fmt: skip
 
@@ -49,16 +49,6 @@ _OF_A_STORE = (
 @click.argument("sources", nargs=-1, metavar="SOURCE...", shell_complete=completed("file"))
 @section(
     "Reading",
-    option(
-        "--from database",
-        "Read a database: its URL, or the path of an SQLite file; with --sql.",
-        metavar="URL",
-    ),
-    option(
-        "--sql",
-        "The query whose rows are documents: columns for the key, the text, and metadata.",
-        metavar="SELECT",
-    ),
     option(
         "--collection",
         "Collection of documents that name none.",
@@ -114,8 +104,6 @@ _OF_A_STORE = (
 @common_options
 def ingest(
     sources: tuple[str, ...],
-    database: str | None,
-    sql: str | None,
     collection: str | None,
     strict: bool,
     no_refresh: bool,
@@ -146,7 +134,6 @@ def ingest(
       simstore ingest article.txt                pages separated by form feeds
       simstore ingest crawl.jsonl.zst notes/  JSON Lines, a folder of .txt files
       simstore ingest corpus.zip data/*.parquet  archives, tables
-      simstore ingest --from blog.db --sql 'SELECT id, body AS text FROM post'
       zcat pages.txt.gz | simstore ingest -      standard input
       simstore ingest day.jsonl --seen-field crawled --links-field links
 
@@ -157,8 +144,8 @@ def ingest(
 
     refuse_served(_OF_A_STORE)
     read = take_read_options(given)
-    if (database is None) != (sql is None) or bool(sources) == (sql is not None):
-        raise click.UsageError("name a SOURCE, or a database and a query: --from URL --sql SELECT")
+    if not sources:
+        raise click.UsageError("name a SOURCE: a file, a folder, a pattern, or -")
     # Before a store is made: are the sources there?
     tell_passed_over(sources, read)
     if passage_simhash and not passages:
@@ -188,10 +175,7 @@ def ingest(
     ):
 
         def run(observer: Observer) -> IngestSummary:
-            from simstore.model import SqlRows
-
-            rows = None if database is None or sql is None else SqlRows(database, sql)
-            return store.ingest(rows or sources, read=read, options=options, observer=observer)
+            return store.ingest(sources, read=read, options=options, observer=observer)
 
         if passages:
             with progress("passages", at_once=False) as show:

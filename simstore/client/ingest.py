@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack, cast
 
 from simstore.client.connection import HttpConnection
 from simstore.client.uploads import COUNTS, MOST_DOCUMENTS, UploadOutcome, in_collection, parts_of
-from simstore.errors import MalformedRecord, NotServed
+from simstore.errors import MalformedRecord
 from simstore.model import (
     Document,
     DocumentKeywords,
@@ -17,7 +17,6 @@ from simstore.model import (
     OnDuplicate,
     Outcome,
     Rejection,
-    SqlRows,
 )
 from simstore.services.ingest.source_batches import batches_of_sources
 from simstore.sources.documents import DocumentsGiven, document_with
@@ -97,7 +96,7 @@ class IngestRequests(HttpConnection, of="Client"):
 
     def ingest(
         self,
-        names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | SqlRows,
+        names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         *,
         read: ReadOptions | None = None,
         options: IngestOptions | None = None,
@@ -116,12 +115,9 @@ class IngestRequests(HttpConnection, of="Client"):
         Raises:
             SourceNotFound: A name means nothing; then nothing is ingested.
             MalformedRecord: ``strict`` and a record cannot be used.
-            NotServed: Rows of another database.
         """
         from simstore.services.ingest.options import Observer, ingest_choice, watched
 
-        if isinstance(names, SqlRows):
-            raise NotServed("rows of another database")
         reading, chosen = ingest_choice("ingest", read, options, keywords)
         sources, _ = open_sources(names_of(names), self._read_options(reading))
         with watched(observer or Observer(), progress=progress) as hears:

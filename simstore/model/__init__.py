@@ -82,7 +82,6 @@ if TYPE_CHECKING:
         RefreshSummary,
         Rejection,
         SourceState,
-        SqlRows,
         StoredRejection,
     )
     from simstore.model.keywords import check_names, with_keywords
@@ -203,7 +202,6 @@ __all__ = [
     "Shown",
     "SourceShare",
     "SourceState",
-    "SqlRows",
     "StoreFigures",
     "StoreStatistics",
     "StoreVitals",

@@ -18,24 +18,6 @@ Policy = Literal["live", "frozen"]
 NAMED_KEYS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class SqlRows:
-    """The rows of a query to another database; each becomes a document.
-
-    The database is only read.
-
-    >>> rows = SqlRows("pages.db", "SELECT url AS key, body AS text FROM page")
-
-    Attributes:
-        place: A database URL, or the path of an SQLite file.
-        statement: One statement that returns rows, with a column for the key
-            and one for the text.
-    """
-
-    place: str
-    statement: str
-
-
 @dataclass(frozen=True, slots=True, repr=False)
 class Rejection(Shown):
     """A record that cannot be stored, and why.

@@ -105,7 +105,7 @@ _UNPRINTABLE = re.compile(rb"[\x00-\x06\x0e-\x19\x1c-\x1f\x7f]")
 _NO_TEXTS = (
     (
         b"SQLite format 3\0",
-        "it is an SQLite database: simstore ingest --from FILE --sql 'SELECT ...' reads its rows",
+        "it is an SQLite database: write its rows to a CSV file, and ingest that",
     ),
     (b"{\\rtf", "it is RTF, not text: save it as .docx or plain text"),
 )

@@ -15,14 +15,12 @@ from simstore.model import (
     IngestSummary,
     OnDuplicate,
     Outcome,
-    SqlRows,
     TimeOrAge,
     with_keywords,
 )
 from simstore.sources.documents import DocumentsGiven, accept, document_with, keys_of
 from simstore.sources.files import names_of, open_sources
 from simstore.sources.reader import ReadOptions
-from simstore.sources.source import Source
 from simstore.store.opened import Opened
 
 if TYPE_CHECKING:
@@ -186,7 +184,7 @@ class Changes(Opened, of="Store"):
 
     def ingest(
         self,
-        names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | SqlRows,
+        names: str | os.PathLike[str] | Iterable[str | os.PathLike[str]],
         *,
         read: ReadOptions | None = None,
         options: IngestOptions | None = None,
@@ -194,7 +192,7 @@ class Changes(Opened, of="Store"):
         progress: bool = False,
         **keywords: Unpack[IngestFilesKeywords],
     ) -> IngestSummary:
-        """Ingest files, folders, patterns or rows of another database.
+        """Ingest files, folders, patterns or standard input.
 
         >>> Path("soup.txt").write_text("Boil the bones for two hours.")
         29
@@ -208,8 +206,7 @@ class Changes(Opened, of="Store"):
                 that have a known ending), or patterns such as ``*.jsonl``;
                 ``-`` is standard input. The key of a file is its path as it
                 is given, so ``notes/a.txt`` and ``/home/me/notes/a.txt`` are
-                two documents. Or the rows of a query to another database,
-                :class:`simstore.SqlRows`.
+                two documents.
             read: How to read them, as an object; keywords go before it.
             options: How to ingest, as an object; keywords go before it.
             observer: Hears of what happens.
@@ -233,8 +230,6 @@ class Changes(Opened, of="Store"):
 
         Raises:
             SourceNotFound: A name means nothing; then nothing is ingested.
-            UnreadableSource: A database cannot be reached, or refuses the
-                query.
             MalformedRecord: ``strict`` and a record cannot be used.
         """
         self._check_takes_documents()
@@ -242,14 +237,7 @@ class Changes(Opened, of="Store"):
         from simstore.services.ingest.options import ingest_choice, watched
 
         reading, chosen = ingest_choice("ingest", read, options, keywords)
-        sources: list[Source]
-        passed_over: list[str] = []
-        if isinstance(names, SqlRows):
-            from simstore.services.ingest.external_query import RowsSource
-
-            sources = [RowsSource(names.place, names.statement, reading or ReadOptions())]
-        else:
-            sources, passed_over = open_sources(names_of(names), self._read_options(reading))
+        sources, passed_over = open_sources(names_of(names), self._read_options(reading))
         with watched(observer or Observer(), progress=progress) as hears:
             return ingest_sources(
                 self._opened, sources, chosen, hears, passed_over=len(passed_over)

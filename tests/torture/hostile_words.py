@@ -87,7 +87,7 @@ _PATTERNED = ("policy", "original", "exclude")
 _PATHED = (
     "sources", "papers", "files", "output", "log_file", "filter_file", "keys_from", "text_file",
     "folder", "target", "source", "backup_file", "plot", "pairs", "clusters", "hash_table",
-    "stopwords", "database", "first", "second",
+    "stopwords", "first", "second",
 )  # fmt: skip
 # They serve for ever, or start a Java machine.
 _LEFT_OUT = ("serve", "spark dedup")

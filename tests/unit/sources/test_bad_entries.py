@@ -87,7 +87,10 @@ def test_binary_files_and_databases_are_rejected_as_a_whole(tmp_path: Path) -> N
     connection.close()
     chance = random.Random(1)
     cases = {
-        "blog.db": (database.read_bytes(), "it is an SQLite database: simstore ingest --from"),
+        "blog.db": (
+            database.read_bytes(),
+            "it is an SQLite database: write its rows to a",
+        ),
         "a.txt": (bytes(range(256)) * 9, "it is binary, not text"),
         "b.bin": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + chance.randbytes(9_000), "it is binary"),
         "c.md": (b"words \x01\x02\x03 and words", "3 of its first 19 bytes"),
