@@ -55,7 +55,7 @@ _SECTIONS = {
         "seen": ("expiry", "seen", "Tell whether keys or a text were seen."),
         "stats": ("store", "stats", "Show the store in numbers, and over time in pictures."),
         "runs": ("runs", "runs", "List the latest ingests, removals and expiries."),
-        "rejects": ("rejects", "rejects", "Show and retry records that could not be stored."),
+        "rejects": ("rejects", "rejects", "Records that could not be stored."),
         "vocabulary": ("vocabulary", "vocabulary", "Show and refresh what documents are made of."),
     },
     "Keep": {

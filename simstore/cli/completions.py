@@ -12,7 +12,6 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 
 from simstore.cli.messages import DEFAULT_STORE, SERVER, STORE
 from simstore.errors import SimstoreError
-from simstore.errors.remedies import in_words
 from simstore.model.documents import FILTERS
 
 if TYPE_CHECKING:
@@ -75,12 +74,6 @@ def _runs(store: Store, _beginning: str) -> Iterable[tuple[str, str | None]]:
     return ((str(run.run_id), " ".join(run.sources)) for run in store.runs.query(_MOST))
 
 
-def _rejects(store: Store, _beginning: str) -> Iterable[tuple[str, str | None]]:
-    return (
-        (str(one.reject_id), in_words(one.rejection.reason)) for one in store.rejects.list()[:_MOST]
-    )
-
-
 def _tokens(store: Store, _beginning: str) -> Iterable[tuple[str, str | None]]:
     return ((one.name, one.scope) for one in store.tokens.list() if one.revoked_at is None)
 
@@ -89,7 +82,6 @@ _ITEMS: dict[str, Callable[[Store, str], Iterable[tuple[str, str | None]]]] = {
     "key": _keys,
     **{name: _values(name) for name in FILTERS},
     "run": _runs,
-    "reject": _rejects,
     "token": _tokens,
 }
 

@@ -46,7 +46,6 @@ _WORDS = {
     "near": "find query search",
     "add": "create new ingest insert",
     "revoke": "remove delete rm",
-    "retry": "again redo",
     "clear": "remove delete rm forget",
 }
 

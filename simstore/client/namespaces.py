@@ -251,24 +251,15 @@ class RemoteRejects(RemoteNamespace, Listed[StoredRejection]):
     _NAMED = "reject_id"
 
     clear = not_served("rejects.clear")
-    retry = not_served("rejects.retry")
 
     def __len__(self) -> int:
         return self._client._as(StoreStatistics, self._client._get("/v1/stats")).reject_count
 
-    def list(
-        self, reject_id: int | None = None, *, limit: int | None = None
-    ) -> Results[StoredRejection]:
-        """Return the records that could not be stored, or one of them."""
-        parameters: dict[str, Any] = {}
-        if reject_id is not None:
-            parameters, limit = {"after": max(reject_id - 1, 0)}, 1
-        pages = self._client._pages(
-            "/v1/rejects", "rejects", parameters, page=_MOST_REJECTS, limit=limit
-        )
-        found = [self._client._as(StoredRejection, value) for value in pages]
+    def list(self, *, limit: int | None = None) -> Results[StoredRejection]:
+        """Return the records that could not be stored, the oldest first."""
+        pages = self._client._pages("/v1/rejects", "rejects", {}, page=_MOST_REJECTS, limit=limit)
         return Results(
-            (one for one in found if reject_id in (None, one.reject_id)), of=StoredRejection
+            (self._client._as(StoredRejection, value) for value in pages), of=StoredRejection
         )
 
 

@@ -352,17 +352,12 @@ def drop_rejections_at(connection: Connection, places: Sequence[tuple[str, int]]
 
 
 def rejections(
-    connection: Connection,
-    reject_id: int | None = None,
-    *,
-    limit: int | None = None,
-    after: int = 0,
+    connection: Connection, *, limit: int | None = None, after: int = 0
 ) -> list[StoredRejection]:
-    """Return the stored rejects, or the one with this number, the oldest first.
+    """Return the stored rejects, the oldest first.
 
     Args:
         connection: A snapshot.
-        reject_id: Its number; None: all.
         limit: Most of them; None: all.
         after: Only those with larger numbers.
     """
@@ -370,8 +365,6 @@ def rejections(
     statement = sql.select(
         c.reject_id, c.run_id, c.rejected_at, c.source, c.position, c.byte_offset, c.reason, c.head
     ).order_by(c.reject_id)
-    if reject_id is not None:
-        statement = statement.where(c.reject_id == reject_id)
     if after:
         statement = statement.where(c.reject_id > after)
     found = []

@@ -113,7 +113,6 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
         for run_id in (0, 1, 999)
     ],
     "sizes": lambda held: held.stats(sizes=True),
-    "rejections by number": lambda held: [held.rejects.list(n) for n in (-1, 0, 1, 3, 4)],
     "collections": lambda held: [
         list(one) == list(one.list()) for one in (held.clusters, held.duplicates, held.rejects)
     ],

@@ -45,7 +45,7 @@ def test_what_is_rejected_is_told_with_the_remedy_which_helps(shell: Shell) -> N
     done = shell("ingest", "odd.txt", code=5)
     assert "not UTF-8 at byte 0" in done.errors
     assert "(perhaps CP1252): name it, as with --encoding cp1252" in done.errors
-    assert "1 added" in shell("rejects", "retry", "--encoding", "koi8-r").text
+    assert "1 added" in shell("ingest", "--encoding", "koi8-r", "odd.txt").text
     assert shell("show", "odd.txt", "--text").text == "ЪЪ"
     assert "1 updated" in shell("ingest", "--encoding", "keep", "odd.txt").text
 

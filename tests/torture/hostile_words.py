@@ -78,7 +78,7 @@ _NEEDS = {
     "seen": ["p1"], "remove": ["p5"], "evaluate": ["--pairs", "pairs.csv"],
     "backup": ["new.db"], "restore": ["simstore.db", "--db", "new.db"],
     "copy": ["simstore.db", "new.db"], "init": ["--db", "new.db"],
-    "rejects show": ["1"], "vocabulary policy": ["live"], "token add": ["name", "--expires", "1d"],
+    "vocabulary policy": ["live"], "token add": ["name", "--expires", "1d"],
     "token revoke": ["name"], "completion": ["bash"], "import": ["folder"], "expire": ["--yes"],
     "clusters": ["--once"], "export": [],
 }  # fmt: skip

@@ -152,7 +152,6 @@ def test_numbers_of_more_than_64_bits_are_refused(tmp_path: Path, number: int) -
             lambda: store.report(number),
             lambda: store.runs.query(number),
             lambda: store.runs.ingest(number),
-            lambda: store.rejects.list(number),
             lambda: store.rejects.list(limit=number),
             lambda: list(store.list(limit=number)),
             lambda: list(store.list(after=number)),

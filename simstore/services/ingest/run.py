@@ -196,7 +196,6 @@ def _commit(
             orphans = (orphans - outcome.renewed) | outcome.orphans
             uncovered = (uncovered - outcome.renewed) | outcome.uncovered
             unflagged = (unflagged - outcome.renewed) | outcome.unflagged
-            runs.drop_rejections_at(connection, batch.settled)
             runs.put_rejections(connection, run_id, _named(batch.rejections, run, run_id), seen_at)
             for name, mark in batch.marks.items():
                 if mark.ends and run.from_start.get(name):

@@ -43,7 +43,6 @@ class Batch:
         owners: Name of the source of each document; None: from no source.
         marks: By the name of the source, in the order of the sources; an archive after those of
             its members that are in the batch.
-        settled: Source and position of records that were rejected and are read again.
     """
 
     documents: list[Document] = field(default_factory=list)
@@ -51,7 +50,6 @@ class Batch:
     rejections: list[Rejection] = field(default_factory=list)
     passed_over: list[Ignored] = field(default_factory=list)
     marks: dict[str, Mark] = field(default_factory=dict)
-    settled: list[tuple[str, int]] = field(default_factory=list)
     size: int = 0
 
     def append(self, record: Record, owner: str | None) -> None:
@@ -74,7 +72,7 @@ class Batch:
     @property
     def is_plain(self) -> bool:
         """Return whether it has nothing but documents, besides the positions in its sources."""
-        return not (self.rejections or self.passed_over or self.settled)
+        return not (self.rejections or self.passed_over)
 
     @classmethod
     def joined(cls, parts: Iterable[Batch]) -> Batch:

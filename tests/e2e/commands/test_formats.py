@@ -52,8 +52,6 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "runs": ([], 0),
     "rejects clear": (["--yes"], 0),
     "rejects list": ([], 0),
-    "rejects retry": ([], 5),
-    "rejects show": (["1"], 0),
     "vocabulary policy": (["frozen"], 0),
     "vocabulary refresh": ([], 0),
     "vocabulary show": (["--limit", "3"], 0),

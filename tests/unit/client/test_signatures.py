@@ -20,7 +20,7 @@ NOT_SERVED = {
     "tokens.book", "tokens.list", "tokens.revoke", "vocabulary.refresh", "vocabulary.set_policy",
     "vocabulary.status", "vocabulary.terms",
     "clusters.build", "clusters.drop", "clusters.once", "duplicates.of", "filters.known_count",
-    "filters.known_mark", "rejects.clear", "rejects.retry", "runs.writer",
+    "filters.known_mark", "rejects.clear", "runs.writer",
     "maintenance.abort_reindex", "maintenance.check_file", "maintenance.check_options",
     "maintenance.completions", "maintenance.compact", "maintenance.fsck",
     "maintenance.import_deduped", "maintenance.pack", "maintenance.quick_stats",
