@@ -267,6 +267,12 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
             "`simstore show KEY` tells how many (replaced_bytes)",
             counted(summary.undecodable, "document holds", "documents hold"),
         )
+    if summary.markup:
+        log.warning(
+            "%s HTML, and it is stored as it is: tags and scripts count as words "
+            "(--extract applies only to files of web pages)",
+            counted(summary.markup, "text holds", "texts hold"),
+        )
     if summary.interrupted:
         log.warning("interrupted; all of the above is committed: the same command again goes on")
         raise SystemExit(128 + stopping[0])

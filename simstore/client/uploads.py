@@ -149,6 +149,7 @@ class UploadOutcome:
             return
         for one in documents:
             self.counts["byte_count"] += len(encode(one.text))
+            self.counts["markup"] += one.holds_markup
             self._note_decoding(one)
         outcomes = self._send(documents)
         for document, source, outcome in zip(

@@ -23,6 +23,12 @@ URL_FIELDS = ("url", "link", "canonical")
 _ADDRESS = re.compile(r"(?:https?|ftp)://\S+", re.IGNORECASE)
 _BETWEEN_AUTHORS = re.compile(r"\s*(?:[,;&、，；]|\band\b|\bund\b|\bet\b)\s*", re.IGNORECASE)
 _LONGEST = 500
+_MARKUP = re.compile(
+    r"<(?:!doctype\s+html|html)[\s>]"
+    r"|</(?:a|article|b|blockquote|body|div|em|h[1-6]|head|li|ol|p|script|section|span|strong|style"
+    r"|table|td|th|tr|ul)\s*>",
+    re.IGNORECASE,
+)
 _BEGINNING = datetime(1970, 1, 1, tzinfo=UTC)
 # A time as a caller gives it: seconds since 1970-01-01 UTC, a datetime or date, or ISO 8601.
 Time = int | float | datetime | date | str
@@ -227,6 +233,13 @@ class Document:
         if not is_detected and not count:
             return None
         return Decoding(str(self.metadata.get(ENCODING, "utf-8")), is_detected, count)
+
+    @property
+    def holds_markup(self) -> bool:
+        """Whether the text holds elements of HTML, which count as text; not of extracted pages."""
+        if "<" not in self.text or EXTRACTOR in self.metadata:
+            return False
+        return _MARKUP.search(self.text) is not None
 
     @property
     def hidden(self) -> tuple[PaperWarning, ...]:

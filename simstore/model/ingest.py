@@ -156,7 +156,8 @@ class IngestSummary(Shown):
     counts records that took the place of one which the same run had stored
     under their key from the same source, with other content: only the last
     record of a key is kept; ``repeated_keys`` are the first three such keys.
-    Records that say when they were seen are versions, and not counted.
+    Records that say when they were seen are versions, and not counted. ``markup``
+    counts documents whose text holds HTML, which is stored as it is.
     """
 
     run_id: int | None = None
@@ -180,6 +181,7 @@ class IngestSummary(Shown):
     reprints_kept: int = 0
     repeated: int = 0
     repeated_keys: tuple[str, ...] = ()
+    markup: int = 0
 
     @property
     def document_count(self) -> int:

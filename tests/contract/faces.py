@@ -63,6 +63,7 @@ COUNTS = {
     "skipped": "skipped",
     "rejected": "rejected",
     "same_text": "identical_texts",
+    "markup": "markup",
 }
 
 

@@ -230,6 +230,7 @@ def _run(
         reprints_kept=run.counts["reprints_kept"],
         repeated=run.counts["repeated"],
         repeated_keys=run.repeated_keys,
+        markup=run.counts["markup"],
     )
     if interrupted:
         return summary

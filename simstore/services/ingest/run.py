@@ -211,6 +211,7 @@ def _commit(
             counts["passed_over"] += len(batch.passed_over)
             decodings = [one.decoding for one in batch.documents if one.decoding is not None]
             counts["undecodable"] += sum(one.replaced_bytes > 0 for one in decodings)
+            counts["markup"] += sum(one.holds_markup for one in batch.documents)
             detected.update(one.encoding for one in decodings if one.is_detected)
             counts["byte_count"] += sum(prepared.sizes)
         # Of each batch what is written, and what is replaced.

@@ -31,6 +31,13 @@ def test_line_is_said_every_ten_seconds_with_rate_and_time_left() -> None:
     ]
 
 
+def test_html_in_records_is_reported_with_the_count(tmp_path: Path) -> None:
+    source = tmp_path / "pages.csv"
+    source.write_text("id,text\na,<p>one</p>\nb,two\nc,<li>three</li>\n", "utf-8")
+    done = CliRunner().invoke(main, ["--db", str(tmp_path / "s.db"), "ingest", str(source)])
+    assert "2 texts hold HTML, and it is stored as it is" in done.stderr
+
+
 def test_without_a_terminal_progress_comes_as_log_lines(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
