@@ -157,8 +157,8 @@ class StoreStatistics(Shown):
         flagged_count: Documents that are stored, and flagged as duplicates.
         skipped_count: Keys that were skipped as duplicates of a stored
             document.
-        uncovered_count: Keys that were skipped, and whose originals have other
-            texts by now, which do not cover the former ones.
+        uncovered_count: Keys that were skipped, and whose originals have new
+            texts that do not cover the former ones.
         orphaned_count: Keys that were skipped, and whose originals have gone.
         removed_count: Documents and skipped keys that removals and expiries
             took away in all.

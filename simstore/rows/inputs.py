@@ -72,8 +72,8 @@ def open_rows(
             stream_count += 1
             called = STANDARD_INPUT if stream_count == 1 else f"{STANDARD_INPUT}{stream_count}"
             path = spool.path / f"input-{stream_count}"
-            with open_bytes(name) as source, spool.new_file(path.name) as target:
-                shutil.copyfileobj(source, target, _PIECE)
+            with open_bytes(name) as stream, spool.new_file(path.name) as target:
+                shutil.copyfileobj(stream, target, _PIECE)
             if options.format == "auto" and not path.stat().st_size:
                 # No rows are rows of some format: an output is written, without any.
                 files[called] = LineRows(str(path), called, replace(options, format="jsonl"))

@@ -110,9 +110,9 @@ def dedup_files(
             replaces = options.force or ledger.is_publishing
             targets = targets_of(names, files, output, replace(options, force=replaces))
             _check_apart(files, targets, options, beside)
-            for path in (options.log, options.rejects, *beside.values(), *sidecars(names, output)):
-                if path is not None:
-                    check_output(path, replace=replaces)
+            for one in (options.log, options.rejects, *beside.values(), *sidecars(names, output)):
+                if one is not None:
+                    check_output(one, replace=replaces)
             check_columns(files)
             _check_marks(files, options, MARKS if gate is None else gate.columns)
         except SimstoreError:
