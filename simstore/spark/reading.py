@@ -26,7 +26,7 @@ from simstore.sources.frames import present
 from simstore.sources.reader import ReadOptions
 from simstore.sources.seen_since import claim
 from simstore.spark.options import SKETCH_COLUMNS, Recipe
-from simstore.text.decoding import encode, text_digest
+from simstore.text.decoding import document_digest, encode
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -160,7 +160,7 @@ class Reading:
         rows: list[dict[str, Any]] = []
         for row, (place, document) in enumerate(documents):
             data = encoded[row]
-            digest = text_digest(data)
+            digest = document_digest(encode(document.key), document.text, data)
             seen_at = self.now if document.seen_at is None else document.seen_at
             first_seen, basis = claim(document, seen_at)
             record = exported_record(

@@ -97,6 +97,21 @@ def digest_given(given: str | bytes) -> bytes:
     return found
 
 
+def document_digest(owner: bytes, text: str, data: bytes) -> bytes:
+    """Return the digest that identifies the text of a document among those of others.
+
+    An empty text duplicates nothing, so the digest of a text without a visible character covers its
+    document, too.
+
+    Args:
+        owner: The key of the document, or what else tells it apart.
+        text: The text.
+        data: Its bytes.
+    """
+    is_empty = not text or text.isspace()
+    return text_digest(b"\0".join((b"", owner, data)) if is_empty else data)
+
+
 def text_digest(data: bytes) -> bytes:
     """Return BLAKE2b-128 of the bytes of a text."""
     if len(data) <= _PIECE or len(data) > _MOST_IN_PIECES:

@@ -200,7 +200,7 @@ class Plain:
             assert self.least is not None
             return is_edge(one, other, self.least)
         if one == other:
-            return True
+            return bool(one.strip())
         first, second = to_integers(SIXTEEN.fingerprints(SIXTEEN.count([one, other])))
         a, b = shingles(one), shingles(other)
         if (first ^ second).bit_count() > self.within or not a or not b:

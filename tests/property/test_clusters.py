@@ -39,7 +39,7 @@ def resemblance(one: str, other: str) -> Fraction:
 
 def is_edge(one: str, other: str, least: Fraction) -> bool:
     if one == other:
-        return True
+        return bool(one.strip())
     a, b = shingles(one), shingles(other)
     if not a or not b or Fraction(len(a & b), len(a | b)) < least:
         return False

@@ -57,7 +57,7 @@ def resemblance(one: str, other: str) -> Fraction:
 
 def is_edge(one: str, other: str, least: Fraction, *, short_texts: bool) -> bool:
     if one == other:
-        return True
+        return bool(one.strip())
     if not short_texts and min(len(one.split()), len(other.split())) <= SHORT:
         return False
     return bool(runs(one) and runs(other)) and resemblance(one, other) >= least

@@ -33,13 +33,13 @@ def holds_what_was_put_in(living: Living) -> None:
     store, model = living.asked, living.model
     first_of: dict[str, str] = {}
     for key, held in model.docs.items():
-        first_of.setdefault(held.record.text, key)
+        first_of.setdefault(digest_of(key, held.record.text), key)
     rows = list(store.list(with_text=True))
     same([row.key for row in rows], list(model.docs), "keys in order of ingest")
     found, expected = [], []
     for row in rows:
         held = model.docs[row.key]
-        first = first_of[held.record.text]
+        first = first_of[digest_of(row.key, held.record.text)]
         found.append(
             (
                 row.key, row.text, row.digest, row.title, row.collection, dict(row.metadata),
@@ -49,7 +49,7 @@ def holds_what_was_put_in(living: Living) -> None:
         record = held.record
         expected.append(
             (
-                row.key, record.text if living.kind.text else None, digest_of(record.text),
+                row.key, record.text if living.kind.text else None, digest_of(row.key, record.text),
                 record.title, record.collection, dict(record.metadata),
                 len(record.text.encode("utf-8", "surrogateescape")), held.first_seen,
                 held.last_seen, held.revision, first if first != row.key else None,
@@ -68,7 +68,7 @@ def holds_what_was_put_in(living: Living) -> None:
 def _duplicates_are(store: Store, model: Model) -> None:
     found = [(one.key, one.state, one.original, one.digest) for one in store.duplicates.list()]
     expected = [
-        (key, noted.state, noted.original, digest_of(noted.text))
+        (key, noted.state, noted.original, digest_of(key, noted.text))
         for key, noted in sorted(model.noted.items(), key=lambda one: _bytes(one[0]))
     ]
     same(found, expected, "duplicates")
@@ -93,12 +93,12 @@ def seen_as_told(living: Living, keys: list[str]) -> None:
         if held is not None:
             expected: tuple[Any, ...] = (
                 "flagged" if noted else "stored", noted.original if noted else None,
-                digest_of(held.record.text), held.first_seen, held.last_seen,
+                digest_of(key, held.record.text), held.first_seen, held.last_seen,
             )  # fmt: skip
         else:
             assert noted is not None
             expected = (
-                noted.state, noted.original, digest_of(noted.text), noted.first_seen,
+                noted.state, noted.original, digest_of(key, noted.text), noted.first_seen,
                 noted.last_seen,
             )  # fmt: skip
         found = (seen.state, seen.original, seen.digest, seen.first_seen, seen.last_seen)
@@ -108,12 +108,15 @@ def seen_as_told(living: Living, keys: list[str]) -> None:
             same(len(story.versions), 0, f"versions of {key!r}")
             continue
         same(story.first_seen_basis, held.basis, f"who says when {key!r} was first seen")
-        same(story.versions[-1].digest, digest_of(held.record.text), f"version of {key!r}")
+        same(story.versions[-1].digest, digest_of(key, held.record.text), f"version of {key!r}")
         same(story.versions[-1].visits, held.visits, f"visits of {key!r}")
         older = [one.digest for one in story.versions[:-1]]
         same(older, held.versions[len(held.versions) - len(older) :], f"versions of {key!r}")
         same(store.get(key, with_text=True).key, key, "show")
     for text in {held.record.text for held in list(model.docs.values())[:3]}:
+        if not text.strip():
+            same(store.seen(text=text), [], "seen under an empty text")
+            continue
         keys_of = {key for key, held in model.docs.items() if held.record.text == text}
         keys_of |= {key for key, noted in model.noted.items() if noted.text == text}
         same({one.key for one in store.seen(text=text)}, keys_of, f"seen under {text[:40]!r}")
@@ -198,7 +201,8 @@ def _is_answer(living: Living, text: str, result: SampleResult, options: QueryOp
         agrees = model.sketches_agree(text, stored) if "minhash" in channels else False
         if distance is None and "simhash" in kind.channels:
             agrees = False
-        if text != stored and (short or feature_count(stored, recipe) < least):
+        is_same = text == stored and bool(text.strip())
+        if not is_same and (short or feature_count(stored, recipe) < least):
             if not kind.text:
                 # Without the texts, whether one contains the other is estimated.
                 found.pop(key, None)
@@ -248,7 +252,7 @@ def _is_match(living: Living, text: str, stored: str, match: Match, where: str) 
         return
     shares = (
         (1.0, 1.0, 1.0)
-        if text == stored
+        if text == stored and text.strip()
         else (
             resemblance(text, stored, recipe), containment(text, stored, recipe),
             containment(stored, text, recipe),

@@ -20,9 +20,10 @@ SURE = 1e-6
 _STRENGTH = {"ingest": 0, "crawl": 1, "published": 2}
 
 
-def digest_of(text: str) -> str:
-    """Return the digest of a text, as docs/how-to/living-index.md defines it."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
+def digest_of(key: str, text: str) -> str:
+    """Return the digest of a document, as docs/how-to/living-index.md defines it."""
+    covered = text if text.strip() else f"\0{key}\0{text}"
+    return hashlib.blake2b(covered.encode("utf-8", "surrogateescape"), digest_size=16).hexdigest()
 
 
 def _shown(name: str | None) -> str | None:
@@ -223,7 +224,7 @@ class Model:
         return 1 + max((held.number for held in self.docs.values()), default=0)
 
     def _is_copy(self, record: Record) -> bool:
-        return any(
+        return bool(record.text.strip()) and any(
             one.record.text == record.text
             for other, one in self.docs.items()
             if other != record.key
@@ -263,7 +264,7 @@ class Model:
                 held.visits += 1
                 held.version_seen = min(held.version_seen, seen)
         elif is_written:
-            held.versions.append(digest_of(held.record.text))
+            held.versions.append(digest_of(record.key, held.record.text))
             held.version_seen, held.visits = seen, 1
         first, basis = record.claim(seen)
         if first < held.first_seen or (
@@ -326,7 +327,7 @@ class Model:
     def is_edge(self, one: str, other: str, rule: Rule) -> bool:
         """Whether one text duplicates the other."""
         if one == other:
-            return True
+            return bool(one.strip())
         share = resemblance(one, other, self.recipe)
         if share == 0.0 and (not self._has_shingles(one) or not self._has_shingles(other)):
             return False
@@ -421,32 +422,35 @@ class Model:
         # Documents of one text stand together: the first of them stands for all.
         stands: dict[str, str] = {}
         for key in sorted(docs, key=place):
-            stands.setdefault(docs[key].record.text, key)
+            stands.setdefault(digest_of(key, docs[key].record.text), key)
         canonicals = {star_of[key] for key in docs}
         for key, held in docs.items():
             text, centre = held.record.text, star_of[key]
-            if star_of[stands[text]] != centre:
+            first = stands[digest_of(key, text)]
+            if star_of[first] != centre:
                 raise AssertionError(f"{key!r} is not where its text is")
-            if stands[docs[centre].record.text] != centre:
+            if stands[digest_of(centre, docs[centre].record.text)] != centre:
                 raise AssertionError(f"{centre!r} is canonical, an earlier one has its text")
-            if place(centre) > place(stands[text]):
+            if place(centre) > place(first):
                 raise AssertionError(f"{key!r} is before its canonical document {centre!r}")
             middle = docs[centre].record.text
             share = 1.0 if text == middle else resemblance(text, middle, self.recipe)
             if shares[key] != share:
                 raise AssertionError(f"{key!r}: resemblance {shares[key]}, not {share}")
-            if not self._has_edge(text, middle, least, radius, is_exact=is_exact, if_open=True):
+            if key != centre and not self._has_edge(
+                text, middle, least, radius, is_exact=is_exact, if_open=True
+            ):
                 raise AssertionError(f"{key!r} is in the cluster of {centre!r} without an edge")
             for other in canonicals:
                 theirs = docs[other].record.text
-                if place(other) >= place(stands[text]) or not self._has_edge(
+                if place(other) >= place(first) or not self._has_edge(
                     text, theirs, least, radius, is_exact=is_exact, if_open=False
                 ):
                     continue
                 # The most similar of the earlier canonical documents; of equals, the earliest.
                 other_share = resemblance(text, theirs, self.recipe)
                 nearer = (-other_share, place(other)) < (-share, place(centre))
-                if stands[text] == centre or nearer:
+                if first == centre or nearer:
                     raise AssertionError(
                         f"{key!r} is in the cluster of {centre!r} and not of the nearer {other!r}"
                     )
@@ -462,7 +466,7 @@ class Model:
         if_open: bool,
     ) -> bool:
         if one == other:
-            return True
+            return bool(one.strip())
         if resemblance(one, other, self.recipe) < least or not self.long_enough(one, other):
             return False
         found = True if is_exact else self.found(one, other, radius)

@@ -427,7 +427,7 @@ class Steps:
         living.say("list")
         out = living.command("list", "--format", "jsonl").stdout
         rows = [json.loads(line) for line in out.split("\n") if line]
-        expected_digests = [digest_of(one.record.text) for one in model.docs.values()]
+        expected_digests = [digest_of(key, one.record.text) for key, one in model.docs.items()]
         same([row["digest"] for row in rows], expected_digests, "listed digests")
         held = [one.record.text for one in model.docs.values() if is_plain(one.record.text)]
         samples = [("sample", text) for text in held[-3:] if text.strip()]

@@ -26,7 +26,7 @@ from simstore.services.dedup.options import RowObserver, RowOptions, RowRule
 from simstore.services.ingest.garbage import collected_between
 from simstore.services.ingest.pipeline import in_order
 from simstore.services.workers.processors import usual_processor_count
-from simstore.text.decoding import encode, exact_text, text_digest
+from simstore.text.decoding import document_digest, encode, exact_text
 
 # A row as it stands in the ledger. `kind` is 1 for a document, 0 for what could not be read.
 ROW = np.dtype(
@@ -222,9 +222,10 @@ def _signed(number: int, batch: RowBatch, rule: RowRule) -> dict[str, bytes]:
         made["shingles"][held] = found.shingle_counts
         if found.words is not None:
             made["print"][held] = found.words[:, 0]
-        made["digest"][held] = np.frombuffer(b"".join(map(text_digest, encoded)), "<u8").reshape(
-            -1, 2
-        )
+        # Rows may share a key, so the place of an empty text tells it apart.
+        owners = [b"%d:%d" % (number, one.position or 0) for one in documents]
+        digests = b"".join(map(document_digest, owners, texts, encoded))
+        made["digest"][held] = np.frombuffer(digests, "<u8").reshape(-1, 2)
         made["key_bytes"][held] = list(map(len, keys))
         if compared in found.sketches:
             sketches[held] = found.sketches[compared]

@@ -44,7 +44,7 @@ from simstore.storage import documents, duplicates, runs
 from simstore.storage.documents import DocumentRow
 from simstore.storage.duplicates import DuplicateRow
 from simstore.storage.engine import Connection
-from simstore.text.decoding import encode, exact_text, text_digest
+from simstore.text.decoding import document_digest, encode, exact_text
 
 FOUND = "found.jsonl"
 FILES = (ROWS, KEYS, FOUND, REJECTS)
@@ -172,7 +172,10 @@ class _Judging:
         """Decide of some rows."""
         held = [row for _, batch in batches for row in batch.rows if isinstance(row, Document)]
         texts = [encode(one.text) for one in held]
-        digests = list(map(text_digest, texts))
+        digests = [
+            document_digest(encode(one.key), one.text, data)
+            for one, data in zip(held, texts, strict=True)
+        ]
         judged = self._judged(held, digests)
         done = 0
         for number, batch in batches:

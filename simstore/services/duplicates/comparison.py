@@ -217,7 +217,7 @@ class CandidateComparison:
         conditions, rule = self._conditions, self._conditions.rule
         fewest = np.minimum(self._features[second], self._features[first])
         if not conditions.tells_resemblance:
-            return np.zeros(len(first)), fewest >= rule.least_features
+            return np.zeros(len(first)), fewest >= max(rule.least_features, 1)
         if conditions.by_text:
             shares = self._of_texts(first, second)
             sizes = self._pool.sizes(self._digests[first])

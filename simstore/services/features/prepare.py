@@ -19,7 +19,7 @@ from simstore.model import Document
 from simstore.services.features.feature_counts import pack_change
 from simstore.services.open_store.state import State
 from simstore.storage import codecs
-from simstore.text.decoding import encode, text_digest
+from simstore.text.decoding import document_digest, encode
 from simstore.text.scanning import Scanned
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class PreparedBatch:
     Attributes:
         documents: The documents, in their order.
         keys: Their keys as bytes.
-        digests: BLAKE2b-128 of their texts.
+        digests: BLAKE2b-128 of their texts; of an empty one, of its key too.
         sizes: Bytes of their texts.
         token_counts: Occurrences of features in them.
         packed_texts: Their compressed texts; empty where the store keeps none.
@@ -132,10 +132,11 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
             words = scheme.fingerprints(counts)
     else:
         words, token_counts = scheme.fingerprinted(texts, metadata, scanned)
+    keys = tuple(encode(document.key) for document in batch)
     return PreparedBatch(
         documents=tuple(batch),
-        keys=tuple(encode(document.key) for document in batch),
-        digests=tuple(map(text_digest, encoded)),
+        keys=keys,
+        digests=tuple(map(document_digest, keys, texts, encoded)),
         sizes=tuple(map(len, encoded)),
         token_counts=tuple(token_counts.tolist()),
         packed_texts=codecs.compress_many(encoded) if state.settings.text_kept else (),
@@ -167,10 +168,11 @@ def _prepared_alone(document: Document, encoded: bytes, state: State) -> Prepare
     made = scheme.prepared_alone(document.text, encoded, sketching.shingle)
     if made is None:
         return None
+    key = encode(document.key)
     return PreparedBatch(
         documents=(document,),
-        keys=(encode(document.key),),
-        digests=(text_digest(encoded),),
+        keys=(key,),
+        digests=(document_digest(key, document.text, encoded),),
         sizes=(len(encoded),),
         token_counts=(made.token_count,),
         packed_texts=(codecs.compress(encoded),) if settings.text_kept else (),
