@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from importlib import import_module
 from typing import Any
 
@@ -14,7 +13,7 @@ from simstore import compiled
 from simstore.cli.imports import uncollected
 from simstore.cli.interrupts import INTERRUPTED, interruptible, uninterruptible
 from simstore.cli.options import common_options
-from simstore.cli.output import NO_SPACE, BriefErrors, drop_output, fail, settle_streams
+from simstore.cli.output import BriefErrors, fail, settle_streams
 from simstore.cli.parameters import Sectioned, Suggesting
 from simstore.errors import SimstoreError
 from simstore.errors.remedies import speak_to
@@ -96,9 +95,6 @@ simstore remembers texts, and finds what is nearly the same, within a guarantee.
 """
 
 
-_NO_ROOM = "no space left to write the results; nothing committed is lost"
-
-
 class _Commands(BriefErrors, Suggesting, Sectioned):
     """A group that imports a command when it is asked for, and renders our errors."""
 
@@ -126,12 +122,6 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
         before = speak_to("command line")
         try:
             return super().main(*args, **keywords)
-        except OSError as error:
-            # What is printed before a command runs, as its help, may find no room either.
-            if error.errno not in NO_SPACE:
-                raise
-            drop_output()
-            fail(_NO_ROOM, 6)
         finally:
             speak_to(before)
 
@@ -155,8 +145,7 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
         compiled.leave_out_blas()
         try:
             with interruptible(), forks.allowed(uninterruptible):
-                result = super().invoke(ctx)
-                sys.stdout.flush()
+                return super().invoke(ctx)
         except SimstoreError as error:
             fail(str(error), error.exit_code, page=error.page)
         except KeyboardInterrupt as error:
@@ -164,16 +153,6 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
             fail(INTERRUPTED, 128 + number)
         except MemoryError:
             fail("out of memory; nothing committed is lost", 1)
-        except BrokenPipeError:
-            # Who reads the output has enough of it, as in `simstore list | head`.
-            drop_output()
-            return None
-        except OSError as error:
-            if error.errno not in NO_SPACE:
-                raise
-            drop_output()
-            fail(_NO_ROOM, 6)
-        return result
 
 
 @click.group(

@@ -23,13 +23,13 @@ from simstore.reports import lines
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+_NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 Update = Callable[[int, int | None], None]
 
 
 class BriefErrors(click.Command):
-    """A command whose usage errors quote no more of an argument than helps."""
+    """A program whose errors, also of its output, are one line of bounded length."""
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """Parse a command line."""
@@ -39,7 +39,14 @@ class BriefErrors(click.Command):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""
         with _brief():
-            return super().invoke(ctx)
+            try:
+                result = super().invoke(ctx)
+                sys.stdout.flush()
+            except BrokenPipeError:
+                # The reader of the output has enough of it, as in `simstore list | head`.
+                drop_output()
+                return None
+            return result
 
 
 @contextmanager
@@ -50,6 +57,11 @@ def _brief() -> Iterator[None]:
         # By its dictionary: click declares that nothing changes it.
         error.__dict__["message"] = shortened(error.message)
         raise
+    except OSError as error:
+        if error.errno not in _NO_SPACE:
+            raise
+        drop_output()
+        fail("no space left to write the results; nothing committed is lost", 6)
 
 
 def time_text(seconds: int | None) -> str | None:

@@ -28,7 +28,7 @@ from simstore.rows.batch import (
     TableContent,
     already_there,
 )
-from simstore.sources.columnar import arrow_batches, pyarrow_for
+from simstore.sources.columnar import arrow_batches, pyarrow_for, taken
 from simstore.sources.documents import KEY_FIELDS, TEXT_FIELDS
 from simstore.sources.fields import RecordFields, no_key, no_text, of_table, written_otherwise
 from simstore.sources.isolated import IsolatedReader
@@ -349,8 +349,9 @@ class TableWriter:
                 for value, fate in zip(marks[name], fates, strict=True)
             ]
             columns.append(pyarrow.array(values, self._schema.field(name).type))
-        made = pyarrow.RecordBatch.from_arrays(columns, schema=self._schema)
+        made = pyarrow.Table.from_arrays(columns, schema=self._schema)
         if DROPPED in fates:
-            made = made.filter(pyarrow.array([fate != DROPPED for fate in fates]))
+            kept = [place for place, fate in enumerate(fates) if fate != DROPPED]
+            made = taken(made, kept)
         if made.num_rows:
-            self._target.write_batch(made)
+            self._target.write_table(made)

@@ -110,6 +110,21 @@ def arrow_batches(pyarrow: Any, stream: io.BufferedReader, head: bytes) -> Itera
         yield file.get_batch(number)
 
 
+def taken(table: Any, places: Sequence[int]) -> Any:
+    """Return some rows of an Arrow table or record batch, in the order of their places."""
+    try:
+        return table.take(places)
+    except NotImplementedError:
+        # PyArrow has no kernel for some types (string_view), but joins slices of all types. The
+        # empty slice makes it copy a single row, too: Parquet cannot store some sliced structs.
+        pyarrow = pyarrow_for("Arrow", "pyarrow")
+        is_batch = isinstance(table, pyarrow.RecordBatch)
+        whole = pyarrow.Table.from_batches([table]) if is_batch else table
+        slices = (whole.slice(place, 1) for place in places)
+        found = pyarrow.concat_tables([whole.slice(0, 0), *slices]).combine_chunks()
+        return next(iter(found.to_batches()), table.slice(0, 0)) if is_batch else found
+
+
 class _Rows:
     """Makes records of batches of rows, from a position on."""
 

@@ -66,6 +66,7 @@ class RecordFields:
             (options.key_field,) if options.key_field else KEY_FIELDS
         )
         self._text_fields = (options.text_field,) if options.text_field else TEXT_FIELDS
+        self._names = {name.casefold() for name in (*self._key_fields, *self._text_fields)}
         self._is_text_named = bool(options.text_field)
         self._history_fields = options.history_fields
         self._source_fields = options.source_fields
@@ -162,11 +163,24 @@ class RecordFields:
             position: Number of the row in its table.
             offset: Where it stands.
         """
-        made = self.document(of_table(cells), position, offset, offset)
+        try:
+            record = of_table(self._with_text(cells))
+        except UnicodeDecodeError:
+            reason = "the field of the text or the key holds bytes that are not UTF-8"
+            return Rejection(self._name, position, offset, offset, reason)
+        made = self.document(record, position, offset, offset)
         reason = made if isinstance(made, str) else too_long(made.text, self._max_bytes)
         if isinstance(made, Document) and reason is None:
             return made
         return Rejection(self._name, position, offset, offset, reason or "")
+
+    def _with_text(self, cells: Iterable[tuple[str, Any]]) -> Iterable[tuple[str, Any]]:
+        """Decode bytes of the text and the key: some writers of Parquet annotate no strings."""
+        for name, value in cells:
+            if isinstance(value, bytes) and name.strip().casefold() in self._names:
+                yield name, value.decode()
+            else:
+                yield name, value
 
 
 def no_text(wanted: Sequence[str], names: Iterable[str]) -> str:

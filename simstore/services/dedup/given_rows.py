@@ -9,6 +9,7 @@ from typing import Any
 from simstore.errors import InvalidParameter
 from simstore.model import Document
 from simstore.services.dedup.gates import Answer, Keep
+from simstore.sources.columnar import taken
 from simstore.sources.documents import TEXT_FIELDS
 from simstore.sources.fields import no_text
 from simstore.sources.frames import as_table
@@ -113,4 +114,4 @@ def _taken(table: Any, places: Sequence[int]) -> Any:
     # A data set takes a number of first rows by the other word.
     if hasattr(table, "features"):
         return table.select(list(places))
-    return table.take(list(places))
+    return taken(table, list(places))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,6 +39,23 @@ def test_result_is_written_and_the_first_block_printed(folder: Path) -> None:
         "sample.txt",
         "stopwords.txt",
     ]
+
+
+@pytest.mark.slow
+def test_results_and_help_without_room_are_an_error_in_one_line(folder: Path) -> None:
+    full = Path("/dev/full")
+    if not full.is_char_device():
+        pytest.skip("there is no device that is always full")
+    for arguments in (["3", "4"], ["--help"]):
+        with full.open("wb") as output:
+            done = subprocess.run(
+                [sys.executable, "-m", "simstore.cli.simtool", *arguments],
+                cwd=folder, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+                stdout=output, stderr=subprocess.PIPE, check=False, text=True,
+            )  # fmt: skip
+        assert done.returncode == 6, done.stderr
+        assert done.stderr.startswith("Error: no space left"), done.stderr
+        assert len(done.stderr.splitlines()) == 1
 
 
 def test_bad_parameters_are_exit_code_two(folder: Path) -> None:

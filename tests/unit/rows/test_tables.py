@@ -75,6 +75,39 @@ def _copied(file: RowFile, fates: list[int], marks: dict[str, list[object]] | No
     return target.getvalue()
 
 
+def test_rows_of_types_that_arrow_cannot_filter_keep_their_types(tmp_path: Path) -> None:
+    texts = [f"a text with a number, which is {n}" for n in range(7)]
+    table = pa.table(
+        {
+            "text": pa.array(texts, pa.string_view()),
+            "parts": pa.array([[text] for text in texts], pa.list_(pa.string_view())),
+            "inner": pa.array([{"a": text} for text in texts], pa.struct({"a": pa.string_view()})),
+        }
+    )
+    for kept in ([0, 3, 6], [4], []):
+        for name in ("t.parquet", "t.arrow"):
+            with pa.ipc.new_file(tmp_path / "t.arrow", table.schema) as target:
+                target.write_table(table)
+            pq.write_table(table, tmp_path / "t.parquet")
+            file = _read(tmp_path / name)
+            made = _table_of(
+                name, _copied(file, [KEPT if n in kept else DROPPED for n in range(7)])
+            )
+            assert made.schema == table.schema, name
+            assert made["inner"].to_pylist() == [{"a": texts[n]} for n in kept], name
+            assert made["text"].to_pylist() == [texts[n] for n in kept], name
+
+
+def test_a_text_and_a_key_of_bytes_are_read_as_utf_8(tmp_path: Path) -> None:
+    columns = {"id": [b"a", b"b"], "Text": ["Grüße".encode(), b"\xff"], "raw": [b"\xff", b"\xff"]}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+    ((first, second),) = [batch.rows for batch in _read(tmp_path / "t.parquet").batches()]
+    assert isinstance(first, Document)
+    assert (first.key, first.text) == ("a", "Grüße")
+    assert isinstance(second, Rejection)
+    assert "holds bytes that are not UTF-8" in second.reason
+
+
 def test_rows_keep_columns_types_and_order(tmp_path: Path) -> None:
     for name in ("t.parquet", "t.arrow", "t.arrows"):
         file = _read(_written(tmp_path / name))

@@ -86,6 +86,11 @@ def test_tables_come_back_as_tables(store: Store) -> None:
     assert list(store.filter(frame).index) == ["a", "c"]
     assert store.filter(polars.DataFrame(columns), keep="known")["n"].to_list() == [2]
     assert store.filter(pyarrow.table(columns))["n"].to_pylist() == [1, 3]
+    views = pyarrow.table(
+        {**columns, "text": pyarrow.array(columns["text"], pyarrow.string_view())}
+    )
+    assert store.filter(views)["n"].to_pylist() == [1, 3]
+    assert store.filter(views.to_batches()[0])["n"].to_pylist() == [1, 3]
     held = datasets.Dataset.from_dict(columns)
     assert store.filter(held)["n"] == [1, 3]
     assert [row["n"] for row in store.filter(held.to_iterable_dataset())] == [1, 3]
