@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 
 _FILTER_ONLY = ("false_positive_rate", "of", "capacity")
 _DOCUMENTS_ONLY = (
-    "unique", "duplicates", "output_format", *FILTERS, "no_text", "dry_run", "log_file", "output",
+    "unique", "duplicates", "output_format", *FILTERS, "no_text", "for_import", "dry_run",
+    "log_file", "output",
 )  # fmt: skip
 
 
@@ -53,6 +54,10 @@ _DOCUMENTS_ONLY = (
     ),
     document_filters("; its clusters are made for the moment"),
     flag("--no-text", "Leave out the texts."),
+    flag(
+        "--for-import",
+        "Parquet: with the columns from which `simstore ingest` restores the documents.",
+    ),
     option(
         "--log log_file",
         "With --unique: write what it leaves out to FILE, complete and with the reason.",
@@ -95,13 +100,16 @@ def export(ctx: click.Context, /, filter_file: str | None, force: bool, **option
       simstore export -o all.jsonl.zst             all documents
       simstore export --unique -o corpus.jsonl.gz  one document a cluster
       simstore export --unique -o corpus.parquet --log dropped.jsonl
+      simstore export --for-import -o all.parquet  for another store
       simstore export --duplicates  what --unique leaves out, and why
       simstore export --unique --dry-run           how many that would be
       simstore export --known-keys known.filter  for a crawler, of keys and texts
 
     The records are those that `simstore ingest` takes: what --log keeps, comes back by `simstore
-    ingest dropped.jsonl`. --unique and --duplicates go by the clusters that `simstore clusters`
-    keeps, brought up to date first. `docs/how-to/living-index.md` describes the filter's file.
+    ingest dropped.jsonl`. Parquet has columns for people, and restores documents only if they were
+    exported with --for-import. --unique and --duplicates go by the clusters that `simstore
+    clusters` keeps, brought up to date first. `docs/how-to/living-index.md` describes the filter's
+    file.
     """
     given = [
         name
@@ -147,6 +155,7 @@ def _write_documents(
     duplicates: bool,
     output_format: str | None,
     no_text: bool,
+    for_import: bool,
     dry_run: bool,
     log_file: str | None,
     output: str,
@@ -172,6 +181,7 @@ def _write_documents(
         text=not no_text,
         format=kind,
         log=log_file,
+        for_import=for_import,
         dry_run=dry_run,
         replace=force,
         **filters_of(given),

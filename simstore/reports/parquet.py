@@ -22,16 +22,21 @@ _GROUP_CHARACTERS = 1 << 25
 
 @contextmanager
 def parquet_sink(
-    target: str | os.PathLike[str], *, replace: bool = False
+    target: str | os.PathLike[str],
+    *,
+    replace: bool = False,
+    for_import: bool = False,
+    with_reasons: bool = False,
 ) -> Iterator[Callable[[Sequence[ExportedDocument]], None]]:
     """Yield a function that appends documents to a Parquet file, some thousand a row group.
 
-    The columns are the fields of the JSON records, those of ``dropped_because`` among them;
-    metadata are JSON text, times are UTC.
+    The columns are fields of the JSON records; metadata are JSON text, times are UTC.
 
     Args:
         target: The file.
         replace: Put it in the place of a file that is there.
+        for_import: With the columns from which ``simstore ingest`` restores the documents.
+        with_reasons: With the fields of ``dropped_because``.
 
     Raises:
         MissingExtra: PyArrow is not installed.
@@ -46,7 +51,7 @@ def parquet_sink(
         raise MissingExtra("Parquet", "parquet") from error
     if is_standard_output(target):
         raise InvalidParameter("Parquet goes to a file: name it with -o")
-    schema = _schema(pa)
+    schema = _schema(pa, for_import=for_import, with_reasons=with_reasons)
     waiting: list[ExportedDocument] = []
     with (
         written(target, replace=replace, compress=False) as stream,
@@ -69,33 +74,38 @@ def parquet_sink(
         flush()
 
 
-def _schema(pa: Any) -> Any:
+def _schema(pa: Any, *, for_import: bool, with_reasons: bool) -> Any:
     time = pa.timestamp("s", "UTC")
-    return pa.schema(
-        [
-            pa.field(EXPORT_FIELD, pa.int32(), nullable=False),
-            pa.field("key", pa.string(), nullable=False),
-            ("key_base64", pa.string()),
-            # A row group may hold more than 2 GiB of text.
-            ("text", pa.large_string()),
-            ("text_base64", pa.large_string()),
-            *((name, pa.string()) for name in LABELS),
-            ("metadata", pa.string()),
-            pa.field("digest", pa.string(), nullable=False),
-            ("source", pa.string()),
-            ("first_seen", time),
-            ("first_seen_basis", pa.string()),
-            ("last_seen", time),
-            ("links", pa.list_(pa.string())),
-            ("links_base64", pa.list_(pa.string())),
+    columns = [
+        pa.field("key", pa.string(), nullable=False),
+        # A row group may hold more than 2 GiB of text.
+        ("text", pa.large_string()),
+        *((name, pa.string()) for name in LABELS),
+        ("metadata", pa.string()),
+        ("source", pa.string()),
+        ("first_seen", time),
+        ("last_seen", time),
+        ("links", pa.list_(pa.string())),
+    ]
+    if with_reasons:
+        columns += [
             ("cluster_id", pa.int64()),
             ("canonical", pa.string()),
-            ("canonical_base64", pa.string()),
             ("distance", pa.int32()),
             ("resemblance", pa.float64()),
             ("reason", pa.string()),
         ]
-    )
+    if for_import:
+        columns += [
+            pa.field(EXPORT_FIELD, pa.int32(), nullable=False),
+            ("key_base64", pa.string()),
+            ("text_base64", pa.large_string()),
+            ("links_base64", pa.list_(pa.string())),
+            ("canonical_base64", pa.string()),
+            pa.field("digest", pa.string(), nullable=False),
+            ("first_seen_basis", pa.string()),
+        ]
+    return pa.schema(columns)
 
 
 def _row(document: ExportedDocument) -> dict[str, Any]:

@@ -75,6 +75,9 @@ class ExportOptions(DocumentFilter):
             (``.xlsx``) is refused then.
         log: File for the documents that ``unique`` leaves out, complete and
             with the reason.
+        for_import: Parquet: with the columns from which ``ingest`` restores
+            the documents as they are, in addition to those for people. The
+            other formats always have what it takes.
         dry_run: Only count.
         replace: Put the files in the place of others.
     """
@@ -83,6 +86,7 @@ class ExportOptions(DocumentFilter):
     text: bool = True
     format: ExportFormat = "auto"
     log: str | os.PathLike[str] | None = None
+    for_import: bool = False
     dry_run: bool = False
     replace: bool = False
 
@@ -94,6 +98,7 @@ class ExportKeywords(DocumentFilterKeywords, total=False):
     text: bool
     format: ExportFormat
     log: str | os.PathLike[str] | None
+    for_import: bool
     dry_run: bool
     replace: bool
 
@@ -156,6 +161,10 @@ def export_documents(
     _check(options, target)
     if options.format == "auto" and not options.dry_run:
         options = replace(options, format=format_of(target))
+    if options.for_import and options.format != "parquet":
+        raise InvalidParameter(
+            "--for-import is for Parquet: the other formats need no more columns"
+        )
     rule = _bring_up_to_date(opened, options, on_progress)
     with ExitStack() as stack:
         sinks = _Sinks.none() if options.dry_run else _open_sinks(stack, target, options)
@@ -246,7 +255,14 @@ def _open_sinks(stack: ExitStack, target: str | os.PathLike[str], options: Expor
     if options.format == "parquet":
         from simstore.reports.parquet import parquet_sink
 
-        part = stack.enter_context(parquet_sink(target, replace=options.replace))
+        part = stack.enter_context(
+            parquet_sink(
+                target,
+                replace=options.replace,
+                for_import=options.for_import,
+                with_reasons=options.part == "duplicates",
+            )
+        )
     else:
         stream = stack.enter_context(written(target, replace=options.replace))
         part = stack.enter_context(_WRITERS[options.format](stream))

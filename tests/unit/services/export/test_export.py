@@ -293,7 +293,7 @@ def test_wrong_options_are_refused(store: Store, tmp_path: Path) -> None:
 def test_parquet_holds_the_same(store: Store, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs simstore[parquet]")
     for part in ("all", "unique", "duplicates"):
-        store.export(tmp_path / f"{part}.parquet", ExportOptions(part, format="parquet"))
+        store.export(tmp_path / f"{part}.parquet", ExportOptions(part, for_import=True))
         store.export(tmp_path / f"{part}.jsonl", ExportOptions(part))
         table = parquet.read_table(tmp_path / f"{part}.parquet").to_pylist()
         lines = records(tmp_path / f"{part}.jsonl")
@@ -304,8 +304,9 @@ def test_parquet_holds_the_same(store: Store, tmp_path: Path) -> None:
             assert json.loads(row["metadata"] or "{}") == line.get("metadata", {})
             assert row["links"] == line.get("links")
             assert int(row["last_seen"].timestamp()) == line["last_seen"]
-            assert row["canonical"] == line.get("dropped_because", {}).get("canonical")
-            assert row["cluster_id"] == line.get("dropped_because", {}).get("cluster_id")
+            if part == "duplicates":
+                assert row["canonical"] == line["dropped_because"]["canonical"]
+                assert row["cluster_id"] == line["dropped_because"].get("cluster_id")
     odd = next(
         row for row in parquet.read_table(tmp_path / "all.parquet").to_pylist() if row["key_base64"]
     )
@@ -318,7 +319,7 @@ def test_parquet_holds_the_same(store: Store, tmp_path: Path) -> None:
 @pytest.mark.parquet
 def test_a_parquet_export_makes_the_same_store_again(store: Store, tmp_path: Path) -> None:
     pytest.importorskip("pyarrow", reason="needs simstore[parquet]")
-    store.export(tmp_path / "all.parquet", ExportOptions(format="parquet"))
+    store.export(tmp_path / "all.parquet", for_import=True)
     (tmp_path / "again").mkdir()
     with create(tmp_path / "again") as again:
         summary = again.ingest([str(tmp_path / "all.parquet")])
@@ -327,6 +328,40 @@ def test_a_parquet_export_makes_the_same_store_again(store: Store, tmp_path: Pat
     store.close()
     assert dates(tmp_path / "again") == dates(tmp_path)
     assert links(tmp_path / "again") == links(tmp_path)
+
+
+@pytest.mark.parquet
+def test_a_parquet_export_has_the_columns_that_people_want(store: Store, tmp_path: Path) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="needs simstore[parquet]")
+    columns = ["key", "text", "title", "collection", "metadata", "source", "first_seen",
+               "last_seen", "links"]  # fmt: skip
+    reasons = ["cluster_id", "canonical", "distance", "resemblance", "reason"]
+    for part, expected in (
+        ("all", columns),
+        ("unique", columns),
+        ("duplicates", columns + reasons),
+    ):
+        store.export(tmp_path / f"{part}.parquet", part=part)
+        assert parquet.read_schema(tmp_path / f"{part}.parquet").names == expected
+    with pytest.raises(InvalidParameter, match="for_import is for Parquet"):
+        store.export(tmp_path / "all.jsonl", for_import=True)
+    assert not (tmp_path / "all.jsonl").exists()
+
+
+@pytest.mark.parquet
+def test_a_plain_parquet_export_is_ingested_as_any_table(store: Store, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow", reason="needs simstore[parquet]")
+    store.export(tmp_path / "all.parquet")
+    (tmp_path / "again").mkdir()
+    with create(tmp_path / "again") as again:
+        summary = again.ingest([str(tmp_path / "all.parquet")])
+        assert (summary.added, summary.rejected) == (len(DOCUMENTS), 0)
+        copy, first = again.get("dated", with_text=True), again.get(DOCUMENTS[0].key)
+        assert copy.text == PAIRS[1].b
+        assert (first.title, first.collection) == (DOCUMENTS[0].title, DOCUMENTS[0].collection)
+        assert json.loads(first.metadata["metadata"]) == DOCUMENTS[0].metadata
+        assert copy.metadata["last_seen"].startswith("2023-11-14")
+        assert copy.last_seen != 1_700_000_000
 
 
 def test_without_pyarrow_the_extra_is_named(
