@@ -166,8 +166,8 @@ class RecordFields:
         try:
             record = of_table(self._with_text(cells))
         except UnicodeDecodeError:
-            reason = "the field of the text or the key holds bytes that are not UTF-8"
-            return Rejection(self._name, position, offset, offset, reason)
+            problem = "the field of the text or the key holds bytes that are not UTF-8"
+            return Rejection(self._name, position, offset, offset, problem)
         made = self.document(record, position, offset, offset)
         reason = made if isinstance(made, str) else too_long(made.text, self._max_bytes)
         if isinstance(made, Document) and reason is None:
