@@ -240,13 +240,6 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
         f"{flagged}{skipped}{counted(summary.identical_texts, 'exact duplicate')}, "
         f"{summary.rejected:,} rejected"
     ]
-    if summary.repeated:
-        records = counted(summary.repeated, "record has", "records have")
-        keys = ", ".join(map(printable, summary.repeated_keys))
-        lines.append(
-            f"{records} the key of an earlier one of the same input and took its place "
-            f"(first keys: {keys})"
-        )
     if summary.passed_over:
         lines.append(f"{summary.passed_over:,} passed over")
     lines += [
@@ -257,6 +250,13 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
     record["repeated_keys"] = [printable(key) for key in summary.repeated_keys]
     record["resumed_at"] = {printable(name): at for name, at in summary.resumed_at.items()}
     print_summary(record, "\n".join(lines), output_format)
+    if summary.repeated:
+        log.warning(
+            "%s the key of an earlier record of this command and took its place (first keys: %s); "
+            "only the last text of a key is stored: `--key-field` names another field",
+            counted(summary.repeated, "record has", "records have"),
+            ", ".join(map(printable, summary.repeated_keys)),
+        )
     warn_of_orphans(summary.orphaned)
     warn_of_uncovered(summary.uncovered)
     warn_of_unflagged(summary.unflagged)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from simstore.client.connection import HttpConnection
@@ -132,19 +131,12 @@ class UploadOutcome:
         self._orphans: set[str] = set()
         self._unflagged: set[str] = set()
         self._uncovered: set[str] = set()
-        # By the hash of a key, as there may be millions: the source whose record was stored.
-        self._stored_from: dict[int, str | None] = {}
+        # Hashes of the keys that were stored, as there may be millions.
+        self._stored: set[int] = set()
         self._repeated_keys: dict[str, None] = {}
 
-    def send(
-        self, documents: Sequence[Document], sources: Sequence[str | None] | None = None
-    ) -> None:
-        """Send documents in one request; in two, where the server says that they are too many.
-
-        Args:
-            documents: The documents.
-            sources: Name of the source of each; None: they are from no source.
-        """
+    def send(self, documents: Sequence[Document]) -> None:
+        """Send documents in one request; in two, where the server says that they are too many."""
         if not documents:
             return
         for one in documents:
@@ -152,10 +144,8 @@ class UploadOutcome:
             self.counts["markup"] += one.holds_markup
             self._note_decoding(one)
         outcomes = self._send(documents)
-        for document, source, outcome in zip(
-            documents, sources or repeat(None), outcomes, strict=False
-        ):
-            self._note_repeated(document, source, outcome)
+        for document, outcome in zip(documents, outcomes, strict=True):
+            self._note_repeated(document, outcome)
 
     def _note_decoding(self, document: Document) -> None:
         decoding = document.decoding
@@ -167,22 +157,19 @@ class UploadOutcome:
         if self._observer is not None:
             self._observer.on_decoding(document.key, decoding)
 
-    def _note_repeated(
-        self, document: Document, source: str | None, outcome: DocumentOutcome
-    ) -> None:
+    def _note_repeated(self, document: Document, outcome: DocumentOutcome) -> None:
         """Count a record that takes the place of one which this run stored, as a store does."""
         if outcome.outcome == "unchanged":
             return
         name = hash(outcome.key)
-        stored = name in self._stored_from and self._stored_from[name] == source
-        if stored and document.seen_at is None:
+        if name in self._stored and document.seen_at is None:
             self.counts["repeated"] += 1
             if len(self._repeated_keys) < NAMED_KEYS:
                 self._repeated_keys[outcome.key] = None
         if outcome.outcome == "skipped":
-            self._stored_from.pop(name, None)
+            self._stored.discard(name)
         else:
-            self._stored_from[name] = source
+            self._stored.add(name)
 
     def _send(self, documents: Sequence[Document]) -> list[DocumentOutcome]:
         connection = self._connection
@@ -218,10 +205,8 @@ class UploadOutcome:
 
     def take(self, batch: Batch, collection: str | None) -> None:
         """Send the documents of a batch of sources, and tell of its other records."""
-        done = 0
         for part in parts_of(in_collection(batch.documents, collection)):
-            self.send(part, batch.owners[done : done + len(part)])
-            done += len(part)
+            self.send(part)
         self.reject(batch.rejections)
         self.counts["passed_over"] += len(batch.passed_over)
         if self._observer is not None:

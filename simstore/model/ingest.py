@@ -154,10 +154,10 @@ class IngestSummary(Shown):
     originals until this run brought an earlier one that they duplicate: those
     whose texts left the store, and those that stay, flagged. ``repeated``
     counts records that took the place of one which the same run had stored
-    under their key from the same source, with other content: only the last
-    record of a key is kept; ``repeated_keys`` are the first three such keys.
-    Records that say when they were seen are versions, and not counted. ``markup``
-    counts documents whose text holds HTML, which is stored as it is.
+    under their key, perhaps from another source, with other content: only the
+    last record of a key is stored; ``repeated_keys`` are the first three such
+    keys. Records that say when they were seen are versions, and not counted.
+    ``markup`` counts documents whose text holds HTML, which is stored as it is.
     """
 
     run_id: int | None = None

@@ -62,6 +62,8 @@ COUNTS = {
     "flagged": "flagged",
     "skipped": "skipped",
     "rejected": "rejected",
+    "repeated": "repeated",
+    "repeated_keys": "repeated_keys",
     "same_text": "identical_texts",
     "markup": "markup",
 }

@@ -49,7 +49,7 @@ class BatchOutcome:
         displaced: Place of a document to stored ones that were originals and duplicate it by now:
             by the rule of the original it comes before them.
         retold: Keys of documents that duplicate others than before, and what is known of them.
-        repeated: Places of documents that replace what the same input put under their key.
+        repeated: Places of documents that replace what the same run put under their key.
     """
 
     outcomes: tuple[Outcome, ...]

@@ -57,8 +57,8 @@ class Decisions:
         again: Places of records that stand in their source where they stood before.
         renewed: Keys that got a text: another than before, or their first.
         left: Documents that left, because they duplicate others by now.
-        repeated: Places of records that replace what an earlier record of the same input and run
-            put under their key: it is lost. Dated ones are versions of a document.
+        repeated: Places of records that replace what an earlier record of the same run put under
+            their key: it is lost. Dated ones are versions of a document.
         screen: What a check before the insert found; None: there was none.
     """
 
@@ -141,7 +141,7 @@ def decide(
                 if screen is not None:
                     screen.moves(place)
                 continue
-        if final is not None and document.seen_at is None and final.source_id == here[0]:
+        if final is not None and document.seen_at is None:
             is_of_run = final.stored is not None and final.stored.run_id == run_id
             if final.place is not None or is_of_run:
                 decisions.repeated.add(place)

@@ -55,7 +55,7 @@ class Run:
         unflagged: Keys of documents that were flagged because of those, and are originals now.
         rewritten: Sources that are read from their start, with other content than before.
         packed_at: Documents that it had written when it last looked whether a tail is long.
-        repeated_keys: The first keys that a source had more than once, with other content.
+        repeated_keys: The first keys that came more than once, with other content.
         unmerged: Changes of the vocabulary that it appended beside others since it gathered them.
         guard: Called in each transaction before it writes; None: nothing is.
     """
