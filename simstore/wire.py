@@ -106,7 +106,7 @@ def _union_reader(kinds: tuple[Any, ...]) -> Reader:
     def read_scalar(value: Any, place: str, _lenient: bool) -> Any:
         if type(value) not in kinds:
             raise _wrong(place, "another kind of value", value)
-        return value
+        return well_formed(value) if type(value) is str else value
 
     return read_scalar
 

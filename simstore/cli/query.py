@@ -172,6 +172,7 @@ def query(
     otherwise. `simstore report` writes the last answer again.
     """
     from simstore.model import QueryOptions
+    from simstore.model.query import NO_SUCH_FIELD
 
     read = take_read_options(given)
     if bool(sources) == (text is not None):
@@ -203,6 +204,8 @@ def query(
                 )
         if not any(sample.matches for sample in run.samples):
             tell_empty_choice(store, filters_of(given))
+    for name in run.unknown_fields:
+        log.warning(NO_SUCH_FIELD, printable(name))
     if run.stale:
         log.warning(
             "the answer is the standing generation's: %s; `simstore vocabulary refresh`, "

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from simstore.client.ingest import IngestRequests
 from simstore.client.uploads import halves, parts_of, wire_document
-from simstore.errors import NotServed, TooLarge
+from simstore.errors import NotServed, TooLarge, printable
 from simstore.model import (
     CheckedPaper,
     CheckKeywords,
@@ -23,10 +24,10 @@ from simstore.model import (
     QueryRun,
     Rejection,
     Results,
-    SampleResult,
     Stream,
     with_keywords,
 )
+from simstore.model.query import NO_SUCH_FIELD
 from simstore.sources.documents import SamplesGiven, accept
 from simstore.sources.files import Files, open_sources
 from simstore.sources.frames import samples_given
@@ -36,6 +37,7 @@ from simstore.wire import to_wire, to_wire_fields
 if TYPE_CHECKING:
     from simstore.services.compare.compared import CompareKeywords, CompareOptions
 
+log = logging.getLogger("simstore")
 # Samples of a request: as many as a store answers at once.
 _MOST_SAMPLES = 256
 
@@ -55,8 +57,12 @@ class QueryRequests(IngestRequests, of="Client"):
         """
         chosen = with_keywords("query", QueryOptions, options, keywords)
         payload = {**to_wire_fields([("text", accept(("", text)).text)]), **to_wire(chosen)}
-        samples = self._member(self._post("/v1/query", payload), "samples")
-        return Results(self._as(list[SampleResult], samples)[0].matches, of=Match)
+        value = self._post("/v1/query", payload)
+        self._member(value, "samples")
+        run = self._as(QueryRun, {"run_id": None, **value})
+        for name in run.unknown_fields:
+            log.warning(NO_SUCH_FIELD, printable(name))
+        return Results(run.samples[0].matches, of=Match)
 
     def query_many(
         self,

@@ -360,6 +360,9 @@ def _series(kind: Any) -> Converter:
 
 def _union(arguments: tuple[Any, ...]) -> Converter | None:
     converters: list[Converter] = []
+    if any(get_origin(one) is tuple for one in arguments):
+        # A tuple of pairs takes mappings, and checks their values.
+        arguments = tuple(one for one in arguments if get_origin(one) is not Mapping)
     # A function of NumPy's kinds and the like come last: None is what is mostly given.
     for one in sorted(arguments, key=lambda one: one is not NoneType):
         found = converter_of(one)

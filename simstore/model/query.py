@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -19,6 +19,9 @@ from simstore.model.times import moment_given
 # Where no radius is given, in bits (Manku, Jain, Das Sarma, WWW 2007), or the length of shorter
 # fingerprints. Queries, clusters, duplicates and `simtool` go by it.
 DEFAULT_RADIUS = 3
+
+# The warning that a filter names a field of metadata which is perhaps misspelt.
+NO_SUCH_FIELD = "no stored document has the metadata field %s"
 
 PlanName = Literal[
     "auto",
@@ -121,8 +124,8 @@ class QueryOptions(DocumentFilter):
         since: Only documents first seen at or after this time: a datetime or
             date, ISO 8601 or seconds since 1970; or so long ago: a timedelta,
             or ``30d``. It is held in seconds since 1970.
-        where: Only documents whose metadata fields have these values, compared
-            as text.
+        where: Only documents whose metadata fields have these values: a mapping
+            or pairs. Numbers are compared as numbers, all else as text.
         plan: ``auto`` or how to look; the matches are the same. ``scan``,
             ``segments``, and the methods of :mod:`simstore.search.classic`.
         channels: By which to look: ``simhash``, ``minhash``, ``characters``,
@@ -150,7 +153,9 @@ class QueryOptions(DocumentFilter):
     limit: int | None = None
     exclude_self: bool = False
     since: TimeOrAge | None = None
-    where: tuple[tuple[str, str], ...] = ()
+    where: (
+        tuple[tuple[str, str | int | float | bool], ...] | Mapping[str, str | int | float | bool]
+    ) = ()
     plan: PlanName = "auto"
     channels: tuple[str, ...] = ()
     verify: bool = True
@@ -166,6 +171,11 @@ class QueryOptions(DocumentFilter):
         DocumentFilter.__post_init__(self)
         if self.since is not None:
             object.__setattr__(self, "since", moment_given("since", self.since))
+
+    @property
+    def conditions(self) -> tuple[tuple[str, str | int | float | bool], ...]:
+        """Return the fields and values of ``where``."""
+        return tuple(self.where.items() if isinstance(self.where, Mapping) else self.where)
 
     @property
     def first_seen_from(self) -> int | None:
@@ -194,7 +204,7 @@ class QueryKeywords(DocumentFilterKeywords, total=False):
     limit: int | None
     exclude_self: bool
     since: TimeOrAge | None
-    where: tuple[tuple[str, str], ...]
+    where: tuple[tuple[str, str | int | float | bool], ...] | Mapping[str, str | int | float | bool]
     plan: PlanName
     channels: tuple[str, ...]
     verify: bool
@@ -297,6 +307,8 @@ class QueryRun(Shown):
             where it does.
         not_recorded: Why the run is not recorded, where it should be.
         rejections: Samples that could not be read.
+        unknown_fields: Fields of ``where`` that no stored document has; they are
+            looked for if nothing was found.
     """
 
     _HOLDS = ("samples", SampleResult)
@@ -309,6 +321,7 @@ class QueryRun(Shown):
     stale: str | None = None
     not_recorded: str | None = None
     rejections: tuple[Rejection, ...] = ()
+    unknown_fields: tuple[str, ...] = ()
 
     def __iter__(self) -> Iterator[SampleResult]:
         return iter(self.samples)

@@ -442,7 +442,7 @@ def filtered(
     *,
     wanted: DocumentFilter,
     since: int | None,
-    where: Sequence[tuple[str, str]],
+    where: Sequence[tuple[str, str | int | float | bool]],
 ) -> set[int]:
     """Return those of the documents that pass the filters of a query."""
     c = tables.document.c
@@ -461,9 +461,33 @@ def filtered(
             known = dict(zip(LABELS, labels, strict=True))
             known["source"] = (source_name or b"").decode("utf-8", "replace")
             values = known | (fields or {})
-            if all(str(values.get(name)) == value for name, value in where):
+            if all(_is_same(values.get(name), value) for name, value in where):
                 passing.add(document_id)
     return passing
+
+
+def _is_same(stored: Any, wanted: str | float) -> bool:
+    """Return whether a value of metadata is the one of a filter, which may be its text."""
+    if isinstance(stored, bool):
+        return str(stored).lower() == str(wanted).lower()
+    if not isinstance(stored, int | float) or str(stored) == str(wanted):
+        return stored is not None and str(stored) == str(wanted)
+    try:
+        return stored == float(wanted)
+    except (ValueError, OverflowError):
+        return False
+
+
+def unknown_fields(connection: Connection, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names that are no label, and no field of any document's metadata."""
+    c = tables.document.c
+
+    def is_known(name: str) -> bool:
+        held = sql.cast(c.metadata, sql.Text).contains(json.dumps(name), autoescape=True)
+        found = connection.execute(sql.select(c.metadata).where(held)).scalars()
+        return any(name in fields for fields in found)
+
+    return tuple(name for name in names if name not in (*LABELS, "source") and not is_known(name))
 
 
 def content_rows(

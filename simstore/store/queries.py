@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
-from simstore.errors import RunNotFound, check_numbers
+from simstore.errors import RunNotFound, check_numbers, printable
 from simstore.model import (
     Document,
     Ignored,
@@ -19,6 +20,7 @@ from simstore.model import (
     Stream,
     with_keywords,
 )
+from simstore.model.query import NO_SUCH_FIELD
 from simstore.services.query.query import query_samples, with_facts
 from simstore.sources.documents import accept
 from simstore.sources.files import Files, open_sources
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     )
     from simstore.services.compare.compared import CompareKeywords, CompareOptions
     from simstore.sources.documents import SamplesGiven
+
+log = logging.getLogger("simstore")
 
 
 class Queries(Opened, of="Store"):
@@ -77,7 +81,8 @@ class Queries(Opened, of="Store"):
                 or date, ISO 8601 or seconds since 1970; or so long ago: a
                 timedelta, or ``30d``.
             where: Only documents with these metadata:
-                ``(("language", "en"),)``.
+                ``{"language": "en", "year": 2024}``. A field that no document
+                has is reported as a warning (logger ``simstore``).
             channels: By which to look: ``simhash``, ``minhash``, ``sentences``;
                 none: all.
             likeness: Tell likeness and cosine of each match too; and
@@ -94,6 +99,8 @@ class Queries(Opened, of="Store"):
         """
         chosen = with_keywords("query", QueryOptions, options, keywords)
         run = query_samples(self._opened, [accept(("", text))], chosen, record=False)
+        for name in run.unknown_fields:
+            log.warning(NO_SUCH_FIELD, printable(name))
         return Results(run.samples[0].matches, of=Match)
 
     def query_many(

@@ -84,6 +84,11 @@ class CliFace(Face):
             (result,) = self._samples({key: text}, options)
         return [picked(match, MATCH) for match in result["matches"]]
 
+    def unknown_fields(self, text: str, where: dict[str, Any]) -> list[str]:
+        done = self._run("query", "--text", text, *_words({"where": where}), as_json=False)
+        said = "no stored document has the metadata field "
+        return [line.removeprefix(said) for line in done.error_lines if line.startswith(said)]
+
     def query_many(self, samples: dict[str, str], **options: Any) -> dict[str, list[str]]:
         found = self._samples(samples, options)
         return {one["sample"]: [match["key"] for match in one["matches"]] for one in found}
@@ -334,7 +339,7 @@ def _words(options: dict[str, Any]) -> list[str]:
     for name, value in options.items():
         flag = "--" + _FLAGS.get(name, name).replace("_", "-")
         if name == "where":
-            words += [part for field in value.items() for part in (flag, "=".join(field))]
+            words += [part for field in value.items() for part in (flag, "=".join(map(str, field)))]
         elif name == "channels":
             words += [flag, ",".join(value)]
         elif isinstance(value, list):

@@ -185,6 +185,10 @@ class HttpFace(ServedFace):
             options["where"] = list(options["where"].items())
         return self._json("POST", "/v1/query", json={**body, **options})["samples"]
 
+    def unknown_fields(self, text: str, where: dict[str, Any]) -> list[str]:
+        body = {"text": text, "where": list(where.items())}
+        return self._json("POST", "/v1/query", json=body)["unknown_fields"]
+
     def _json(self, method: str, path: str, **options: Any) -> Any:
         reply = self.request(path, method, **options)
         status = self.shown["status"]

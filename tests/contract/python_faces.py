@@ -47,14 +47,17 @@ class PythonFace(Face):
         return [document.key for document in self.opened.list(**options)]
 
     def query(self, text: str, key: str | None = None, **options: Any) -> list[Any]:
-        options = _query_options(options)
+        options = renamed(options)
         if key is None:
             return [picked(match, MATCH) for match in self.opened.query(text, **options)]
         (result,) = self.opened.query_many({key: text}, **options)
         return [picked(match, MATCH) for match in result]
 
+    def unknown_fields(self, text: str, where: dict[str, Any]) -> list[str]:
+        return list(self.opened.query_many([text], where=where).unknown_fields)
+
     def query_many(self, samples: dict[str, str], **options: Any) -> dict[str, list[str]]:
-        run = self.opened.query_many(samples, **_query_options(options))
+        run = self.opened.query_many(samples, **renamed(options))
         return {result.key: [match.key for match in result] for result in run}
 
     def seen(self, keys: list[str]) -> dict[str, Any]:
@@ -361,13 +364,6 @@ def upgraded(summary: dict[str, Any]) -> dict[str, Any]:
 
 def _plain(record: Any) -> dict[str, Any]:
     return dataclasses.asdict(record)
-
-
-def _query_options(options: dict[str, Any]) -> dict[str, Any]:
-    options = renamed(options)
-    if "where" in options:
-        options["where"] = tuple(options["where"].items())
-    return options
 
 
 def _of_original(options: dict[str, Any]) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class QueryBody(DocumentFilter):
     limit: int | None = None
     exclude_self: bool = False
     since: int | str | None = None
-    where: tuple[tuple[str, str], ...] = ()
+    where: tuple[tuple[str, str | int | float | bool], ...] = ()
     plan: str = "auto"
     channels: tuple[str, ...] = ()
     verify: bool = True
@@ -70,6 +70,7 @@ class QueryReply:
         bits: Fingerprint length.
         scheme: Scheme of the store.
         stale: Why some documents may not be found yet; null where all are.
+        unknown_fields: Fields of `where` that no document has, if nothing was found.
     """
 
     samples: tuple[SampleResult, ...]
@@ -77,6 +78,7 @@ class QueryReply:
     bits: int
     scheme: str
     stale: str | None
+    unknown_fields: tuple[str, ...] = ()
 
 
 _OPTIONS = tuple(name for name in QueryBody.__dataclass_fields__ if name not in ("text", "samples"))
@@ -121,4 +123,5 @@ async def query(request: Request) -> Response:
 
 
 def _reply_of(run: QueryRun) -> Response:
-    return reply(to_wire(QueryReply(run.samples, run.radius, run.bits, run.scheme, run.stale)))
+    facts = (run.radius, run.bits, run.scheme, run.stale, run.unknown_fields)
+    return reply(to_wire(QueryReply(run.samples, *facts)))

@@ -202,7 +202,7 @@ class Matcher:
                 [match.document_id for match in matches],
                 wanted=options,
                 since=options.first_seen_from,
-                where=options.where,
+                where=options.conditions,
             )
             matches = [match for match in matches if match.document_id in passing]
         return matches

@@ -147,6 +147,10 @@ def query_samples(
         with computing():
             results = with_facts(snapshot.connection, results)
             stale = stale_reason(snapshot)
+            unknown: tuple[str, ...] = ()
+            if options.where and not any(result.matches for result in results):
+                names = (name for name, _ in options.conditions)
+                unknown = documents.unknown_fields(snapshot.connection, names)
     run = QueryRun(
         run_id=None,
         radius=radius,
@@ -156,6 +160,7 @@ def query_samples(
         stale=stale,
         not_recorded=None,
         rejections=tuple(rejections),
+        unknown_fields=unknown,
     )
     if not record:
         return run
