@@ -25,6 +25,7 @@ def print_rows(
     output_format: str,
     *,
     drop: Sequence[str] = (),
+    below: str | None = None,
 ) -> None:
     """Print rows; as JSON each is an object of its columns.
 
@@ -33,12 +34,13 @@ def print_rows(
         rows: Their values.
         output_format: The format.
         drop: As for :func:`~simstore.cli.tables.print_table`.
+        below: As there.
     """
     names = [name.replace(" ", "_") for name in columns]
     if output_format == "table":
         from simstore.cli.tables import print_table
 
-        print_table(columns, rows, drop=drop)
+        print_table(columns, rows, drop=drop, below=below)
     elif output_format == "csv":
         _write_csv(names, rows)
     else:
@@ -53,6 +55,7 @@ def print_items(
     row: Callable[[Any], Sequence[Any]],
     record: Callable[[Any], Mapping[str, Any]],
     drop: Sequence[str] = (),
+    below: str | None = None,
 ) -> None:
     """Print items as :func:`print_rows` does, as records in JSON; or their ``keys``.
 
@@ -63,13 +66,14 @@ def print_items(
         row: Returns the values of an item in these columns.
         record: Returns an item as a JSON object.
         drop: As for :func:`~simstore.cli.tables.print_table`.
+        below: As there.
     """
     if output_format == "keys":
         write_blocks(encode(one.key) + b"\n" for one in items)
     elif output_format in ("json", "jsonl"):
         write_objects(map(record, items), output_format)
     else:
-        print_rows(columns, map(row, items), output_format, drop=drop)
+        print_rows(columns, map(row, items), output_format, drop=drop, below=below)
 
 
 def print_record(

@@ -18,21 +18,12 @@ _COUNTS = (
 )  # fmt: skip
 # Sources of a run that are shown by name; of more, the first.
 _NAMED = 3
-# What a narrow terminal can do without: first what did not happen in any of the runs, then how long
-# they took, then what became of documents; what they read goes late, as one looks for a run by it.
+# Columns that a narrow terminal leaves out, after those that are zero in all runs: outcomes stay
+# longest. The sources come below their run.
 _DROP = (
-    "passed over",
-    "duplicates",
-    "took",
-    "kind",
-    "flagged",
-    "skipped",
-    "removed",
-    "unchanged",
-    "updated",
-    "of",
-    "rejected",
-)
+    "passed over", "duplicates", "took", "started", "state", "kind", "unchanged", "flagged",
+    "updated", "removed", "skipped", "rejected",
+)  # fmt: skip
 
 
 @command()
@@ -65,6 +56,7 @@ def runs(limit: int, output_format: str) -> None:
         ),
         record=lambda run: run,
         drop=_DROP,
+        below="of",
     )
 
 

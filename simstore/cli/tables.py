@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
+from math import ceil
 from shutil import get_terminal_size
 from typing import Any
 
@@ -92,6 +93,7 @@ def print_table(
     texts: list[list[str]] = [[] for _ in shown]
     if sys.stdout.isatty():
         room = get_terminal_size().columns
+        kept, left_out = _without(kept, [one for one in kept if one.is_empty], drop, room)
         lines_of = next((column for column in kept if column.name == below), None)
         is_short = False
         if lines_of is not None and _excess(kept, room) > 0:
@@ -99,7 +101,8 @@ def print_table(
             wrapped = [_wrapped(cell, room - len(_INDENT)) for cell in lines_of.cells]
             texts = [lines for lines, _ in wrapped]
             is_short = any(is_cut for _, is_cut in wrapped)
-        kept, message = _fitted(kept, room, drop, is_cut=is_short)
+        kept, others = _without(kept, kept, drop, room, cuts=True)
+        message = _message([*left_out, *others], room, is_cut=_narrow(kept, room) or is_short)
     header, *lines = zip(*(column.lines() for column in kept), strict=True)
     head = _GAP.join(header).rstrip()
     # click would take another stream than this one where it can show ASCII alone.
@@ -131,36 +134,48 @@ def has_style() -> bool:
     )
 
 
-def _fitted(
-    columns: list[_Column], room: int, drop: Sequence[str], *, is_cut: bool
-) -> tuple[list[_Column], str]:
-    """Return the columns that fit a width, and what is to be said of the others."""
-    order = [column for name in drop for column in columns if column.name == name]
-    order.sort(key=lambda column: not column.is_empty)
-    # Where the texts would be cut all the same, most columns stay, and these are cut.
-    whole = _excess([column for column in columns if column not in order], room) <= 0
+def _without(
+    columns: list[_Column],
+    candidates: Sequence[_Column],
+    drop: Sequence[str],
+    room: int,
+    *,
+    cuts: bool = False,
+) -> tuple[list[_Column], list[_Column]]:
+    """Leave out candidates, in the order of their names in ``drop``, until the others fit.
+
+    Args:
+        columns: All columns.
+        candidates: Columns that may be left out.
+        drop: Their names in order; other columns stay.
+        room: Columns of the terminal.
+        cuts: Texts will be cut to a fair share of the room.
+
+    Returns:
+        The columns that stay, and those that are left out.
+    """
     left_out: list[_Column] = []
-    for column in order:
-        if _excess(columns, room, whole=whole or column.is_empty) <= 0:
-            continue
-        left_out.append(column)
-        columns = [one for one in columns if one is not column]
-    is_cut |= _narrow(columns, room)
+    for column in (one for name in drop for one in candidates if one.name == name):
+        if _excess(columns, room, cuts=cuts) > 0:
+            left_out.append(column)
+            columns = [one for one in columns if one is not column]
+    return columns, left_out
+
+
+def _message(left_out: Sequence[_Column], room: int, *, is_cut: bool) -> str:
+    """Return the names of columns that are not shown, and whether texts are cut; or nothing."""
     told = [f"left out: {', '.join(column.name for column in left_out)}"] if left_out else []
     told += ["long texts are cut"] if is_cut else []
-    if not told:
-        return columns, ""
-    return columns, f"{'; '.join(told)}, to fit {room} columns; --format csv has all"
+    return f"{'; '.join(told)}, to fit {room} columns; --format csv has all" if told else ""
 
 
-def _excess(columns: Sequence[_Column], room: int, *, whole: bool = True) -> int:
-    """Return by how much columns are too wide; with texts cut to a fair share, if not whole."""
+def _excess(columns: Sequence[_Column], room: int, *, cuts: bool = False) -> int:
+    """Return by how much columns are too wide, with texts cut to a fair share if ``cuts``."""
     texts = sum(not column.is_whole for column in columns)
     # Texts, keys above all, say more than figures beside them: each has twice their share.
-    share = room if whole else max(2 * room // (1 + 2 * texts), _LEAST_WIDTH)
-    widths = (one.width if one.is_whole else min(one.width, share) for one in columns)
-    total = sum(one.width for one in columns) if whole else sum(widths)
-    return total + len(_GAP) * (len(columns) - 1) - room
+    share = max(2 * room / (1 + 2 * texts), _LEAST_WIDTH) if cuts else room
+    widths = (one.width if one.is_whole or not cuts else min(one.width, share) for one in columns)
+    return ceil(sum(widths)) + len(_GAP) * (len(columns) - 1) - room
 
 
 def _narrow(columns: Sequence[_Column], room: int) -> bool:

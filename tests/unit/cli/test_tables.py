@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
 
-from simstore.cli import tables
+from simstore import Store
+from simstore.cli import main, tables
 
 COLUMNS = ("key", "bytes", "share", "when", "note", "of")
 ROWS = [
@@ -64,8 +66,30 @@ def test_what_says_nothing_goes_first_then_what_is_named_first(printed: Printed)
     lines, told = printed(80)
     assert plain(lines[0]).split() == ["key", "bytes", "share", "of"]
     assert told == ["left out: note, when, to fit 80 columns; --format csv has all"]
-    lines, _ = printed(68)
-    assert plain(lines[0]).split() == ["key", "bytes", "share"]
+    lines, _ = printed(60)
+    assert plain(lines[0]).split() == ["key", "bytes", "share", "of"]
+    assert "\u2026" in lines[1]
+    lines, _ = printed(40)
+    assert plain(lines[0]).split() == ["key", "bytes"]
+
+
+@pytest.mark.parametrize("key", ["k", "https://example.org/a/very/long/path/of/a/page"])
+def test_wider_terminal_never_shows_fewer_columns(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, key: str
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    columns = ("key", "state", "original", "distance", "basis", "first seen")
+    rows = [(key, "flagged", f"{key}/original", 3, "text", "2026-11-28 06:00 UTC")]
+    before: set[str] = set()
+    for width in range(30, 200):
+        size = os.terminal_size((width, 24))
+        monkeypatch.setattr(tables, "get_terminal_size", lambda size=size: size)
+        tables.print_table(columns, rows, drop=("first seen", "basis", "distance", "state"))
+        header = plain(capsys.readouterr().out.splitlines()[0])
+        shown = {name for name in columns if name in header}
+        assert before <= shown, width
+        before = shown
+    assert before == set(columns)
 
 
 def test_texts_are_cut_in_their_middle_where_no_column_may_go(printed: Printed) -> None:
@@ -117,3 +141,19 @@ def test_style_is_left_out_where_it_is_not_wanted(
     assert printed(200)[0][0].startswith("\x1b[1m")
     monkeypatch.setenv(name, value)
     assert "\x1b" not in printed(200)[0][0]
+
+
+def test_runs_show_their_outcomes_on_80_columns(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Store.create(tmp_path / "s.db", on_duplicate="skip") as store:
+        store.add_many({"a": f"{ENGLISH}", "b": ENGLISH, "c": "Rye."})
+        store.add_many({"c": "Rye bread."})
+        store.add_many({"c": "Rye bread."})
+        store.remove(["c"])
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(tables, "get_terminal_size", lambda: os.terminal_size((80, 24)))
+    main(["--db", str(tmp_path / "s.db"), "runs"], standalone_mode=False)
+    header = plain(capsys.readouterr().out.splitlines()[0]).split()
+    wanted = {"run", "kind", "added", "updated", "unchanged", "skipped", "removed"}
+    assert wanted <= set(header)
