@@ -118,6 +118,13 @@ class ShownRows:
             log.info("%s", line)
         else:
             print_summary(asdict(summary), line, output_format)
+        if summary.is_crowded:
+            log.warning(
+                "%d of %d rows are near-duplicates of one text and differ from it: if they share a "
+                "template, raise --min-resemblance; --log FILE lists them",
+                summary.most_differing,
+                summary.read,
+            )
         if self._told > _SHOWN:
             log.warning("... and %d more were rejected", self._told - _SHOWN)
         if summary.rejected:

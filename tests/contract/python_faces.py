@@ -283,7 +283,7 @@ RUN = {
 }  # fmt: skip
 QUERY_RUN = {"samples": "sample_count", "matches": "match_count", "radius": "radius"}
 CLUSTERS = {"clusters": "cluster_count", "waiting": "waiting_count"}
-ROW_COUNTS = {name: name for name in ("read", "kept", "dropped", "rejected")}
+ROW_COUNTS = {name: name for name in ("read", "kept", "dropped", "rejected", "most_differing")}
 VOCABULARY = {"fresh": "fresh", "policy": "policy", "terms": "term_count"}
 
 

@@ -56,6 +56,24 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     return Shell(nursery, tmp_path)
 
 
+def test_rows_of_one_template_are_dropped_with_a_warning(shell: Shell) -> None:
+    template = " ".join(f"word{n}" for n in range(60))
+    rows = [json.dumps({"id": n, "text": f"{template} question{n}"}) for n in range(12)]
+    (shell.folder / "chats.jsonl").write_text("\n".join(rows))
+    (shell.folder / "copies.jsonl").write_text("\n".join(rows[:1] * 12))
+    warning = "11 of 12 rows are near-duplicates of one text and differ from it: if they share a"
+    for option in ((), ("--mark",), ("--db", "s.db")):
+        done = shell("dedup", "chats.jsonl", "-o", f"o{''.join(option[:1])}.jsonl", *option)
+        assert warning in done.errors, option
+    assert shell("dedup", "copies.jsonl", "-o", "one.jsonl").errors == ""
+    assert (
+        "12 of 12 rows are near"
+        not in shell(
+            "filter", "chats.jsonl", "--against", "s.db", "--keep", "known", "-o", "all.jsonl"
+        ).errors
+    )
+
+
 @pytest.mark.timeout(300)
 @pytest.mark.slow
 def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(shell: Shell) -> None:

@@ -253,6 +253,7 @@ def _run(
         dropped=dropped,
         rejected=rejected + len(reading.damaged),
         clusters=verdicts.cluster_count,
+        most_differing=verdicts.most_differing,
         written=made.rows,
         resumed_at=resumed_at,
         outputs=tuple(made.paths),

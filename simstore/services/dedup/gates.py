@@ -7,6 +7,7 @@ A gate answers for some documents at a time what each is like. The rest is as in
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -96,6 +97,12 @@ class GateVerdicts:
         self.dropped: NDArray[np.bool_] = dropped
         self.columns = gate.columns
         self.cluster_count = 0
+        differing = Counter(
+            one.key
+            for row, one in found.items()
+            if dropped[row] and one.resemblance is not None and one.resemblance < 1
+        )
+        self.most_differing = max(differing.values(), default=0)
         self._found = found
 
     def marks(self, first: int, end: int) -> dict[str, list[Any]]:

@@ -28,6 +28,8 @@ from simstore.search.resemblance import EdgeRule
 from simstore.search.stars import CanonicalOrder
 from simstore.sources.reader import ReadOptions
 
+# Fewer near-duplicates of one text are no sign of a template.
+_CROWD = 5
 # Columns that are added to rows.
 MARKS = ("duplicate_of", "resemblance", "cluster")
 
@@ -182,6 +184,8 @@ class RowSummary(Shown):
         dropped: Near-duplicates; with ``mark`` they are written too.
         rejected: Rows that cannot be read, and files that break off.
         clusters: Groups of two rows and more.
+        most_differing: Rows that are near-duplicates of one text with a
+            resemblance below 1; of the text that has most of them.
         written: Rows that were written.
         resumed_at: Rows that an interrupted run had read before; 0: it began
             at the first.
@@ -193,9 +197,26 @@ class RowSummary(Shown):
     dropped: int = 0
     rejected: int = 0
     clusters: int = 0
+    most_differing: int = 0
     written: int = 0
     resumed_at: int = 0
     outputs: tuple[str, ...] = ()
+
+    @property
+    def is_crowded(self) -> bool:
+        """Return whether rows of one template may have been taken for copies.
+
+        >>> RowSummary(read=12, most_differing=11).is_crowded
+        True
+        >>> RowSummary(read=1_000, most_differing=100).is_crowded
+        False
+
+        Returns:
+            One text has at least 5 near-duplicates that differ from it, and they are more than a
+            tenth of all rows, and more than 20 of them or more than half.
+        """
+        most = self.most_differing
+        return most >= _CROWD and most > min(max(self.read / 10, 20), self.read / 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

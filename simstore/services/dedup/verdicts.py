@@ -51,6 +51,10 @@ class Verdicts(Protocol):
     def cluster_count(self) -> int:
         """Return how many groups of two rows and more there are."""
 
+    @property
+    def most_differing(self) -> int:
+        """Return how many rows are left out for one text and differ from it, at most."""
+
     def marks(self, first: int, end: int) -> dict[str, list[Any]]:
         """Return the values of the columns that are added to the rows ``first <= row < end``."""
 
@@ -81,6 +85,12 @@ class ClusterVerdicts:
     def cluster_count(self) -> int:
         """Return how many groups of two and more there are."""
         return int(self.clusters.max(initial=0))
+
+    @property
+    def most_differing(self) -> int:
+        """Return how many rows are left out for one text and differ from it, at most."""
+        differing = self.dropped & (self.resemblance < 1)
+        return int(np.bincount(self.clusters[differing]).max(initial=0))
 
     @property
     def columns(self) -> tuple[str, ...]:
