@@ -178,7 +178,7 @@ def asked_by(method: str, words: Words, samples: Words, radius: int) -> Asked:
     if method == "auto":
         tables = SortedTables(words, BITS)
         found = tables.near_many(samples, radius)
-        plans = [tables.explain(sample, radius) for sample in samples[:20, 0].tolist()]
+        plans = tables.look_ups(samples[:20], radius)
         means = (fmean(plan[1] for plan in plans), fmean(plan[2] for plan in plans))
         return Asked(found.query_rows, found.words, found.distances, *means)
     answer = near_many_by(method, words, BITS, samples, radius)

@@ -228,14 +228,16 @@ class SampleExplanation(Shown):
     ('scan', 2)
 
     Attributes:
-        method: ``segments``, ``scan``, or the plan that was asked for; ``none``
-            without fingerprints.
+        method: What ran. ``segments``: postings of the store were read;
+            ``sorted``: all fingerprints, sorted in memory, were looked up by
+            segments; ``scan``: all were compared; a classic plan, if
+            requested; ``none`` without fingerprints.
         thresholds: Bits flipped in each segment; -1: the segment is not looked
             at.
         probe_count: Segment values looked up.
         candidate_count: Postings compared; a fingerprint counts for each probe
             that it shares.
-        seconds: Wall time.
+        seconds: Wall time; of many samples at once, an equal share.
         band_candidate_count: Sketches that agree in a band.
         verified_count: Documents whose resemblance was computed.
     """

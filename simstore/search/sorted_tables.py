@@ -14,7 +14,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +71,20 @@ _HELD_PAIRS = 1 << 22
 _SCAN_ROWS = 1 << 10
 # One number joined with those of its range, and compared with one of them.
 PAIR_RATES = Rates(0.012, 0.0006, 0.1, 0.0, 0.0004, 0.0, 0.0)
+
+
+class LookUp(NamedTuple):
+    """How one query was looked up.
+
+    Attributes:
+        plan: The plan that was run.
+        probe_count: Ranges of the tables that were looked at; 0 for a scan.
+        candidate_count: Fingerprints compared; one counts for each range that it is in.
+    """
+
+    plan: Plan
+    probe_count: int
+    candidate_count: int
 
 
 class SortedTables:
@@ -145,22 +159,38 @@ class SortedTables:
         Raises:
             InvalidParameter: The radius is not from 0 to M.
         """
-        prepared = table_plan(plan, self.bits) if plan else self._planner.plan(radius)
-        crowded = np.zeros(len(words), np.bool_)
-        if not plan:
-            crowded = self._planner.crowded(prepared, words)
-        parts = [self._matches(prepared, words, np.flatnonzero(~crowded), radius)]
-        for row in np.flatnonzero(crowded):
-            own = self._planner.own_plan(words[row : row + 1], radius)
-            parts.append(self._matches(own, words, np.array([row]), radius))
+        if plan:
+            chosen = [(table_plan(plan, self.bits), np.arange(len(words)))]
+        else:
+            chosen = self._plans(words, radius)
+        parts = [self._matches(prepared, words, rows, radius) for prepared, rows in chosen]
         rows, found, far = (np.concatenate(each) for each in zip(*parts, strict=True))
         order = np.lexsort((*found.T[::-1], far, rows))
         return BatchResults(rows[order], found[order], far[order])
 
+    def look_ups(self, words: NDArray[np.uint64], radius: int) -> list[LookUp]:
+        """Return how `near` and `near_many` look up each query.
+
+        Args:
+            words: Fingerprints, shape (m, ceil(M / 64)).
+            radius: Largest distance, in bits, inclusive.
+
+        Raises:
+            InvalidParameter: The radius is not from 0 to M.
+        """
+        found = {}
+        for prepared, rows in self._plans(words, radius):
+            plan, probe_count = prepared.plan, sum(len(one.masks) for one in prepared.ranges)
+            compared = self.candidate_counts(words[rows], plan).tolist()
+            for row, count in zip(rows.tolist(), compared, strict=True):
+                found[row] = LookUp(plan, probe_count, count)
+        return [found[row] for row in range(len(words))]
+
     def candidate_counts(self, words: NDArray[np.uint64], plan: Plan) -> NDArray[np.int64]:
         """Return how many fingerprints a plan compares with each query; int64, shape (m,)."""
-        counts = np.zeros(len(words), np.int64)
-        for one in table_plan(plan, self.bits).ranges:
+        prepared = table_plan(plan, self.bits)
+        counts = np.full(len(words), 0 if prepared.ranges else self.count)
+        for one in prepared.ranges:
             counts += self._planner.candidate_counts(one, words)
         return counts
 
@@ -181,41 +211,6 @@ class SortedTables:
                 left, right = (self._words_at(one.part.segment, at) for at in (lefts, rights))
                 fresh = ~found_before(prepared.ranges[:number], left ^ right)
                 yield verified_pairs(left[fresh], right[fresh], radius)
-
-    def explain(self, value: int, radius: int) -> tuple[Plan, int, int]:
-        """Return the plan for a query, its probes, and the candidates that it compares.
-
-        Raises:
-            InvalidParameter: The radius is not from 0 to M.
-        """
-        words = words_of(value, self.bits)
-        prepared = self._planner.plan(radius)
-        if self._planner.crowded(prepared, words)[0]:
-            prepared = self._planner.own_plan(words, radius)
-        if not prepared.ranges:
-            return prepared.plan, 0, self.count
-        looked_at = sum(
-            int(self._planner.candidate_counts(one, words)[0]) for one in prepared.ranges
-        )
-        return prepared.plan, sum(len(one.masks) for one in prepared.ranges), looked_at
-
-    def explain_many(
-        self, words: NDArray[np.uint64], radius: int
-    ) -> tuple[Plan, int, NDArray[np.int64]]:
-        """Return the plan for most queries, its probes, and the candidates of each query by it.
-
-        Args:
-            words: Fingerprints, shape (m, ceil(M / 64)).
-            radius: Largest distance, in bits, inclusive.
-
-        Raises:
-            InvalidParameter: The radius is not from 0 to M.
-        """
-        prepared = self._planner.plan(radius)
-        if not prepared.ranges:
-            return prepared.plan, 0, np.full(len(words), self.count)
-        probes = sum(len(one.masks) for one in prepared.ranges)
-        return prepared.plan, probes, self.candidate_counts(words, prepared.plan)
 
     # One query
 
@@ -257,6 +252,18 @@ class SortedTables:
         return candidates
 
     # Many queries
+
+    def _plans(
+        self, words: NDArray[np.uint64], radius: int
+    ) -> list[tuple[TablePlan, NDArray[np.int64]]]:
+        """Return the plans that together look up all queries, and the rows of each plan."""
+        prepared = self._planner.plan(radius)
+        crowded = self._planner.crowded(prepared, words)
+        own = [
+            (self._planner.own_plan(words[row : row + 1], radius), np.array([row]))
+            for row in np.flatnonzero(crowded)
+        ]
+        return [(prepared, np.flatnonzero(~crowded)), *own]
 
     def _matches(
         self,
@@ -418,6 +425,13 @@ class GrowingTables:
             found = tables.near_many(words, radius)
             parts.append((found.query_rows, found.words))
         return np.concatenate([one for one, _ in parts]), np.concatenate([two for _, two in parts])
+
+    def candidate_counts(self, words: NDArray[np.uint64], radius: int) -> NDArray[np.int64]:
+        """Return how many fingerprints are compared with each query; int64, shape (m,)."""
+        counts = np.full(len(words), len(self._buffer))
+        for _, tables in self._levels:
+            counts += [one.candidate_count for one in tables.look_ups(words, radius)]
+        return counts
 
 
 # Fingerprints up to which comparing each with each is quicker than sorting them.

@@ -160,7 +160,7 @@ def test_plan_of_a_crowded_query_leaves_the_crowd_out() -> None:
     low = (1 << 48) - 1
     stored = [chance.getrandbits(64) & low for _ in range(80_000)]
     tables = SortedTables(to_words(stored, 64), 64)
-    plan, probes, candidates = tables.explain(stored[0], 3)
+    ((plan, probes, candidates),) = tables.look_ups(to_words(stored[:1], 64), 3)
     assert sum(threshold + 1 for threshold in plan.thresholds) == 4
     assert plan.thresholds[0] == -1 or 0 in plan.joined
     assert candidates < 1_000

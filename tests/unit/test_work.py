@@ -114,7 +114,7 @@ def test_candidates_of_tables_in_memory(
 ) -> None:
     values = np.random.default_rng(6).integers(0, 2**64, 200_000, dtype=np.uint64)
     tables = SortedTables(values.reshape(-1, 1), 64)
-    known = [tables.explain(int(value), radius) for value in values[:100]]
+    known = tables.look_ups(values[:100].reshape(-1, 1), radius)
     assert fmean(probes for _, probes, _ in known) <= most_probes
     assert fmean(candidates for _, _, candidates in known) <= most_candidates
 

@@ -74,16 +74,44 @@ class LookupResult:
     """The fingerprints within the radius of a query, and how they were found.
 
     Attributes:
+        method: As of :class:`SampleExplanation`, set by the code that ran.
         found: Fingerprints and their distances, ascending by distance, then fingerprint.
         thresholds: Bits flipped in each segment; -1: the segment was not looked at.
         probe_count: Segment values looked up.
         candidate_count: Postings compared; a fingerprint counts for each probe that it shares.
     """
 
+    method: str
     found: list[tuple[int, int]]
     thresholds: tuple[int, ...]
     probe_count: int
     candidate_count: int
+
+
+def by_tables(
+    tables: SortedTables | ResidentTables, queries: NDArray[np.uint64], radius: int
+) -> list[LookupResult]:
+    """Return the results of many queries, found in tables in memory.
+
+    Args:
+        tables: All fingerprints.
+        queries: Shape (m, ceil(M / 64)).
+        radius: Largest distance, in bits, inclusive.
+    """
+    if len(queries) == 1:
+        found_of = [tables.near(value, radius) for value in to_integers(queries)]
+    else:
+        found_of = by_query(*tables.near_many(queries, radius), len(queries))
+    return [
+        LookupResult(
+            "sorted" if one.plan.method == "segments" else "scan",
+            found,
+            one.plan.thresholds,
+            one.probe_count,
+            one.candidate_count,
+        )
+        for found, one in zip(found_of, tables.look_ups(queries, radius), strict=True)
+    ]
 
 
 class FingerprintIndex:
@@ -255,37 +283,34 @@ class FingerprintIndex:
         Args:
             queries: Shape (m, ceil(M / 64)).
             radius: Largest distance, in bits, inclusive.
-            plan: From :meth:`plan`, of segments.
+            plan: From :meth:`plan`.
         """
         values = to_integers(queries)
         engine = self.engine(len(queries), plan)
-        if not (engine == "batch" and self._is_packed) and engine != "sorted":
-            return [self.search(value, radius, plan) for value in values]
+        if engine == "scan":
+            found_of = by_query(*self.scan(queries, radius), len(queries))
+            return [LookupResult("scan", found, (), 0, self.count) for found in found_of]
         if engine == "sorted":
             if self._sorted is None:
                 self._sorted = self.sorted()
-            results = self._sorted.near_many(queries, radius)
-            chosen, probes, compared = self._sorted.explain_many(queries, radius)
-            thresholds, crowded = chosen.thresholds, np.zeros(len(queries), np.bool_)
-        else:
-            thresholds, probes = plan.thresholds, 0
-            compared = np.zeros(len(queries), np.int64)
-            rows, words = [np.empty(0, np.int64)], [queries[:0]]
-            for segment, threshold in enumerate(thresholds):
-                probes += probe_count(self._widths[segment], threshold)
-                for turns, found in self._in_pages(queries, radius, segment, threshold, compared):
-                    rows.append(turns)
-                    words.append(found)
-            results = _verified(queries, np.concatenate(rows), np.concatenate(words), radius)
-            crowded = compared > _CROWDED_POSTINGS
+            return by_tables(self._sorted, queries, radius)
+        if engine == "single" or not self._is_packed:
+            return [self.search(value, radius, plan) for value in values]
+        thresholds, probes = plan.thresholds, 0
+        compared = np.zeros(len(queries), np.int64)
+        rows, words = [np.empty(0, np.int64)], [queries[:0]]
+        for segment, threshold in enumerate(thresholds):
+            probes += probe_count(self._widths[segment], threshold)
+            for turns, found in self._in_pages(queries, radius, segment, threshold, compared):
+                rows.append(turns)
+                words.append(found)
+        results = _verified(queries, np.concatenate(rows), np.concatenate(words), radius)
         found_of = by_query(*results, len(queries))
         return [
             self.search(value, radius, plan)
-            if is_crowded
-            else LookupResult(found, thresholds, probes, count)
-            for value, found, count, is_crowded in zip(
-                values, found_of, compared.tolist(), crowded.tolist(), strict=True
-            )
+            if count > _CROWDED_POSTINGS
+            else LookupResult("segments", near, thresholds, probes, count)
+            for value, near, count in zip(values, found_of, compared.tolist(), strict=True)
         ]
 
     def everything(self) -> Iterator[NDArray[np.uint64]]:
@@ -456,7 +481,7 @@ class FingerprintIndex:
             probes = self._probes(value, thresholds)
             held, rows, _ = self._fetch(probes)
         found, compared = self._compare(value, radius, held, rows)
-        return LookupResult(found, thresholds, len(probes), compared)
+        return LookupResult("segments", found, thresholds, len(probes), compared)
 
     def _first(
         self, value: int, radius: int, thresholds: tuple[int, ...], probes: list[Probe]
@@ -471,7 +496,7 @@ class FingerprintIndex:
                 found, more = self._compare(value, radius, held, rows)
                 looked_up += len(step)
                 compared += more
-        return LookupResult(found, thresholds, looked_up, compared)
+        return LookupResult("segments", found, thresholds, looked_up, compared)
 
     def _fetch(
         self, probes: list[Probe], limit: int = -1, *, in_tail: bool = True

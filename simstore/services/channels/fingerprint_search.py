@@ -14,7 +14,12 @@ from simstore.fingerprint.features import FeatureCounts
 from simstore.fingerprint.simhash import to_hex, to_integers, to_words
 from simstore.model import QueryOptions
 from simstore.search.methods import CLASSIC_METHODS
-from simstore.services.channels.fingerprint_index import FingerprintIndex, LookupResult, by_query
+from simstore.services.channels.fingerprint_index import (
+    FingerprintIndex,
+    LookupResult,
+    by_query,
+    by_tables,
+)
 from simstore.services.open_store.open_store import Snapshot
 from simstore.services.open_store.state import check_generation
 from simstore.storage.engine import Connection
@@ -31,21 +36,13 @@ class SimhashNeighbours:
     Attributes:
         value: The text's fingerprint.
         query: The same as words, shape (ceil(M / 64),).
-        method: ``segments``, ``scan``, or the plan that was asked for.
-        found: Fingerprints and their distances.
-        thresholds: Bits flipped in each segment; -1: the segment was not looked at.
-        probe_count: Segment values looked up.
-        candidate_count: Postings compared; a fingerprint counts for each probe that it shares.
-        seconds: Wall time.
+        result: What was found, and how.
+        seconds: Wall time; for many at once, an equal share of theirs.
     """
 
     value: int
     query: NDArray[np.uint64]
-    method: str
-    found: Sequence[tuple[int, int]]
-    thresholds: tuple[int, ...]
-    probe_count: int
-    candidate_count: int
+    result: LookupResult
     seconds: float
 
 
@@ -98,49 +95,25 @@ class FingerprintSearch:
             return []
         values = to_integers(words)
         index = self._index
-        if index is None:
-            return [
-                SimhashNeighbours(
-                    value=v,
-                    query=w,
-                    method="scan",
-                    found=[],
-                    thresholds=(),
-                    probe_count=0,
-                    candidate_count=0,
-                    seconds=0.0,
-                )
-                for v, w in zip(values, words, strict=True)
-            ]
-        if self._options.plan in CLASSIC_METHODS:
-            return self._by_classic(index, values, words)
-        if self._tables is not None:
-            return self._by_tables(self._tables, values, words)
         started = time.perf_counter()
         distinct = list(dict.fromkeys(values))
         asked = to_words(distinct, self._bits)
-        plan = index.plan(self._radius, query_count=len(distinct), method=self._options.plan)
-        if plan.method == "scan":
-            near = by_query(*index.scan(asked, self._radius), len(distinct))
-            answers = [LookupResult(found, (), 0, index.count) for found in near]
-        elif first or self._options.plan != "auto":
-            # A plan that is asked for is told as it is followed.
-            answers = [index.search(v, self._radius, plan, first=first) for v in distinct]
+        if index is None:
+            results = [LookupResult("none", [], (), 0, 0)] * len(distinct)
+        elif self._options.plan in CLASSIC_METHODS:
+            results = self._by_classic(index, asked)
+        elif self._tables is not None:
+            results = by_tables(self._tables, asked, self._radius)
         else:
-            answers = index.search_many(asked, self._radius, plan)
-        answer_of = dict(zip(distinct, answers, strict=True))
+            plan = index.plan(self._radius, query_count=len(distinct), method=self._options.plan)
+            if plan.method == "segments" and (first or self._options.plan == "segments"):
+                results = [index.search(v, self._radius, plan, first=first) for v in distinct]
+            else:
+                results = index.search_many(asked, self._radius, plan)
+        result_of = dict(zip(distinct, results, strict=True))
         each = (time.perf_counter() - started) / len(values)
         return [
-            SimhashNeighbours(
-                value=value,
-                query=query,
-                method=plan.method,
-                found=answer_of[value].found,
-                thresholds=answer_of[value].thresholds,
-                probe_count=answer_of[value].probe_count,
-                candidate_count=answer_of[value].candidate_count,
-                seconds=each,
-            )
+            SimhashNeighbours(value=value, query=query, result=result_of[value], seconds=each)
             for value, query in zip(values, words, strict=True)
         ]
 
@@ -158,60 +131,19 @@ class FingerprintSearch:
         known = corpus_statistics.of_terms(self._snapshot, self._generation_id, counts.terms)
         return scheme.fingerprints(counts, known)
 
-    def _by_tables(
-        self, tables: ResidentTables, values: Sequence[int], words: NDArray[np.uint64]
-    ) -> list[SimhashNeighbours]:
-        """Return the answers of what is in memory, where fingerprints that have gone may be."""
-        started = time.perf_counter()
-        if len(values) == 1:
-            found = [tables.near(values[0], self._radius)]
-        else:
-            found = by_query(*tables.near_many(words, self._radius), len(values))
-        plan, probes, candidates = tables.base.explain_many(words, self._radius)
-        each = (time.perf_counter() - started) / len(values)
-        return [
-            SimhashNeighbours(
-                value=value,
-                query=query,
-                method=plan.method,
-                found=some,
-                thresholds=plan.thresholds,
-                probe_count=probes,
-                candidate_count=count,
-                seconds=each,
-            )
-            for value, query, some, count in zip(
-                values, words, found, candidates.tolist(), strict=True
-            )
-        ]
-
     def _by_classic(
-        self, index: FingerprintIndex, values: Sequence[int], words: NDArray[np.uint64]
-    ) -> list[SimhashNeighbours]:
-        """Return the answers of the plan that was asked for, on all fingerprints in memory."""
+        self, index: FingerprintIndex, queries: NDArray[np.uint64]
+    ) -> list[LookupResult]:
+        """Return the results of a classic plan, on all fingerprints in memory."""
         from simstore.search.classic import near_many_by
 
-        started = time.perf_counter()
         method = self._options.plan
         if self._everything is None:
-            empty = np.empty((0, words.shape[1]), np.uint64)
-            self._everything = np.concatenate([empty, *index.everything()])
-        answer = near_many_by(method, self._everything, self._bits, words, self._radius)
-        found = by_query(answer.query_rows, answer.words, answer.distances, len(values))
+            self._everything = np.concatenate([queries[:0], *index.everything()])
+        answer = near_many_by(method, self._everything, self._bits, queries, self._radius)
+        found_of = by_query(answer.query_rows, answer.words, answer.distances, len(queries))
         costs = zip(answer.probe_counts.tolist(), answer.candidate_counts.tolist(), strict=True)
-        each = (time.perf_counter() - started) / len(values)
         return [
-            SimhashNeighbours(
-                value=value,
-                query=query,
-                method=method,
-                found=near,
-                thresholds=(),
-                probe_count=probes,
-                candidate_count=candidates,
-                seconds=each,
-            )
-            for value, query, near, (probes, candidates) in zip(
-                values, words, found, costs, strict=True
-            )
+            LookupResult(method, found, (), probes, candidates)
+            for found, (probes, candidates) in zip(found_of, costs, strict=True)
         ]

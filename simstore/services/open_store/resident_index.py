@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
 from simstore.search.hamming import BatchResults, distinct_results, verify, verify_values
-from simstore.search.sorted_tables import GrowingTables, SortedTables
+from simstore.search.sorted_tables import GrowingTables, LookUp, SortedTables
 from simstore.services.open_store.state import State
 from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection
@@ -94,6 +94,14 @@ class ResidentTables:
             np.concatenate((found.words, others[near])),
             np.concatenate((found.distances, far)),
         )
+
+    def look_ups(self, words: NDArray[np.uint64], radius: int) -> list[LookUp]:
+        """Return how each query is looked up: the plan of those read at once, candidates of all."""
+        more = self.grown.candidate_counts(words, radius).tolist()
+        return [
+            one._replace(candidate_count=one.candidate_count + count)
+            for one, count in zip(self.base.look_ups(words, radius), more, strict=True)
+        ]
 
     def is_newer(self, other: ResidentTables) -> bool:
         """Return whether these serve later snapshots, or are of a later one, than others."""

@@ -131,12 +131,13 @@ class Matcher:
     ) -> SampleResult:
         started = time.perf_counter()
         near = sample.near
+        look_up = near.result if near else None
         verified, overlaps = self._judged(sample, matches, known.sizes)
         explanation = SampleExplanation(
-            method=near.method if near else "none",
-            thresholds=near.thresholds if near else (),
-            probe_count=near.probe_count if near else 0,
-            candidate_count=near.candidate_count if near else 0,
+            method=look_up.method if look_up else "none",
+            thresholds=look_up.thresholds if look_up else (),
+            probe_count=look_up.probe_count if look_up else 0,
+            candidate_count=look_up.candidate_count if look_up else 0,
             seconds=time.perf_counter() - started + (near.seconds if near else 0.0),
             band_candidate_count=sum(
                 len(sample.found.get(recipe.name, ()))
@@ -162,7 +163,7 @@ class Matcher:
         found_by: dict[int, list[str]] = {}
         near = sample.near
         if near is not None and "simhash" in self.channels:
-            for value, distance in near.found:
+            for value, distance in near.result.found:
                 for number in known.holders.get(value, ()):
                     distances[number] = distance
                     found_by[number] = ["simhash"]
@@ -375,7 +376,7 @@ class KnownDocuments:
         self.holders: dict[int, list[int]] = {}
         self.values: dict[int, int] = {}
         if linked is not None:
-            wanted = {value for one in near for value, _ in one.found}
+            wanted = {value for one in near for value, _ in one.result.found}
             self.values = {number: value for value, number in linked.holders_of(sorted(wanted))}
             self.values |= linked.values_of(sorted(set(agreeing) - self.values.keys()))
         facts = documents.facts_of(connection, sorted({*agreeing, *self.values}))

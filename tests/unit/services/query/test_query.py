@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
+from heard import Heard, heard
 from stores import TEXTS, filled, rows
 
 from simstore import Files
@@ -11,6 +13,8 @@ from simstore.model import QueryOptions
 from simstore.services.query import query
 from simstore.storage import queries
 from simstore.store import Store
+
+__all__ = ["heard"]
 
 
 def test_samples_in_many_batches_are_answered_in_their_order(
@@ -89,16 +93,41 @@ def test_answer_is_given_where_the_run_cannot_be_recorded(tmp_path: Path) -> Non
     assert [match.key for match in run.samples[0].matches] == ["stone"]
 
 
-def test_explanation_tells_plan_probes_and_candidates(tmp_path: Path) -> None:
-    with filled(tmp_path) as store:
-        for plan in ("scan", "segments"):
-            (result,) = store.query_many(
-                [("s", TEXTS["bread"])],
-                QueryOptions(plan=plan),  # type: ignore[arg-type]
-            )
-            known = result.explanation
-            assert known is not None
-            assert known.method == plan
-            assert known.thresholds == (() if plan == "scan" else (0, 0, 0, 0))
-            assert known.probe_count == (0 if plan == "scan" else 4)
-            assert known.candidate_count >= 1
+@pytest.mark.sqlite("reads the statements of SQLite")
+@pytest.mark.parametrize("resident", [False, True])
+@pytest.mark.parametrize("packed", [False, True])
+def test_the_explanation_is_of_the_look_up_that_ran(
+    tmp_path: Path, heard: Heard, packed: bool, resident: bool
+) -> None:
+    chance = random.Random(42)
+    words = [f"w{number}" for number in range(3_000)]
+    texts = [(f"{number}", " ".join(chance.choices(words, k=80))) for number in range(1_000)]
+    with Store.create(tmp_path / "s.db") as store:
+        store.add_many(texts)
+        (store.maintenance.pack if packed else store.maintenance.unpack)()
+    methods = set()
+    with Store.open(tmp_path / "s.db", resident=resident) as store:
+        for plan, count in [("segments", 1), ("segments", 10), ("scan", 1), ("scan", 10),
+                            ("auto", 1), ("auto", 10), ("auto", 60), ("tables4", 10)]:  # fmt: skip
+            heard.clear()
+            options = QueryOptions(plan=plan, channels=("simhash",))  # type: ignore[arg-type]
+            answer = list(store.query_many(texts[:count], options, record=False))
+            known = [one.explanation for one in answer if one.explanation is not None]
+            (method,) = {one.method for one in known}
+            methods.add(method)
+            # A look-up of segments names their values; a scan reads in order.
+            read = [one for one in heard if " FROM fingerprint_" in one]
+            of_segments = [one for one in read if "s0 =" in one or "BETWEEN" in one]
+            if method == "segments":
+                assert of_segments == read != []
+                assert all(one.probe_count == 4 for one in known)
+            else:
+                assert not of_segments
+                assert resident or read
+            if method == "scan":
+                assert all((one.probe_count, one.candidate_count) == (0, 1_000) for one in known)
+            if method in {"segments", "sorted"}:
+                assert all(one.thresholds == (0, 0, 0, 0) for one in known)
+                assert all(1 <= one.candidate_count < 100 for one in known)
+            assert plan in {"auto", method}
+    assert methods >= ({"sorted"} if resident else {"segments", "scan", "tables4"})
