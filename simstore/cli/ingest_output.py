@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.key_options import (
+    warn_of_displaced,
     warn_of_orphans,
-    warn_of_reprints,
     warn_of_uncovered,
     warn_of_unflagged,
 )
@@ -260,7 +260,7 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
     warn_of_orphans(summary.orphaned)
     warn_of_uncovered(summary.uncovered)
     warn_of_unflagged(summary.unflagged)
-    warn_of_reprints(summary.reprints_removed, summary.reprints_kept)
+    warn_of_displaced(summary.displaced)
     if summary.undecodable:
         log.warning(
             "%s bytes that could not be read in their encoding; "

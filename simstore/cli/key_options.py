@@ -72,21 +72,11 @@ def warn_of_unflagged(count: int) -> None:
         )
 
 
-def warn_of_reprints(removed: int, kept: int) -> None:
+def warn_of_displaced(count: int) -> None:
     """Say on stderr that stored documents turned out to duplicate what came later."""
-    if removed:
-        documents = "document is a duplicate" if removed == 1 else "documents are duplicates"
+    if count:
         log.warning(
-            "%s stored %s by now: an earlier original came, and only its text stays; "
-            "`simstore duplicates` tells of which",
-            f"{removed:,}",
-            documents,
-        )
-    if kept:
-        documents = "document is a duplicate" if kept == 1 else "documents are duplicates"
-        log.warning(
-            "%s stored %s by now and stay, flagged: an earlier original came; "
-            "`simstore duplicates` tells of which",
-            f"{kept:,}",
-            documents,
+            "%s now and stored as before, flagged: an earlier original came; `simstore duplicates` "
+            "shows which",
+            counted(count, "stored document is a duplicate", "stored documents are duplicates"),
         )

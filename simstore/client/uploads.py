@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from simstore.client.connection import HttpConnection
 from simstore.errors import InvalidParameter, TooLarge
 from simstore.model import (
-    KEPT_OR_REMOVED,
     NAMED_KEYS,
     Document,
     DocumentOutcome,
@@ -199,7 +198,7 @@ class UploadOutcome:
         if outcome.duplicate is not None and self._observer is not None:
             self._observer.on_found(outcome.duplicate)
         for one in outcome.displaced:
-            self.counts[KEPT_OR_REMOVED[one.state]] += 1
+            self.counts["displaced"] += 1
             if self._observer is not None:
                 self._observer.on_displaced(one)
 

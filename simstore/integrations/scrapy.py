@@ -81,8 +81,7 @@ class DedupPipeline:
     unchanged, too), ``/dropped``, ``/rejected`` (passed on without a look, as key or text is
     missing or cannot be used) and ``/uncovered`` (keys that were dropped as duplicates of documents
     whose texts have changed and no longer say all of it: to be crawled again).
-    ``/reprints_removed`` and ``/reprints_kept`` count stored documents of which an earlier original
-    came later.
+    ``/displaced`` counts stored documents of which an earlier original came later.
     """
 
     def __init__(self, settings: DedupSettings, crawler: Crawler) -> None:
@@ -169,7 +168,7 @@ class DedupPipeline:
             self._reject(document)
             return item
         outcome, duplicate, summary = await self._in_worker(lambda: self._add(document))
-        for name in ("orphaned", "uncovered", "reprints_removed", "reprints_kept"):
+        for name in ("orphaned", "uncovered", "displaced"):
             if count := getattr(summary, name):
                 self._count(name, count)
         if outcome == "skipped" and duplicate is not None:

@@ -68,7 +68,6 @@ if TYPE_CHECKING:
     )
     from simstore.model.figures import StoreFigures, TimeSlot, VocabularySlice
     from simstore.model.ingest import (
-        KEPT_OR_REMOVED,
         NAMED_KEYS,
         Duplicate,
         DuplicateState,
@@ -127,7 +126,6 @@ _MODULES = (
 __all__ = [
     "FILTERS",
     "FIRST_SEEN_BASES",
-    "KEPT_OR_REMOVED",
     "LABELS",
     "NAMED_KEYS",
     "SCOPES",

@@ -12,7 +12,6 @@ Outcome = Literal["added", "updated", "unchanged", "flagged", "skipped"]
 OnDuplicate = Literal["keep", "flag", "skip"]
 DuplicateState = Literal["flagged", "skipped", "uncovered", "orphaned"]
 # How an original that turns out to be a duplicate is counted, by its state then.
-KEPT_OR_REMOVED: Mapping[str, str] = {"skipped": "reprints_removed", "flagged": "reprints_kept"}
 Policy = Literal["live", "frozen"]
 # Of the keys that came repeatedly so many are named.
 NAMED_KEYS = 3
@@ -150,10 +149,9 @@ class IngestSummary(Shown):
     documents with bytes that could not be read in their encoding, ``detected``
     those whose encoding was detected, by its name, ``unflagged`` the documents
     that were flagged because of such which changed, and are originals now.
-    ``reprints_removed`` and ``reprints_kept`` count stored documents that were
-    originals until this run brought an earlier one that they duplicate: those
-    whose texts left the store, and those that stay, flagged. ``repeated``
-    counts records that took the place of one which the same run had stored
+    ``displaced`` counts stored documents that were originals until this run
+    brought an earlier one that they duplicate: they stay stored, flagged.
+    ``repeated`` counts records that took the place of one which the same run had stored
     under their key, perhaps from another source, with other content: only the
     last record of a key is stored; ``repeated_keys`` are the first three such
     keys. Records that say when they were seen are versions, and not counted.
@@ -177,8 +175,7 @@ class IngestSummary(Shown):
     undecodable: int = 0
     unflagged: int = 0
     detected: Mapping[str, int] = field(default_factory=dict)
-    reprints_removed: int = 0
-    reprints_kept: int = 0
+    displaced: int = 0
     repeated: int = 0
     repeated_keys: tuple[str, ...] = ()
     markup: int = 0

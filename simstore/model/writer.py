@@ -94,9 +94,8 @@ class DocumentOutcome(Shown):
         duplicate: What it duplicates, where it was flagged or skipped and its
             original stands.
         same_text_as: Key of the earliest other document with its text.
-        displaced: Stored documents that were originals and duplicate it by now,
-            as it comes before them: ``skipped`` where their text has left the
-            store, ``flagged`` where it stays.
+        displaced: Stored documents that were originals and duplicate it now, as
+            it comes before them; they stay stored, flagged.
     """
 
     key: str

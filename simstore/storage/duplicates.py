@@ -103,31 +103,6 @@ def of_documents(connection: Connection, document_ids: Sequence[int]) -> dict[in
     return {row.document_id: row for row in rows if row.document_id is not None}
 
 
-def texts_skipped(connection: Connection, document_id: int) -> set[bytes]:
-    """Return the digests of the texts that were skipped because of a document."""
-    statement = (
-        "SELECT DISTINCT digest FROM duplicate WHERE document_id IS NULL AND original_id = ?"
-    )
-    return {row[0] for row in fetch(connection, statement, document_id)}
-
-
-def pass_on_skipped(connection: Connection, document_id: int, known: DuplicateRow) -> None:
-    """Let keys that were skipped because of a document duplicate another.
-
-    Args:
-        connection: A writer.
-        document_id: The document.
-        known: The other as original, with the figures; those of this row's text alone.
-    """
-    execute(
-        connection,
-        "UPDATE duplicate SET original_id = ?, original_key = ?, distance = ?, resemblance = ?, "
-        "basis = ?, run_id = ? WHERE document_id IS NULL AND original_id = ? AND digest = ?",
-        known.original_id, known.original_key, known.distance, known.resemblance, known.basis,
-        known.run_id, document_id, known.digest,
-    )  # fmt: skip
-
-
 def put_many(connection: Connection, rows: Sequence[DuplicateRow]) -> None:
     """Write duplicates of keys that are in no other row."""
     values = [tuple(getattr(row, name) for name in _COLUMNS) for row in rows]

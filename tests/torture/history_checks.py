@@ -329,7 +329,7 @@ def listings(living: Living) -> None:
     found = list(store.list(after=after, limit=limit, collection=collection))
     same(found, wanted, f"documents {after=} {limit=} {collection=}")
     every = list(store.duplicates.list())
-    state = chance.choice((None, "flagged", "skipped", "orphaned"))
+    state = chance.choice((None, "flagged", "skipped", "uncovered", "orphaned"))
     original = chance.choice([None, *model.docs])
     behind = chance.choice([None, *(one.key for one in every)])
     some = [

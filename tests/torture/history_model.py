@@ -108,15 +108,15 @@ class Told:
     Attributes:
         outcomes: What became of each record.
         exact: How many had the text of another stored document.
-        orphaned, unflagged: Keys that nothing holds any more.
-        removed, kept: How many originals became duplicates, and left or stayed.
+        orphaned, uncovered, unflagged: Keys that nothing holds any more.
+        displaced: How many originals became duplicates.
     """
 
     outcomes: list[str] = field(default_factory=list)
     exact: int = 0
-    removed: int = 0
-    kept: int = 0
+    displaced: int = 0
     orphaned: set[str] = field(default_factory=set)
+    uncovered: set[str] = field(default_factory=set)
     unflagged: set[str] = field(default_factory=set)
 
 
@@ -128,6 +128,7 @@ class Model:
         bits: M.
         channels: By which the store looks.
         fingerprint: The fingerprint of a text by what stands; None: it has none.
+        covers: Whether a text covers another; tests of its own have the rule.
     """
 
     def __init__(
@@ -136,11 +137,13 @@ class Model:
         bits: int,
         channels: tuple[str, ...],
         fingerprint: Callable[[str], int | None],
+        covers: Callable[[str, str], bool] = lambda _one, _other: False,
     ) -> None:
         self.recipe = recipe
         self.bits = bits
         self.channels = channels
         self.fingerprint = fingerprint
+        self.covers = covers
         self.bands = 42, 3
         self.docs: dict[str, Held] = {}
         self.noted: dict[str, Noted] = {}
@@ -182,12 +185,16 @@ class Model:
             place = first, number
             original = nearest_original(self, key, record.text, place, rule)
             displaces = original is None and comes_before(self, key, record.text, place, rule)
-        if held is not None:
+        is_skipped = original is not None and rule.mode == "skip"
+        if held is not None and is_skipped:
             self._let_go(key, told)
+        elif held is not None:
+            self._change(key, record.text, told)
         self.noted.pop(key, None)
         told.orphaned.discard(key)
+        told.uncovered.discard(key)
         told.unflagged.discard(key)
-        if original is not None and rule.mode == "skip":
+        if original is not None and is_skipped:
             since, last = record.claim(now)[0], seen
             if held is not None:
                 since, last = min(since, held.first_seen), max(last, held.last_seen)
@@ -250,12 +257,6 @@ class Model:
         """Note what a stored document duplicates."""
         self.noted[key] = Noted("flagged", self.docs[key].record.text, original, 0, 0)
 
-    def note_skipped(self, key: str, original: str) -> None:
-        """Let the text of a document leave, and remember what it duplicated."""
-        held = self.docs.pop(key)
-        first, last = held.first_seen, held.last_seen
-        self.noted[key] = Noted("skipped", held.record.text, original, first, last)
-
     @staticmethod
     def _see(held: Held, record: Record, now: int, *, is_written: bool) -> None:
         seen = max(now, held.last_seen) if record.seen_at is None else record.seen_at
@@ -307,16 +308,29 @@ class Model:
         return len(gone), len(forgotten), told
 
     def _let_go(self, key: str, told: Told) -> None:
-        """Nothing holds the duplicates of a document that leaves, or gets another text."""
+        """Nothing holds the duplicates of a document that leaves."""
         for other, noted in list(self.noted.items()):
             if noted.original != key:
                 continue
             if noted.state == "flagged":
                 del self.noted[other]
                 told.unflagged.add(other)
-            elif noted.state == "skipped":
+            elif noted.state != "orphaned":
                 noted.state = "orphaned"
                 told.orphaned.add(other)
+
+    def _change(self, key: str, text: str, told: Told) -> None:
+        """A document gets another text, which may cover what keys were skipped for."""
+        is_covered = self.covers(text, self.docs[key].record.text)
+        for other, noted in list(self.noted.items()):
+            if noted.original != key:
+                continue
+            if noted.state == "flagged":
+                del self.noted[other]
+                told.unflagged.add(other)
+            elif noted.state == "skipped" and not is_covered:
+                noted.state = "uncovered"
+                told.uncovered.add(other)
 
     # What is asked.
 

@@ -127,24 +127,4 @@ def settle(model: Model, key: str, rule: Rule, told: Told) -> None:
     flagged = {other for other in model.docs if original_of(model, other) is not None}
     told.unflagged |= before - flagged
     told.unflagged -= flagged - before
-    for one in sorted(flagged - before):
-        _displace(model, one, rule, told)
-
-
-def _displace(model: Model, key: str, rule: Rule, told: Told) -> None:
-    """Let a document that was an original leave, if nothing is lost by it; else it stays."""
-    original = model.noted[key].original
-    followers = [
-        noted
-        for noted in model.noted.values()
-        if noted.state == "skipped" and noted.original == key
-    ]
-    # Whether another text is like the new original, nobody can tell any more.
-    texts = {model.docs[key].record.text, model.docs[original].record.text}
-    if rule.mode != "skip" or not {noted.text for noted in followers} <= texts:
-        told.kept += 1
-        return
-    model.note_skipped(key, original)
-    for noted in followers:
-        noted.original = original
-    told.removed += 1
+    told.displaced += len(flagged - before)

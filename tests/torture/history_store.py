@@ -21,6 +21,7 @@ from simstore import Store
 from simstore.cli import main
 from simstore.errors import counted
 from simstore.model import Document, IngestSummary, Policy, QueryOptions
+from simstore.search.coverage import coverage
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.open_store import open_store
@@ -201,7 +202,13 @@ class Living:
         if kind.is_simtool and kind.scheme.hash_table:
             table = Path(kind.scheme.hash_table).read_bytes()
             self._rows = oracle.hash_rows(table, kind.scheme.features or 0, kind.bits)
-        return Model(kind.recipe, kind.bits, kind.channels, self._fingerprint)
+        return Model(kind.recipe, kind.bits, kind.channels, self._fingerprint, self._covers)
+
+    def _covers(self, one: str, other: str) -> bool:
+        opened = self.store._opened
+        with opened.database.read() as connection:
+            form = opened.state(connection).scheme.normalization
+        return coverage(other, [one], form).is_complete
 
     def number(self) -> int:
         """Return another number each time."""
@@ -254,8 +261,6 @@ class Living:
         shown = [(one.key[:20], one.text[:30], one.seen_at) for one in records]
         self.say(f"{surface} {rule} refresh={refresh} at {self.clock.now}: {shown}")
         told = self.model.arrive(records, rule, self.clock.now)
-        if told.removed:
-            self.files.clear()
         summary = getattr(self, f"_by_{surface}")(records, rule, refresh)
         self.bench.count(f"by {surface}")
         self._compare(summary, told, surface)
@@ -366,7 +371,7 @@ class Living:
         expected |= {
             "identical_texts": told.exact, "orphaned": len(told.orphaned),
             "unflagged": len(told.unflagged), "rejected": 0,
-            "reprints_removed": told.removed, "reprints_kept": told.kept,
+            "displaced": told.displaced, "uncovered": len(told.uncovered),
         }  # fmt: skip
         found |= {name: getattr(summary, name) for name in list(expected)[len(OUTCOMES) :]}
         assert found == expected, f"{how}: {found}, not {expected}: {told}"

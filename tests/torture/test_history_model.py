@@ -74,10 +74,10 @@ def test_an_earlier_original_displaces_what_came_first() -> None:
     rule = Rule("skip", 0.8)
     plain.arrive([Record("late", NEAR, seen_at=60), Record("copy", NEAR, seen_at=70)], rule, 100)
     told = plain.arrive([Record("early", TEXT, seen_at=50)], rule, 100)
-    assert (told.outcomes, told.removed, told.kept) == (["added"], 1, 0)
-    assert list(plain.docs) == ["early"]
+    assert (told.outcomes, told.displaced) == (["added"], 1)
+    assert list(plain.docs) == ["late", "early"]
     found = {key: (one.state, one.original) for key, one in plain.noted.items()}
-    assert found == {"late": ("skipped", "early"), "copy": ("skipped", "early")}
+    assert found == {"late": ("flagged", "early"), "copy": ("skipped", "late")}
 
 
 def test_a_reprint_that_holds_other_texts_stays_flagged() -> None:
@@ -86,7 +86,7 @@ def test_a_reprint_that_holds_other_texts_stays_flagged() -> None:
     other = NEAR + " again"
     plain.arrive([Record("late", NEAR, seen_at=60), Record("copy", other, seen_at=70)], rule, 100)
     told = plain.arrive([Record("early", TEXT, seen_at=50)], rule, 100)
-    assert (told.removed, told.kept, sorted(plain.docs)) == (0, 1, ["early", "late"])
+    assert (told.displaced, sorted(plain.docs)) == (1, ["early", "late"])
     assert (plain.noted["late"].state, plain.noted["copy"].original) == ("flagged", "late")
 
 
@@ -97,7 +97,7 @@ def test_what_held_to_a_displaced_original_is_looked_at_again() -> None:
     given = [Record("b", texts[1], seen_at=60), Record("c", texts[2], seen_at=70)]
     assert plain.arrive(given, rule, 100).outcomes == ["added", "flagged"]
     told = plain.arrive([Record("a", texts[0], seen_at=50)], rule, 100)
-    assert (told.kept, told.unflagged) == (1, {"c"})
+    assert (told.displaced, told.unflagged) == (1, {"c"})
     assert plain.noted.keys() == {"b"}
 
 
@@ -106,7 +106,7 @@ def test_a_changed_page_keeps_its_first_sight_and_may_displace_another() -> None
     rule = Rule("flag", 0.8)
     plain.arrive([Record("one", "x", seen_at=50), Record("two", TEXT, seen_at=60)], rule, 100)
     told = plain.arrive([Record("one", NEAR, seen_at=70)], rule, 100)
-    assert (told.outcomes, told.kept) == (["updated"], 1)
+    assert (told.outcomes, told.displaced) == (["updated"], 1)
     assert plain.noted["two"].original == "one"
 
 

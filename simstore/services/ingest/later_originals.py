@@ -6,16 +6,14 @@ then on, as if it had come first. What is flagged because of them is looked at a
 another original, or is one itself, and may then make duplicates of others in its turn. Documents
 are taken in the order of their dates, so each is looked at once.
 
-With ``skip`` the texts of new duplicates leave the store, as if they had been skipped. One stays,
-flagged, where other texts were skipped because of it: whether these are like the new original,
-nobody can tell any more. Keys that were skipped with its own text, or the new original's, are
-duplicates of the new original as well.
+With ``skip``, too, new duplicates stay stored, flagged: a text that was acknowledged is not removed
+because of another key. Keys that were skipped because of one stay its duplicates.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from simstore.model import Duplicate
@@ -24,7 +22,6 @@ from simstore.services.duplicates.edges import Edge
 from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.ingest.original_choice import Contender, Contenders, nearness
 from simstore.services.open_store.open_store import Snapshot
-from simstore.services.removal.remove import remove_rows
 from simstore.storage import documents as document_rows
 from simstore.storage import duplicates, history
 from simstore.storage.duplicates import DuplicateRow
@@ -35,8 +32,7 @@ class ReassignedOriginals:
     """Documents whose original has changed, and their new state.
 
     Attributes:
-        displaced: Originals that are duplicates by now: ``skipped`` where the text has left the
-            store, ``flagged`` where it stays.
+        displaced: Originals that are duplicates now; they stay stored, flagged.
         unflagged: Keys of documents that were flagged because of those, and are originals now.
         retold: Keys of documents that were flagged, and are because of others now.
     """
@@ -69,7 +65,6 @@ def settle(
 class _Settling:
     def __init__(self, snapshot: Snapshot, options: DuplicateRule) -> None:
         self._snapshot = snapshot
-        self._skips = options.on_duplicate == "skip"
         self._search = options.search(snapshot)
         self._rule = Contenders(snapshot.connection, may_link=snapshot.settings.has_links)
         # What was flagged before, as far as it was asked; None: it was not.
@@ -177,14 +172,10 @@ class _Settling:
         displaced: list[Duplicate] = []
         unflagged: set[bytes] = set()
         retold: dict[bytes, Duplicate] = {}
-        fresh = [n for n, now in self._now.items() if now is not None and self._before[n] is None]
-        rows: dict[int, DuplicateRow] = {}
-        numbers = sorted(self._now)
-        involved = sorted({*numbers, *(now[0] for now in self._now.values() if now is not None)})
-        sizes = document_rows.sizes_of(self._snapshot.connection, involved)
-        digests = {number: digest for number, (digest, _) in sizes.items()}
-        staying = {number for number in fresh if not self._skips or self._holds(number, digests)}
-        times = history.times_of(self._snapshot.connection, numbers)
+        rows: list[DuplicateRow] = []
+        connection = self._snapshot.connection
+        sizes = document_rows.sizes_of(connection, sorted(self._now))
+        times = history.times_of(connection, sorted(self._now))
         dropped = []
         for number, now in self._now.items():
             before = self._before[number]
@@ -196,12 +187,11 @@ class _Settling:
                     unflagged.add(key)
                 continue
             original, edge = now
-            is_stored = before is not None or number in staying
-            rows[number] = row = DuplicateRow(
+            row = DuplicateRow(
                 key=key,
-                digest=digests[number],
-                state="flagged" if is_stored else "skipped",
-                document_id=number if is_stored else None,
+                digest=sizes[number][0],
+                state="flagged",
+                document_id=number,
                 original_id=original,
                 original_key=self._rule.stored([original])[original].key,
                 distance=edge.distance,
@@ -211,39 +201,11 @@ class _Settling:
                 first_seen=seen.first_seen,
                 last_seen=seen.last_seen,
             )
+            rows.append(row)
             if before is None:
                 displaced.append(as_duplicate(row))
             else:
                 retold[key] = as_duplicate(row)
-        duplicates.drop_many(self._snapshot.connection, sorted(dropped))
-        leaving = [number for number, row in rows.items() if row.document_id is None]
-        for number in leaving:
-            self._pass_on(number, rows[number], digests[rows[number].original_id or 0])
-        duplicates.put_many(
-            self._snapshot.connection, [row for row in rows.values() if row.document_id is not None]
-        )
-        let_go = remove_rows(self._snapshot, leaving)
-        unflagged.update(let_go.unflagged.values())
-        duplicates.put_many(
-            self._snapshot.connection, [row for row in rows.values() if row.document_id is None]
-        )
+        duplicates.drop_many(connection, sorted(dropped))
+        duplicates.put_many(connection, rows)
         return ReassignedOriginals(tuple(displaced), frozenset(unflagged), retold)
-
-    def _holds(self, number: int, digests: Mapping[int, bytes]) -> bool:
-        """Return whether other texts than its own and its original's were skipped because of it."""
-        skipped = duplicates.texts_skipped(self._snapshot.connection, number)
-        now = self._now[number]
-        # Where fingerprints cover metadata, equal texts may have different edges.
-        if now is None or self._snapshot.scheme.reads_metadata:
-            return bool(skipped)
-        return not skipped <= {digests[number], digests[now[0]]}
-
-    def _pass_on(self, number: int, row: DuplicateRow, of_original: bytes) -> None:
-        """Let what was skipped because of a document that leaves duplicate its original."""
-        duplicates.pass_on_skipped(self._snapshot.connection, number, row)
-        if of_original != row.digest:
-            distance = None if row.distance is None else 0
-            same = replace(
-                row, digest=of_original, distance=distance, resemblance=1.0, basis="same"
-            )
-            duplicates.pass_on_skipped(self._snapshot.connection, number, same)

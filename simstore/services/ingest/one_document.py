@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 
 from simstore import compiled
-from simstore.model import KEPT_OR_REMOVED, Document, Outcome
+from simstore.model import Document, Outcome
 from simstore.services.features.prepare import PreparedBatch, is_prepared_for, prepare
 from simstore.services.ingest import new_document
 from simstore.services.ingest.check_insert import store_in_order
@@ -81,8 +81,6 @@ def _decide(
     counts = Counter[str](done.outcomes)
     counts["duplicates"] = len(done.duplicates)
     counts["byte_count"] = batch.sizes[0]
-    for some in done.displaced.values():
-        counts.update(KEPT_OR_REMOVED[one.state] for one in some)
     counted = {name: counts[name] for name in RUN_COUNTS}
     runs.count_in_run(connection, run_id, counted, finished_at=now())
     return done.outcomes[0]

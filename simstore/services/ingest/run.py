@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from simstore.model import (
-    KEPT_OR_REMOVED,
     NAMED_KEYS,
     IngestProgress,
     Rejection,
@@ -206,8 +205,7 @@ def _commit(
             counts["duplicates"] += len(outcome.duplicates)
             counts["rejected"] += len(batch.rejections)
             counts["repeated"] += len(outcome.repeated)
-            for some in outcome.displaced.values():
-                counts.update(KEPT_OR_REMOVED[one.state] for one in some)
+            counts["displaced"] += sum(map(len, outcome.displaced.values()))
             counts["passed_over"] += len(batch.passed_over)
             decodings = [one.decoding for one in batch.documents if one.decoding is not None]
             counts["undecodable"] += sum(one.replaced_bytes > 0 for one in decodings)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from stores import create
 
-from simstore.model import Document, Duplicate, IngestSummary, WriteRequest
+from simstore.model import Document, Duplicate, WriteRequest
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.services.ingest import later_originals
 from simstore.services.ingest.ingest import Observer
@@ -30,10 +30,6 @@ def store(tmp_path: Path) -> Any:
 
 def keys(store: Store) -> list[str]:
     return [one.key for one in store]
-
-
-def reprints(summary: IngestSummary) -> tuple[int, int]:
-    return summary.reprints_removed, summary.reprints_kept
 
 
 CASES = {
@@ -71,8 +67,10 @@ def test_show_and_duplicates_name_the_same_original(
     for part in [documents] if together else [documents[:1], documents[1:]]:
         add_dated(store, *part, mode=mode)
     other = "reprint" if expected == "original" else "original"
-    assert told(store) == {other: ("flagged" if mode == "flag" else "skipped", expected)}
-    assert keys(store) == (["reprint", "original"] if mode == "flag" else [expected])
+    # What is stored stays stored.
+    is_stored = mode == "flag" or other == "reprint"
+    assert told(store) == {other: ("flagged" if is_stored else "skipped", expected)}
+    assert keys(store) == (["reprint", "original"] if is_stored else [expected])
     # What a document links to is known as long as it is stored.
     if mode == "flag" or case != "no link to each other":
         assert {store.duplicates.story(key).original for key in ("reprint", "original")} == {
@@ -83,33 +81,38 @@ def test_show_and_duplicates_name_the_same_original(
         assert cluster.key == expected
 
 
-def test_a_reprint_that_leaves_is_known_as_if_it_had_been_skipped(store: Store) -> None:
+def test_a_reprint_stays_stored_and_is_flagged(store: Store) -> None:
     add_dated(store, dated("reprint", A, seen_at=300), mode="skip")
     heard: list[Duplicate] = []
     summary = add_dated(
         store, dated("original", B, seen_at=100), mode="skip",
         observer=Observer(on_displaced=heard.append),
     )  # fmt: skip
-    assert (summary.added, summary.skipped, *reprints(summary)) == (1, 0, 1, 0)
+    assert (summary.added, summary.skipped, summary.displaced) == (1, 0, 1)
     (row,) = store.duplicates.list()
     assert heard == [row]
-    assert (row.key, row.state, row.original) == ("reprint", "skipped", "original")
+    assert (row.key, row.state, row.original) == ("reprint", "flagged", "original")
     assert (row.first_seen, row.last_seen, row.run_id) == (300, 300, summary.run_id)
-    seen = store.seen("reprint")
-    assert seen is not None
-    assert (seen.state, seen.original) == ("skipped", "original")
+    assert store.get("reprint", with_text=True).text == A
     assert [one.key for one in store.duplicates.list(original="original")] == ["reprint"]
-    # It comes again, and stays skipped; once its original goes it is an orphan.
-    assert add_dated(store, dated("reprint", A, seen_at=400), mode="skip").skipped == 1
+    # It comes again, and nothing changes; once its original goes it is an original again.
+    assert add_dated(store, dated("reprint", A, seen_at=400), mode="skip").unchanged == 1
     store.remove("original")
-    assert [one.key for one in store.duplicates.orphans()] == ["reprint"]
+    assert told(store) == {}
+
+
+def test_an_update_that_resembles_another_document_leaves_that_stored(store: Store) -> None:
+    add(store, ("first", UNLIKE), ("second", A), mode="skip")
+    assert store.add("first", B, on_duplicate="skip", min_resemblance=0.75) == "updated"
+    assert keys(store) == ["first", "second"]
+    assert told(store) == {"second": ("flagged", "first")}
 
 
 def test_a_reprint_stays_flagged_where_others_were_skipped_because_of_it(store: Store) -> None:
     # C is like B, and not like A.
     add_dated(store, dated("reprint", B, seen_at=300), dated("other", C, seen_at=400), mode="skip")
     summary = add_dated(store, dated("original", A, seen_at=100), mode="skip")
-    assert (summary.added, *reprints(summary)) == (1, 0, 1)
+    assert (summary.added, summary.displaced) == (1, 1)
     assert told(store) == {"reprint": ("flagged", "original"), "other": ("skipped", "reprint")}
     assert keys(store) == ["reprint", "original"]
     # It is no original: what is like it alone is stored, and those two hang together as before.
@@ -125,12 +128,11 @@ def test_a_record_that_dates_a_duplicate_earlier_makes_it_the_original(
     store: Store, mode: str
 ) -> None:
     add_dated(store, dated("a", A, seen_at=200), dated("b", B, seen_at=300), mode=mode)
-    state = "flagged" if mode == "flag" else "skipped"
-    assert told(store) == {"b": (state, "a")}
+    assert told(store) == {"b": ("flagged" if mode == "flag" else "skipped", "a")}
     summary = add_dated(store, dated("b", B, seen_at=100), mode=mode)
-    assert told(store) == {"a": (state, "b")}
+    assert told(store) == {"a": ("flagged", "b")}
     assert (summary.added, summary.unchanged) == ((0, 1) if mode == "flag" else (1, 0))
-    assert sum(reprints(summary)) == 1
+    assert summary.displaced == 1
     assert store.duplicates.story("a").original == "b"
 
 
@@ -143,13 +145,14 @@ def test_what_fails_under_way_leaves_the_reprint_where_it_was(
         raise RuntimeError("the power fails")
 
     with monkeypatch.context() as patch:
-        # All is removed by then, and the reprint is to be noted.
+        # The original is stored then, and the reprint is not noted yet.
         patch.setattr(later_originals, "as_duplicate", fail)
         with pytest.raises(RuntimeError):
             add_dated(store, dated("original", B, seen_at=100), mode="skip")
     assert (keys(store), told(store)) == (["reprint"], {})
     add_dated(store, dated("original", B, seen_at=100), mode="skip")
-    assert (keys(store), told(store)) == (["original"], {"reprint": ("skipped", "original")})
+    expected = ["reprint", "original"], {"reprint": ("flagged", "original")}
+    assert (keys(store), told(store)) == expected
 
 
 def test_an_undated_page_is_no_original_of_what_came_before_it(store: Store) -> None:
@@ -157,7 +160,7 @@ def test_an_undated_page_is_no_original_of_what_came_before_it(store: Store) -> 
     assert add(store, ("second", B), mode="skip").skipped == 1
     # A page's own date of long ago is believed, as by show.
     assert add_dated(store, dated("third", B, published_at=DAY), mode="skip").added == 1
-    assert told(store) == dict.fromkeys(("first", "second"), ("skipped", "third"))
+    assert told(store) == {"first": ("flagged", "third"), "second": ("skipped", "first")}
 
 
 def test_a_writer_tells_what_each_document_displaced_and_tells_it_again(store: Store) -> None:
@@ -174,6 +177,3 @@ def test_a_writer_tells_what_each_document_displaced_and_tells_it_again(store: S
     again = unpacked_reply(packed_reply(reply))
     assert again.outcomes == reply.outcomes
     assert again.replayed
-    # As a release kept it that knew nothing of this.
-    old = unpacked_reply(b'[0, [["a", "added", null, null]], [], []]')
-    assert old.outcomes[0].displaced == ()
