@@ -55,6 +55,11 @@ _OF_A_STORE = (
         metavar="NAME",
         shell_complete=completed("collection"),
     ),
+    option(
+        "--key",
+        "Key of the text of standard input.  [default: -@ and a digest of the text]",
+        metavar="KEY",
+    ),
     flag("--from-start", "Read all of a source that has grown, or whose reading was interrupted."),
     flag("--strict", "Stop at the first record that cannot be used."),
 )
@@ -105,6 +110,7 @@ _OF_A_STORE = (
 def ingest(
     sources: tuple[str, ...],
     collection: str | None,
+    key: str | None,
     strict: bool,
     no_refresh: bool,
     threads: int | None,
@@ -168,6 +174,7 @@ def ingest(
         radius=radius,
         channels=channels,
         short_texts=short_texts,
+        input_key=key,
     )
     with (
         _store(given, no_text, synchronous, check, radius, keep_columns=keep_columns) as store,

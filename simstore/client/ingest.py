@@ -123,7 +123,11 @@ class IngestRequests(HttpConnection, of="Client"):
         with watched(observer or Observer(), progress=progress) as hears:
             run = UploadOutcome(self, chosen, hears)
             batches = batches_of_sources(
-                sources, lambda _source: None, MOST_DOCUMENTS, strict=chosen.strict
+                sources,
+                lambda _source: None,
+                MOST_DOCUMENTS,
+                strict=chosen.strict,
+                key=chosen.input_key,
             )
             for batch in batches:
                 run.take(batch, chosen.collection)

@@ -103,7 +103,9 @@ def ingest_sources(
         return run.states.get(source.name)
 
     most = min(options.batch_documents, BATCH_DOCUMENTS)
-    batches = batches_of_sources(sources, state_of, most, strict=options.strict)
+    batches = batches_of_sources(
+        sources, state_of, most, strict=options.strict, key=options.input_key
+    )
     return _run(opened, run, batches, options, observer)
 
 

@@ -68,6 +68,8 @@ class IngestOptions:
         short_texts: With ``characters``, texts of at most 24 words (characters
             of Chinese) are duplicates too. Else such a text duplicates its like
             alone: "Chapter 1" is not "Chapter 2".
+        input_key: Key of the text of standard input. None: ``-@`` and the
+            digest of the text, so that another text does not take its place.
     """
 
     collection: str | None = None
@@ -81,6 +83,7 @@ class IngestOptions:
     radius: int | None = None
     channels: tuple[str, ...] = ()
     short_texts: bool = False
+    input_key: str | None = None
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -143,6 +146,7 @@ class IngestKeywords(TypedDict, total=False):
     """The options of an ingest by name, as :class:`IngestOptions` describes them."""
 
     collection: str | None
+    input_key: str | None
     strict: bool
     refresh: bool
     threads: int | None

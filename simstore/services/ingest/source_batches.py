@@ -9,8 +9,12 @@ from dataclasses import dataclass, field, replace
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource
 from simstore.model import Document, Ignored, Rejection, SourceState
 from simstore.sources.source import Record, Source, why_unreadable
+from simstore.sources.streams import SEPARATOR, STANDARD_INPUT
+from simstore.text.decoding import encode, text_digest
 
 BATCH_CHARACTERS = 2 << 20
+# Hexadecimal digits of a digest in a key.
+_DIGEST_LETTERS = 16
 
 
 @dataclass(slots=True)
@@ -99,6 +103,7 @@ def batches_of_sources(
     most: int,
     *,
     strict: bool = False,
+    key: str | None = None,
 ) -> Iterator[Batch]:
     """Yield the records of all sources in order; small sources share a batch.
 
@@ -108,8 +113,14 @@ def batches_of_sources(
         most: Most records, or sources, in a batch.
         strict: The first record that is rejected is the last of all; its source is to be read on
             from there.
+        key: Key of the text of standard input; None: by its digest.
+
+    Raises:
+        InvalidParameter: There is a key, and standard input is no source.
     """
-    cutter = _Cutter(state_of, most, strict=strict)
+    if key is not None and not any(_is_input(source) for source in sources):
+        raise InvalidParameter("a key names the text of standard input (-), which is not read here")
+    cutter = _Cutter(state_of, most, strict=strict, key=key)
     with suppress(_Refused):
         for source in sources:
             for batch in cutter.read(source):
@@ -137,17 +148,26 @@ class _Cutter:
     """
 
     def __init__(
-        self, state_of: Callable[[Source], SourceState | None], most: int, *, strict: bool
+        self,
+        state_of: Callable[[Source], SourceState | None],
+        most: int,
+        *,
+        strict: bool,
+        key: str | None,
     ) -> None:
         self.batch = Batch()
         self._state_of = state_of
         self._most = most
         self._strict = strict
+        self._key = key
+        # Name of the standard input or pipe that is read.
+        self._input: str | None = None
         # The archive whose members are read.
         self._archive: Mark | None = None
 
     def read(self, source: Source) -> Iterator[Batch]:
         """Yield the batches that are full with the records of a source."""
+        self._input = source.name if _is_input(source) else None
         mark = self._begin(source)
         try:
             members = source.members(mark.position, mark.byte_offset)
@@ -222,9 +242,31 @@ class _Cutter:
             self.batch.marks[name] = self._archive
 
     def _append(self, record: Record, owner: str) -> None:
+        if isinstance(record, Document) and self._input is not None:
+            record = replace(record, key=_input_key(record, self._input, self._key))
         self.batch.append(record, owner)
         if self._strict and isinstance(record, Rejection):
             raise _Refused
+
+
+def _is_input(source: Source) -> bool:
+    """Return whether a source is standard input or a pipe: a file has a size."""
+    return source.name.startswith(STANDARD_INPUT) and source.total_bytes is None
+
+
+def _input_key(document: Document, name: str, key: str | None) -> str:
+    """Return the key of a document of standard input, which has the name for all its contents.
+
+    A key that a record brings with it stays. One made of the name gets the digest of the text, so
+    that the next content is another document.
+    """
+    base, rest = document.key[: len(name)], document.key[len(name) :]
+    is_of_row = rest.startswith(":") and rest[1:].isdigit()
+    if base != name or (rest and not is_of_row and not rest.startswith(SEPARATOR)):
+        return document.key
+    if key is not None:
+        return key + rest
+    return f"{document.key}@{text_digest(encode(document.text)).hex()[:_DIGEST_LETTERS]}"
 
 
 def _unreadable(source: Source, mark: Mark, error: UnreadableSource | SourceNotFound) -> Rejection:
