@@ -7,8 +7,10 @@ keeps that form for small inputs and for machines without Numba.
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import cache
 from importlib.util import find_spec
 from threading import Lock
@@ -16,6 +18,9 @@ from types import FunctionType
 from typing import Any
 from zlib import crc32
 
+log = logging.getLogger("simstore")
+_ONCE = "compiling once for this machine, about 20 s"
+_EACH_TIME = "compiling, about 20 s; no folder can store the result (NUMBA_CACHE_DIR names one)"
 # Seconds of NumPy work that cost about as much as the import and the load of cached kernels.
 _WORTH_COMPILING_SECONDS = 0.6
 # What a byte of a source takes in NumPy, at least: some are hardly text, as those of web pages are.
@@ -165,7 +170,8 @@ class Kernel:
         given = self._signatures
         signatures = given(numba.types) if callable(given) else given
         decorate = numba.njit(list(signatures), nogil=self.lets_go, cache=cached, **self._options)
-        compiled: Callable[..., Any] = decorate(function)
+        with _reported(cached=cached):
+            compiled: Callable[..., Any] = decorate(function)
         return compiled
 
 
@@ -175,6 +181,26 @@ def _with_names(function: Any, names: dict[str, Any]) -> Callable[..., Any]:
     copy = FunctionType(function.__code__, seen, function.__name__, function.__defaults__)
     copy.__module__, copy.__qualname__ = function.__module__, function.__qualname__
     return copy
+
+
+def _reported(*, cached: bool) -> AbstractContextManager[Any]:
+    """Log the first compilation of this process in the context; kernels from disk need none."""
+    from numba.core import event
+
+    class Reporter(event.Listener):
+        def on_start(self, _event: Any) -> None:
+            _report_compilation(_ONCE if cached else _EACH_TIME)
+
+        def on_end(self, _event: Any) -> None:
+            pass
+
+    installed: AbstractContextManager[Any] = event.install_listener("numba:compile", Reporter())
+    return installed
+
+
+@cache
+def _report_compilation(message: str) -> None:
+    log.info(message)
 
 
 def _is_loaded() -> bool:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import os
 import subprocess
 import sys
@@ -66,30 +67,53 @@ def test_compiled_forms_do_not_pay_without_numba(monkeypatch: pytest.MonkeyPatch
     assert not compiled.pays(1e9)
 
 
-@pytest.mark.slow
-@needs_numba
-def test_kernels_work_where_nothing_can_be_kept(tmp_path: Path) -> None:
-    module = tmp_path / "added.py"
+def run_kernels(folder: Path, level: int, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run a program with two kernels in a folder, with messages on standard error."""
+    module = folder / "added.py"
     module.write_text(
         "from simstore.compiled import Kernel\n"
+        "from simstore.reports.log_lines import LogStyle, write_log\n"
         "def added(a, b):\n    return a + b\n"
-        "print(Kernel(added, ['int64(int64, int64)'])(20, 22))\n"
+        "def less(a, b):\n    return a - b\n"
+        f"write_log(LogStyle('plain', {level}))\n"
+        "for one in (added, less):\n"
+        "    print(Kernel(one, ['int64(int64, int64)'])(20, 22))\n"
     )
-    # No folder beside the module and none in the user's home: files stand in their places.
-    (tmp_path / "__pycache__").write_text("")
-    home = tmp_path / "home"
-    home.write_text("")
-    done = subprocess.run(
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG"))}
+    root = str(Path(compiled.__file__).parent.parent)
+    return subprocess.run(
         [sys.executable, str(module)],
-        env={
-            **{k: v for k, v in os.environ.items() if not k.startswith(("NUMBA", "XDG"))},
-            "HOME": str(home),
-            "PYTHONPATH": str(Path(compiled.__file__).parent.parent),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        },
+        env={**kept, "PYTHONPATH": root, "PYTHONDONTWRITEBYTECODE": "1", **variables},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.stderr == ""
-    assert done.stdout == "42\n"
+
+
+@pytest.mark.slow
+@needs_numba
+def test_compilation_is_reported_once_and_not_for_kernels_from_disk(tmp_path: Path) -> None:
+    quiet = run_kernels(tmp_path, logging.ERROR, NUMBA_CACHE_DIR=str(tmp_path / "quiet"))
+    assert (quiet.stdout, quiet.stderr) == ("42\n-2\n", "")
+    cache = str(tmp_path / "cache")
+    first = run_kernels(tmp_path, logging.INFO, NUMBA_CACHE_DIR=cache)
+    assert (first.stdout, first.stderr) == (
+        "42\n-2\n",
+        "compiling once for this machine, about 20 s\n",
+    )
+    second = run_kernels(tmp_path, logging.INFO, NUMBA_CACHE_DIR=cache)
+    assert (second.stdout, second.stderr) == ("42\n-2\n", "")
+
+
+@pytest.mark.slow
+@needs_numba
+def test_kernels_work_where_nothing_can_be_kept(tmp_path: Path) -> None:
+    # No folder beside the module and none in the user's home: files are in their places.
+    (tmp_path / "__pycache__").write_text("")
+    home = tmp_path / "home"
+    home.write_text("")
+    done = run_kernels(tmp_path, logging.INFO, HOME=str(home))
+    assert done.stdout == "42\n-2\n"
+    assert done.stderr == (
+        "compiling, about 20 s; no folder can store the result (NUMBA_CACHE_DIR names one)\n"
+    )
