@@ -7,7 +7,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,6 +30,16 @@ Update = Callable[[int, int | None], None]
 
 class BriefErrors(click.Command):
     """A program whose errors, also of its output, are one line of bounded length."""
+
+    def main(self, *arguments: Any, **options: Any) -> Any:
+        """Run a command line."""
+        try:
+            return super().main(*arguments, **options)
+        except OSError as error:
+            if error.errno not in _NO_SPACE:
+                raise
+            drop_output()
+            fail("no space left to write the results; nothing committed is lost", 6)
 
     def make_context(self, *arguments: Any, **options: Any) -> click.Context:
         """Parse a command line."""
@@ -57,11 +67,6 @@ def _brief() -> Iterator[None]:
         # By its dictionary: click declares that nothing changes it.
         error.__dict__["message"] = shortened(error.message)
         raise
-    except OSError as error:
-        if error.errno not in _NO_SPACE:
-            raise
-        drop_output()
-        fail("no space left to write the results; nothing committed is lost", 6)
 
 
 def time_text(seconds: int | None) -> str | None:
@@ -237,7 +242,9 @@ def fail(message: str, exit_code: int, *, page: str | None = None) -> NoReturn:
         facts = {"exit_code": exit_code} | ({} if page is None else {"page": page})
         log.error(message, extra={"facts": facts})
     else:
-        click.echo(f"Error: {message}", file=sys.stderr)
+        # The exit code says enough if standard error is full.
+        with suppress(OSError):
+            click.echo(f"Error: {message}", file=sys.stderr)
         if page is not None:
             log.debug("see %s", page)
     raise SystemExit(exit_code)

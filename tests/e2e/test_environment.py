@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,6 +59,24 @@ def test_results_that_cannot_be_written_are_an_error_in_one_line(
         assert done.code == 6, (words, done.errors)
         assert len(done.error_lines) == 1, done.errors
         assert "no space left" in done.errors.lower()
+
+
+@pytest.mark.slow
+def test_exit_codes_do_not_change_if_standard_error_is_full(folder: Path) -> None:
+    full = Path("/dev/full")
+    if not full.is_char_device():
+        pytest.skip("there is no device that is always full")
+    program = [sys.executable, str(REPOSITORY / "cli.py")]
+    for words, output, code in (
+        (["show", "nobody"], os.devnull, 3),
+        (["restore", "none.db", "--db", "s.db"], os.devnull, 3),
+        (["list"], full, 6),
+    ):
+        with full.open("wb") as errors, open(output, "wb") as results:
+            done = subprocess.run(
+                [*program, *words], cwd=folder, stdout=results, stderr=errors, check=False
+            )
+        assert done.returncode == code, words
 
 
 @pytest.mark.slow
