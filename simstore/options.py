@@ -14,7 +14,6 @@ from simstore.model import DocumentFilter as DocumentFilter
 from simstore.model import DocumentFilterKeywords as DocumentFilterKeywords
 from simstore.model import DocumentKeywords as DocumentKeywords
 from simstore.model import DocumentLabels as DocumentLabels
-from simstore.model import Idempotency as Idempotency
 from simstore.model import OnDuplicate as OnDuplicate
 from simstore.model import PlanName as PlanName
 from simstore.model import Policy as Policy

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Parameters = Mapping[str, str | int | float | list[str] | None]
 _PROBLEM = "application/problem+json"
-_NAME_HEADER = "Idempotency-Key"
 # A server that is overloaded, or stops, or a proxy before it that cannot reach it.
 _PASSING = frozenset((408, 429, 502, 503))
 _CONNECT_SECONDS = 10.0
@@ -138,8 +136,8 @@ class HttpConnection(CheckedArguments):
             timeout: Longest time for a reply, in seconds.
             patience: For how many seconds a request is sent again that was not
                 served: the server is overloaded, is restarted, or the
-                connection breaks. Safe, since a request has a name by which the
-                server does it once. 0: each is sent once. A server that has
+                connection breaks. A document that was stored already is then
+                unchanged. 0: each is sent once. A server that has
                 never answered is not waited for.
 
         Raises:
@@ -189,18 +187,12 @@ class HttpConnection(CheckedArguments):
         """Return the JSON values that are replied to such."""
         return self._values(self._ask("POST", path, parameters, encoded(value)))
 
-    def _write(self, path: str, value: Any, parameters: Parameters | None = None) -> Any:
-        """As :meth:`_post`, for what changes the store: it is done once, however often sent."""
-        name = {_NAME_HEADER: str(uuid.uuid4())}
-        return self._values(self._ask("POST", path, parameters, encoded(value), name))
-
     def _ask(
         self,
         method: str,
         path: str,
         parameters: Parameters | None = None,
         body: bytes | None = None,
-        headers: Mapping[str, str] | None = None,
     ) -> bytes:
         """Return the body of the reply.
 
@@ -210,9 +202,7 @@ class HttpConnection(CheckedArguments):
             BadReply: It is no server of ours.
             TimedOut: It took too long.
         """
-        sent = dict(headers or {})
-        if body is not None:
-            sent["Content-Type"] = "application/json"
+        sent = {} if body is None else {"Content-Type": "application/json"}
         url = self._address(path, parameters)
 
         def send() -> bytes:

@@ -167,7 +167,7 @@ class DocumentRequests(IngestRequests, of="Client"):
         for start in range(0, len(wanted), _MOST_KEYS):
             part = wanted[start : start + _MOST_KEYS]
             parameters = {**to_wire_fields([("keys", part)]), "missing_ok": missing_ok}
-            told = self._as(_Removed, self._write("/v1/remove", parameters))
+            told = self._as(_Removed, self._post("/v1/remove", parameters))
             removed += told.removed
             for told_to, names in ((on_orphan, told.orphans), (on_unflagged, told.unflagged)):
                 if told_to is not None:

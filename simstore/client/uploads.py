@@ -174,7 +174,7 @@ class UploadOutcome:
         connection = self._connection
         body = {"documents": [wire_document(one) for one in documents]}
         try:
-            value = connection._write("/v1/documents", body, self._parameters)
+            value = connection._post("/v1/documents", body, self._parameters)
         except TooLarge as error:
             return [one for half in halves(documents, error) for one in self._send(half)]
         told = connection._as(_Stored, value)

@@ -26,8 +26,7 @@ The tree, with the exit code of the command line and the HTTP status of a servic
     │   ├── OutputExists
     │   ├── ClosedStore
     │   ├── ForkedStore
-    │   ├── StreamConsumed
-    │   └── IdempotencyConflict
+    │   └── StreamConsumed
     ├── BadInput (ValueError)          5  422
     │   ├── MalformedRecord
     │   ├── UnreadableSource
@@ -89,7 +88,6 @@ from simstore.errors.service import (
     BadReply,
     Forbidden,
     HeadTooLarge,
-    IdempotencyConflict,
     JobFailed,
     MalformedRequest,
     MethodNotAllowed,
@@ -145,7 +143,6 @@ __all__ = [
     "Forbidden",
     "ForkedStore",
     "HeadTooLarge",
-    "IdempotencyConflict",
     "InvalidParameter",
     "JobFailed",
     "MalformedRecord",

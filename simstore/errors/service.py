@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from simstore.errors.base import (
     BadInput,
-    Conflict,
     Denied,
     InvalidParameter,
     NotFound,
@@ -63,16 +62,6 @@ class RouteNotFound(NotFound):
     def __init__(self, path: str) -> None:
         self.path = path
         super().__init__(f"nothing is at {printable(path)}; /openapi.json lists what there is")
-
-
-class IdempotencyConflict(Conflict):
-    """An idempotency key was used before, for another request."""
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        super().__init__(
-            f"the idempotency key {printable(key)!r} was used for another request; take a new one"
-        )
 
 
 class MalformedRequest(BadInput):

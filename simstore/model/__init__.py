@@ -111,7 +111,6 @@ if TYPE_CHECKING:
     from simstore.model.runs import IngestRun, RecordedQuery
     from simstore.model.writer import (
         DocumentOutcome,
-        Idempotency,
         RemoveRequest,
         WriteReply,
         WriteRequest,
@@ -163,7 +162,6 @@ __all__ = [
     "ExportedDocument",
     "Finding",
     "FoldedPlace",
-    "Idempotency",
     "Ignored",
     "ImportSummary",
     "IngestProgress",

@@ -10,28 +10,6 @@ from simstore.model.results import Shown
 
 
 @dataclass(frozen=True, slots=True)
-class Idempotency:
-    """The idempotency key of a request: a repeated request is done only once.
-
-    >>> once = Idempotency(owner="crawler", key="batch-7", digest=b"bread-1")
-    >>> request = RemoveRequest(("bread-1",), idempotency=once)
-    >>> with store.runs.writer() as writer:
-    ...     [reply.replayed for reply in writer.write([request, request])]
-    [False, True]
-
-    Attributes:
-        owner: Who sends it; names of different owners do not meet.
-        key: The sender's name for the request.
-        digest: Digest of what is asked; another request of the same name is
-            refused.
-    """
-
-    owner: str
-    key: str
-    digest: bytes
-
-
-@dataclass(frozen=True, slots=True)
 class WriteRequest:
     """Documents to add or update, as if one after the other.
 
@@ -46,13 +24,11 @@ class WriteRequest:
         on_duplicate: As for :meth:`~simstore.Store.add_many`.
         min_resemblance: As for :meth:`~simstore.Store.add_many`, and so
             ``radius``, ``channels`` and ``short_texts``.
-        idempotency: Its name; None: it has none.
     """
 
     documents: tuple[Document, ...]
     on_duplicate: OnDuplicate | None = None
     min_resemblance: float | None = None
-    idempotency: Idempotency | None = None
     radius: int | None = None
     channels: tuple[str, ...] = ()
     short_texts: bool = False
@@ -70,12 +46,10 @@ class RemoveRequest:
     Attributes:
         keys: Their keys; a repeated one counts once.
         missing_ok: Pass over keys that are not there.
-        idempotency: Its name; None: it has none.
     """
 
     keys: tuple[str, ...]
     missing_ok: bool = False
-    idempotency: Idempotency | None = None
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -111,14 +85,12 @@ class WriteReply(Shown):
 
     >>> with store.runs.writer() as writer:
     ...     (reply,) = writer.write([RemoveRequest(("bread-1",))])
-    >>> reply.removed, reply.replayed
-    (1, False)
+    >>> reply.removed
+    1
 
     Attributes:
         outcomes: One a document, in their order.
         removed: Documents that were removed.
-        replayed: The request came before: this is what it did then, and nothing
-            was done now.
         orphans: Keys that had been skipped as duplicates of documents which it
             removed, ascending: they should be added again.
         unflagged: Keys of documents that were flagged because of those, and are
@@ -130,7 +102,6 @@ class WriteReply(Shown):
 
     outcomes: tuple[DocumentOutcome, ...] = ()
     removed: int = 0
-    replayed: bool = False
     orphans: tuple[str, ...] = ()
     unflagged: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()

@@ -1,19 +1,11 @@
-"""Read keys and texts from the URL of a request, byte for byte, and its Idempotency-Key header."""
+"""Read keys and texts from the URL of a request, byte for byte."""
 
 from __future__ import annotations
 
-import hashlib
-import re
 from urllib.parse import parse_qsl, unquote_to_bytes
 
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.requests import Request
-
-from simstore.errors import MalformedRequest
-from simstore.model import Idempotency
-from simstore.server.access.gate import Principal
-
-_NAME = re.compile("[!-~]{1,255}")
 
 
 class _AnyKey(Convertor[str]):
@@ -58,27 +50,3 @@ def query_text(request: Request, name: str, decoded: str) -> str:
         if key == name:
             return str(value)
     return decoded
-
-
-def idempotency_of(request: Request, name: str | None, body: bytes) -> Idempotency | None:
-    """Return the idempotency key of a request with its digest; None where it has no key.
-
-    Args:
-        request: The request.
-        name: Its name.
-        body: Its body.
-
-    Raises:
-        MalformedRequest: It is no name.
-    """
-    if name is None:
-        return None
-    if _NAME.fullmatch(name) is None:
-        raise MalformedRequest("header.Idempotency-Key", "1 to 255 visible ASCII characters")
-    digest = hashlib.blake2b(digest_size=16)
-    scope = request.scope
-    for part in (scope["method"].encode(), scope["raw_path"], scope["query_string"], body):
-        digest.update(len(part).to_bytes(8, "little"))
-        digest.update(part)
-    principal: Principal = request.state.principal
-    return Idempotency(principal.owner, name, digest.digest())

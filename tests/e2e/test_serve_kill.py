@@ -60,7 +60,7 @@ def text_of(source: random.Random, earlier: list[str]) -> str:
 
 
 def send(port: int, number: int, mode: str, sent: Sent, answered: threading.Semaphore) -> None:
-    """Send batches, each with a name, until the server is gone."""
+    """Send batches until the server is gone."""
     source = random.Random(number)
     batch = 0
     with closing(http.client.HTTPConnection("127.0.0.1", port, timeout=30)) as connection:
@@ -73,10 +73,7 @@ def send(port: int, number: int, mode: str, sent: Sent, answered: threading.Sema
                 sent.unsure.add(key)
                 documents.append({"key": key, "text": text})
             body = json.dumps({"documents": documents}).encode()
-            headers = {
-                "Content-Type": "application/json",
-                "Idempotency-Key": f"{number}-{batch}",
-            }
+            headers = {"Content-Type": "application/json"}
             try:
                 connection.request("POST", f"/v1/documents?on_duplicate={mode}", body, headers)
                 response = connection.getresponse()

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from simstore.errors import DocumentNotFound, IdempotencyConflict
-from simstore.model import Document, Idempotency, RemoveRequest, WriteReply, WriteRequest
+from simstore.errors import DocumentNotFound
+from simstore.model import Document, RemoveRequest, WriteReply, WriteRequest
 from simstore.services.ingest.write_groups import Reply, Request
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
@@ -24,23 +24,15 @@ from .test_check_insert import KEYS, LEAST, PAGES, THREE_BITS, Plain, assert_is
 
 few = settings(max_examples=max(settings.default.max_examples // 2, 1))
 MODES = st.sampled_from(["keep", "flag", "skip"])
-# Of few names and digests, so that requests come again, and others under their name.
-NAMES = st.none() | st.builds(
-    Idempotency, st.sampled_from("ab"), st.just("name"), st.sampled_from([b"1", b"1", b"2"])
-)
 WRITES = st.builds(
-    lambda pages, mode, name: WriteRequest(
-        tuple(Document(key, text) for key, text in pages[:4]), mode, idempotency=name
-    ),
+    lambda pages, mode: WriteRequest(tuple(Document(key, text) for key, text in pages[:4]), mode),
     PAGES,
     MODES,
-    NAMES,
 )
 REMOVALS = st.builds(
     RemoveRequest,
     st.lists(st.sampled_from(KEYS), max_size=2).map(tuple),
     st.booleans(),
-    NAMES,
 )
 REQUESTS = st.lists(WRITES | WRITES | REMOVALS, max_size=9)
 SCHEMES = st.sampled_from(
@@ -59,7 +51,6 @@ def told(replies: Sequence[Reply]) -> list[Any]:
         if isinstance(one, Exception)
         else (
             one.removed,
-            one.replayed,
             [(each.key, each.outcome, each.same_text_as) for each in one.outcomes],
             one.orphans,
             one.unflagged,
@@ -107,14 +98,8 @@ def test_groups_do_what_the_rule_says(
     requests: list[Request], data: st.DataObject, least: Fraction
 ) -> None:
     plain = Plain(least)
-    answered: dict[tuple[str, str], tuple[bytes, Any]] = {}
 
     def expected(request: Request) -> Any:
-        name = request.idempotency
-        known = answered.get((name.owner, name.key)) if name else None
-        if name and known:
-            return known[1] if known[0] == name.digest else IdempotencyConflict
-        made: Any
         if isinstance(request, RemoveRequest):
             keys = list(dict.fromkeys(request.keys))
             held = [key for key in keys if key in plain.texts or key in plain.duplicates]
@@ -125,13 +110,9 @@ def test_groups_do_what_the_rule_says(
                     plain.remove(key)
                 else:
                     plain.duplicates.pop(key)
-            made = len(held), []
-        else:
-            pages = [(one.key, one.text) for one in request.documents]
-            made = 0, [plain.add(key, text, request.on_duplicate) for key, text in pages]
-        if name:
-            answered[name.owner, name.key] = name.digest, made
-        return made
+            return len(held), []
+        pages = [(one.key, one.text) for one in request.documents]
+        return 0, [plain.add(key, text, request.on_duplicate) for key, text in pages]
 
     with new_store(THREE_BITS) as (_, store), store.runs.writer() as writer:
         for group in parts_of(requests, data.draw(cuts_of(len(requests)))):

@@ -8,7 +8,7 @@ from typing import Any
 
 from simstore import Store
 from simstore.errors import DocumentNotFound, ReindexInProgress
-from simstore.model import Document, Idempotency, Policy, RemoveRequest, WriteRequest
+from simstore.model import Document, Policy, RemoveRequest, WriteRequest
 from simstore.services.export.export import ExportOptions
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
@@ -134,17 +134,8 @@ class Steps:
                 continue
             rule = self.rule()
             records = self.records(chance.randint(1, 3))
-            name = Idempotency("one", f"request {living.number()}", b"digest")
             documents = tuple(map(document_of, records))
-            requests.append(
-                WriteRequest(
-                    documents,
-                    rule.mode,
-                    rule.least,
-                    radius=rule.radius,
-                    idempotency=name,
-                )
-            )
+            requests.append(WriteRequest(documents, rule.mode, rule.least, radius=rule.radius))
             given.append((records, rule))
         living.say(f"requests {given}")
         living.files.clear()
@@ -159,10 +150,6 @@ class Steps:
                 else:
                     told = model.arrive(one[0], one[1], living.clock.now)
                     same([o.outcome for o in reply.outcomes], told.outcomes, "by request")
-            some = [one for one in requests if isinstance(one, WriteRequest)]
-            if some:
-                (again,) = writer.commit(writer.prepare([writer.checked(some[0])]))
-                assert again.replayed, "a request that was done is done again"
         if living.kind.follows_corpus:
             living.store.vocabulary.refresh()
             living.refreshed()

@@ -314,7 +314,6 @@ def _requests(chance: Random) -> Iterator[tuple[str, bytes]]:
     lines = "".join(json.dumps({"key": f"{key}{n}", "text": text}) + "\n" for n in range(5))
     yield posted("/v1/documents", {"key": key, "text": text, "metadata": {"n": [1, None]}})
     yield posted("/v1/documents?on_duplicate=skip", {"documents": [{"key": key, "text": text}] * 3})
-    yield posted("/v1/documents", {"key": key, "text": text}, {"Idempotency-Key": plain(chance, 1)})
     yield (
         "lines",
         request("POST", "/v1/documents", lines.encode(), {"Content-Type": "application/x-ndjson"}),

@@ -20,7 +20,7 @@ from postgres_servers import SETTINGS, PostgresServer, running_server
 from simstore import Store
 
 from .campaign import Campaign, Place
-from .load_clients import ByClient, Careless, Checked, Lines, Named
+from .load_clients import ByClient, Careless, Checked, Lines, Repeating
 from .load_ledger import Found, Held, judge
 from .load_readers import Copier, Reader
 from .load_sender import WORDS, Sender
@@ -178,7 +178,7 @@ class ServedRound:
         return tuple(options)
 
     def _senders(self, port: int) -> list[Sender]:
-        kinds = [Named, Named, Careless, Lines, ByClient]
+        kinds = [Repeating, Repeating, Careless, Lines, ByClient]
         senders: list[Sender] = [
             kind(number, self._seed, port, self._stop) for number, kind in enumerate(kinds)
         ]

@@ -10,19 +10,18 @@ import time
 from collections.abc import Mapping
 from contextlib import closing, suppress
 from typing import Any
-from urllib.parse import quote
 
-from .load_sender import JSON, PATIENCE_SECONDS, Lost, Refused, Sender, text_of
+from .load_sender import JSON, PATIENCE_SECONDS, Lost, Sender, text_of
 
 _LINES = {"Content-Type": "application/x-ndjson"}
 
 
-class Named(Sender):
-    """Sends requests that have names, each until it is answered, and some once more later."""
+class Repeating(Sender):
+    """Sends each request until it is answered, and some once more later."""
 
     def __init__(self, number: int, seed: int, port: int, stop: threading.Event) -> None:
         super().__init__(number, seed, port, stop)
-        self._before: list[tuple[str, str, bytes | None, dict[str, str], Any]] = []
+        self._before: list[dict[str, str]] = []
 
     def step(self) -> None:
         """Add, change or remove, or send again what was answered before."""
@@ -38,69 +37,46 @@ class Named(Sender):
 
     def _add(self) -> None:
         texts = self.documents()
-        headers = JSON | {"Idempotency-Key": f"{self.name}-{next(self._numbers)}".replace(" ", "-")}
-        told = self._told("POST", "/v1/documents", _body(texts), headers)
-        outcomes = {one["key"]: one["outcome"] for one in told["documents"]}
-        self.ledger.added(f"{headers['Idempotency-Key']}", texts, outcomes)
+        data, attempts = self.ask_until_answered("POST", "/v1/documents", _body(texts), JSON)
+        self.ledger.added(self.name, texts, _outcomes(data), again=attempts > 1)
+        self._before = [*self._before[-20:], texts]
 
     def _twice_at_once(self) -> None:
-        """Send one request by two connections at the same time."""
+        """Send one request by two connections at the same time: one finds the other's documents."""
         texts = self.documents()
-        name = f"{self.name}-{next(self._numbers)}".replace(" ", "-")
-        headers = JSON | {"Idempotency-Key": name}
         body = _body(texts)
-        second = _Once(self.port, body, headers)
+        second = _Once(self.port, body, JSON)
         second.start()
-        data, attempts = self.ask_until_answered("POST", "/v1/documents", body, headers)
+        data, attempts = self.ask_until_answered("POST", "/v1/documents", body, JSON)
         second.join(PATIENCE_SECONDS)
-        told = json.loads(data)
-        outcomes = {one["key"]: one["outcome"] for one in told["documents"]}
-        self.ledger.added(name, texts, outcomes)
+        told = [_outcomes(data)]
         if second.told is not None:
-            if second.told | {"replayed": True} != told | {"replayed": True}:
-                self.ledger.faults.append(f"{name}: told {told} and {second.told} at once")
-            fresh = [told["replayed"], second.told["replayed"]].count(False)
-            # An attempt that was not answered may have been the one that did it.
-            if fresh > 1 or (attempts == 1 and not fresh):
-                self.ledger.faults.append(f"{name}: done {fresh} times, told {told}")
+            told.append(_outcomes(second.told))
+        # An attempt that was not answered may have been the one that did it.
+        is_unsure = attempts > 1 or second.told is None
+        same = dict.fromkeys(texts, "unchanged")
+        fresh = [one for one in told if one != same]
+        if len(fresh) > 1:
+            self.ledger.faults.append(f"{self.name}: done twice, told {told}")
+        self.ledger.added(self.name, texts, (fresh or told)[0], again=is_unsure)
 
     def _remove(self, known: list[str]) -> None:
-        name = f"{self.name}-{next(self._numbers)}".replace(" ", "-")
-        headers = {"Idempotency-Key": name}
-        if self.chance.random() < 0.5:
-            keys = [self.chance.choice(known)]
-            method, path, body = "DELETE", f"/v1/documents/{quote(keys[0], safe='')}", None
-        else:
-            keys = self.chance.sample(known, min(len(known), 3))
-            method, path = "POST", "/v1/remove"
-            body, headers = json.dumps({"keys": keys}).encode(), headers | JSON
-        told = self._told(method, path, body, headers)
-        self.ledger.removed(name, keys, told["removed"])
-
-    def _told(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> Any:
-        data, attempts = self.ask_until_answered(method, path, body, headers)
-        told = json.loads(data)
-        if told["replayed"] and attempts == 1:
-            self.ledger.faults.append(f"{headers}: sent once, and told that it was sent before")
-        self._before = [*self._before[-20:], (method, path, body, headers, told)]
-        return told
+        keys = self.chance.sample(known, min(len(known), 3))
+        body = json.dumps({"keys": keys, "missing_ok": True}).encode()
+        data, attempts = self.ask_until_answered("POST", "/v1/remove", body, JSON)
+        told = json.loads(data)["removed"]
+        if attempts > 1 and not told:
+            # An attempt whose answer was lost removed them.
+            told = len(keys)
+        self.ledger.removed(f"{self.name} removes {keys}", keys, told)
 
     def _again(self) -> None:
-        method, path, body, headers, told = self.chance.choice(self._before)
-        name = headers["Idempotency-Key"]
-        if body and self.chance.random() < 0.3:
-            # The name of another request.
-            with suppress(Lost):
-                try:
-                    self.ask(method, path, body + b" ", headers)
-                    self.ledger.faults.append(f"{name} was taken for another request")
-                except Refused as refused:
-                    if not str(refused).startswith("409"):
-                        self.ledger.faults.append(f"{name}: {refused}")
+        texts = self.chance.choice(self._before)
+        held = {key: state.text for key in texts if (state := self.ledger.states.get(key))}
+        if held != texts:
             return
-        again = json.loads(self.ask_until_answered(method, path, body, headers)[0])
-        if again != told | {"replayed": True}:
-            self.ledger.faults.append(f"{name}: told {told}, and then {again}")
+        data, _ = self.ask_until_answered("POST", "/v1/documents", _body(texts), JSON)
+        self.ledger.added(f"{self.name} again", texts, _outcomes(data))
 
 
 class _Once(threading.Thread):
@@ -109,7 +85,7 @@ class _Once(threading.Thread):
     def __init__(self, port: int, body: bytes, headers: Mapping[str, str]) -> None:
         super().__init__(daemon=True)
         self._given = port, body, dict(headers)
-        self.told: Any = None
+        self.told: bytes | None = None
 
     def run(self) -> None:
         port, body, headers = self._given
@@ -119,7 +95,7 @@ class _Once(threading.Thread):
             reply = connection.getresponse()
             data = reply.read()
             if reply.status == 200:
-                self.told = json.loads(data)
+                self.told = data
 
 
 class Careless(Sender):
@@ -145,13 +121,12 @@ class Careless(Sender):
             self.ledger.lost(f"{self.name} went away", self.ledger.after(texts))
             return
         try:
-            told = json.loads(self.ask("POST", "/v1/documents", body, JSON))
+            told = self.ask("POST", "/v1/documents", body, JSON)
         except Lost as lost:
             self.ledger.lost(f"{self.name}: {lost}", self.ledger.after(texts))
             time.sleep(0.02)
         else:
-            outcomes = {one["key"]: one["outcome"] for one in told["documents"]}
-            self.ledger.added(self.name, texts, outcomes)
+            self.ledger.added(self.name, texts, _outcomes(told))
 
     def _leave(self, body: bytes) -> None:
         head = (
@@ -177,21 +152,14 @@ class Checked(Sender):
             self.key(): text_of(self.chance, earlier) for _ in range(self.chance.choice((1, 5)))
         }
         path = f"/v1/documents?on_duplicate={mode}"
-        headers = dict(JSON)
         try:
-            if self.chance.random() < 0.5:
-                name = f"{self.name}-{next(self._numbers)}".replace(" ", "-")
-                headers["Idempotency-Key"] = name
-                data, _ = self.ask_until_answered("POST", path, _body(texts), headers)
-            else:
-                data = self.ask("POST", path, _body(texts), headers)
+            data = self.ask("POST", path, _body(texts), JSON)
         except Lost as lost:
             what = f"{self.name} {mode}: {lost}"
             self.ledger.lost(what, self.ledger.after(texts), checked=True)
             time.sleep(0.02)
         else:
-            told = json.loads(data)["documents"]
-            self.ledger.added_if_new(texts, {one["key"]: one["outcome"] for one in told})
+            self.ledger.added_if_new(texts, _outcomes(data))
 
 
 class Lines(Sender):
@@ -259,21 +227,25 @@ class ByClient(Sender):
             if known and choice < 0.2:
                 keys = [self.chance.choice(known)]
                 after: Any = dict.fromkeys(keys)
-                self.ledger.removed(f"{self.name} removes {keys}", keys, self._client.remove(*keys))
+                told = self._client.remove(*keys, missing_ok=True)
+                # The client may have sent it again after a removal whose answer was lost.
+                self.ledger.removed(f"{self.name} removes {keys}", keys, max(told, len(keys)))
             elif choice < 0.6:
                 texts = dict([next(iter(self.documents().items()))])
                 after = self.ledger.after(texts)
                 ((key, text),) = texts.items()
-                self.ledger.added(self.name, texts, {key: self._client.add(key, text)})
+                outcome = self._client.add(key, text)
+                self.ledger.added(self.name, texts, {key: outcome}, again=True)
             else:
                 texts = self.documents()
                 after = self.ledger.after(texts)
                 expected = self.ledger.expected(texts)
                 given = [{"key": key, "text": text} for key, text in texts.items()]
                 done = self._client.add_many(given)
-                for outcome in ("added", "updated", "unchanged"):
+                for outcome in ("added", "updated"):
                     wanted = sum(one == outcome for one in expected.values())
-                    if getattr(done, outcome) != wanted:
+                    # What is sent again is unchanged.
+                    if getattr(done, outcome) not in (0, wanted):
                         self.ledger.faults.append(f"{self.name}: {done}, and {expected} expected")
                 self.ledger.added(self.name, texts, expected)
         except SimstoreError as error:
@@ -287,3 +259,8 @@ def _body(texts: Mapping[str, str]) -> bytes:
     return json.dumps(
         {"documents": [{"key": key, "text": text} for key, text in texts.items()]}
     ).encode()
+
+
+def _outcomes(data: bytes) -> dict[str, str]:
+    """Return the outcome of each document that a reply reports."""
+    return {one["key"]: one["outcome"] for one in json.loads(data)["documents"]}

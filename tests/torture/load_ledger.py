@@ -91,10 +91,25 @@ class Ledger:
                 told[key] = "unchanged" if before.text == text else "updated"
         return told
 
-    def added(self, what: str, texts: Mapping[str, str], outcomes: Mapping[str, str]) -> None:
-        """Note a reply to documents that were sent, which came once or after a retry."""
+    def added(
+        self,
+        what: str,
+        texts: Mapping[str, str],
+        outcomes: Mapping[str, str],
+        *,
+        again: bool = False,
+    ) -> None:
+        """Note a reply to documents that were sent.
+
+        Args:
+            what: What was sent.
+            texts: The documents.
+            outcomes: What became of them.
+            again: They may have been stored by an attempt whose answer was lost.
+        """
         expected = self.expected(texts)
-        if dict(outcomes) != expected:
+        is_repeated = again and dict(outcomes) == dict.fromkeys(texts, "unchanged")
+        if dict(outcomes) != expected and not is_repeated:
             odd = {
                 key: (outcomes.get(key), expected.get(key))
                 for key in {*outcomes, *expected}

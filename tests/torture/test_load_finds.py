@@ -47,12 +47,6 @@ def commit_or_not(self, group):
 
 Database.write, Writer._commit = write_or_not, commit_or_not
 """
-FORGOTTEN_NAME = """
-import sys
-sys.path[:0] = [{root!r}]
-from simstore.services.ingest import writer
-writer.record_replies = lambda *_: None
-"""
 OLD_TABLES = """
 import sys
 sys.path[:0] = [{root!r}]
@@ -101,11 +95,10 @@ def short_round(tmp_path: Path) -> None:
     ("planted", "said"),
     [
         (LOST_COMMIT, "acknowledged as (revision|absent)|found again|and is absent"),
-        (FORGOTTEN_NAME, "told .*replayed"),
         (OLD_TABLES, "not among the .* found by its text"),
         (BLIND_CHECK, "a check finds no copy"),
     ],
-    ids=["commit", "name", "tables", "check"],
+    ids=["commit", "tables", "check"],
     indirect=["planted"],
 )
 @pytest.mark.usefixtures("planted")

@@ -324,10 +324,6 @@ WORST: tuple[Worst, ...] = (
         request("GET", "/v1/known-keys", more={"If-None-Match": '"x",' * 14_000}),
     ),
     _ok(
-        "a name of a request of 60 kB",
-        _json("/v1/documents", {"key": "i", "text": "t"}, **{"Idempotency-Key": "i" * 60_000}),
-    ),
-    _ok(
         "a token of 60 kB",
         request("GET", "/v1/stats", more={"Authorization": "Bearer " + "x" * 60_000}),
     ),

@@ -43,7 +43,7 @@ class Principal:
     """The authenticated sender of a request.
 
     Attributes:
-        owner: Whose requests these are: idempotency keys and rates are counted by it.
+        owner: Whose requests these are: rates are counted by it.
         scope: What they may do.
         token: The token; None where the server is open to its own machine.
         by_cookie: They have signed in on the page.

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from simstore.errors import MalformedRequest, TooLarge
 from simstore.model import (
@@ -38,7 +38,7 @@ from simstore.server.documents import GivenDocument, documents_of
 from simstore.server.listings import listing
 from simstore.server.openapi import LARGEST, answers, json_body
 from simstore.server.request_context import is_ndjson
-from simstore.server.request_keys import idempotency_of, key_in_path
+from simstore.server.request_keys import key_in_path
 from simstore.server.routes.document_stream import OUTCOMES, DocumentStream
 from simstore.server.service import Service, service_of
 from simstore.server.workers.bounded_executor import while_wanted
@@ -47,14 +47,6 @@ from simstore.wire import to_wire
 router = APIRouter(route_class=GuardedRoute, tags=["documents"])
 
 Resemblance = Annotated[float, Query(ge=0, le=1, allow_inf_nan=False)]
-Named = Annotated[
-    str | None,
-    Header(
-        alias="Idempotency-Key",
-        description="A name for the request, of 1 to 255 visible ASCII characters: sent again "
-        "within a day, it is answered as before, and nothing is done twice.",
-    ),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +79,6 @@ class DocumentsReply:
 
     documents: tuple[DocumentOutcome, ...]
     counts: Counts
-    replayed: bool = False
     orphans: tuple[str, ...] = ()
     unflagged: tuple[str, ...] = ()
     uncovered: tuple[str, ...] = ()
@@ -125,7 +116,6 @@ class RemovedReply:
     removed: int
     orphans: tuple[str, ...] = ()
     unflagged: tuple[str, ...] = ()
-    replayed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,11 +138,12 @@ async def add_documents(
     min_resemblance: Resemblance | None = None,
     radius: Annotated[int | None, Query(ge=0, le=128)] = None,
     channels: str = "",
-    idempotency_key: Named = None,
     *,
     short_texts: bool = False,
 ) -> Response:
     """Look each document up and store it; the reply means that it is durable.
+
+    A request may be sent again: a document that is stored with the same text is ``unchanged``.
 
     The body is a document, or an object with ``documents``; all of them are stored, or none. Or it
     is NDJSON, a document a line and as many as you like: then the reply is NDJSON too, a line a
@@ -171,19 +162,12 @@ async def add_documents(
     )
     if is_ndjson(request.scope):
         check_coding(request)
-        if idempotency_key is not None:
-            raise MalformedRequest(
-                "header.Idempotency-Key",
-                "lines have no name: send them without, or as JSON; lines that are sent again are "
-                "unchanged",
-            )
         return DocumentStream(request, service, wish)
     body = await checked_json(request)
-    name = idempotency_of(request, idempotency_key, body)
 
     def submitted() -> Future[WriteReply]:
         documents = documents_of(parsed(body), service.settings.batch_documents)
-        return service.take(replace(wish, documents=documents, idempotency=name))
+        return service.take(replace(wish, documents=documents))
 
     # Reading and checking a large body holds up nobody.
     large = len(body) > LARGE_BYTES
@@ -258,11 +242,9 @@ async def document(
     summary="Remove a document",
     responses=answers(RemovedReply, 404, 409),
 )
-async def remove_document(request: Request, key: str, idempotency_key: Named = None) -> Response:
+async def remove_document(request: Request, key: str) -> Response:
     """Remove a document by its key, percent-encoded; the reply means that it is durable."""
-    name = key_in_path(request, key)
-    body_fields = RemoveRequest((name,), idempotency=idempotency_of(request, idempotency_key, b""))
-    return await _remove(service_of(request), body_fields)
+    return await _remove(service_of(request), RemoveRequest((key_in_path(request, key),)))
 
 
 @router.post(
@@ -272,14 +254,13 @@ async def remove_document(request: Request, key: str, idempotency_key: Named = N
     responses=answers(RemovedReply, 404, 409, 413, 415),
     openapi_extra=json_body(RemoveBody),
 )
-async def remove_documents(request: Request, idempotency_key: Named = None) -> Response:
+async def remove_documents(request: Request) -> Response:
     """Remove documents by their keys; the reply means that it is durable."""
     service = service_of(request)
     body = await checked_json(request)
     body_fields = await value_of(body, RemoveBody, service.readers)
     _check_count(body_fields.keys, service)
-    name = idempotency_of(request, idempotency_key, body)
-    return await _remove(service, RemoveRequest(body_fields.keys, body_fields.missing_ok, name))
+    return await _remove(service, RemoveRequest(body_fields.keys, body_fields.missing_ok))
 
 
 @router.post(
@@ -322,14 +303,12 @@ def _check_count(keys: tuple[str, ...], service: Service) -> None:
 
 async def _remove(service: Service, body_fields: RemoveRequest) -> Response:
     done = await service.submit(body_fields)
-    if not done.replayed:
-        service.metrics.documents["removed"] += done.removed
+    service.metrics.documents["removed"] += done.removed
     return reply(
         {
             "removed": done.removed,
             "orphans": to_wire(done.orphans),
             "unflagged": to_wire(done.unflagged),
-            "replayed": done.replayed,
         }
     )
 
@@ -337,13 +316,11 @@ async def _remove(service: Service, body_fields: RemoveRequest) -> Response:
 def _reply_of(service: Service, done: WriteReply) -> dict[str, Any]:
     """Return what a request did, as JSON values, and count it."""
     counts = Counter[str](one.outcome for one in done.outcomes)
-    if not done.replayed:
-        service.metrics.documents.update(counts)
+    service.metrics.documents.update(counts)
     shown = {name: counts[name] for name in OUTCOMES}
     return {
         "documents": to_wire(done.outcomes),
         "counts": shown,
-        "replayed": done.replayed,
         "orphans": to_wire(done.orphans),
         "unflagged": to_wire(done.unflagged),
         "uncovered": to_wire(done.uncovered),

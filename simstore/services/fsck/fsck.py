@@ -21,7 +21,6 @@ from simstore.services.fsck.history import (
     check_clusters,
     check_history,
     duplicate_problems,
-    reply_problems,
     token_problems,
 )
 from simstore.services.fsck.indexes import check_passages
@@ -33,7 +32,6 @@ _MOST_FINDINGS = 20
 _RECHECK = "ingest the key again"
 _REINDEX_SCHEME = "run `simstore reindex --scheme ...` with the scheme's options"
 _MAKE_ANEW = "revoke the token, and make another"
-_FORGET = "leave it: it is forgotten a day after it was made"
 
 
 def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[Finding]:
@@ -144,5 +142,3 @@ def _check_duplicates(check: StoreCheck) -> Iterator[Finding]:
 def _check_access(check: StoreCheck) -> Iterator[Finding]:
     for problem in token_problems(check.snapshot.connection):
         yield Finding("tokens", problem, _MAKE_ANEW)
-    for problem in reply_problems(check.snapshot.connection):
-        yield Finding("replies", problem, _FORGET)

@@ -11,7 +11,7 @@ from simstore.search.stars import CanonicalOrder
 from simstore.services.clusters.repair import StoredGraph, first_place
 from simstore.services.clusters.stored_clusters import basis_of
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import clusters, documents, duplicates, history, idempotency, tokens
+from simstore.storage import clusters, documents, duplicates, history, tokens
 from simstore.storage.clusters import ClusteringRow, TextRow
 from simstore.storage.engine import Connection
 from simstore.text.decoding import exact_text
@@ -178,9 +178,3 @@ def token_problems(connection: Connection) -> Iterator[str]:
             yield f"{name}: the digest of its secret has {len(row.digest)} bytes"
         if row.expires_at is not None and row.expires_at <= row.created_at:
             yield f"{name} expired before it was made"
-
-
-def reply_problems(connection: Connection) -> Iterator[str]:
-    """Yield recorded replies that cannot be given again."""
-    for owner, key in idempotency.empty(connection):
-        yield f"the reply to {printable(key)!r} of {printable(owner)} is empty"

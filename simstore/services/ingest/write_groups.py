@@ -1,23 +1,17 @@
-"""Prepare groups of write requests, and record their replies by idempotency key.
-
-A request may have a name, its idempotency key: it is done once, and answered as often as it comes.
-"""
+"""Prepare groups of write requests."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from simstore.errors import IdempotencyConflict, InvalidParameter
-from simstore.model import DocumentOutcome, Duplicate, RemoveRequest, WriteReply, WriteRequest
+from simstore.errors import InvalidParameter
+from simstore.model import DocumentOutcome, RemoveRequest, WriteReply, WriteRequest
 from simstore.services.features.prepare import PreparedBatch, prepare
 from simstore.services.ingest.batches import BatchOutcome
 from simstore.services.ingest.duplicate_checker import DuplicateRule, check_in
 from simstore.services.open_store.state import State
 from simstore.sources.documents import accept
-from simstore.storage import idempotency
-from simstore.storage.engine import Connection
 from simstore.text.decoding import encode, exact_text
 
 Request = WriteRequest | RemoveRequest
@@ -39,18 +33,6 @@ class StoringPart:
     batch: PreparedBatch
     state: State
     check: DuplicateRule | None
-
-    def undone(self, done: set[int]) -> Iterator[dict[int, tuple[int, int]]]:
-        """Yield the spans of requests that are not done, those together that follow each other."""
-        held: dict[int, tuple[int, int]] = {}
-        for place, span in self.spans.items():
-            if place not in done:
-                held[place] = span
-            elif held:
-                yield held
-                held = {}
-        if held:
-            yield held
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,81 +144,3 @@ def _check_of(request: WriteRequest, state: State) -> DuplicateRule | None:
         request.channels,
         short_texts=request.short_texts,
     )
-
-
-def repeats_a_name(requests: Sequence[Request]) -> bool:
-    """Return whether two requests share a name: the outcome of the first decides the other."""
-    names = [(n.owner, n.key) for one in requests if (n := one.idempotency) is not None]
-    return len(set(names)) < len(names)
-
-
-def answered_before(
-    connection: Connection, requests: Sequence[Request], now: int
-) -> dict[int, Reply]:
-    """Return the replies, by places, of requests that came before or reuse another's name.
-
-    Args:
-        connection: A writer.
-        requests: The requests; no two of them have one name.
-        now: The time.
-    """
-    replies: dict[int, Reply] = {}
-    for place, request in enumerate(requests):
-        name = request.idempotency
-        if name is None:
-            continue
-        found = idempotency.recorded(
-            connection, name.owner, name.key, now - idempotency.KEPT_SECONDS
-        )
-        if found is not None:
-            same = found.digest == name.digest
-            replies[place] = unpacked_reply(found.reply) if same else IdempotencyConflict(name.key)
-    return replies
-
-
-def record_replies(
-    connection: Connection, requests: Sequence[Request], made: Mapping[int, Reply], now: int
-) -> None:
-    """Keep the replies to named requests; what failed may be asked again.
-
-    Args:
-        connection: The writer that has done them.
-        requests: The group.
-        made: The replies by their places.
-        now: The time.
-    """
-    rows = [
-        (name.owner, name.key, name.digest, packed_reply(reply), now)
-        for place, reply in made.items()
-        if (name := requests[place].idempotency) is not None and isinstance(reply, WriteReply)
-    ]
-    if rows:
-        idempotency.record_many(connection, rows)
-
-
-def packed_reply(reply: WriteReply) -> bytes:
-    """Encode a reply for storage."""
-    outcomes = [
-        [one.key, one.outcome, None if one.duplicate is None else asdict(one.duplicate),
-         one.same_text_as, [asdict(other) for other in one.displaced]]
-        for one in reply.outcomes
-    ]  # fmt: skip
-    fields = [reply.removed, outcomes, reply.orphans, reply.unflagged, reply.uncovered]
-    return json.dumps(fields).encode("ascii")
-
-
-def unpacked_reply(data: bytes) -> WriteReply:
-    """Decode a stored reply, marked as a repeated one."""
-    removed, outcomes, *freed = json.loads(data)
-    fields = tuple(
-        DocumentOutcome(
-            key,
-            outcome,
-            None if found is None else Duplicate(**found),
-            same,
-            # A release before this one kept none.
-            tuple(Duplicate(**one) for some in displaced for one in some),
-        )
-        for key, outcome, found, same, *displaced in outcomes
-    )
-    return WriteReply(fields, removed, True, *map(tuple, freed))

@@ -22,25 +22,20 @@ from simstore.services.ingest.write_groups import (
     Reply,
     Request,
     StoringPart,
-    answered_before,
     checked,
     keys_told,
     outcomes_of,
     prepared_group,
-    record_replies,
-    repeats_a_name,
 )
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.open_store.state import State
 from simstore.services.query.warm import warm
 from simstore.services.removal.remove import refresh_live, remove_keys
-from simstore.storage import deltas, generations, idempotency, runs
+from simstore.storage import deltas, generations, runs
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode
 from simstore.version import __version__
 
-# Commits after which replies that are old are deleted.
-_SWEPT_AFTER = 256
 # Documents written after which is looked whether a tail is long.
 _LOOKED_AT = 4_096
 
@@ -69,7 +64,6 @@ class Writer:
         self._turn = threading.Lock()
         self._run_id: int | None = None
         self._counts: Counter[str] = Counter()
-        self._commits = 0
         self._looked_at = 0
         self._is_closed = False
         with opened.database.read() as connection:
@@ -126,27 +120,25 @@ class Writer:
 
         Where one fails by what it asks, only it does. Where something fails
         that was not foreseen, the transaction is undone, and each request has
-        one of its own; so it has where a name occurs twice.
+        one of its own.
 
         Returns:
             The reply to each request, or why it failed, in their order.
 
         Raises:
-            StorageError: The store cannot be written. Nothing of the group is,
-                unless a name occurs twice.
+            StorageError: The store cannot be written; nothing of the group is.
             InvalidParameter: The writer is closed.
         """
         with self._turn:
             if self._is_closed:
                 raise InvalidParameter("this writer is closed; open another by Store.writer()")
-            if not repeats_a_name(group.requests):
-                try:
-                    return self._commit(group)
-                except StorageError:
-                    raise
-                except Exception as error:
-                    if len(group.requests) == 1:
-                        return [error]
+            try:
+                return self._commit(group)
+            except StorageError:
+                raise
+            except Exception as error:
+                if len(group.requests) == 1:
+                    return [error]
             replies: list[Reply] = []
             for request in group.requests:
                 try:
@@ -206,30 +198,21 @@ class Writer:
             # Not before: what waited for others comes after what they stored.
             moment = now()
             generations.refuse_during_reindex(connection)
-            known = answered_before(connection, group.requests, moment)
-            done = set(known)
             for part in group.parts:
                 if isinstance(part, RemovingPart):
-                    if part.place not in done:
-                        reply = made[part.place] = self._removed(connection, part)
-                        if isinstance(reply, WriteReply) and reply.removed:
-                            counts["removed"] += reply.removed
-                            if run_id is None:
-                                run_id = runs.begin_run(connection, [], moment, __version__)
-                elif not done.issuperset(part.spans):
-                    if run_id is None:
-                        run_id = runs.begin_run(connection, [], moment, __version__)
-                    made |= self._stored(connection, part, done, counts, run_id, moment)
+                    reply = made[part.place] = self._removed(connection, part)
+                    if not isinstance(reply, WriteReply) or not reply.removed:
+                        continue
+                    counts["removed"] += reply.removed
+                if run_id is None:
+                    run_id = runs.begin_run(connection, [], moment, __version__)
+                if isinstance(part, StoringPart):
+                    made |= self._stored(connection, part, counts, run_id, moment)
             if run_id is not None:
                 of_run = {name: counts[name] for name in (*RUN_COUNTS, "removed")}
                 runs.count_in_run(connection, run_id, of_run, finished_at=None)
-            record_replies(connection, group.requests, made, moment)
-            if self._commits % _SWEPT_AFTER == 0:
-                idempotency.drop_older(connection, moment - idempotency.KEPT_SECONDS)
         self._run_id, self._counts = run_id, counts
-        self._commits += 1
-        replies = known | made
-        return [replies[place] for place in range(len(group.requests))]
+        return [made[place] for place in range(len(group.requests))]
 
     def _removed(self, connection: Connection, part: RemovingPart) -> Reply:
         keys = list(dict.fromkeys(map(encode, part.request.keys)))
@@ -252,38 +235,30 @@ class Writer:
         self,
         connection: Connection,
         part: StoringPart,
-        done: set[int],
         counts: Counter[str],
         run_id: int,
         seen_at: int,
     ) -> dict[int, Reply]:
-        """Store the documents of a part, but those of requests that are done."""
-        opened, batch = self._opened, part.batch
-        snapshot = opened.snapshot(connection)
+        """Store the documents of a part."""
+        batch = part.batch
+        snapshot = self._opened.snapshot(connection)
         if not is_prepared_for(part.state, snapshot):
             batch = prepare(batch.documents, snapshot)
-        replies: dict[int, Reply] = {}
-        appended = 0
-        for spans in part.undone(done):
-            if appended:
-                snapshot = opened.snapshot(connection)
-            first = min(start for start, _ in spans.values())
-            some = batch.part(first, max(end for _, end in spans.values()))
-            outcome = check_and_store(
-                snapshot, some, part.check,
-                run_id=run_id, seen_at=seen_at, source_ids={},
-            )  # fmt: skip
-            appended += 1
-            counts.update(outcome.outcomes)
-            counts["duplicates"] += len(outcome.duplicates)
-            counts["byte_count"] += sum(some.sizes)
-            told = tuple(outcomes_of(some, outcome))
-            freed = [
-                keys_told(keys) for keys in (outcome.orphans, outcome.unflagged, outcome.uncovered)
-            ]
-            if len(spans) > 1 and (outcome.lets_go or any(freed)):
-                raise _Apart
-            for place, (start, end) in spans.items():
-                replies[place] = WriteReply(told[start - first : end - first], 0, False, *freed)
-        deltas.merge_many(connection, snapshot.scheme_id, appended)
-        return replies
+        outcome = check_and_store(
+            snapshot, batch, part.check,
+            run_id=run_id, seen_at=seen_at, source_ids={},
+        )  # fmt: skip
+        counts.update(outcome.outcomes)
+        counts["duplicates"] += len(outcome.duplicates)
+        counts["byte_count"] += sum(batch.sizes)
+        told = tuple(outcomes_of(batch, outcome))
+        freed = [
+            keys_told(keys) for keys in (outcome.orphans, outcome.unflagged, outcome.uncovered)
+        ]
+        if len(part.spans) > 1 and (outcome.lets_go or any(freed)):
+            raise _Apart
+        deltas.merge_many(connection, snapshot.scheme_id, 1)
+        return {
+            place: WriteReply(told[start:end], 0, *freed)
+            for place, (start, end) in part.spans.items()
+        }

@@ -35,7 +35,6 @@ from simstore.storage import (
     deltas,
     generations,
     history,
-    idempotency,
     migrate,
     runs,
     transfer,
@@ -301,7 +300,6 @@ def compact(
         runs.drop_old_seen(connection, MOST_SEEN_RECORDS)
         history.drop_old_undated(connection, MOST_UNDATED_VERSIONS)
         cluster_names.drop_old_ended(connection)
-        idempotency.drop_older(connection, now() - idempotency.KEPT_SECONDS)
     database.vacuum()
     return before, database.file_bytes()
 

@@ -43,7 +43,7 @@ _NAMES: dict[tuple[type, ...], str] = {
     """,
     (str,): """
         created_by fingerprint first_seen_basis kind known_answers on_duplicate options
-        owner parameters policy reader reason recipe scheme scope sources state status
+        parameters policy reader reason recipe scheme scope sources state status
     """,
     (str, bytes, _NULL): """
         name
@@ -53,7 +53,7 @@ _NAMES: dict[tuple[type, ...], str] = {
     """,
     (bytes,): """
         delta digest features frequencies head head_digest key original_key postings records
-        reply sketch source spans stopwords target term text
+        sketch source spans stopwords target term text
     """,
     (bytes, _NULL): """
         hash_table source_name

@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 Row = tuple[Any, ...]
 _WORDS = {int: "a number", float: "a number", str: "a text", bytes: "bytes"}
-# Columns that are of another type than those of their name, and the names that they are read under.
-OTHER_NAMES = {"idempotency.key": "named"}
 # JSON that is a list; all other is an object.
 LISTS = frozenset(("sources", "known_answers"))
 _BUSY, _LOCKED, _READONLY, _IOERR, _CORRUPT, _FULL, _CANTOPEN, _NOTADB = 5, 6, 8, 10, 11, 13, 14, 26
@@ -105,8 +103,7 @@ class SqliteDialect:
 
     def plain(self, column: Column[Any]) -> str:
         """Return the column's name: SQLite stores JSON as text, and truth as 0 or 1."""
-        other = OTHER_NAMES.get(str(column))
-        return f'"{column.name}"' + (f" AS {other}" if other else "")
+        return f'"{column.name}"'
 
     def in_order(self, column: Column[Any]) -> str:
         """Return the column's name: SQLite compares byte by byte."""

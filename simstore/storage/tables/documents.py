@@ -266,19 +266,6 @@ token = Table(
     sqlite_autoincrement=True,
 )
 
-# Replies to writes whose sender named them, written in the transaction of what they tell.
-idempotency = Table(
-    "idempotency",
-    metadata,
-    # Who sent it: names of different senders do not meet.
-    Column("owner", String(120), primary_key=True),
-    Column("key", String(255), primary_key=True),
-    Column("digest", LargeBinary, nullable=False),  # of the request
-    Column("reply", LargeBinary, nullable=False),
-    Column("created_at", BIG, nullable=False),
-    Index(None, "created_at"),
-)
-
 query_run = Table(
     "query_run",
     metadata,

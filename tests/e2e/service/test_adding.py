@@ -47,26 +47,12 @@ def test_bodies_of_another_kind_are_refused(ask: httpx.Client) -> None:
 # The same request again
 
 
-def test_a_named_request_is_done_once(ask: httpx.Client) -> None:
-    body, name = {"key": "a", "text": TEXT}, {"Idempotency-Key": "once-1"}
-    first = ask.post("/v1/documents", json=body, headers=name).json()
-    assert ask.delete("/v1/documents/a").json()["removed"] == 1
-    again = ask.post("/v1/documents", json=body, headers=name).json()
-    assert again == first | {"replayed": True}
-    assert ask.get("/v1/documents/a").status_code == 404
-
-
-def test_a_name_is_for_one_request(ask: httpx.Client) -> None:
-    name = {"Idempotency-Key": "once-2"}
-    ask.post("/v1/documents", json={"key": "a", "text": TEXT}, headers=name)
-    for method, path, options in (
-        ("POST", "/v1/documents", {"json": {"key": "b", "text": TEXT}}),
-        ("POST", "/v1/documents?on_duplicate=skip", {"json": {"key": "a", "text": TEXT}}),
-        ("POST", "/v1/remove", {"json": {"keys": ["a"]}}),
-        ("DELETE", "/v1/documents/a", {}),
-    ):
-        reply = ask.request(method, path, headers=name, **options)
-        assert refused(reply, 409, "IdempotencyConflict")["key"] == "once-2"
+def test_a_document_that_is_sent_again_is_unchanged(ask: httpx.Client) -> None:
+    body = {"key": "a", "text": TEXT}
+    assert ask.post("/v1/documents", json=body).json()["counts"]["added"] == 1
+    again = ask.post("/v1/documents", json=body).json()
+    assert [one["outcome"] for one in again["documents"]] == ["unchanged"]
+    assert ask.get("/v1/documents/a").json()["revision"] == 1
 
 
 # Lines

@@ -32,7 +32,6 @@ TREE = {
     "ClosedStore": (4, 409, Exception),
     "ForkedStore": (4, 409, Exception),
     "StreamConsumed": (4, 409, Exception),
-    "IdempotencyConflict": (4, 409, Exception),
     "BadInput": (5, 422, ValueError),
     "MalformedRecord": (5, 422, ValueError),
     "UnreadableSource": (5, 422, ValueError),

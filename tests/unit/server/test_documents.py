@@ -9,7 +9,7 @@ from simstore.errors import InvalidParameter, MalformedRequest, TooLarge
 from simstore.model import Document
 from simstore.server.access.gate import Principal
 from simstore.server.documents import document_of, documents_of
-from simstore.server.request_keys import idempotency_of, key_in_path, query_text
+from simstore.server.request_keys import key_in_path, query_text
 from simstore.server.settings import ServerSettings
 
 
@@ -68,32 +68,6 @@ def test_texts_behind_the_question_mark_are_bytes() -> None:
     request = asking("/v1/clusters/of", b"x=1&key=%FF+a&key=b")
     assert query_text(request, "key", "decoded") == "\udcff a"
     assert query_text(request, "other", "decoded") == "decoded"
-
-
-def test_a_named_request_is_told_by_all_that_it_asks() -> None:
-    request = asking("/v1/documents", b"a=1", "POST")
-    found = idempotency_of(request, "n", b"body")
-    assert found is not None
-    assert (found.owner, found.key) == ("open", "n")
-    assert idempotency_of(request, "n", b"body") == found
-    assert idempotency_of(request, None, b"body") is None
-    others = [
-        (asking("/v1/documents", b"a=1", "POST"), b"bodY"),
-        (asking("/v1/documents", b"a=1b", "POST"), b"ody"),
-        (asking("/v1/documents", b"a=2", "POST"), b"body"),
-        (asking("/v1/remove", b"a=1", "POST"), b"body"),
-        (asking("/v1/documents", b"a=1", "PUT"), b"body"),
-    ]
-    for other, body in others:
-        named = idempotency_of(other, "n", body)
-        assert named is not None
-        assert named.digest != found.digest
-
-
-def test_names_are_visible_ascii() -> None:
-    for name in ["", " ", "a b", "é", "x" * 256]:
-        with pytest.raises(MalformedRequest):
-            idempotency_of(asking("/v1/documents"), name, b"")
 
 
 def test_settings_out_of_range_are_refused() -> None:

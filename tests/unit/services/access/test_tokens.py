@@ -7,12 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from stores import create, filled, raw
+from stores import create, raw
 
 from simstore.errors import Conflict, InvalidParameter, NotFound, ReadOnlyStore
 from simstore.model import SCOPES, Token
 from simstore.services.access import tokens
-from simstore.storage import idempotency
 from simstore.store import Store
 
 START = 1_800_000_000
@@ -201,16 +200,12 @@ def test_two_standing_tokens_of_a_name_are_refused_by_the_database(tmp_path: Pat
         )
 
 
-def test_fsck_finds_what_is_wrong_with_tokens_and_replies(tmp_path: Path) -> None:
+def test_fsck_finds_what_is_wrong_with_tokens(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.tokens.add("good", expires_at=9_000_000_000)
         store.tokens.add("bad")
         store.tokens.add("ended", expires_at=9_000_000_000)
-        with store._opened.write() as connection:
-            idempotency.record_many(connection, [("good", "a", b"digest", b"reply", START)])
         assert store.maintenance.fsck() == []
-        with store._opened.write() as connection:
-            idempotency.record_many(connection, [("good", "b", b"digest", b"", START)])
     with raw(tmp_path) as connection:
         connection.execute("UPDATE token SET digest = x'1234' WHERE name = 'bad'")
         connection.execute("UPDATE token SET expires_at = created_at WHERE name = 'ended'")
@@ -219,45 +214,4 @@ def test_fsck_finds_what_is_wrong_with_tokens_and_replies(tmp_path: Path) -> Non
     assert found == [
         ("tokens", "'bad': the digest of its secret has 2 bytes"),
         ("tokens", "'ended' expired before it was made"),
-        ("replies", "the reply to 'b' of good is empty"),
     ]
-
-
-def test_reply_is_kept_for_its_owner_until_it_is_dropped(tmp_path: Path) -> None:
-    with filled(tmp_path) as store:
-        with store._opened.write() as connection:
-            idempotency.record_many(connection, [("one", "k", b"d1", b"r1", START)])
-            idempotency.record_many(
-                connection, [("two", "k", b"d2", b"r2", START + 1), ("two", "l", b"d3", b"r3", 5)]
-            )
-        with store._opened.database.read() as connection:
-            recorded = idempotency.recorded(connection, "one", "k")
-            assert recorded == idempotency.RecordedReply(b"d1", b"r1", START)
-            assert idempotency.recorded(connection, "one", "k", START) == recorded
-            assert idempotency.recorded(connection, "one", "k", START + 1) is None
-            assert idempotency.recorded(connection, "one", "l") is None
-            assert idempotency.recorded(connection, "three", "k") is None
-            assert idempotency.count(connection) == 3
-        with store._opened.write() as connection:
-            idempotency.record_many(connection, [("one", "k", b"d9", b"r9", START + 9)])
-            assert idempotency.drop_older(connection, START + 1) == 1
-            assert idempotency.drop_older(connection, START + 1) == 0
-            found = idempotency.recorded(connection, "one", "k")
-            assert found == idempotency.RecordedReply(b"d9", b"r9", START + 9)
-            assert idempotency.count(connection) == 2
-
-
-def test_compact_drops_the_replies_of_more_than_a_day_ago(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from simstore.services.maintenance import maintain
-
-    monkeypatch.setattr(maintain, "now", lambda: START + idempotency.KEPT_SECONDS)
-    with filled(tmp_path) as store:
-        with store._opened.write() as connection:
-            idempotency.record_many(connection, [("one", "old", b"d", b"r", START - 1)])
-            idempotency.record_many(connection, [("one", "new", b"d", b"r", START)])
-        store.maintenance.compact()
-        with store._opened.database.read() as connection:
-            assert idempotency.recorded(connection, "one", "old") is None
-            assert idempotency.recorded(connection, "one", "new") is not None
