@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 from importlib import import_module
 from typing import Any
@@ -109,14 +108,6 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
             command: click.Command = getattr(import_module(f"simstore.cli.{module}"), function)
         command.short_help = text
         return command
-
-    def _main_shell_completion(self, *arguments: Any, **settings: Any) -> None:
-        """Complete a command line, where a shell asks for that by a variable."""
-        if f"_{_PROGRAM}_COMPLETE" in os.environ:
-            from simstore.cli.completions import register
-
-            register()
-        super()._main_shell_completion(*arguments, **settings)
 
     def main(self, *args: Any, **keywords: Any) -> Any:
         before = speak_to("command line")

@@ -51,8 +51,8 @@ _OWN, _PAGES = "own", ("html", "docx", "pdf")
 
 
 @command()
-@click.argument("first", metavar="A", shell_complete=completed("text"))
-@click.argument("second", metavar="B", shell_complete=completed("text"))
+@click.argument("first", metavar="A", shell_complete=completed("file"))
+@click.argument("second", metavar="B", shell_complete=completed("file"))
 @section(
     "Texts",
     choice(

@@ -11,17 +11,13 @@ from simstore.cli.parameters import command
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the shell script that completes commands, options, files, keys and more.
+    """Print the shell script that completes commands, options and files.
 
     Examples:
       simstore completion bash >> ~/.bashrc
       simstore completion fish > ~/.config/fish/completions/simstore.fish
     """
     from click.shell_completion import get_completion_class
-
-    from simstore.cli.completions import register
-
-    register()
 
     kind = get_completion_class(shell)
     if kind is None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 @command("import")
-@click.argument("folder", type=click.Path(), shell_complete=completed("folder"))
+@click.argument("folder", type=click.Path(), shell_complete=completed("dir"))
 @flag("--no-clusters", "Only the documents.")
 @format_option()
 @common_options

@@ -18,7 +18,7 @@ from simstore.cli.options import (
     tell_empty_choice,
 )
 from simstore.cli.output import progress, time_text
-from simstore.cli.parameters import command, completed, count, flag, option
+from simstore.cli.parameters import command, count, flag, option
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import (
     limited,
@@ -116,7 +116,7 @@ def _row(document: StoredDocument) -> tuple[Any, ...]:
 
 
 @command()
-@click.argument("key", shell_complete=completed("key"))
+@click.argument("key")
 @flag("--text with_text", "Print the kept text; how it was read is told on standard error.")
 @option(
     "--original",
@@ -197,7 +197,7 @@ def _record(document: Any) -> dict[str, Any]:
 
 
 @command()
-@click.argument("keys", nargs=-1, metavar="[KEY...]", shell_complete=completed("key"))
+@click.argument("keys", nargs=-1, metavar="[KEY...]")
 @keys_option
 @flag("--ignore-missing", "Pass over keys that are not there.")
 @flag("--no-refresh", "Leave a live store stale; refresh it later.")

@@ -27,7 +27,7 @@ from simstore.cli.options import (
     yes_option,
 )
 from simstore.cli.output import confirm, progress, time_text
-from simstore.cli.parameters import command, completed, count, flag, option
+from simstore.cli.parameters import command, count, flag, option
 from simstore.cli.results import print_items, print_summary, write_blocks
 from simstore.cli.source_options import (
     encoding_for,
@@ -131,7 +131,7 @@ def expire(
 
 
 @command()
-@click.argument("keys", nargs=-1, metavar="[KEY...]", shell_complete=completed("key"))
+@click.argument("keys", nargs=-1, metavar="[KEY...]")
 @keys_option
 @option("--text text_given", "Look for this very text.", metavar="TEXT")
 @option(

@@ -49,12 +49,7 @@ _OF_A_STORE = (
 @click.argument("sources", nargs=-1, metavar="SOURCE...", shell_complete=completed("file"))
 @section(
     "Reading",
-    option(
-        "--collection",
-        "Collection of documents that name none.",
-        metavar="NAME",
-        shell_complete=completed("collection"),
-    ),
+    option("--collection", "Collection of documents that name none.", metavar="NAME"),
     option(
         "--key",
         "Key of the text of standard input.  [default: -@ and a digest of the text]",

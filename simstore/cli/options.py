@@ -23,7 +23,6 @@ from simstore.cli.parameters import (
     COMMON,
     Decorator,
     choice,
-    completed,
     count,
     flag,
     group,
@@ -55,12 +54,7 @@ def document_filters(more: str = "") -> Decorator:
     """
     return group(
         *(
-            option(
-                f"--{name}",
-                f"Only documents of this {name}{more}.",
-                metavar="NAME",
-                shell_complete=completed(name),
-            )
+            option(f"--{name}", f"Only documents of this {name}{more}.", metavar="NAME")
             for name in FILTERS
         )
     )

@@ -39,16 +39,16 @@ class _Option(click.Option):
 
 
 def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list[Any]]:
-    """Return the shell completion function of a kind of value.
+    """Return the shell completion function of a path.
 
     Args:
-        kind: As :func:`simstore.cli.completions.suggestions` knows it.
+        kind: ``file`` or ``dir``; the shell completes it.
     """
 
-    def complete(ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[Any]:
-        from simstore.cli.completions import suggestions
+    def complete(_ctx: click.Context, _parameter: click.Parameter, beginning: str) -> list[Any]:
+        from click.shell_completion import CompletionItem
 
-        return suggestions(kind, ctx, beginning)
+        return [CompletionItem(beginning, type=kind)]
 
     return complete
 
@@ -56,8 +56,7 @@ def completed(kind: str) -> Callable[[click.Context, click.Parameter, str], list
 # What the value of an option is, by the word that stands for it in the help.
 _COMPLETED = {
     "FILE": "file", "FILE-OR-FOLDER": "file", "PATH-OR-URL": "file", "FILE|builtin": "file",
-    "FILE|builtin[:LANGUAGE]|none": "file", "FOLDER": "folder", "OUTPUT": "folder",
-    "KEY": "key", "KEY|GLOB": "key",
+    "FILE|builtin[:LANGUAGE]|none": "file", "FOLDER": "dir", "OUTPUT": "dir",
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import FORMATS, common_options, format_option, open_store
 from simstore.cli.output import check_output, format_by_name, is_format_given, time_text
-from simstore.cli.parameters import choice, command, completed, flag, option
+from simstore.cli.parameters import choice, command, flag, option
 from simstore.cli.results import limited, print_items
 from simstore.errors import DocumentNotFound, counted, printable
 from simstore.outputs import is_standard_output, written
@@ -33,9 +33,7 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument(
-    "run_id", required=False, type=int, metavar="[RUN]", shell_complete=completed("run")
-)
+@click.argument("run_id", required=False, type=int, metavar="[RUN]")
 @format_option(*RENDERERS, "html", default="simtool")
 @option(
     "-o --output",

@@ -10,7 +10,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import time_text
-from simstore.cli.parameters import choice, command_group, completed, option
+from simstore.cli.parameters import choice, command_group, option
 from simstore.cli.results import print_items, print_summary
 from simstore.errors import InvalidParameter
 from simstore.model.times import moment_given
@@ -111,7 +111,7 @@ def list_tokens(output_format: str) -> None:
 
 
 @token.command()
-@click.argument("name", shell_complete=completed("token"))
+@click.argument("name")
 @format_option()
 @common_options
 def revoke(name: str, output_format: str) -> None:

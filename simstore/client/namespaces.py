@@ -204,7 +204,6 @@ class RemoteMaintenance(RemoteNamespace):
     abort_reindex = not_served("maintenance.abort_reindex")
     check_file = not_served("maintenance.check_file")
     check_options = not_served("maintenance.check_options")
-    completions = not_served("maintenance.completions")
     compact = not_served("maintenance.compact")
     fsck = not_served("maintenance.fsck")
     import_deduped = not_served("maintenance.import_deduped")

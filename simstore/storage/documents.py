@@ -24,15 +24,13 @@ from simstore.storage.rows import (
     numbers_after,
     select_in,
 )
-from simstore.text.decoding import encode, exact_text, line_as_stored
+from simstore.text.decoding import exact_text, line_as_stored
 
 if TYPE_CHECKING:
     from sqlalchemy import ColumnElement
 
 # Integers that are written out in a statement: faster for many than parameters.
 _INTEGERS = 5_000
-# Among so many documents, values of a column are looked for.
-_SOME_DOCUMENTS = 100_000
 # What is written of a new document, besides its number.
 COLUMNS = (
     "key", "digest", *LABELS, "metadata", "source_id", "run_id", "position",
@@ -511,21 +509,3 @@ def content_rows(
         *map(line_as_stored, values.values()),
         limit,
     )
-
-
-def keys_beginning(connection: Connection, beginning: str, limit: int) -> list[str]:
-    """Return keys with a prefix, in the order of their bytes."""
-    first = encode(beginning)
-    statement = sql.select(tables.document.c.key).where(tables.document.c.key >= first)
-    # No UTF-8 has this byte.
-    statement = statement.where(tables.document.c.key < first + b"\xff")
-    found = connection.execute(statement.order_by(tables.document.c.key).limit(limit)).scalars()
-    return [bytes(key).decode("utf-8", "surrogateescape") for key in found]
-
-
-def values_beginning(connection: Connection, name: str, beginning: str, limit: int) -> list[str]:
-    """Return values of a text column with a prefix, sorted, of the first documents."""
-    some = sql.select(tables.document.c[name]).limit(_SOME_DOCUMENTS).subquery()
-    found = connection.execute(sql.select(some.c[name]).distinct()).scalars()
-    names = sorted(name for name in found if name is not None and name.startswith(beginning))
-    return names[:limit]

@@ -8,11 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from simstore.errors import InvalidParameter, check_numbers
+from simstore.errors import InvalidParameter
 from simstore.errors.remedies import in_words
 from simstore.fingerprint.minhash import BandLayout
 from simstore.model import (
-    FILTERS,
     CompactSummary,
     Finding,
     ImportSummary,
@@ -73,29 +72,6 @@ class Maintenance(Namespace):
                 open.
         """
         self._opened.database.check_name()
-
-    def completions(self, kind: str, beginning: str, limit: int) -> list[str]:
-        """Return keys, or values of a column, that begin so, in order.
-
-        >>> store.maintenance.completions("key", "ferry", 10)
-        ['ferry-2025', 'ferry-2026']
-
-        Args:
-            kind: ``key``, or a column that documents are chosen by:
-                ``collection``.
-            beginning: What is typed already.
-            limit: At most so many. Values of a column are looked for among the
-                first 100,000 documents.
-        """
-        from simstore.storage import documents
-
-        check_numbers(limit=limit)
-        if kind not in ("key", *FILTERS):
-            raise InvalidParameter(f"kind {kind!r}: choose one of {', '.join(('key', *FILTERS))}")
-        with self._opened.database.read() as connection:
-            if kind == "key":
-                return documents.keys_beginning(connection, beginning, limit)
-            return documents.values_beginning(connection, kind, beginning, limit)
 
     def compact(
         self, bands: tuple[int, int] | None = None, *, on_progress: Progress | None = None

@@ -22,7 +22,7 @@ NOT_SERVED = {
     "clusters.build", "clusters.drop", "clusters.once", "duplicates.of", "filters.known_count",
     "filters.known_mark", "rejects.clear", "runs.writer",
     "maintenance.abort_reindex", "maintenance.check_file", "maintenance.check_options",
-    "maintenance.completions", "maintenance.compact", "maintenance.fsck",
+    "maintenance.compact", "maintenance.fsck",
     "maintenance.import_deduped", "maintenance.pack", "maintenance.quick_stats",
     "maintenance.reindex",
     "maintenance.stats_over_time", "maintenance.unpack", "maintenance.warm",
@@ -128,7 +128,6 @@ def test_a_name_that_no_store_has_is_an_attribute_error() -> None:
 ONLY_OF_A_STORE = {
     "create", "open", "fingerprints.reader", "runs.writer", "tokens.book", "maintenance.path",
     "maintenance.abort_reindex", "maintenance.check_file", "maintenance.check_options",
-    "maintenance.completions",
     "maintenance.import_deduped", "maintenance.pack", "maintenance.reindex", "maintenance.unpack",
 }  # fmt: skip
 

@@ -24,7 +24,6 @@ def test_a_value_that_is_stored_chooses_its_documents(name: str, tmp_path: Path)
         assert [one.key for one in store.query("one text", **wanted.chosen)] == ["in"]
         assert store.clusters.once(**wanted.chosen).document_count == 1
         assert store.export(tmp_path / "out.jsonl", **wanted.chosen).document_count == 1
-        assert store.maintenance.completions(name, "th", 9) == ["that", "this"]
         assert store.expire(not_seen_since="2099-01-01", **wanted.chosen).removed == 1
         assert [one.key for one in store.list()] == ["out"]
         assert getattr(store.runs.ingest()[0], name) == "this"
