@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
 from simstore.errors import printable
 from simstore.reports.lines import key_bytes, key_text, rounded, to_json
@@ -13,15 +13,11 @@ from simstore.reports.lines import key_bytes, key_text, rounded, to_json
 if TYPE_CHECKING:
     from simstore.model import Cluster, ClusterMember, ClusterMerge, StoredCluster
 
+# Why the document at a place of a cluster is in it; place 0 is the canonical one.
+ReasonOf = Callable[[Sequence["ClusterMember"], int], str]
+
 COLUMNS = ("cluster_id", "key", "role", "distance", "resemblance", "reason")
 MERGE_COLUMNS = ("cluster_id", "merged_into", "when")
-
-
-class ReasonOf(Protocol):
-    """Says why a document is in its cluster."""
-
-    def __call__(self, member: ClusterMember, *, canonical: bool) -> str:
-        """Return the reason in words."""
 
 
 def numbered(
@@ -47,7 +43,7 @@ def table_rows(clusters: Iterable[StoredCluster], reason_of: ReasonOf) -> Iterat
                 _role(place),
                 member.distance,
                 f"{'~' if member.basis == 'sketch' else ''}{member.resemblance:.3f}",
-                reason_of(member, canonical=place == 0),
+                reason_of(cluster.members, place),
             )
 
 
@@ -62,7 +58,7 @@ def render_jsonl(clusters: Iterable[StoredCluster], reason_of: ReasonOf) -> Iter
                 "role": _role(place),
                 "distance": member.distance,
                 "resemblance": rounded(member.resemblance),
-                "reason": reason_of(member, canonical=place == 0),
+                "reason": reason_of(cluster.members, place),
             }
             yield to_json(record).encode() + b"\n"
 
@@ -81,7 +77,7 @@ def render_csv(clusters: Iterable[StoredCluster], reason_of: ReasonOf) -> Iterat
                     _role(place),
                     member.distance,
                     rounded(member.resemblance),
-                    reason_of(member, canonical=place == 0),
+                    reason_of(cluster.members, place),
                 )
             )
         yield _taken(buffer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,10 +23,19 @@ class ClusterRule:
     policy: str
     least: LeastShares
 
-    def reason(self, member: ClusterMember, *, canonical: bool) -> str:
-        """Return why a document is in its cluster."""
-        if canonical:
-            return f"canonical: {self._canonical_reason(member.key)}"
+    def reason(self, members: Sequence[ClusterMember], place: int) -> str:
+        """Return why a document is in its cluster.
+
+        Args:
+            members: All documents of the cluster, the canonical one first.
+            place: Which of them.
+        """
+        if place == 0:
+            return f"canonical: {self._canonical_reason(members)}"
+        return self.member_reason(members[place])
+
+    def member_reason(self, member: ClusterMember) -> str:
+        """Return why a document other than the canonical one is in its cluster."""
         if member.basis == "same":
             return "same text"
         least = self.least
@@ -37,13 +47,17 @@ class ClusterRule:
             f"with a cosine >= {least.cosine:g}"
         )
 
-    def _canonical_reason(self, key: str) -> str:
+    def _canonical_reason(self, members: Sequence[ClusterMember]) -> str:
         if self.policy == "longest":
             return "longest"
+        others, which = members, ""
         expression = self.policy.removeprefix("prefer:")
-        if expression != self.policy and _expression(expression).is_in(key):
-            return f"first seen of the keys that match {expression}"
-        return "first seen"
+        if expression != self.policy and _expression(expression).is_in(members[0].key):
+            others = [one for one in members if _expression(expression).is_in(one.key)]
+            which = f" of the keys that match {expression}"
+        # A document that was ingested after another one is in front of it by its date alone.
+        is_first = all(members[0].document_id <= one.document_id for one in others)
+        return f"{'first seen' if is_first else 'earliest date'}{which}"
 
 
 @lru_cache(1)

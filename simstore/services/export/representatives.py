@@ -120,5 +120,5 @@ class ComputedClusterJudge:
 def _dropping(
     cluster_id: int | None, canonical: tuple[int, str], member: ClusterMember, rule: ClusterRule
 ) -> ExclusionReason:
-    reason = rule.reason(member, canonical=False)
+    reason = rule.member_reason(member)
     return ExclusionReason(cluster_id, *canonical, member.distance, member.resemblance, reason)

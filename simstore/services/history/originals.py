@@ -3,7 +3,7 @@
 The one that was first seen; but what a crawl first saw at some time may have been there since the
 visit before: such a date decides only beyond the interval at which its site is visited. Within it
 a link decides, for who copies a page may name it, then the date after all, then the order of
-ingest.
+ingest. A time of ingest is no date of a document: if nothing else is known, a link decides first.
 """
 
 from __future__ import annotations
@@ -92,6 +92,8 @@ def parse_rule(
 def _first_seen(claimants: Sequence[OriginalCandidate]) -> Choice:
     if len(claimants) == 1:
         return claimants[0], "nothing else is like it"
+    if all(one.basis == "ingest" for one in claimants):
+        return _first_ingested(claimants)
     # Of two, one is surely the earlier where it was seen before the other can have been there.
     first = min(one.first_seen for one in claimants)
     left = [one for one in claimants if one.earliest <= first]
@@ -109,6 +111,13 @@ def _first_seen(claimants: Sequence[OriginalCandidate]) -> Choice:
     if len(same_time) > 1:
         return leader, f"first seen {_said(leader)} as others; ingested before them"
     return leader, f"first seen {_said(leader)}; no link decides within the revisit interval"
+
+
+def _first_ingested(claimants: Sequence[OriginalCandidate]) -> Choice:
+    linked = _most_linked(claimants, claimants)
+    if linked is not None:
+        return linked[0], f"no dates but those of ingest; {_links(linked[1])}"
+    return _by_date(claimants), "no dates but those of ingest; no link decides; ingested first"
 
 
 def _linked(claimants: Sequence[OriginalCandidate]) -> Choice:

@@ -91,12 +91,13 @@ class Contenders:
     def are_linked(self, some: Sequence[Contender]) -> bool:
         """Return whether a link may decide which of some documents is the original.
 
-        It does where dates leave a doubt: they are equal, or of a crawl.
+        It does if dates leave a doubt: they are equal, of a crawl, or all only times of ingest.
         """
         if not self._may_link or len(some) < 2:
             return False
         times = [one.first_seen for one in some]
-        if len(set(times)) == len(times) and all(one.basis != "crawl" for one in some):
+        bases = {one.basis for one in some}
+        if len(set(times)) == len(times) and "crawl" not in bases and bases != {"ingest"}:
             return False
         keys = {one.key for one in some}
         links = self._links_of(some)

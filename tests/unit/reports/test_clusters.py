@@ -3,6 +3,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 
 from simstore.model import ClusterMember, LeastShares, StoredCluster
 from simstore.reports.clusters import (
@@ -84,13 +85,25 @@ def test_reason_of_a_canonical_document_is_the_policy() -> None:
         ("prefer:^x", "canonical: first seen"),
     ]:
         rule = ClusterRule(policy, LeastShares(0.5))
-        assert rule.reason(CLUSTERS[0].members[0], canonical=True) == reason
+        assert rule.reason(CLUSTERS[0].members, 0) == reason
+
+
+def test_a_document_that_came_later_is_not_called_the_first_seen() -> None:
+    one, two, three = CLUSTERS[0].members
+    late, three = replace(one, document_id=5), replace(three, document_id=6)
+    for policy, reason in [
+        ("first", "canonical: earliest date"),
+        ("prefer:^[of]", "canonical: first seen of the keys that match ^[of]"),
+        ("prefer:^[oc]", "canonical: earliest date of the keys that match ^[oc]"),
+    ]:
+        assert ClusterRule(policy, LeastShares(0.5)).reason([late, two, three], 0) == reason
 
 
 def test_reason_of_a_member_is_the_threshold_that_it_reaches() -> None:
-    same, alike, _ = CLUSTERS[0].members
+    same, alike, far = CLUSTERS[0].members
     either = ClusterRule("first", LeastShares(0.95, 0.8, 0.68))
-    assert either.reason(alike, canonical=False) == "likeness 0.812 >= 0.8 with a cosine >= 0.68"
+    expected = "likeness 0.812 >= 0.8 with a cosine >= 0.68"
+    assert either.reason([same, alike, far], 1) == expected
     either = ClusterRule("first", LeastShares(0.9, 0.8, 0.68))
-    assert either.reason(alike, canonical=False) == "resemblance 0.912 >= 0.9"
-    assert either.reason(same, canonical=False) == "same text"
+    assert either.reason([same, alike], 1) == "resemblance 0.912 >= 0.9"
+    assert either.reason([alike, same], 1) == "same text"

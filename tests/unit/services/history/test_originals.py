@@ -51,6 +51,21 @@ def test_within_the_interval_the_one_that_is_linked_to_is_the_original() -> None
     assert reason == "dates within the revisit interval do not decide; another links to it"
 
 
+def test_links_decide_if_only_times_of_ingest_are_known() -> None:
+    a = claimant("a", 100, "ingest", links="b", order=1)
+    b, c = claimant("b", 300, "ingest", order=2), claimant("c", 200, "ingest", order=3)
+    assert chosen("first-seen", a, b, c) == (
+        "b",
+        "no dates but those of ingest; another links to it",
+    )
+    key, reason = chosen("first-seen", b, c)
+    assert (key, reason) == ("c", "no dates but those of ingest; no link decides; ingested first")
+    # A date of its own says more than a link.
+    key, reason = chosen("first-seen", a, claimant("b", 300, "published"))
+    assert key == "a"
+    assert "200 d before" in reason
+
+
 def test_links_to_each_other_say_nothing() -> None:
     a = claimant("a", 100, links="b", revisit=7)
     b = claimant("b", 103, links="a", revisit=7)

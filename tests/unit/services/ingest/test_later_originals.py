@@ -51,6 +51,12 @@ CASES = {
     "equal dates": ({"seen_at": DAY}, {"seen_at": DAY}, "reprint"),
     "later dates": ({"seen_at": DAY}, {"seen_at": 3 * DAY}, "reprint"),
     "no dates": ({}, {}, "reprint"),
+    "a link without dates": ({"links": ("original",)}, {}, "original"),
+    "a link from a page with a date": (
+        {"seen_at": 9 * DAY, "published_at": DAY, "links": ("original",)},
+        {"seen_at": 9 * DAY, "published_at": 3 * DAY},
+        "reprint",
+    ),
 }
 
 
