@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from simstore.errors import (
+    CorruptStore,
     DiskFull,
     NotAStore,
     OutputExists,
@@ -155,8 +156,29 @@ def prepare_new_file(database: Database) -> None:
         connection.exec_driver_sql("PRAGMA journal_mode = WAL")
 
 
+def check_tables(connection: Connection, label: str) -> None:
+    """Raise CorruptStore if a table or column of the present schema is missing."""
+    import sqlalchemy
+
+    found = sqlalchemy.inspect(connection.sqlalchemy)
+    present = set(found.get_table_names())
+    missing = []
+    for table in tables.metadata.sorted_tables:
+        if table.name not in present:
+            missing.append(table.name)
+            continue
+        columns = {column["name"] for column in found.get_columns(table.name)}
+        missing += [str(column) for column in table.columns if column.name not in columns]
+    if missing:
+        raise CorruptStore(label, f"it lacks {', '.join(missing)} of the schema {HEAD}")
+
+
 def upgrade(database: Database, target: str = "head") -> None:
-    """Run the migrations up to ``target`` in one transaction."""
+    """Run the migrations up to ``target`` in one transaction.
+
+    Raises:
+        CorruptStore: The tables are not those of the revision; then nothing is changed.
+    """
     from alembic import command
     from alembic.config import Config
 
@@ -165,3 +187,4 @@ def upgrade(database: Database, target: str = "head") -> None:
     with database.write() as connection:
         config.attributes["connection"] = connection.sqlalchemy
         command.upgrade(config, target)
+        check_tables(connection, database.label)

@@ -378,6 +378,7 @@ def upgrade_store(place: str | os.PathLike[str]) -> UpgradeSummary:
 
     Raises:
         StoreNotFound: There is none.
+        CorruptStore: Its tables are not those of its revision.
     """
     from simstore.services.maintenance import maintain
 

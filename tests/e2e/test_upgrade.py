@@ -79,3 +79,28 @@ def test_store_of_an_unknown_revision_is_refused_as_too_new_by_every_command(
         assert "newer simstore" in done.errors
     assert path.read_bytes() == before
     assert not list(folder.glob("*.backup"))
+
+
+@pytest.mark.parametrize(
+    ("is_older", "statement", "named"),
+    [
+        (False, "DROP TABLE document_link", "document_link"),
+        (False, "ALTER TABLE document DROP COLUMN visits", "document.visits"),
+        (True, "DROP TABLE document_link", "document_link"),
+        (True, "CREATE TABLE made_up (key BLOB)", "made_up"),
+    ],
+)
+def test_store_whose_tables_are_not_those_of_its_revision_is_refused(
+    nursery: Nursery, folder: Path, is_older: bool, statement: str, named: str
+) -> None:
+    with closing(sqlite3.connect(folder / "store.db")) as connection:
+        connection.execute("DROP VIEW documents")
+        connection.execute(statement)
+        connection.commit()
+    if is_older:
+        second_migration.write(folder)
+    for _ in range(2):
+        done = nursery.simstore(folder, "upgrade", "--db", "store.db")
+        assert (done.code, done.out, len(done.error_lines)) == (6, b"", 1)
+        assert named in done.errors
+        assert not second_migration.is_upgraded(folder / "store.db")

@@ -366,10 +366,13 @@ def upgrade(database: Database) -> tuple[str, str, Path | None]:
     Raises:
         NotAStore: There is no store of ours.
         SchemaTooNew: A newer simstore made it.
+        CorruptStore: Its tables are not those of its revision.
     """
     database.check_exists()
     with database.read() as connection:
         before = migrate.known_revision(connection, database.label)
+        if before == migrate.HEAD:
+            migrate.check_tables(connection, database.label)
     if before == migrate.HEAD:
         return before, before, None
     kept = None
