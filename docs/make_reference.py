@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import simstore
+from simstore.store.opened import NamespaceAttribute
 
 DOCS = Path(__file__).resolve().parent
 ARCHITECTURE = DOCS / "explanation" / "architecture.md"
@@ -47,7 +48,23 @@ def api() -> str:
             told = _cell(ROLE.sub(r"`\1`", told))
             parts.append(f"| `{name}` | {told} |")
         parts.append("")
+        if kind == "Start here":
+            parts.append("## Namespaces of a store\n\n| method | what |\n|---|---|")
+            for namespace, found in namespaces().items():
+                methods = (name for name in dir(found) if not name.startswith("_"))
+                for name in methods:
+                    told = (getattr(found, name).__doc__ or "").partition("\n")[0]
+                    told = _cell(ROLE.sub(r"`\1`", told))
+                    parts.append(f"| `store.{namespace}.{name}` | {told} |")
+            parts.append("")
     return "\n".join(parts)
+
+
+def namespaces() -> dict[str, type]:
+    """Return the classes of a store's namespaces, by the names of its attributes."""
+    attributes = vars(simstore.Store).items()
+    held = (name for name, one in attributes if isinstance(one, NamespaceAttribute))
+    return {name: getattr(simstore.Store, name) for name in held}
 
 
 def public_names() -> dict[str, list[str]]:

@@ -6,7 +6,8 @@ the names (docs/make_reference.py).
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterable
+from typing import Any
 
 import make_reference
 from markdown import Extension, Markdown
@@ -73,12 +74,14 @@ def api() -> str:
             shown = make_reference.shown
             parts += [f"| `{name}` | `{shown(value)}` |" for name, value in values.items()]
             continue
-        entries = (f"::: {one.__module__}.{one.__name__}\n" for one in values.values())
-        parts.append(f"## {kind}\n\n" + _deeper("\n".join(entries)))
+        parts.append(f"## {kind}\n\n" + _entries(values.values()))
+        if kind == "Start here":
+            found = make_reference.namespaces().values()
+            parts.append("## Namespaces of a store\n\n" + _entries(found))
     return "\n".join([*parts, ""])
 
 
-def _deeper(entries: str) -> str:
-    """Return the entries with headings one level below that of their group."""
+def _entries(values: Iterable[Any]) -> str:
+    """Return the entries of objects, with headings one level below that of their group."""
     options = "    options:\n      heading_level: 3\n"
-    return re.sub(r"^(::: .+)\n", rf"\1\n{options}\n", entries, flags=re.MULTILINE)
+    return "\n".join(f"::: {one.__module__}.{one.__name__}\n{options}\n" for one in values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import simstore
+from simstore.store.opened import NamespaceAttribute
 
 ROOMS = {"errors", "options", "protocol", "results"}
 
@@ -15,3 +16,12 @@ def names_of_room(room: str) -> set[str]:
 
 
 NAMES = sorted({*simstore.__all__}.union(*map(names_of_room, ROOMS)) - ROOMS)
+# Public methods of a store's namespaces, as ``clusters.Clusters.build``, under their first names.
+METHODS = sorted(
+    f"{name}.{kind.__name__}.{method}"
+    for name, attribute in vars(simstore.Store).items()
+    if isinstance(attribute, NamespaceAttribute)
+    for kind in [getattr(simstore.Store, name)]
+    for method in dir(kind)
+    if method[0] != "_" and getattr(getattr(kind, method), "__name__", method) == method
+)

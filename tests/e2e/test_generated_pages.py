@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 from forked import Nursery
-from public_names import NAMES
+from public_names import METHODS, NAMES
 
 from simstore import Store
 from simstore.errors import StoreNotFound
@@ -34,6 +34,13 @@ def generator(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
+
+
+def test_api_page_lists_every_method_of_a_namespace() -> None:
+    written = (DOCS / "reference/api.md").read_text(encoding="utf-8")
+    names = [re.sub(r"\.[A-Z]\w*\.", ".", name) for name in METHODS]
+    assert len(names) > 50
+    assert [name for name in names if f"`store.{name}`" not in written] == []
 
 
 def test_command_reference_is_what_the_commands_say() -> None:
