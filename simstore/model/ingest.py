@@ -145,16 +145,18 @@ class IngestSummary(Shown):
     copies, no near-duplicates. ``orphaned`` counts the keys that were skipped
     because of documents which this run removed, ``uncovered`` those skipped
     because of documents whose new text does not cover the former one,
-    ``passed_over`` the files, and the parts of sources, that are no documents, ``undecodable`` the
-    documents with bytes that could not be read in their encoding, ``detected``
+    ``passed_over`` the files, and the parts of sources, that are no documents,
+    ``undecodable`` the documents with bytes that could not be read in their
+    encoding, ``detected``
     those whose encoding was detected, by its name, ``unflagged`` the documents
     that were flagged because of such which changed, and are originals now.
     ``displaced`` counts stored documents that were originals until this run
     brought an earlier one that they duplicate: they stay stored, flagged.
-    ``repeated`` counts records that took the place of one which the same run had stored
-    under their key, perhaps from another source, with other content: only the
-    last record of a key is stored; ``repeated_keys`` are the first three such
-    keys. Records that say when they were seen are versions, and not counted.
+    ``repeated`` counts records that took the place of one which the same run
+    had stored under their key, perhaps from another source, with other content:
+    only the last record of a key is stored; ``repeated_keys`` are the first
+    three such keys. Records that say when they were seen are versions, and not
+    counted.
     ``markup`` counts documents whose text holds HTML, which is stored as it is.
     """
 

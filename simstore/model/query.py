@@ -309,8 +309,8 @@ class QueryRun(Shown):
             where it does.
         not_recorded: Why the run is not recorded, where it should be.
         rejections: Samples that could not be read.
-        unknown_fields: Fields of ``where`` that no stored document has; they are
-            looked for if nothing was found.
+        unknown_fields: Fields of ``where`` that no document has; looked for
+            if nothing was found.
     """
 
     _HOLDS = ("samples", SampleResult)

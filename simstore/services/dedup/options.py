@@ -212,8 +212,9 @@ class RowSummary(Shown):
         False
 
         Returns:
-            One text has at least 5 near-duplicates that differ from it, and they are more than a
-            tenth of all rows, and more than 20 of them or more than half.
+            One text has at least 5 near-duplicates that differ from it, and
+            they are more than a tenth of all rows, and more than 20 of them or
+            more than half.
         """
         most = self.most_differing
         return most >= _CROWD and most > min(max(self.read / 10, 20), self.read / 2)
