@@ -54,6 +54,7 @@ from simstore.model import RefreshSummary as RefreshSummary
 from simstore.model import Rejection as Rejection
 from simstore.model import Relative as Relative
 from simstore.model import Results as Results
+from simstore.model import RunDetails as RunDetails
 from simstore.model import SampleExplanation as SampleExplanation
 from simstore.model import SampleResult as SampleResult
 from simstore.model import SchemeFacts as SchemeFacts

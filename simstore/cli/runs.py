@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import click
+
 from simstore.cli.options import common_options, format_option, open_store, store_place
 from simstore.cli.output import clock_text, time_text
 from simstore.cli.parameters import command, count
 from simstore.cli.remote import server_url
-from simstore.cli.results import limited, print_items
+from simstore.cli.results import limited, print_items, print_record
 from simstore.model.documents import FILTERS
+from simstore.reports.lines import key_text
 
 _COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "removed",
@@ -27,19 +30,29 @@ _DROP = (
 
 
 @command()
+@click.argument("show", type=click.Choice(["show"]), required=False, metavar="[show RUN]")
+@click.argument("number", type=int, required=False, metavar="")
 @count("--limit", "How many.", default=20)
 @format_option()
 @common_options
-def runs(limit: int, output_format: str) -> None:
+def runs(show: str | None, number: int | None, limit: int, output_format: str) -> None:
     """List the latest ingests, removals and expiries: when, how they ended, what they did.
+
+    `runs show RUN` lists the keys that a run removed.
 
     Examples:
       simstore runs
       simstore runs --limit 5 --format jsonl
+      simstore runs show 12
 
     A run whose process was killed is interrupted. While some process has the store open it is
     listed as running or interrupted, as JSON running: which of them is not known.
     """
+    if show is not None:
+        if number is None:
+            raise click.UsageError("name the RUN: `simstore runs` lists their numbers")
+        _show(number, output_format)
+        return
     found = _found(limit + 1)
     print_items(
         limited(found, limit, "run"),
@@ -58,6 +71,26 @@ def runs(limit: int, output_format: str) -> None:
         drop=_DROP,
         below="of",
     )
+
+
+def _show(number: int, output_format: str) -> None:
+    """Print a run, and the keys that it removed."""
+    with open_store(read_only=True, served=True) as store:
+        details = store.runs.show(number)
+    run = details.run.record()
+    keys = [key_text(key) for key in details.removed_keys]
+    facts = [
+        ("run", number),
+        ("kind", run["kind"]),
+        ("started", time_text(run["started_at"])),
+        ("took", _took(run)),
+        ("state", _state(run)),
+        *((name, count) for name in _COUNTS if (count := run[name.replace(" ", "_")])),
+        ("of", _what(run)),
+        *(("removed key", key) for key in keys),
+    ]
+    shown = [fact for fact in facts if fact[1] != ""]
+    print_record({**run, "removed_keys": keys}, output_format, facts=shown)
 
 
 def _found(limit: int) -> list[dict[str, Any]]:

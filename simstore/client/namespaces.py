@@ -18,6 +18,7 @@ from simstore.model import (
     IngestRun,
     RecordedQuery,
     Results,
+    RunDetails,
     SchemeFacts,
     StoredCluster,
     StoredRejection,
@@ -30,6 +31,7 @@ from simstore.model import (
 from simstore.model.arguments import Methods
 from simstore.model.clusters import ClusterSet
 from simstore.model.results import Listed
+from simstore.wire import to_wire
 
 if TYPE_CHECKING:
     from simstore.client.connection import HttpConnection
@@ -282,6 +284,12 @@ class RemoteRuns(RemoteNamespace, Listed[IngestRun]):
         One is the server's own: what it was asked to store and to remove.
         """
         return self._recent(IngestRun, "/v1/runs", limit)
+
+    def show(self, run_id: int) -> RunDetails:
+        """Return a run of ingest or removal, with the keys that it removed."""
+        found = self._client._get(f"/v1/runs/{int(run_id)}")
+        run = self._client._made(IngestRun.of_record, self._client._member(found, "run"))
+        return self._client._as(RunDetails, found | {"run": to_wire(run)})
 
     def query(self, limit: int = 20) -> Results[RecordedQuery]:
         """Return the latest query runs that are recorded, the newest first.

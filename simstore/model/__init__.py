@@ -108,7 +108,7 @@ if TYPE_CHECKING:
         SampleResult,
     )
     from simstore.model.results import Results, Shown, Stream
-    from simstore.model.runs import IngestRun, RecordedQuery
+    from simstore.model.runs import IngestRun, RecordedQuery, RunDetails
     from simstore.model.writer import (
         DocumentOutcome,
         RemoveRequest,
@@ -189,6 +189,7 @@ __all__ = [
     "Relative",
     "RemoveRequest",
     "Results",
+    "RunDetails",
     "SampleExplanation",
     "SampleResult",
     "SchemeFacts",

@@ -67,6 +67,24 @@ class IngestRun(Shown):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class RunDetails(Shown):
+    """A run that stored or removed documents, with the keys that it removed.
+
+    >>> store.remove(["ferry-2025"])
+    1
+    >>> store.runs.show(2).removed_keys
+    ('ferry-2025',)
+
+    Attributes:
+        removed_keys: Keys of documents that it removed, and skipped keys that
+            it forgot, ascending.
+    """
+
+    run: IngestRun
+    removed_keys: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class RecordedQuery(Shown):
     """A query run that is recorded; ``store.report(run_id)`` returns its results.
 

@@ -251,10 +251,12 @@ def count_older(connection: Connection, before: int) -> int:
     return count_rows(connection, tables.duplicate, c.state != "flagged", c.last_seen < before)
 
 
-def delete_older(connection: Connection, before: int, limit: int) -> int:
-    """Forget keys of no document not seen since a time, at most so many; return how many."""
+def delete_older(connection: Connection, before: int, limit: int) -> list[bytes]:
+    """Forget keys of no document not seen since a time, at most so many; return them."""
     c = tables.duplicate.c
     older = (c.state != "flagged", c.last_seen < before)
     chosen = numbers_after(connection, c.duplicate_id, 0, limit, *older)
+    statement = "SELECT key FROM duplicate WHERE duplicate_id IN ({})"
+    keys = [row[0] for row in select_in(connection, statement, chosen)]
     delete_in(connection, c.duplicate_id, chosen)
-    return len(chosen)
+    return keys

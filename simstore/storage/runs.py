@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Literal
 
@@ -166,6 +166,27 @@ def recent_runs(connection: Connection, limit: int | None) -> list[dict[str, Any
         sql.select(tables.ingest_run).order_by(tables.ingest_run.c.run_id.desc()).limit(limit)
     )
     return [dict(row) for row in rows.mappings()]
+
+
+def run(connection: Connection, run_id: int) -> dict[str, Any] | None:
+    """Return a run that ingested or removed documents; None if there is no such run."""
+    found = connection.execute(
+        sql.select(tables.ingest_run).where(tables.ingest_run.c.run_id == run_id)
+    ).one_or_none()
+    return None if found is None else dict(found._mapping)
+
+
+def put_removed(connection: Connection, run_id: int, keys: Iterable[bytes]) -> None:
+    """Record the keys that a run removes; a repeated key counts once."""
+    rows = [(run_id, key) for key in keys]
+    ignore = "ON CONFLICT DO NOTHING"
+    insert_rows(connection, tables.removed_key, ("run_id", "key"), rows, ignore)
+
+
+def removed_keys(connection: Connection, run_id: int) -> list[bytes]:
+    """Return the keys that a run removed, ascending."""
+    statement = "SELECT key FROM removed_key WHERE run_id = ? ORDER BY key"
+    return [row[0] for row in fetch(connection, statement, run_id)]
 
 
 def last_run(connection: Connection) -> int:

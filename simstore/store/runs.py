@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from simstore.errors import check_numbers
-from simstore.model import IngestRun, RecordedQuery, Results
+from simstore.errors import NotFound, check_numbers
+from simstore.model import IngestRun, RecordedQuery, Results, RunDetails
 from simstore.model.results import Listed
 from simstore.store.opened import Namespace
+from simstore.text.decoding import exact_text
 
 if TYPE_CHECKING:
     from simstore.services.ingest.writer import Writer
@@ -44,6 +45,28 @@ class Runs(Namespace, Listed[IngestRun]):
         """
         check_numbers(limit=limit)
         return self._latest(limit)
+
+    def show(self, run_id: int) -> RunDetails:
+        """Return a run of ingest or removal, with the keys that it removed.
+
+        >>> store.runs.show(1).run.kind
+        'ingest'
+
+        Args:
+            run_id: Its number.
+
+        Raises:
+            NotFound: There is none.
+        """
+        from simstore.storage import runs
+
+        check_numbers(run_id=run_id)
+        with self._opened.database.read() as connection:
+            found = runs.run(connection, run_id)
+            if found is None:
+                raise NotFound(f"run {run_id} is not recorded; `simstore runs` lists the runs")
+            keys = tuple(map(exact_text, runs.removed_keys(connection, run_id)))
+        return RunDetails(run=IngestRun.of_record(found), removed_keys=keys)
 
     def _latest(self, limit: int | None) -> Results[IngestRun]:
         from simstore.storage import runs

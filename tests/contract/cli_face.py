@@ -174,6 +174,10 @@ class CliFace(Face):
     def runs(self, **options: Any) -> list[Any]:
         return [picked(one, RUN) for one in self._object("runs", **options)]
 
+    def run(self, number: int) -> dict[str, Any]:
+        found = self._object("runs", "show", str(number))
+        return picked(found, RUN) | {"removed_keys": found["removed_keys"]}
+
     def rejects(self) -> list[Any]:
         names = ("source", "record", "reason")
         return [{name: one[name] for name in names} for one in self._object("rejects", "list")]

@@ -165,6 +165,10 @@ class HttpFace(ServedFace):
     def runs(self) -> list[Any]:
         return [picked(one, RUN) for one in self._json("GET", "/v1/runs")["runs"]]
 
+    def run(self, number: int) -> dict[str, Any]:
+        found = self._json("GET", f"/v1/runs/{number}")
+        return picked(found["run"], RUN) | {"removed_keys": found["removed_keys"]}
+
     def rejects(self) -> list[Any]:
         found = [one["rejection"] for one in self._json("GET", "/v1/rejects")["rejects"]]
         return [

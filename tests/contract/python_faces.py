@@ -116,6 +116,10 @@ class PythonFace(Face):
     def runs(self, **options: Any) -> list[Any]:
         return [picked(one, RUN) for one in self.opened.runs.ingest(**options)]
 
+    def run(self, number: int) -> dict[str, Any]:
+        found = self.opened.runs.show(number)
+        return picked(found.run, RUN) | {"removed_keys": list(found.removed_keys)}
+
     def rejects(self) -> list[Any]:
         return [
             {"source": one.rejection.source, "record": one.rejection.position,

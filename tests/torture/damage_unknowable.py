@@ -56,6 +56,7 @@ _COLUMNS = {
         "rejected byte_count flagged skipped kind removed not_seen_since collection",
         _ROW: "*",
     },
+    "removed_key": {_NOTE: "key", _ROW: "*"},
     "query_run": {
         _NOTE: "started_at seconds sources radius bits scheme options generation_id stale "
         "sample_count match_count",

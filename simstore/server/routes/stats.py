@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
 
 from simstore.model import StoredRejection, StoreStatistics
 from simstore.server.access.gate import GuardedRoute, requires
@@ -41,6 +41,14 @@ class RunsReply:
     """Runs, the latest first."""
 
     runs: tuple[dict[str, Any], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunReply:
+    """A run, and the keys of documents that it removed and of skipped ones that it forgot."""
+
+    run: dict[str, Any]
+    removed_keys: tuple[str, ...]
 
 
 @router.get(
@@ -112,6 +120,19 @@ async def runs(request: Request, limit: _RUNS = 20) -> Response:
     service = service_of(request)
     found = await service.readers.run(service.store.runs.ingest, limit)
     return reply({"runs": to_wire([run.record() for run in found])})
+
+
+@router.get(
+    "/v1/runs/{run_id}",
+    dependencies=[requires("read")],
+    summary="A run and the keys that it removed",
+    responses=answers(RunReply),
+)
+async def run(request: Request, run_id: Annotated[int, Path(ge=1, le=LARGEST)]) -> Response:
+    """Return a run that stored or removed documents, with the keys that it removed."""
+    service = service_of(request)
+    found = await service.readers.run(service.store.runs.show, run_id)
+    return reply(to_wire(found) | {"run": to_wire(found.run.record())})
 
 
 @router.get(

@@ -200,36 +200,40 @@ class Writer:
             generations.refuse_during_reindex(connection)
             for part in group.parts:
                 if isinstance(part, RemovingPart):
-                    reply = made[part.place] = self._removed(connection, part)
-                    if not isinstance(reply, WriteReply) or not reply.removed:
+                    made[part.place], gone = self._removed(connection, part)
+                    if not gone:
                         continue
-                    counts["removed"] += reply.removed
+                    counts["removed"] += len(gone)
                 if run_id is None:
                     run_id = runs.begin_run(connection, [], moment, __version__)
                 if isinstance(part, StoringPart):
                     made |= self._stored(connection, part, counts, run_id, moment)
+                else:
+                    runs.put_removed(connection, run_id, gone)
             if run_id is not None:
                 of_run = {name: counts[name] for name in (*RUN_COUNTS, "removed")}
                 runs.count_in_run(connection, run_id, of_run, finished_at=None)
         self._run_id, self._counts = run_id, counts
         return [made[place] for place in range(len(group.requests))]
 
-    def _removed(self, connection: Connection, part: RemovingPart) -> Reply:
+    def _removed(self, connection: Connection, part: RemovingPart) -> tuple[Reply, Sequence[bytes]]:
+        """Remove documents; return the reply, and the keys that were removed."""
         keys = list(dict.fromkeys(map(encode, part.request.keys)))
         try:
-            removed, let_go = remove_keys(
+            gone, let_go = remove_keys(
                 self._opened.snapshot(connection), keys, missing_ok=part.request.missing_ok
             )
         except StorageError:
             raise
         except SimstoreError as error:
             # Nothing was changed yet.
-            return error
-        return WriteReply(
-            removed=removed,
+            return error, ()
+        reply = WriteReply(
+            removed=len(gone),
             orphans=keys_told(let_go.orphans),
             unflagged=keys_told(set(let_go.unflagged.values()).difference(keys)),
         )
+        return reply, gone
 
     def _stored(
         self,

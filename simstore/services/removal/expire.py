@@ -83,8 +83,8 @@ def expire_documents(
                 some = duplicates.delete_older(connection, since, batch_documents)
                 if some:
                     run.count(connection, some, ends_run=False)
-            forgotten += some
-            if some < batch_documents:
+            forgotten += len(some)
+            if len(some) < batch_documents:
                 break
         removed = after = done = 0
         orphans: list[bytes] = []
@@ -97,8 +97,9 @@ def expire_documents(
             for part in chunks(numbers, batch_documents):
                 with opened.write() as connection:
                     ids = documents.unseen_among(connection, part, since)
+                    keys = documents.keys_of(connection, ids).values()
                     let_go = remove_batch(opened.snapshot(connection), ids)
-                    run.count(connection, len(ids), ends_run=False)
+                    run.count(connection, keys, ends_run=False)
                 orphans += let_go.orphans
                 # Some may expire after what they duplicate.
                 unflagged = (unflagged | let_go.unflagged.keys()) - set(ids)
@@ -108,9 +109,12 @@ def expire_documents(
                     on_progress(done, max(total, done))
             after = numbers[-1]
         with opened.write() as connection:
-            run.count(connection, 0, ends_run=True)
+            run.count(connection, (), ends_run=True)
     refresh_live(opened, refresh_after=refresh_after, on_refresh=on_refresh)
-    keys = tuple(exact_text(key) for key in sorted(orphans))
     return ExpireSummary(
-        since=since, removed=removed, forgotten=forgotten, orphans=keys, unflagged=len(unflagged)
+        since=since,
+        removed=removed,
+        forgotten=forgotten,
+        orphans=tuple(exact_text(key) for key in sorted(orphans)),
+        unflagged=len(unflagged),
     )

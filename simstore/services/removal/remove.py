@@ -99,7 +99,7 @@ def refresh_live(
 
 def remove_keys(
     snapshot: Snapshot, keys: Sequence[bytes], *, missing_ok: bool = True
-) -> tuple[int, ReleasedDuplicates]:
+) -> tuple[list[bytes], ReleasedDuplicates]:
     """Remove the documents with these keys within a transaction, and forget those skipped.
 
     Args:
@@ -108,7 +108,7 @@ def remove_keys(
         missing_ok: Pass over keys that are not there.
 
     Returns:
-        How many were there, and what duplicated them.
+        Those that were there, and what duplicated them.
 
     Raises:
         DocumentNotFound: A key is not there; then nothing is removed.
@@ -125,7 +125,7 @@ def remove_keys(
                 raise DocumentNotFound(exact_text(key))
     duplicate_rows.drop_many(connection, list(forgotten))
     let_go = remove_batch(snapshot, list(numbers.values()))
-    return len(numbers) + len(forgotten), let_go
+    return [*numbers, *forgotten], let_go
 
 
 def remove_batch(snapshot: Snapshot, document_ids: Sequence[int]) -> ReleasedDuplicates:

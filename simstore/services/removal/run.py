@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 
@@ -33,12 +33,12 @@ class RemovalRun:
     removed: int = 0
     is_finished: bool = False
 
-    def count(self, connection: Connection, removed: int, *, ends_run: bool) -> None:
+    def count(self, connection: Connection, keys: Collection[bytes], *, ends_run: bool) -> None:
         """Record what a transaction removes, within it.
 
         Args:
             connection: The writer.
-            removed: Documents, and skipped keys that are forgotten.
+            keys: Keys of documents, and skipped keys that are forgotten.
             ends_run: Nothing follows.
         """
         if self.run_id is None:
@@ -51,7 +51,8 @@ class RemovalRun:
                 not_seen_since=self.not_seen_since,
                 wanted=self.wanted,
             )
-        self.removed += removed
+        self.removed += len(keys)
+        runs.put_removed(connection, self.run_id, keys)
         self.is_finished = ends_run
         finished_at = now() if ends_run else None
         counts = {"removed": self.removed}

@@ -104,6 +104,15 @@ ingest_run = Table(
     sqlite_autoincrement=True,
 )
 
+# Keys that a run removed, documents and skipped ones.
+removed_key = Table(
+    "removed_key",
+    metadata,
+    owner_column("ingest_run.run_id"),
+    Column("key", LargeBinary, primary_key=True),
+    sqlite_with_rowid=False,
+)
+
 document = Table(
     "document",
     metadata,
