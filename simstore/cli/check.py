@@ -118,7 +118,7 @@ MUTUAL_PAPERS = 100
     option(
         "--sentences/--no-sentences",
         "Look for changed sentences and shuffled words, too, where the index has terms of "
-        "sentences; not with --fast.  [default: sentences]",
+        "sentences; not with --fast.",
         default=True,
     ),
     flag("--simhash", "Look by the fingerprints of passages too, where the index has them."),

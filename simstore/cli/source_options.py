@@ -311,18 +311,18 @@ history_options = section(
     ),
     option(
         "--seen-field",
-        "JSON Lines: the field that says when the document was seen (ISO 8601, or "
-        "seconds since 1970), as the date of a crawl.  [default: the time of ingest]",
+        "The field that says when the document was seen (ISO 8601, or seconds since 1970), as "
+        "the date of a crawl.  [default: the time of ingest]",
         metavar="NAME",
     ),
     option(
         "--published-field",
-        "JSON Lines: the field that says when the document was published.",
+        "The field that says when the document was published.",
         metavar="NAME",
     ),
     option(
         "--links-field",
-        "JSON Lines: the field of the keys that the document links to.",
+        "The field of the keys that the document links to.",
         metavar="NAME",
     ),
 )

@@ -28,6 +28,8 @@ _WIDE_WIDTHS = (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-b
 _SAMPLE_BYTES = 4_096
 _CONTROLS = bytes(one for one in range(0x20) if one not in b"\t\n\v\f\r\x1b")
 _FEWEST_CONTROLS = 0.01
+# Of a few characters one script tells nothing: the bytes 0, 1, 2, 3 are two Latin ones.
+_FEWEST_BYTES = 8
 # Share of the characters that must be of one script, or of those that all scripts use. Bytes of
 # other encodings, taken two by two, are Han, Yi, Hangul and unassigned characters in turn.
 _OF_ONE_SCRIPT = 0.9
@@ -422,6 +424,8 @@ def wide_encoding(head: bytes) -> str | None:
         shown = first.decode(encoding, "replace")
         if len(shown) == 4 and "\0" not in shown and shown.isascii():
             return encoding
+    if len(sample) < _FEWEST_BYTES:
+        return None
     likely = ((_likeness(sample, encoding), encoding) for encoding, _ in _WIDE_WIDTHS)
     likeness, encoding = max(likely)
     return encoding if likeness >= _OF_ONE_SCRIPT else None

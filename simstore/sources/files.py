@@ -455,7 +455,7 @@ def _records_of(members: Iterator[Member]) -> Iterator[Record]:
 
 
 def _files_below(folder: str, unreadable: dict[str, UnreadableSource]) -> Iterator[str]:
-    """Yield the files below a folder, links to folders too, and note folders that are unreadable.
+    """Yield the files below a folder by their paths, links to folders too; note unreadable folders.
 
     Args:
         folder: The folder.
@@ -464,7 +464,7 @@ def _files_below(folder: str, unreadable: dict[str, UnreadableSource]) -> Iterat
     Raises:
         UnreadableSource: The folder itself cannot be read.
     """
-    refused: list[str] = []
+    found: list[str] = []
 
     def refuse(error: OSError) -> None:
         path, reason = os.fspath(error.filename), error.strerror or "unreadable"
@@ -472,16 +472,14 @@ def _files_below(folder: str, unreadable: dict[str, UnreadableSource]) -> Iterat
             raise UnreadableSource(printable(path), reason)
         why = f"this folder cannot be read: {reason.lower()}"
         unreadable[os.path.normpath(path)] = UnreadableSource(path, why)
-        refused.append(os.path.normpath(path))
+        found.append(os.path.normpath(path))
 
     for parent, folders, files in os.walk(folder, onerror=refuse):
-        yield from refused
-        refused.clear()
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        folders[:] = (name for name in folders if not name.startswith("."))
         links = [name for name in folders if os.path.islink(os.path.join(parent, name))]
-        shown = sorted([*links, *(name for name in files if name[0] != ".")])
-        yield from (os.path.join(parent, name) for name in shown)
-    yield from refused
+        shown = [*links, *(name for name in files if name[0] != ".")]
+        found += (os.path.join(parent, name) for name in shown)
+    yield from sorted(found)
 
 
 def _digest(first: bytes) -> bytes:

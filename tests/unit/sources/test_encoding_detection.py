@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simstore.sources.encoding_detection import RecordDecoder, decoded, not_certain
+from simstore.sources.encoding_detection import RecordDecoder, decoded, not_certain, wide_encoding
 from simstore.sources.encodings import Decoded, declared_encoding
 
 GBK = "人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心。"
@@ -188,3 +188,8 @@ def test_programs_and_pictures_are_no_texts_whatever_they_are_called() -> None:
         b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x01\0\0\0\x01\0\x08\x06\0\0\0" + bytes(range(256)) * 9
     )
     assert isinstance(decoded(picture), str)
+
+
+def test_few_control_bytes_are_no_utf_16() -> None:
+    for size in (2, 4, 6):
+        assert wide_encoding(bytes(range(size))) is None, size
