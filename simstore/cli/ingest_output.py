@@ -247,7 +247,8 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
         for encoding, count in sorted(summary.detected.items())
     ]
     record = asdict(summary)
-    record["repeated_keys"] = [printable(key) for key in summary.repeated_keys]
+    for name in ("repeated_keys", "other_folder_keys"):
+        record[name] = [printable(key) for key in record[name]]
     record["resumed_at"] = {printable(name): at for name, at in summary.resumed_at.items()}
     print_summary(record, "\n".join(lines), output_format)
     if summary.repeated:
@@ -256,6 +257,13 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
             "only the last text of a key is stored: `--key-field` names another field",
             counted(summary.repeated, "record has", "records have"),
             ", ".join(map(printable, summary.repeated_keys)),
+        )
+    if summary.other_folder:
+        log.warning(
+            "%s replaced by files of the same relative names in another folder (first keys: %s); "
+            "to store both, name files by absolute paths, or use a store for each folder",
+            counted(summary.other_folder, "document was", "documents were"),
+            ", ".join(map(printable, summary.other_folder_keys)),
         )
     warn_of_orphans(summary.orphaned)
     warn_of_uncovered(summary.uncovered)

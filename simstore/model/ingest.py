@@ -113,6 +113,7 @@ class SourceState:
         position: Records committed.
         byte_offset: Where the next record begins.
         complete: The source was read to its end.
+        path: Its absolute path, which tells files of one relative name apart; empty for a stream.
     """
 
     size: int | None
@@ -122,6 +123,7 @@ class SourceState:
     position: int = 0
     byte_offset: int = 0
     complete: bool = False
+    path: str = ""
 
     def is_same_content(self, other: SourceState) -> bool:
         """Return whether both describe the same bytes read the same way."""
@@ -158,6 +160,8 @@ class IngestSummary(Shown):
     three such keys. Records that say when they were seen are versions, and not
     counted.
     ``markup`` counts documents whose text holds HTML, which is stored as it is.
+    ``other_folder`` counts documents that were replaced by a file of the same
+    relative name in another folder; ``other_folder_keys`` are the first three.
     """
 
     run_id: int | None = None
@@ -181,6 +185,8 @@ class IngestSummary(Shown):
     repeated: int = 0
     repeated_keys: tuple[str, ...] = ()
     markup: int = 0
+    other_folder: int = 0
+    other_folder_keys: tuple[str, ...] = ()
 
     @property
     def document_count(self) -> int:

@@ -80,7 +80,8 @@ class MemberSource(PlainSource):
         place = f"{self.total_bytes} {self._byte_offset} ".encode() + whole.head_digest
         digest = hashlib.blake2b(place, digest_size=16).digest()
         label = reader_label("member", self._archive.options)
-        return replace(whole, head_digest=digest, reader=label)
+        path = whole.path and whole.path + self.name.removeprefix(self._archive.name)
+        return replace(whole, head_digest=digest, reader=label, path=path)
 
     def records(self, position: int = 0, byte_offset: int = 0) -> Iterator[Record]:
         """Yield the records from ``position`` on, which begins at ``byte_offset``."""

@@ -137,6 +137,7 @@ class FileSource:
             modified_ns=status.st_mtime_ns,
             head_digest=_digest(first),
             reader=label,
+            path=os.path.abspath(self._path),
         )
 
     def has_grown(self, known: SourceState) -> bool:
@@ -383,7 +384,11 @@ def open_sources(names: Sequence[str], options: ReadOptions) -> tuple[list[Sourc
     paths = [p if p == STANDARD_INPUT else os.path.normpath(p) for p in paths]
     sources: list[Source] = []
     pipes = 0
-    for path in dict.fromkeys(paths):
+    # A file that is named by a relative and an absolute path is read once.
+    first_of: dict[str, str] = {}
+    for path in paths:
+        first_of.setdefault(path if path == STANDARD_INPUT else os.path.abspath(path), path)
+    for path in first_of.values():
         if (refused := unreadable.get(path)) is not None:
             sources.append(_UnreadableFolder(path, refused))
             continue

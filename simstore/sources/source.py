@@ -25,9 +25,8 @@ Record = Document | Rejection | Ignored
 class Source(Protocol):
     """A source of records, in a fixed order."""
 
-    @property
-    def name(self) -> str:
-        """The name under which the store remembers it; bytes that are not UTF-8 are escaped."""
+    # The name under which the store remembers it; bytes that are not UTF-8 are escaped.
+    name: str
 
     @property
     def total_bytes(self) -> int | None:

@@ -208,10 +208,18 @@ def source_state(connection: Connection, name: bytes) -> tuple[int, SourceState]
     row = connection.execute(
         sql.select(
             c.source_id, c.size, c.modified_ns, c.head_digest, c.reader, c.position,
-            c.byte_offset, c.complete,
+            c.byte_offset, c.complete, c.path,
         ).where(c.name == name)
     ).one_or_none()  # fmt: skip
-    return None if row is None else (row[0], SourceState(*row[1:]))
+    if row is None:
+        return None
+    return row[0], SourceState(*row[1:-1], path=exact_text(row[-1] or b""))
+
+
+def source_at(connection: Connection, path: str) -> str | None:
+    """Return the name by which the file at an absolute path was read; None: by none."""
+    found = fetch(connection, "SELECT name FROM source WHERE path = ? LIMIT 1", _bytes(path))
+    return exact_text(found[0][0]) if found else None
 
 
 def put_source(
@@ -227,6 +235,7 @@ def put_source(
         "position": state.position,
         "byte_offset": state.byte_offset,
         "complete": state.complete,
+        "path": _bytes(state.path) or None,
         "run_id": run_id,
     }
     if source_id is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import re
@@ -46,13 +47,17 @@ def keys(shell: Shell) -> list[str]:
 def test_standard_input_is_read_by_its_content(
     nursery: Nursery, tmp_path: Path, pack: Callable[[bytes], bytes]
 ) -> None:
-    for data, expected in ((ARTICLES, KEYS), (LINES, KEYS), (PAGES[0][1].encode(), ["-"])):
+    one_text = PAGES[0][1].encode()
+    digest = hashlib.blake2b(one_text, digest_size=16).hexdigest()[:16]
+    for data, expected, sample in (
+        (ARTICLES, KEYS, KEYS[0]), (LINES, KEYS, KEYS[0]), (one_text, [f"-@{digest}"], "-"),
+    ):  # fmt: skip
         shell = Shell(nursery, tmp_path / expected[0] / str(len(data)))
         shell.folder.mkdir(parents=True)
         assert f"{len(expected)} added" in shell("ingest", "-", stdin=pack(data)).text
         assert keys(shell) == expected
         answer = shell("query", "-k", "0", "--format", "simtool", "-", stdin=pack(data))
-        assert answer.text.startswith(f"{expected[0]}\n0:{expected[0]} ")
+        assert answer.text.startswith(f"{sample}\n0:{expected[0]} ")
         again = shell("ingest", "-", stdin=pack(data))
         assert f"0 added, 0 updated, {len(expected)} unchanged" in again.text
         assert "went on" not in again.errors
@@ -192,3 +197,18 @@ def test_texts_of_any_bytes_come_back_byte_for_byte(shell: Shell) -> None:
     shell("ingest", "--as", "articles", "--encoding", "keep", "-", stdin=data)
     assert shell("show", "key", "--text").out == body
     assert shell("fsck").text == "sound\n"
+
+
+def test_a_file_of_the_same_name_in_another_folder_is_reported_with_a_remedy(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "notes.txt").write_text(f"the text of the folder {folder}")
+        done = nursery.simstore(
+            tmp_path / folder, "--db", str(tmp_path / "s.db"), "ingest", "notes.txt"
+        )
+        assert done.code == 0, done.errors
+    assert "1 document was replaced by files of the same relative names" in done.errors
+    assert "(first keys: notes.txt)" in done.errors
+    assert "absolute paths" in done.errors

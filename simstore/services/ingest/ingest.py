@@ -149,6 +149,9 @@ def _look_up(connection: Connection, run: Run, source: Source, *, from_start: bo
     """Find out how far a source was ingested before."""
     with suppress(UnreadableSource, SourceNotFound):
         state = source.state()
+        if state.path:
+            # A file has one name, whether its path is relative or absolute.
+            source.name = runs.source_at(connection, state.path) or source.name
         known = runs.source_state(connection, encode(source.name))
         run.source_ids[source.name] = known[0] if known else None
         if known and not from_start:
@@ -163,6 +166,8 @@ def _look_up(connection: Connection, run: Run, source: Source, *, from_start: bo
             ):
                 state = replace(state, position=before.position, byte_offset=before.byte_offset)
                 run.resumed_at[source.name] = state.position
+        if known and known[1].path not in ("", state.path):
+            run.elsewhere.add(source.name)
         if known and not state.position and (from_start or not known[1].is_same_content(state)):
             run.rewritten.add(source.name)
         run.states[source.name] = state
@@ -231,6 +236,8 @@ def _run(
         displaced=run.counts["displaced"],
         repeated=run.counts["repeated"],
         repeated_keys=run.repeated_keys,
+        other_folder=run.counts["other_folder"],
+        other_folder_keys=run.other_folder_keys,
         markup=run.counts["markup"],
     )
     if interrupted:

@@ -53,6 +53,8 @@ class Run:
             former one.
         unflagged: Keys of documents that were flagged because of those, and are originals now.
         rewritten: Sources that are read from their start, with other content than before.
+        elsewhere: Sources whose name another file had, in another folder.
+        other_folder_keys: The first keys of documents that such a file replaced.
         packed_at: Documents that it had written when it last looked whether a tail is long.
         repeated_keys: The first keys that came more than once, with other content.
         unmerged: Changes of the vocabulary that it appended beside others since it gathered them.
@@ -68,6 +70,8 @@ class Run:
     from_start: dict[str, bool] = field(default_factory=dict)
     resumed_at: dict[str, int] = field(default_factory=dict)
     rewritten: set[str] = field(default_factory=set)
+    elsewhere: set[str] = field(default_factory=set)
+    other_folder_keys: tuple[str, ...] = ()
     state: State | None = None
     total_bytes: int | None = 0
     finished_bytes: int = 0
@@ -230,8 +234,21 @@ def _commit(
         keys = [prepared.documents[place].key for place in sorted(outcome.repeated)]
         known = dict.fromkeys((*run.repeated_keys, *keys))
         run.repeated_keys = tuple(known)[:NAMED_KEYS]
+        keys = _replaced_from_elsewhere(run, batch, outcome)
+        run.counts["other_folder"] += len(keys)
+        run.other_folder_keys = (*run.other_folder_keys, *keys)[:NAMED_KEYS]
         _tell(run, batch, prepared, outcome, observer)
     _tell_progress(run, works[-1][0], observer)
+
+
+def _replaced_from_elsewhere(run: Run, batch: Batch, outcome: BatchOutcome) -> list[str]:
+    """Return the keys, made of the names of files, whose texts were those of other files."""
+    owned = zip(batch.documents, batch.owners, outcome.outcomes, strict=True)
+    return [
+        document.key
+        for document, owner, made in owned
+        if made == "updated" and owner in run.elsewhere and document.key.startswith(str(owner))
+    ]
 
 
 def _named(rejections: Sequence[Rejection], run: Run, run_id: int) -> Sequence[Rejection]:

@@ -56,7 +56,7 @@ _NAMES: dict[tuple[type, ...], str] = {
         sketch source spans stopwords target term text
     """,
     (bytes, _NULL): """
-        hash_table source_name
+        hash_table path source_name
     """,
 }
 # A name is of the same types in all tables.

@@ -63,6 +63,8 @@ source = Table(
     metadata,
     Column("source_id", BIG, primary_key=True),
     Column("name", LargeBinary, nullable=False),
+    # Absolute, of the file that was last read by this name; None: it was no file.
+    Column("path", LargeBinary, index=True),
     Column("reader", String(200), nullable=False),
     Column("size", BIG),
     Column("modified_ns", BIG),

@@ -30,9 +30,10 @@ pytestmark = pytest.mark.sqlite("a server holds to the types of its columns")
 _HUGE = 1 << 62
 _CUT = object()
 # By their names: what may be any bytes, any text or any number, so that nobody can tell.
-_ANY_BYTES = frozenset(
-    ("key", "target", "name", "source", "head_digest", "head", "stopwords", "hash_table", "term")
-)
+_ANY_BYTES = frozenset((
+    "key", "target", "name", "path", "source", "head_digest", "head", "stopwords", "hash_table",
+    "term",
+))  # fmt: skip
 _ANY_TEXT = frozenset((
     "title", "collection", "preferred", "reader", "created_by", "reason", "version", "stale",
     "scheme", "fingerprint", "channels",

@@ -272,6 +272,57 @@ def test_reading_from_the_start_refreshes_a_text_that_an_earlier_build_kept(
         assert store.get("x", with_text=True).text == "first"
 
 
+def test_a_file_has_one_document_whether_its_path_is_relative_or_absolute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("ferry")
+    monkeypatch.chdir(tmp_path)
+    with create(tmp_path) as store:
+        assert store.ingest(["notes.txt", str(path)]).added == 1
+        path.write_text("bread")
+        assert store.ingest(str(path)).updated == 1
+        monkeypatch.chdir(tmp_path.parent)
+        again = store.ingest(f"{tmp_path.name}/notes.txt")
+        assert (again.unchanged, again.other_folder) == (1, 0)
+        assert [one.key for one in store] == ["notes.txt"]
+        (tmp_path / "other.txt").write_text("stone")
+        store.ingest(str(tmp_path / "other.txt"))
+        monkeypatch.chdir(tmp_path)
+        assert store.ingest("other.txt").unchanged == 1
+
+
+@pytest.mark.parametrize("kind", ["text", "rows", "archive"])
+def test_a_file_of_the_same_name_in_another_folder_is_reported_if_it_replaces_a_document(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        Path("notes.txt").write_text(f"ferry {folder}")
+        # A key that a record brings with it is no name of a file.
+        Path("rows.jsonl").write_text(
+            f'{{"text": "bread {folder}"}}\n{{"id": "x", "text": "stone {folder}"}}\n'
+        )
+        with zipfile.ZipFile("notes.zip", "w") as archive:
+            archive.write("notes.txt")
+    name, key = {
+        "text": ("notes.txt", "notes.txt"),
+        "rows": ("rows.jsonl", "rows.jsonl:1"),
+        "archive": ("notes.zip", "notes.zip!/notes.txt"),
+    }[kind]
+    with create(tmp_path) as store:
+        monkeypatch.chdir(tmp_path / "a")
+        assert store.ingest(name).other_folder == 0
+        monkeypatch.chdir(tmp_path / "b")
+        replaced = store.ingest(name)
+        assert (replaced.other_folder, replaced.other_folder_keys) == (1, (key,))
+        assert store.ingest(name).other_folder == 0
+        # The remedy: an absolute path is another name.
+        apart = store.ingest(str(tmp_path / "a" / name))
+        assert (apart.added, apart.other_folder) == (1, 0)
+
+
 def test_observer_hears_of_every_commit_and_rejection(tmp_path: Path) -> None:
     path = tmp_path / "article.txt"
     path.write_bytes(PAGES.replace(b"stone", b"s" * 200))
