@@ -17,6 +17,8 @@ from datetime import date, timedelta
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, Unpack, overload
 
+from simstore.model.channels import DROP_RESEMBLANCE
+
 if TYPE_CHECKING:
     import pandas
 
@@ -409,7 +411,7 @@ class StoreProtocol(Protocol):
         rows: Any,
         *,
         keep: Literal["new", "known"] = "new",
-        min_resemblance: float = 0.5,
+        min_resemblance: float = DROP_RESEMBLANCE,
         radius: int | None = None,
         text_field: str | None = None,
     ) -> Any: ...

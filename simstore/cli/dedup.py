@@ -24,7 +24,7 @@ from simstore.cli.parameters import command, completed, count, flag, option, sec
 from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
 from simstore.errors import StoreNotFound, counted
-from simstore.model.channels import DEFAULT_CHANNELS
+from simstore.model.channels import DEFAULT_CHANNELS, DROP_RESEMBLANCE
 
 if TYPE_CHECKING:
     from simstore.sources.reader import ReadOptions
@@ -47,7 +47,10 @@ if TYPE_CHECKING:
 )
 @section(
     "Duplicates",
-    *least_options("Least resemblance of a row that is dropped to the one that is kept."),
+    *least_options(
+        "Least resemblance of a row that is dropped to the one that is kept.",
+        f"{DROP_RESEMBLANCE}; 0.5 by characters, or with --mark and without --db",
+    ),
     option(
         "--policy",
         "Which row of a group is kept: first, longest, or prefer:REGEX (the first whose key has a "

@@ -20,6 +20,7 @@ from simstore.cli.output import check_output, progress
 from simstore.cli.parameters import choice, command, count, flag, option, section
 from simstore.cli.results import print_record
 from simstore.errors import counted, printable
+from simstore.model.channels import DROP_RESEMBLANCE
 from simstore.model.documents import FILTERS
 from simstore.outputs import is_standard_output
 
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 _FILTER_ONLY = ("false_positive_rate", "of", "capacity")
 _DOCUMENTS_ONLY = (
-    "unique", "duplicates", "output_format", *FILTERS, "no_text", "for_import", "dry_run",
+    "unique", "duplicates", "min_resemblance", "output_format", *FILTERS, "no_text", "for_import",
+    "dry_run",
     "log_file", "output",
 )  # fmt: skip
 
@@ -44,8 +46,15 @@ _DOCUMENTS_ONLY = (
         metavar="FILE",
         show_default=False,
     ),
-    flag("--unique", "One document a cluster."),
+    flag("--unique", "Leave out what resembles an exported document."),
     flag("--duplicates", "What --unique leaves out."),
+    option(
+        "--min-resemblance",
+        "Least resemblance of a document that --unique leaves out to one that it exports.",
+        type=click.FloatRange(0, 1, min_open=True),
+        default=DROP_RESEMBLANCE,
+        metavar="SHARE",
+    ),
     choice(
         "--format output_format",
         (*FORMATS, "parquet"),
@@ -94,11 +103,11 @@ _DOCUMENTS_ONLY = (
 @common_options
 @click.pass_context
 def export(ctx: click.Context, /, filter_file: str | None, force: bool, **options: Any) -> None:
-    """Write the documents to a file: all, one a cluster, or the rest; or a filter of them.
+    """Write the documents to a file: all, those without duplicates, or the rest; or a filter.
 
     Examples:
       simstore export -o all.jsonl.zst             all documents
-      simstore export --unique -o corpus.jsonl.gz  one document a cluster
+      simstore export --unique -o corpus.jsonl.gz  those without near-duplicates
       simstore export --unique -o corpus.parquet --log dropped.jsonl
       simstore export --for-import -o all.parquet  for another store
       simstore export --duplicates  what --unique leaves out, and why
@@ -107,9 +116,9 @@ def export(ctx: click.Context, /, filter_file: str | None, force: bool, **option
 
     The records are those that `simstore ingest` takes: what --log keeps, comes back by `simstore
     ingest dropped.jsonl`. Parquet has columns for people, and restores documents only if they were
-    exported with --for-import. --unique and --duplicates go by the clusters that `simstore
-    clusters` keeps, brought up to date first. `docs/how-to/living-index.md` describes the filter's
-    file.
+    exported with --for-import. The clusters that `simstore clusters` keeps decide what --unique
+    leaves out if they have the same least resemblance; else clusters are made for the moment.
+    `docs/how-to/living-index.md` describes the filter's file.
     """
     given = [
         name
@@ -153,6 +162,7 @@ def _write_documents(
     force: bool,
     unique: bool,
     duplicates: bool,
+    min_resemblance: float,
     output_format: str | None,
     no_text: bool,
     for_import: bool,
@@ -178,6 +188,7 @@ def _write_documents(
             check_output(name, replace=force)
     chosen = ExportOptions(
         part="unique" if unique else "duplicates" if duplicates else "all",
+        min_resemblance=min_resemblance,
         text=not no_text,
         format=kind,
         log=log_file,

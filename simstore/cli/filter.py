@@ -19,6 +19,7 @@ from simstore.cli.parameters import choice, command, completed, option, section
 from simstore.cli.remote import given_by_hand, server_url
 from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
+from simstore.model.channels import DROP_RESEMBLANCE
 
 if TYPE_CHECKING:
     from simstore.services.dedup.gates import Keep
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
         "--min-resemblance",
         "Least resemblance of a row that is known to a document.",
         type=click.FloatRange(0, 1, min_open=True),
-        default=0.5,
+        default=DROP_RESEMBLANCE,
         metavar="SHARE",
     ),
     option(

@@ -34,6 +34,7 @@ from simstore.errors import InvalidParameter, NotServed, printable
 from simstore.model.channels import (
     CHANNELS,
     DEFAULT_CHANNELS,
+    DROP_RESEMBLANCE,
     kept_channels,
     searched_names,
 )
@@ -226,16 +227,18 @@ def channel_names(chosen: str) -> tuple[str, ...]:
     return kept_channels(name.strip() for name in chosen.split(",") if name.strip())
 
 
-def least_options(text: str) -> tuple[Decorator, Decorator]:
+def least_options(text: str, default: str) -> tuple[Decorator, Decorator]:
     """Return ``--min-resemblance``, and what it is called of runs of characters.
 
     Args:
         text: What the first is the least of, with a full stop.
+        default: Its default, in words.
     """
     return (
         option(
             "--min-resemblance",
-            f"{text} With --channels characters, of their runs of characters.  [default: 0.5]",
+            f"{text} With --channels characters, of their runs of characters.  "
+            f"[default: {default}]",
             type=click.FloatRange(0, 1, min_open=True),
             metavar="SHARE",
         ),
@@ -262,7 +265,8 @@ duplicate_options = section(
     "Duplicates",
     option(
         "--min-resemblance",
-        "With flag or skip: least resemblance of a duplicate.  [default: 0.8; none with --radius]",
+        "With flag or skip: least resemblance of a duplicate.  "
+        f"[default: {DROP_RESEMBLANCE}; none with --radius]",
         type=float,
         metavar="SHARE",
     ),

@@ -48,7 +48,7 @@ def spark() -> None:
 )
 @section(
     "Duplicates",
-    *least_options("Least resemblance of a member to its canonical document."),
+    *least_options("Least resemblance of a member to its canonical document.", "0.5"),
     option(
         "--policy",
         "Which document is canonical: first, longest, or prefer:REGEX.",

@@ -27,6 +27,7 @@ from simstore.model import (
     Stream,
     with_keywords,
 )
+from simstore.model.channels import DROP_RESEMBLANCE
 from simstore.model.query import NO_SUCH_FIELD
 from simstore.sources.documents import SamplesGiven, accept
 from simstore.sources.files import Files, open_sources
@@ -121,7 +122,7 @@ class QueryRequests(IngestRequests, of="Client"):
         rows: Any,
         *,
         keep: Literal["new", "known"] = "new",
-        min_resemblance: float = 0.5,
+        min_resemblance: float = DROP_RESEMBLANCE,
         radius: int | None = None,
         text_field: str | None = None,
     ) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 
 from simstore.errors import InvalidParameter
 from simstore.model import OnDuplicate
+from simstore.model.channels import DROP_RESEMBLANCE
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.sources.reader import HistoryFields
 
@@ -56,7 +57,7 @@ class DedupSettings:
 
     db: str
     action: str = "drop"
-    min_resemblance: float | None = 0.8
+    min_resemblance: float | None = DROP_RESEMBLANCE
     drop_unchanged: bool = False
     key_field: str = "url"
     text_field: str = "text"
@@ -103,7 +104,7 @@ def read_settings(settings: Mapping[str, Any]) -> DedupSettings | None:
         db=str(settings["SIMSTORE_DB"]),
         action=action,
         min_resemblance=_share(
-            settings, "SIMSTORE_MIN_RESEMBLANCE", 0.8 if radius is None else None
+            settings, "SIMSTORE_MIN_RESEMBLANCE", DROP_RESEMBLANCE if radius is None else None
         ),
         drop_unchanged=_flag(settings, "SIMSTORE_DROP_UNCHANGED"),
         key_field=_text(settings, "SIMSTORE_KEY_FIELD") or "url",

@@ -15,6 +15,10 @@ from typing import Any, Literal
 
 from simstore.errors import InvalidParameter
 
+# Least resemblance of words at which a text is dropped as a duplicate, unless the caller chooses
+# another. At .5, the default of reports, texts are dropped a third of whose words are in no other.
+DROP_RESEMBLANCE = 0.8
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channel:

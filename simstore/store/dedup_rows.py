@@ -58,7 +58,8 @@ def dedup_rows(
         output: A file; a folder, with a file for each input, where it is one,
             ends in a slash, or inputs are texts or a data set.
         min_resemblance: Least resemblance of a row that is dropped to the one
-            that is kept, above 0, at most 1; None: 0.5.
+            that is kept, above 0, at most 1; None: 0.8, and 0.5 with ``mark``
+            and without a store, or by characters.
         policy: Which row of a group is kept: ``first``, ``longest`` or
             ``prefer:REGEX``; with a store ``first``.
         channels: By which near-duplicates are found: ``simhash``, ``minhash``

@@ -8,6 +8,7 @@ from typing import overload
 
 from simstore.errors import InvalidParameter
 from simstore.model.arguments import checked
+from simstore.model.channels import DROP_RESEMBLANCE
 from simstore.model.results import Shown
 from simstore.store import Store
 
@@ -74,7 +75,7 @@ class Deduped(Shown, Sequence[str]):
 def dedupe(
     texts: Iterable[str],
     *,
-    min_resemblance: float = 0.8,
+    min_resemblance: float = DROP_RESEMBLANCE,
     threshold: float | None = None,  # noqa: ARG001 - it came as min_resemblance
 ) -> Deduped:
     """Return texts without their near-duplicates; of each group the first stays.

@@ -20,6 +20,7 @@ from simstore.model import (
     Stream,
     with_keywords,
 )
+from simstore.model.channels import DROP_RESEMBLANCE
 from simstore.model.query import NO_SUCH_FIELD
 from simstore.services.query.query import query_samples, with_facts
 from simstore.sources.documents import accept
@@ -186,7 +187,7 @@ class Queries(Opened, of="Store"):
         rows: Any,
         *,
         keep: Literal["new", "known"] = "new",
-        min_resemblance: float = 0.5,
+        min_resemblance: float = DROP_RESEMBLANCE,
         radius: int | None = None,
         text_field: str | None = None,
     ) -> Any:

@@ -155,7 +155,7 @@ class StoreFace(PythonFace):
 
     def export(self, **options: Any) -> list[Any]:
         target = self.folder / "exported.jsonl"
-        self.opened.export(target, replace=True, **options)
+        self.opened.export(target, replace=True, **renamed(options))
         with target.open(encoding="utf-8") as lines:
             return [exported(line) for line in lines]
 

@@ -200,9 +200,10 @@ class Store:
         """Return key and role of the members of clusters."""
         return [(row.key, row.role) for row in self.rows("clusters", **options)]
 
-    def unique(self) -> dict[str, int]:
-        """Count what an export of one document a cluster writes and leaves out."""
-        text = self.run("export", unique=True, dry_run=True, format="json").text
+    def unique(self, least: float) -> dict[str, int]:
+        """Count what an export without near-duplicates writes and leaves out."""
+        wanted = {"unique": True, "min_resemblance": least}
+        text = self.run("export", **wanted, dry_run=True, format="json").text
         found: dict[str, int] = json.loads(text)
         return found
 

@@ -69,7 +69,7 @@ def test_unique_collection_takes_less_room(pages: Store, news: dict[str, str]) -
     assert pages.clusters(min_resemblance=0.5) == [("news/1", "canonical"), ("mirror/77", "member")]
     first, mirror, other = (len(text.encode()) for text in news.values())
     sizes = {"bytes_of_text": first + other, "bytes_of_dropped_text": mirror}
-    assert pages.unique() == {"documents": 2, "clusters": 1, "dropped": 1, **sizes}
+    assert pages.unique(0.5) == {"documents": 2, "clusters": 1, "dropped": 1, **sizes}
 
 
 def test_md5_of_near_texts_has_nothing_in_common(folder: Folder, news: dict[str, str]) -> None:

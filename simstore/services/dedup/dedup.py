@@ -296,7 +296,7 @@ def _begun(
         "output": output,
         "files": [[file.name, file.format] for file in files],
         "identities": identities(files),
-        "options": chosen,
+        "options": chosen | {"least": options.least},
         "beside": dict(beside),
         "store": None if store is None else str(store.database.url),
         "gate": None if gate is None else [gate.name, gate.keep, *gate.version],

@@ -43,7 +43,8 @@ class RowOptions:
 
     Attributes:
         min_resemblance: Least resemblance of a row that is dropped to the one
-            that is kept, above 0, at most 1; None: 0.5.
+            that is kept, above 0, at most 1; None: 0.8, and 0.5 with ``mark``
+            and without a store, or by characters.
         policy: Which row of a group is kept: ``first``, ``longest`` or
             ``prefer:REGEX`` (the first whose key has a match).
         channels: By which pairs are found: ``simhash``, ``minhash`` or both,
@@ -91,7 +92,12 @@ class RowOptions:
     @property
     def least(self) -> float:
         """Return the least resemblance, of the runs by which rows are compared."""
-        return found_share(self.channels, self.min_resemblance, self.min_character_resemblance)
+        return found_share(
+            self.channels,
+            self.min_resemblance,
+            self.min_character_resemblance,
+            drops=not self.mark,
+        )
 
     @property
     def stored_channels(self) -> tuple[str, ...]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from simstore.model import Document, Match, QueryOptions, QueryRun, SampleResult
+from simstore.model.channels import DROP_RESEMBLANCE
 from simstore.services.dedup.gates import Answer, Known
 
 
@@ -20,7 +21,7 @@ class Queried(Protocol):
 
 
 def store_answer(
-    store: Queried, min_resemblance: float = 0.5, *, radius: int | None = None
+    store: Queried, min_resemblance: float = DROP_RESEMBLANCE, *, radius: int | None = None
 ) -> Answer:
     """Return what tells which stored document each row resembles most.
 

@@ -150,7 +150,8 @@ class _Judging:
         self._ledger = ledger
         self._ingest = IngestOptions(
             on_duplicate="skip",
-            min_resemblance=options.least,
+            # The store drops the texts of rows that are marked, too.
+            min_resemblance=replace(options, mark=False).least,
             threads=options.threads,
             channels=options.stored_channels,
             short_texts=options.short_texts,

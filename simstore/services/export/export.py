@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, BinaryIO, Literal
@@ -21,10 +21,12 @@ from simstore.model import (
     Progress,
     Shown,
 )
+from simstore.model.channels import DROP_RESEMBLANCE
 from simstore.outputs import check_apart, is_standard_output, written
 from simstore.reports.exported import CSV_COLUMNS, csv_row, json_line
 from simstore.reports.lines import csv_line
-from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, ClusterOptions, cluster_documents
+from simstore.search.resemblance import check_share
+from simstore.services.clusters.cluster import ClusterOptions, cluster_documents
 from simstore.services.clusters.distinct_texts import pages
 from simstore.services.clusters.reasons import ClusterRule
 from simstore.services.clusters.stored_clusters import keep_clusters, kept_summary
@@ -63,9 +65,11 @@ class ExportOptions(DocumentFilter):
     2
 
     Attributes:
-        part: ``all`` documents; ``unique``: one a cluster, the canonical one,
-            and what is in none; ``duplicates``: those that ``unique`` leaves
+        part: ``all`` documents; ``unique``: without what resembles one of them
+            by ``min_resemblance``; ``duplicates``: those that ``unique`` leaves
             out, and the keys that were skipped.
+        min_resemblance: Least resemblance of a document that ``unique`` leaves
+            out to one that it exports, above 0, at most 1.
         collection: Only documents of this collection. Clusters are those of the
             collection alone then, and of the moment.
         text: With the texts, where the store keeps them.
@@ -83,6 +87,7 @@ class ExportOptions(DocumentFilter):
     """
 
     part: ExportPart = "all"
+    min_resemblance: float = DROP_RESEMBLANCE
     text: bool = True
     format: ExportFormat = "auto"
     log: str | os.PathLike[str] | None = None
@@ -95,6 +100,7 @@ class ExportKeywords(DocumentFilterKeywords, total=False):
     """The options of an export by name, as :class:`ExportOptions` describes them."""
 
     part: ExportPart
+    min_resemblance: float
     text: bool
     format: ExportFormat
     log: str | os.PathLike[str] | None
@@ -142,8 +148,9 @@ def export_documents(
 ) -> ExportSummary:
     """Write the documents of one snapshot to a file, in order of ingest.
 
-    For ``unique`` and ``duplicates`` the kept clusters are brought up to date first, and made where
-    none are kept.
+    For ``unique`` and ``duplicates`` the kept clusters decide, and are brought up to date first, if
+    they have the least resemblance of the options; else such clusters, of the same policy, are
+    computed for this export.
 
     Args:
         opened: The store.
@@ -165,13 +172,13 @@ def export_documents(
         raise InvalidParameter(
             "--for-import is for Parquet: the other formats need no more columns"
         )
-    rule = _bring_up_to_date(opened, options, on_progress)
+    rule, is_stored = _rule(opened, options, on_progress)
     with ExitStack() as stack:
         sinks = _Sinks.none() if options.dry_run else _open_sinks(stack, target, options)
         with opened.database.read() as connection:
             snapshot = opened.snapshot(connection)
-            run = _Export(snapshot, options, _judge(snapshot, options, rule), sinks)
-            return run.run(on_progress)
+            judge = _judge(snapshot, options, rule, is_stored=is_stored)
+            return _Export(snapshot, options, judge, sinks).run(on_progress)
 
 
 def format_of(target: str | os.PathLike[str]) -> ExportFormat:
@@ -202,6 +209,7 @@ def _check(options: ExportOptions, target: str | os.PathLike[str]) -> None:
         raise InvalidParameter(f"part {options.part!r}: choose one of {', '.join(PARTS)}")
     if options.format not in FORMATS:
         raise InvalidParameter(f"format {options.format!r}: choose one of {', '.join(FORMATS)}")
+    check_share("min_resemblance", options.min_resemblance)
     if options.log is None:
         return
     if options.part != "unique":
@@ -210,27 +218,31 @@ def _check(options: ExportOptions, target: str | os.PathLike[str]) -> None:
         check_apart({"log": options.log, "export": target})
 
 
-def _bring_up_to_date(
+def _rule(
     opened: OpenStore, options: ExportOptions, on_progress: Progress | None
-) -> ClusterRule:
-    """Bring the kept clusters up to date where they are gone by; return their rule."""
-    if options.part != "all" and not options.chosen:
-        try:
-            keep_clusters(opened, on_progress=on_progress)
-        except ReadOnlyStore:
-            # What stands is gone by.
-            if kept_summary(opened) is None:
-                raise
-    found = kept_summary(opened)
+) -> tuple[ClusterRule, bool]:
+    """Return the rule by which documents are left out, and whether the kept clusters have it.
+
+    If they have it, they are brought up to date.
+    """
+    least = LeastShares(options.min_resemblance)
+    found = None if options.part == "all" else kept_summary(opened)
     if found is None:
-        return ClusterRule("first", LeastShares(RESEMBLANCE_ALONE))
-    return ClusterRule(found.policy, LeastShares(found.min_resemblance))
+        return ClusterRule("first", least), False
+    is_stored = found.min_resemblance == options.min_resemblance and not options.chosen
+    if is_stored:
+        # The clusters of a store that is only read stay as they are.
+        with suppress(ReadOnlyStore):
+            keep_clusters(opened, on_progress=on_progress)
+    return ClusterRule(found.policy, least), is_stored
 
 
-def _judge(snapshot: Snapshot, options: ExportOptions, rule: ClusterRule) -> Judge:
+def _judge(
+    snapshot: Snapshot, options: ExportOptions, rule: ClusterRule, *, is_stored: bool
+) -> Judge:
     if options.part == "all":
         return KeepAll()
-    if not options.chosen:
+    if is_stored:
         return StoredClusterJudge(snapshot, rule)
     wanted = ClusterOptions(
         min_resemblance=rule.least.resemblance, policy=rule.policy, **options.chosen
@@ -349,7 +361,7 @@ class _Export:
                 on_progress(counts["done"], total)
         if options.part == "duplicates" and not options.chosen:
             counts["skipped"] = self._write_skipped()
-        waits = options.part != "all" and not options.chosen
+        waits = isinstance(self._judge, StoredClusterJudge)
         return ExportSummary(
             document_count=counts["documents"],
             text_bytes=counts["bytes"],

@@ -18,10 +18,11 @@ from numpy.typing import NDArray
 from simstore.errors import SimstoreError
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.sketching import SketchRecipe, unpack_sketches
+from simstore.model.channels import DROP_RESEMBLANCE
 from simstore.search.plan import default_radius
 from simstore.search.segments import segment_columns
 from simstore.services.features.prepare import PreparedBatch, is_prepared_for
-from simstore.services.ingest.duplicate_checker import LEAST_RESEMBLANCE, DuplicateRule
+from simstore.services.ingest.duplicate_checker import DuplicateRule
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.open_store.state import State
 from simstore.storage import documents
@@ -168,7 +169,7 @@ def _standing_layout(snapshot: Snapshot, check: DuplicateRule) -> BandLayout | N
     recipe = check.measure(snapshot).recipe
     packed = SKETCHES[recipe.name].layout(snapshot.connection, snapshot.scheme_id)
     whole = packed.layout if packed else recipe.layout
-    return whole.enough_for(check.least or LEAST_RESEMBLANCE)
+    return whole.enough_for(check.least or DROP_RESEMBLANCE)
 
 
 def _looks_by_bands(state: State, check: DuplicateRule) -> bool:

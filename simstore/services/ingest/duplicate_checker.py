@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.model import OnDuplicate
-from simstore.model.channels import duplicate_measure
+from simstore.model.channels import DROP_RESEMBLANCE, duplicate_measure
 from simstore.search.duplicate_measure import check_short_texts
 from simstore.search.resemblance import check_share
 from simstore.services.duplicates.duplicates import covers
@@ -49,9 +49,7 @@ from simstore.storage.generations import StoreSettings
 from simstore.text.decoding import encode
 
 ON_DUPLICATE = ("keep", "flag", "skip")
-# Of a duplicate to its original, where nobody says otherwise.
-LEAST_RESEMBLANCE = 0.8
-# Of its runs of characters: with 5 % of them wrong two texts have .58 in common.
+# Of runs of characters: with 5 % of them wrong two texts have .58 in common.
 LEAST_OF_CHARACTERS = 0.5
 
 
@@ -90,7 +88,7 @@ class DuplicateRule:
         """Return the least resemblance; None: the distance decides."""
         if self.min_resemblance is None and self.radius is None:
             by_words = duplicate_measure(self.channels) == "words"
-            return LEAST_RESEMBLANCE if by_words else LEAST_OF_CHARACTERS
+            return DROP_RESEMBLANCE if by_words else LEAST_OF_CHARACTERS
         return self.min_resemblance
 
     def measure(self, state: State) -> Measure:

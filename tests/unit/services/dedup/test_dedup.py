@@ -504,7 +504,10 @@ def test_a_copy_of_a_dropped_row_goes_with_it_and_with_a_store_with_what_it_rese
     with Store(tmp_path / "s.db") as store:
         for n, given in enumerate((None, store)):
             log = tmp_path / f"log{n}"
-            made = dedup_rows(tmp_path / "rows.jsonl", tmp_path / f"{n}", store=given, log=log)
+            made = dedup_rows(
+                tmp_path / "rows.jsonl", tmp_path / f"{n}",
+                store=given, log=log, min_resemblance=0.5,
+            )  # fmt: skip
             assert made.kept == 2
             lines = map(json.loads, log.read_text().splitlines())
             told.append({one["key"]: one["duplicate_of"] for one in lines})
