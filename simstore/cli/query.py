@@ -80,15 +80,6 @@ _TITLES = (
         "characters see --min-character-resemblance.",
     ),
     share("--min-containment", "Only documents that contain this share of the sample's shingles."),
-    flag(
-        "--likeness",
-        "Tell likeness too: the cosine of the terms, each weighing more the rarer it is in the "
-        "store; and the cosine by counts alone.",
-    ),
-    share(
-        "--min-likeness", "Only documents of this likeness; 0.58 tells versions of one document."
-    ),
-    share("--min-cosine", "Only documents of this cosine; 0.68 goes with --min-likeness 0.58."),
     share(
         "--min-character-resemblance",
         "Only documents with this share of all runs of characters in common, as the channel "
@@ -240,14 +231,13 @@ def print_matches(run: QueryRun, output_format: str) -> None:
     if output_format != "table":
         write_blocks(RENDERERS[output_format](run.samples))
         return
-    likeness = any(match.likeness is not None for sample in run.samples for match in sample.matches)
     spelt = any(
         match.character_resemblance is not None
         for sample in run.samples
         for match in sample.matches
     )
     about = any(about_line(match) for sample in run.samples for match in sample.matches)
-    more = (*(("likeness", "cosine") if likeness else ()), *(("characters",) if spelt else ()))
+    more = ("characters",) if spelt else ()
     from simstore.cli.tables import print_table
 
     print_table(
@@ -261,8 +251,8 @@ def print_matches(run: QueryRun, output_format: str) -> None:
             "match",
             *(("about",) if about else ()),
         ),
-        (row for sample in run.samples for row in _rows_of(sample, likeness, spelt, about)),
-        drop=("found by", "containment", *(("cosine",) if likeness else ())),
+        (row for sample in run.samples for row in _rows_of(sample, spelt, about)),
+        drop=("found by", "containment"),
         below="about",
     )
     short = sum(sample.too_short for sample in run.samples)
@@ -286,10 +276,8 @@ def tell_unlisted(samples: Iterable[SampleResult], output_format: str) -> None:
         )
 
 
-def _rows_of(
-    sample: SampleResult, likeness: bool, spelt: bool, about: bool
-) -> list[tuple[Any, ...]]:
-    nothing = (None,) * (3 + 2 * likeness + spelt) + ("",)
+def _rows_of(sample: SampleResult, spelt: bool, about: bool) -> list[tuple[Any, ...]]:
+    nothing = (None,) * (3 + spelt) + ("",)
     if not sample.matches:
         return [(sample.key, *nothing, "-", *("",) * about)]
     return [
@@ -298,7 +286,6 @@ def _rows_of(
             match.distance,
             _share(match.resemblance, match.basis),
             _share(match.containment, match.basis),
-            *((_share(match.likeness), _share(match.cosine)) if likeness else ()),
             *((_share(match.character_resemblance),) if spelt else ()),
             " + ".join(match.channels),
             _place(match),

@@ -33,7 +33,7 @@ _MATCH_COLUMNS: Columns = {
     "sample": "object", "rank": "Int64", "key": "object", "resemblance": "float64",
     "containment": "float64", "distance": "Int64", "document_id": "Int64", "channels": "object",
     "containment_reverse": "float64", "basis": "object",
-    "likeness": "float64", "cosine": "float64", "passage_start": "Int64", "passage_end": "Int64",
+    "passage_start": "Int64", "passage_end": "Int64",
     "passage_similarity": "float64", "character_resemblance": "float64", "title": "object",
     "author": "object", "date": "object", "url": "object", "too_short": "bool",
 }  # fmt: skip
@@ -155,8 +155,8 @@ def _match_rows(samples: Iterable[Any]) -> Iterator[_Row]:
 def _of_match(match: Any) -> _Row:
     return (
         match.key, match.resemblance, match.containment, match.distance, match.document_id,
-        _cell("channels", match.channels), match.containment_reverse, match.basis, match.likeness,
-        match.cosine, match.passage_start, match.passage_end,
+        _cell("channels", match.channels), match.containment_reverse, match.basis,
+        match.passage_start, match.passage_end,
         match.passage_similarity, match.character_resemblance, match.title, match.author,
         match.date, match.url,
     )  # fmt: skip

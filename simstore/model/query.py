@@ -63,10 +63,6 @@ class Match(Shown):
         containment_reverse: |A∩B| / |B|, how much of the document is in the
             sample, 0 to 1.
         basis: ``text``: the three are exact; ``sketch``: they are estimates.
-        likeness: Cosine of the two texts' terms, weighted by how rare they are
-            in the store, 0 to 1; None where it was not asked for, or the store
-            keeps no text or no vocabulary.
-        cosine: The same, weighted by their counts alone.
         passage_start: Where the sentence that is like one of the sample begins
             in the document's text, in characters; None where no sentence was
             found.
@@ -93,8 +89,6 @@ class Match(Shown):
     containment: float | None = None
     containment_reverse: float | None = None
     basis: str | None = None
-    likeness: float | None = None
-    cosine: float | None = None
     passage_start: int | None = None
     passage_end: int | None = None
     passage_similarity: float | None = None
@@ -137,15 +131,12 @@ class QueryOptions(DocumentFilter):
         min_resemblance: Only matches of this resemblance, 0 to 1.
         min_containment: Only matches of this containment of the sample in the
             document, 0 to 1.
-        likeness: Tell likeness and cosine of each match.
-        min_likeness: Only matches of this likeness, 0 to 1.
-        min_cosine: Only matches of this cosine, 0 to 1.
         min_character_resemblance: Only matches of the channel ``characters``
             with this share of all runs of characters in common, 0.2 to 1; 0.2
             is what it tells without.
         min_features: Texts of fewer features are too short to judge by their
-            likeness: they match only where one wholly contains the other. None:
-            8 with the scheme ``web``, 0 with ``simtool``.
+            resemblance: they match only where one contains the other. None: 8
+            with the scheme ``web``, 0 with ``simtool``.
     """
 
     radius: int | None = None
@@ -162,9 +153,6 @@ class QueryOptions(DocumentFilter):
     min_resemblance: float | None = None
     min_containment: float | None = None
     min_features: int | None = None
-    likeness: bool = False
-    min_likeness: float | None = None
-    min_cosine: float | None = None
     min_character_resemblance: float | None = None
 
     def __post_init__(self) -> None:
@@ -183,17 +171,9 @@ class QueryOptions(DocumentFilter):
         return None if self.since is None else moment_given("since", self.since)
 
     @property
-    def asks_likeness(self) -> bool:
-        """Return whether likeness and cosine are to be computed."""
-        return self.likeness or self.min_likeness is not None or self.min_cosine is not None
-
-    @property
     def filters_by_text(self) -> bool:
         """Return whether a threshold depends on more than the fingerprints."""
-        thresholds = (
-            self.min_resemblance, self.min_containment, self.min_likeness, self.min_cosine,
-        )  # fmt: skip
-        return any(threshold is not None for threshold in thresholds)
+        return self.min_resemblance is not None or self.min_containment is not None
 
 
 class QueryKeywords(DocumentFilterKeywords, total=False):
@@ -211,9 +191,6 @@ class QueryKeywords(DocumentFilterKeywords, total=False):
     min_resemblance: float | None
     min_containment: float | None
     min_features: int | None
-    likeness: bool
-    min_likeness: float | None
-    min_cosine: float | None
     min_character_resemblance: float | None
     # As min_resemblance.
     threshold: float | None

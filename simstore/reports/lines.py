@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _CONTROLS = re.compile("[\x7f-\x9f]")
 CSV_COLUMNS = (
     "sample", "rank", "key", "distance", "document_id", "channels", "resemblance", "containment",
-    "containment_reverse", "basis", "likeness", "cosine",
+    "containment_reverse", "basis",
     "too_short", "passage_start", "passage_end", "passage_similarity", "character_resemblance",
     "title", "author", "date", "url",
 )  # fmt: skip
@@ -50,8 +50,6 @@ def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
                     "containment": rounded(match.containment),
                     "containment_reverse": rounded(match.containment_reverse),
                     "basis": match.basis,
-                    "likeness": rounded(match.likeness),
-                    "cosine": rounded(match.cosine),
                     "passage_start": match.passage_start,
                     "passage_end": match.passage_end,
                     "passage_similarity": rounded(match.passage_similarity),
@@ -92,8 +90,6 @@ def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
                     rounded(match.containment),
                     rounded(match.containment_reverse),
                     match.basis,
-                    rounded(match.likeness),
-                    rounded(match.cosine),
                     short,
                     match.passage_start,
                     match.passage_end,

@@ -86,8 +86,7 @@ class Queries(Opened, of="Store"):
                 has is reported as a warning (logger ``simstore``).
             channels: By which to look: ``simhash``, ``minhash``, ``sentences``;
                 none: all.
-            likeness: Tell likeness and cosine of each match too; and
-                ``min_likeness``, ``min_cosine``, ``min_features``, ``verify``,
+            min_features: Texts of fewer features are too short; and ``verify``,
                 ``exclude_self`` and ``plan`` of :class:`simstore.QueryOptions`.
 
         Returns:

@@ -100,7 +100,7 @@ QUESTIONS: dict[str, Callable[[Any], Any]] = {
         replace(one, explanation=None)
         for one in held.query_many(
             [("lamp", LAMP), {"key": KEYS[6], "text": "caf\udce9"}, Document("x", LIBRARY)],
-            QueryOptions(exclude_self=True, likeness=True, where=(("port", "Corran"),), since=1),
+            QueryOptions(exclude_self=True, where=(("port", "Corran"),), since=1),
         )
     ],
     "show": lambda held: [held.get(key, with_text=True) for key in ("lamp", "library", *KEYS)],

@@ -96,8 +96,6 @@ def _questions(store: Store, samples: list[str], target: Path) -> dict[str, Call
         for channel in ("simhash", "minhash"):
             options = QueryOptions(channels=(channel,))
             found[f"query {at} in {channel}"] = lambda t=text, o=options: _matches(store, t, o)
-        options = QueryOptions(likeness=True)
-        found[f"likeness {at}"] = lambda t=text, o=options: _matches(store, t, o)
         found[f"check {at}"] = lambda t=text: store.check(t, key="paper")
         found[f"content {at}"] = lambda t=text: store.seen(text=t)
     return found

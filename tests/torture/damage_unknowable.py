@@ -65,7 +65,7 @@ _COLUMNS = {
     "query_sample": {_NOTE: "key fingerprint too_short", _ROW: "*"},
     "query_match": {
         _NOTE: "document_id key distance channels resemblance containment containment_reverse "
-        "basis likeness cosine passage_start passage_end passage_similarity character_resemblance",
+        "basis passage_start passage_end passage_similarity character_resemblance",
         _ROW: "*",
     },
 }

@@ -274,14 +274,13 @@ def _said(living: Living, store: Store, samples: list[str]) -> list[Any]:
         rows += sorted(
             (one.term, one.document_count, one.total_count) for one in store.vocabulary.terms()
         )
-    likeness = kind.text and kind.vocabulary
-    for at, options in enumerate((QueryOptions(likeness=likeness), QueryOptions(radius=kind.bits))):
+    for at, options in enumerate((QueryOptions(), QueryOptions(radius=kind.bits))):
         for result in store.query_many([(text[:9], text) for text in samples], options):
             rows.append((at, result.key, result.fingerprint, result.too_short))
             rows += [
                 (
                     m.key, m.distance, m.channels, m.resemblance, m.containment,
-                    m.containment_reverse, m.basis, m.likeness, m.cosine,
+                    m.containment_reverse, m.basis,
                 )
                 for m in result.matches
             ]  # fmt: skip

@@ -266,11 +266,9 @@ def _is_match(living: Living, text: str, stored: str, match: Match, where: str) 
 def _filtered(living: Living, asked: Store, samples: list[str], options: QueryOptions) -> None:
     """Ask again with filters, of all kinds at once: the answer is the part that passes them."""
     chance, kind, docs = living.chance, living.kind, living.model.docs
-    tells_likeness = kind.text and kind.vocabulary
     options = replace(
         options,
         channels=options.channels or kind.channels,
-        likeness=tells_likeness and chance.random() < 0.3,
         plan="auto",
     )
     own = chance.choice(list(docs)) if docs else "none"
@@ -288,7 +286,6 @@ def _filtered(living: Living, asked: Store, samples: list[str], options: QueryOp
         changes["where"] = (("kind", "b"),)
         told = {key: one for key, one in told.items() if one.record.metadata.get("kind") == "b"}
     shares = ["min_resemblance", "min_containment"] if living.is_verifiable else []
-    shares += ["min_likeness", "min_cosine"] if options.likeness else []
     least = {name: chance.choice((0.0, 0.3, 0.6, 1.0)) for name in shares if chance.random() < 0.3}
     changes |= least
     if chance.random() < 0.3:

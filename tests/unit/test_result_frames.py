@@ -55,7 +55,6 @@ def test_matches_are_rows_of_their_fields(path: Path, pandas: Any) -> None:
     assert list(frame["distance"]) == [match.distance for match in matches]
     assert list(frame["resemblance"]) == [match.resemblance for match in matches]
     assert list(frame["channels"]) == ["+".join(match.channels) for match in matches]
-    assert frame["likeness"].isna().all()
     empty = to_frame([], of=Match)
     assert dtypes(empty) == dtypes(frame)
     assert (len(empty), empty["distance"].dtype) == (0, pandas.Int64Dtype())

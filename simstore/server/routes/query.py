@@ -54,9 +54,6 @@ class QueryBody(DocumentFilter):
     min_resemblance: float | None = None
     min_containment: float | None = None
     min_features: int | None = None
-    likeness: bool = False
-    min_likeness: float | None = None
-    min_cosine: float | None = None
     min_character_resemblance: float | None = None
 
 

@@ -253,7 +253,7 @@ class Matcher:
         judged = self._verified(sample, matches, digests)
         told = [match for match in judged if is_told(match)]
         if without_distance:
-            told.sort(key=lambda match: (-_likeness(match), match.document_id))
+            told.sort(key=lambda match: (-_similarity(match), match.document_id))
         return told[:limit], len(matches)
 
     def _verified(
@@ -278,16 +278,7 @@ class Matcher:
             for number, digest in wanted.items()
             if digest == sample.digest and number in overlaps
         }
-        judged = [_with(match, overlaps.get(match.document_id)) for match in matches]
-        if not self._options.asks_likeness:
-            return judged
-        alike = self._verifier.likenesses(sample.document, [m.document_id for m in matches])
-        return [
-            replace(match, likeness=found[0], cosine=found[1])
-            if (found := alike.get(match.document_id))
-            else match
-            for match in judged
-        ]
+        return [_with(match, overlaps.get(match.document_id)) for match in matches]
 
     def _reaches_thresholds(self, match: Match) -> bool:
         options = self._options
@@ -295,8 +286,6 @@ class Matcher:
         thresholds = (
             (options.min_resemblance, match.resemblance),
             (options.min_containment, match.containment),
-            (options.min_likeness, match.likeness),
-            (options.min_cosine, match.cosine),
             (options.min_character_resemblance, match.character_resemblance),
         )
         return all((least or 0.0) <= (value or 0.0) for least, value in thresholds)
@@ -329,12 +318,12 @@ def _contains(match: Match, least: float) -> bool:
 
 def _order(match: Match) -> tuple[bool, float, int]:
     if match.channels == (SENTENCES,):
-        return True, -_likeness(match), match.document_id
+        return True, -_similarity(match), match.document_id
     return False, match.distance or 0, match.document_id
 
 
-def _likeness(match: Match) -> float:
-    """Return how like a sample a document is, or the one of its sentences that was found."""
+def _similarity(match: Match) -> float:
+    """Return the resemblance of a document, or the similarity of the sentence that was found."""
     return max(match.resemblance or 0.0, match.passage_similarity or 0.0)
 
 
@@ -391,11 +380,6 @@ class KnownDocuments:
 def check_tellable(state: State, options: QueryOptions) -> None:
     """Raise InvalidParameter where a threshold needs a measure that the store cannot compute."""
     kept = state.settings.text_kept
-    if options.asks_likeness and not (kept and state.records_vocabulary):
-        raise InvalidParameter(
-            "likeness needs the texts and the vocabulary of a store; this one was made with "
-            + ("--no-vocabulary" if kept else "--no-text")
-        )
     if options.filters_by_text and not kept and not state.channels.has_word_sketches:
         raise InvalidParameter(
             "resemblance and containment need the texts or the sketches of a store; this one was "

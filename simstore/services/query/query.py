@@ -90,10 +90,7 @@ def query_samples(
         raise InvalidParameter(f"limit {options.limit}: it must be at least 1")
     if options.plan not in METHODS:
         raise InvalidParameter(f"plan {options.plan!r}: choose one of {', '.join(METHODS)}")
-    for name in (
-        "min_resemblance", "min_containment", "min_likeness", "min_cosine",
-        "min_character_resemblance",
-    ):  # fmt: skip
+    for name in ("min_resemblance", "min_containment", "min_character_resemblance"):
         least = getattr(options, name)
         if least is not None and not 0 <= least <= 1:
             raise InvalidParameter(f"{name.replace('_', ' ')} {least}: it must be from 0 to 1")

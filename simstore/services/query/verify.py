@@ -6,19 +6,15 @@ From the text where the store keeps it, exactly; else from the sketch, as an est
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.minhash import estimates
 from simstore.fingerprint.sketching import unpack_sketches
-from simstore.model import Document
-from simstore.search.likeness import likenesses, plain_vectors, term_vectors
 from simstore.search.resemblance import Overlap, estimated_overlap, overlap
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import documents, vocabularies
 from simstore.storage.rows import chunks
 from simstore.storage.sketches import WORDS, StoredSketch
 
@@ -31,7 +27,6 @@ class Verifier:
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
         self._kept = snapshot.store.shingles(snapshot)
-        self._corpus: tuple[int, dict[int | bytes, int]] | None = None
 
     def overlaps(
         self,
@@ -74,41 +69,6 @@ class Verifier:
         """
         for part in chunks(list(document_of), _BATCH_DOCUMENTS):
             self._shingles({digest: document_of[digest] for digest in part})
-
-    def likenesses(
-        self, sample: Document, document_ids: Sequence[int]
-    ) -> dict[int, tuple[float, float]]:
-        """Return likeness and cosine of a sample and documents.
-
-        Empty where the store keeps no texts or no vocabulary.
-        """
-        snapshot, connection = self._snapshot, self._snapshot.connection
-        if not (snapshot.settings.text_kept and snapshot.records_vocabulary):
-            return {}
-        if self._corpus is None:
-            # The same for every sample of this snapshot.
-            pending = vocabularies.pending_documents(connection, snapshot.scheme_id)
-            self._corpus = documents.count(connection), pending
-        total, pending = self._corpus
-        found: dict[int, tuple[float, float]] = {}
-        for part in chunks(document_ids, _BATCH_DOCUMENTS):
-            texts = feature_counts.stored_texts(self._snapshot, part)
-            metadata: list[Mapping[str, Any]] = [sample.metadata]
-            if snapshot.scheme.reads_metadata:
-                kept = documents.metadata_of(connection, list(texts))
-                metadata += [kept.get(number, {}) for number in texts]
-            else:
-                metadata += [{}] * len(texts)
-            counts = snapshot.scheme.count([sample.text, *texts.values()], metadata)
-            held = vocabularies.document_counts(
-                connection, snapshot.scheme_id, counts.terms, pending
-            )
-            own = np.zeros(len(texts), np.int64)
-            others = np.arange(1, len(texts) + 1)
-            alike = likenesses(term_vectors(counts, held, total), own, others)
-            plain = likenesses(plain_vectors(counts), own, others)
-            found |= dict(zip(texts, zip(alike.tolist(), plain.tolist(), strict=True), strict=True))
-        return found
 
     def _shingles(self, document_of: Mapping[bytes, int]) -> dict[bytes, NDArray[np.uint64]]:
         """Return the shingle sets of texts by their digests, given a document that has each."""

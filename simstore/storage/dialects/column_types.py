@@ -22,7 +22,7 @@ _NAMES: dict[tuple[type, ...], str] = {
         seconds
     """,
     (int, float, _NULL): """
-        character_resemblance containment containment_reverse cosine likeness
+        character_resemblance containment containment_reverse
         min_resemblance passage_similarity resemblance
     """,
     (int, str): """

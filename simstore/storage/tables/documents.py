@@ -324,8 +324,6 @@ query_match = Table(
     Column("containment", Float),
     Column("containment_reverse", Float),
     Column("basis", String(10)),
-    Column("likeness", Float),
-    Column("cosine", Float),
     # The sentence of the document that is like one of the sample; none where that found nothing.
     Column("passage_start", Integer),
     Column("passage_end", Integer),

@@ -71,8 +71,6 @@ def test_jsonl_has_a_line_a_sample_and_exact_bytes_where_keys_are_not_utf8() -> 
         "containment": None,
         "containment_reverse": None,
         "basis": None,
-        "likeness": None,
-        "cosine": None,
         "passage_start": None,
         "passage_end": None,
         "passage_similarity": None,
@@ -137,6 +135,6 @@ def test_no_samples_give_an_empty_report() -> None:
     assert rendered("jsonl", ()) == b""
     assert rendered("csv", ()) == (
         b"sample,rank,key,distance,document_id,channels,resemblance,containment,"
-        b"containment_reverse,basis,likeness,cosine,too_short,"
+        b"containment_reverse,basis,too_short,"
         b"passage_start,passage_end,passage_similarity,character_resemblance,title,author,date,url\n"
     )
