@@ -86,7 +86,7 @@ def test_file_after_a_year_of_churn_is_little_larger_than_a_fresh_one(tmp_path: 
     assert most <= 8
 
 
-def test_nothing_is_left_of_removed_documents(tmp_path: Path) -> None:
+def test_of_removed_documents_only_the_run_names_the_keys(tmp_path: Path) -> None:
     kept = True
     made = texts(random.Random(8))
     gone = {f"gone-{number}": next(made) for number in range(4)}
@@ -120,10 +120,10 @@ def test_nothing_is_left_of_removed_documents(tmp_path: Path) -> None:
 
 
 def everything(store: Store) -> bytes:
-    """Return every value that the tables of a store hold."""
+    """Return every value that the tables of a store hold, without the lists of removed keys."""
     held = []
     with store._opened.database.read() as connection:
-        for table in metadata.sorted_tables:
+        for table in (one for one in metadata.sorted_tables if one.name != "removed_key"):
             for row in connection.exec_driver_sql(f"SELECT * FROM {table.name}"):
                 held += [one if isinstance(one, bytes) else str(one).encode() for one in row]
     return b"\0".join(held)
