@@ -483,7 +483,7 @@ def _print_pairs(mutual: MutualCheck) -> None:
         click.echo("No two of the papers have a copied stretch in common.", file=sys.stdout)
         return
     print_table(
-        ("share", "of the other", "characters", "cases", "paper", "other paper"),
+        ("not in library", "share", "of the other", "characters", "cases", "paper", "other paper"),
         rows,
         drop=("cases", "characters"),
     )

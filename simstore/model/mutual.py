@@ -18,8 +18,8 @@ class MutualPair(Shown):
     >>> pair.first_key, pair.share, pair.second_key, round(pair.second_share, 2)
     ('ben', 1.0, 'anna', 0.94)
 
-    The first is the one of which the larger share is in the other; of equal
-    ones, the one that was given earlier. Who copied from whom is not said.
+    The first is the paper with the larger ``own_share``, then with the larger
+    ``share``; of equal ones, the earlier. Who copied from whom is not said.
 
     Attributes:
         first: Which of the papers, from 0.
@@ -29,6 +29,11 @@ class MutualPair(Shown):
         share: Share of the first paper's characters that lie in copies of the
             second, 0 to 1, as for :class:`Totals`.
         second_share: The same of the second paper.
+        own_share: Share of the first paper's characters that lie in copies of
+            the second and in no copy of a stored document. Documents stored
+            under the key of one of the papers do not count. Equal to ``share``
+            if the store has no passage index.
+        second_own_share: The same of the second paper.
         characters: Characters of the first paper that lie in copies.
         identical: Those of words (of scripts without blanks: characters) that
             are the same in the second.
@@ -43,6 +48,8 @@ class MutualPair(Shown):
     second_key: str
     share: float
     second_share: float
+    own_share: float
+    second_own_share: float
     characters: int
     identical: int
     identical_share: float
@@ -62,8 +69,8 @@ class MutualCheck(Shown):
         papers: The result for each, in order: its sources are the other papers,
             and the ``document_id`` of a source is the place of that paper, from
             0.
-        pairs: The pairs that have a copied stretch in common, the largest share
-            first.
+        pairs: The pairs that have a copied stretch in common, the largest
+            ``own_share`` first.
         rejections: Of files: what could not be read.
     """
 

@@ -140,7 +140,7 @@ def render_jsonl(
                 }
                 for passage in paper.passages
             ],
-            **({} if mutual is None else _beside(mutual.papers[number])),
+            **({} if mutual is None else _beside(mutual, number)),
         }
         yield to_json(record).encode("utf-8", "backslashreplace") + b"\n"
 
@@ -344,13 +344,14 @@ def _passage_row(
     return passage.start, passage.end, kind, f"{passage.similarity:.3f}", source, text
 
 
-def pair_rows(mutual: MutualCheck) -> list[tuple[str, str, int, int, str, str]]:
-    """Return a row a pair of papers: both shares, characters, cases, both keys."""
+def pair_rows(mutual: MutualCheck) -> list[tuple[str, str, str, int, int, str, str]]:
+    """Return a row a pair: share not in the library, both shares, characters, cases, both keys."""
     return [_pair_row(pair) for pair in mutual.pairs]
 
 
-def _pair_row(pair: MutualPair) -> tuple[str, str, int, int, str, str]:
+def _pair_row(pair: MutualPair) -> tuple[str, str, str, int, int, str, str]:
     return (
+        f"{pair.own_share:.1%}",
         f"{pair.share:.1%}",
         f"{pair.second_share:.1%}",
         pair.characters,
@@ -360,8 +361,15 @@ def _pair_row(pair: MutualPair) -> tuple[str, str, int, int, str, str]:
     )
 
 
-def _beside(paper: CheckedPaper) -> dict[str, Any]:
-    return {"mutual": _found(paper, paper.sources)}
+def _beside(mutual: MutualCheck, number: int) -> dict[str, Any]:
+    """Return what a paper has in common with others; of each also the share of no document."""
+    paper = mutual.papers[number]
+    own = {pair.second: pair.own_share for pair in mutual.pairs if pair.first == number}
+    own |= {pair.first: pair.second_own_share for pair in mutual.pairs if pair.second == number}
+    found = _found(paper, paper.sources)
+    for source in found["sources"]:
+        source["own_share"] = rounded(own[source["document_id"]])
+    return {"mutual": found}
 
 
 def _found(paper: CheckedPaper, sources: Sequence[SourceShare]) -> dict[str, Any]:

@@ -41,8 +41,9 @@ def _row(mutual: MutualCheck, pair: MutualPair) -> PairRow:
     return PairRow(
         first=pair.first,
         second=pair.second,
+        own_share=percent(pair.own_share),
+        width=round(1000 * pair.own_share),
         share=percent(pair.share),
-        width=round(1000 * pair.share),
         second_share=percent(pair.second_share),
         facts=(f"{pair.characters:,}", percent(pair.identical_share), f"{pair.cases:,}"),
         data=[pair.first, pair.second, copies],

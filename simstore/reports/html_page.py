@@ -191,8 +191,9 @@ class PairRow:
     Attributes:
         first: Place of the first paper among the sections, from 0.
         second: That of the other.
-        share: Share of the first that is in the second.
+        own_share: Share of the first that is in the second and in no stored document.
         width: The same, 0 to 1000.
+        share: Share of the first that is in the second.
         second_share: Share of the second that is in the first.
         facts: Characters, share that is word for word the same, cases.
         data: What the script needs to put both side by side.
@@ -200,8 +201,9 @@ class PairRow:
 
     first: int
     second: int
-    share: str
+    own_share: str
     width: int
+    share: str
     second_share: str
     facts: tuple[str, str, str]
     data: list[Any]

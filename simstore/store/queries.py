@@ -405,14 +405,15 @@ class Queries(Opened, of="Store"):
         ...     print(pair.first_key, pair.second_key, pair.share)
         ben anna 1.0
 
-        Nothing is stored, and no stored document is looked at; the store needs
-        no passage index. All papers are held in memory.
+        Nothing is stored. The store needs no passage index; if it has one, text
+        that stored documents have ranks no pair higher. All papers are held in
+        memory.
 
         Args:
             papers: Texts, or whatever :meth:`check_many` takes.
             options: How to check them, as an object; keywords go before it.
-                What they exclude of the library does not matter here, nor does
-                ``fast``.
+                Documents that they exclude do not belong to the library;
+                ``fast`` has no effect.
             on_step: Called between pieces of work; what it raises ends the
                 check.
             on_progress: Of files: called with bytes read, and bytes in all
@@ -424,8 +425,8 @@ class Queries(Opened, of="Store"):
             high: As for :meth:`check`, and so all its other keywords.
 
         Returns:
-            The pairs that have text in common, the largest share first, and the
-            result for each paper.
+            The pairs that have text in common, the largest ``own_share`` first,
+            and the result for each paper.
 
         Raises:
             InvalidParameter: The options contradict each other.

@@ -154,14 +154,21 @@ class CliFace(Face):
         options = self._check_options(options)
         found = self._object("check", *paths, "--as", "text", **options)
         shares = {
-            (key, source["key"].removesuffix(".txt")): source["share"]
+            (key, source["key"].removesuffix(".txt")): (source["share"], source["own_share"])
             for key, paper in zip(papers, found, strict=True)
             for source in paper["mutual"]["sources"]
         }
         keys = list(papers)
         return [
-            {"first": one, "second": other, "share": share, "second_share": shares[other, one]}
-            for (one, other), share in shares.items()
+            {
+                "first": one,
+                "second": other,
+                "share": share,
+                "second_share": shares[other, one][0],
+                "own_share": own,
+                "second_own_share": shares[other, one][1],
+            }
+            for (one, other), (share, own) in shares.items()
             if keys.index(one) < keys.index(other)
         ]
 

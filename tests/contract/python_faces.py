@@ -320,6 +320,7 @@ def mutual_pairs(pairs: Any, keys: list[str]) -> list[Any]:
     found = []
     for one in pairs:
         shares = {one["first_key"]: one["share"], one["second_key"]: one["second_share"]}
+        own = {one["first_key"]: one["own_share"], one["second_key"]: one["second_own_share"]}
         first, second = sorted(shares, key=keys.index)
         found.append(
             {
@@ -327,6 +328,8 @@ def mutual_pairs(pairs: Any, keys: list[str]) -> list[Any]:
                 "second": second,
                 "share": shares[first],
                 "second_share": shares[second],
+                "own_share": own[first],
+                "second_own_share": own[second],
             }
         )
     return found

@@ -89,7 +89,7 @@ def judge(
         passages = _excluded(passages, mask_of(len(text), spans), reason)
     copies = tuple(each.copy for each in counted)
     without = [span for spans in omitted.values() for span in spans]
-    ink = _Ink(text, without)
+    ink = Ink(text, without)
     numbers = {id(each): number for number, each in enumerate(counted)}
     cases = _cases(ink, of_counted, numbers)
     sources = _sources(ink, copies, cases, facts)
@@ -102,8 +102,8 @@ def judge(
         characters=ink.total,
         copied=copied,
         share=ink.share(copied),
-        share_without_quotations=ink.share(_Ink(text, [*without, *quoted]).count(spans)),
-        share_with_excluded=ink.share(_Ink(text).count(every)),
+        share_without_quotations=ink.share(Ink(text, [*without, *quoted]).count(spans)),
+        share_with_excluded=ink.share(Ink(text).count(every)),
         largest_source_share=max((source.share for source in sources), default=0.0),
         high=kinds.count("high"),
         moderate=kinds.count("moderate"),
@@ -121,7 +121,7 @@ def judge(
 
 
 def _chapter(
-    ink: _Ink, chapter: headings.Chapter, copied: Sequence[Span], same: Sequence[Span]
+    ink: Ink, chapter: headings.Chapter, copied: Sequence[Span], same: Sequence[Span]
 ) -> ChapterShare:
     """Return the shares of a chapter.
 
@@ -177,7 +177,7 @@ def told_cases(found: Sequence[UnitCopy]) -> list[list[UnitCopy]]:
     return cases
 
 
-class _Ink:
+class Ink:
     """The characters of a text that are no white space.
 
     Args:
@@ -243,7 +243,7 @@ def _same(copies: Sequence[Copy]) -> list[Span]:
 
 
 def _cases(
-    ink: _Ink, found: Sequence[Sequence[UnitCopy]], numbers: Mapping[int, int]
+    ink: Ink, found: Sequence[Sequence[UnitCopy]], numbers: Mapping[int, int]
 ) -> tuple[Case, ...]:
     """Return the cases in the order of the paper.
 
@@ -297,7 +297,7 @@ def _stretch_count(cases: Sequence[Case], size: int) -> int:
 
 
 def _sources(
-    ink: _Ink,
+    ink: Ink,
     copies: Sequence[Copy],
     cases: Sequence[Case],
     facts: Mapping[int, SourceFacts],

@@ -13,12 +13,14 @@ from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.winnowing import MIXED_WINNOWING
 from simstore.model import CheckedPaper, CheckOptions, Document, MutualCheck, MutualPair, Rejection
 from simstore.model.documents import SourceFacts, facts_told
-from simstore.services.check.check import PaperChecker, check_options
+from simstore.services.check.check import PaperChecker, check_options, check_papers
 from simstore.services.check.check_index import AnchorPostings
+from simstore.services.check.checked_paper import Ink
 from simstore.services.check.copies import Step, no_step
 from simstore.services.check.passage_lookup import NearPassages
 from simstore.services.open_store.open_store import OpenStore
 from simstore.text.decoding import encode
+from simstore.text.passages import Span
 
 
 class PaperPassages:
@@ -140,13 +142,13 @@ def check_mutual(
     """Compare papers with one another, as they would be with stored documents.
 
     Nothing is stored. The store says how units are compared, and how long runs are that are surely
-    found; its documents are not looked at.
+    found. If it has a passage index, the text that stored documents have ranks no pair higher.
 
     Args:
         opened: The store; it needs no passage index.
         papers: The papers. They are held in memory.
-        options: How to check them. What is excluded of the library, and ``fast``, do not matter;
-            passages are not compared by fingerprints.
+        options: How to check them. ``fast`` has no effect; passages are not compared by
+            fingerprints. Excluded documents do not belong to the library.
         on_step: Called between pieces of work; what it raises ends the check.
 
     Raises:
@@ -176,7 +178,10 @@ def check_mutual(
         PaperChecker(index.beside(number), rule, step, "another paper").check(paper)
         for number, paper in enumerate(given)
     ]
-    return MutualCheck(papers=tuple(found), pairs=_pairs(found), rejections=tuple(rejections))
+    known = _in_library(opened, given, options, step)
+    return MutualCheck(
+        papers=tuple(found), pairs=_pairs(found, known), rejections=tuple(rejections)
+    )
 
 
 def _recipe(opened: OpenStore, sentences: bool) -> PassageRecipe:
@@ -189,19 +194,52 @@ def _recipe(opened: OpenStore, sentences: bool) -> PassageRecipe:
     return replace(held, fingerprints=False, sentences=sentences, unordered=True, neighbours=True)
 
 
-def _pairs(papers: Sequence[CheckedPaper]) -> tuple[MutualPair, ...]:
-    """Return the pairs that have copies in common, the largest share first."""
+def _in_library(
+    opened: OpenStore, papers: Sequence[Document], options: CheckOptions, step: Step
+) -> list[list[Span]]:
+    """Return the stretches of each paper that stored documents have; none without an index.
+
+    A class may be stored already, so documents with the key of one of the papers are left out.
+    """
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+    if state.passages is None or not state.settings.passages_complete:
+        return [[] for _ in papers]
+    keys = {paper.key for paper in papers}
+    checked = check_papers(opened, papers, replace(options, channels=("anchors",)), step)
+    return [
+        [(copy.start, copy.end) for copy in paper.copies if copy.source_key not in keys]
+        for paper in checked
+        if isinstance(paper, CheckedPaper)
+    ]
+
+
+def _own_shares(paper: CheckedPaper, known: Sequence[Span]) -> dict[int, float]:
+    """Return the share of a paper that each other paper has, without what the library has."""
+    spans: dict[int, list[Span]] = {}
+    for copy in paper.copies:
+        spans.setdefault(copy.source_document_id, []).append((copy.start, copy.end))
+    ink = Ink(paper.text, [*known, *((one.start, one.end) for one in paper.excluded)])
+    return {number: ink.share(ink.count(theirs)) for number, theirs in spans.items()}
+
+
+def _pairs(
+    papers: Sequence[CheckedPaper], known: Sequence[Sequence[Span]]
+) -> tuple[MutualPair, ...]:
+    """Return the pairs that have copies in common, the largest share of their own first."""
     shares = {
         (number, source.document_id): source
         for number, paper in enumerate(papers)
         for source in paper.sources
     }
+    own = [_own_shares(paper, spans) for paper, spans in zip(papers, known, strict=True)]
     pairs = []
     for (first, second), source in shares.items():
         other = shares.get((second, first))
         reverse = 0.0 if other is None else other.share
+        own_share, own_reverse = own[first][second], own[second].get(first, 0.0)
         # Each pair once: by the side with the larger share, the earlier one of equal sides.
-        if (-source.share, first) < (-reverse, second):
+        if (-own_share, -source.share, first) < (-own_reverse, -reverse, second):
             pairs.append(
                 MutualPair(
                     first=first,
@@ -210,10 +248,13 @@ def _pairs(papers: Sequence[CheckedPaper]) -> tuple[MutualPair, ...]:
                     second_key=papers[second].key,
                     share=source.share,
                     second_share=reverse,
+                    own_share=own_share,
+                    second_own_share=own_reverse,
                     characters=source.characters,
                     identical=source.identical,
                     identical_share=source.identical_share,
                     cases=source.cases,
                 )
             )
-    return tuple(sorted(pairs, key=lambda pair: (-pair.share, -pair.second_share, pair.first)))
+    pairs.sort(key=lambda pair: (-pair.own_share, -pair.share, -pair.second_share, pair.first))
+    return tuple(pairs)

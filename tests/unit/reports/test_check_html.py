@@ -258,6 +258,8 @@ def class_of(count: int) -> tuple[list[CheckedPaper], MutualCheck]:
                     second_key="",
                     share=base.sources[0].share,
                     second_share=0.0,
+                    own_share=0.125,
+                    second_own_share=0.0,
                     characters=1_234,
                     identical=1_000,
                     identical_share=0.25,
@@ -271,7 +273,7 @@ def class_of(count: int) -> tuple[list[CheckedPaper], MutualCheck]:
 def test_a_class_begins_with_a_table_its_pairs_and_a_matrix() -> None:
     papers, mutual = class_of(4)
     page = html_report(papers, generated_at=0, mutual=mutual)
-    share = percent(mutual.pairs[0].share)
+    share = percent(mutual.pairs[0].own_share)
     pairs = page[page.index('class="pairs"') :].partition("</table>")[0]
     assert pairs.count("<tr>") == 1 + 3
     assert re.findall(r'#part-(\d)"><bdi>([^<]*)', pairs)[:2] == [

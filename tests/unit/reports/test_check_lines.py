@@ -66,6 +66,7 @@ def mutual_of(paper):
         )
     pair = MutualPair(
         first=0, second=1, first_key="a.txt", second_key="b.txt", share=0.5, second_share=0.25,
+        own_share=0.125, second_own_share=0.0,
         characters=10, identical=8, identical_share=0.4, cases=1,
     )  # fmt: skip
     return MutualCheck(papers=tuple(held), pairs=(pair,))

@@ -99,6 +99,27 @@ def test_the_index_of_the_store_says_how_papers_are_compared(tmp_path):
     assert all(paper.totals.copied == 0 for paper in found.papers)
 
 
+def test_text_of_the_library_ranks_no_pair_higher(tmp_path):
+    """A document that is stored under the key of a paper is no library."""
+    with Store.create(tmp_path / "s.db") as store:
+        store.passages.build()
+        store.add_many([("river", RIVER), ("carla", HARBOUR)])
+        papers = [
+            ("anna", RIVER),
+            ("ben", RIVER),
+            ("carla", f"{HARBOUR} {words(200, 1)}"),
+            ("dora", f"{HARBOUR} {RIVER}"),
+        ]
+        found = store.check_mutual(papers)
+    first, *others = found.pairs
+    assert (first.first_key, first.second_key) == ("dora", "carla")
+    dora = found.papers[3]
+    share = covered(dora, 2) / dora.totals.characters
+    assert first.own_share == first.share == share
+    assert [pair.own_share for pair in others] == [0.0, 0.0, 0.0]
+    assert {pair.share for pair in others} == {1.0}
+
+
 def test_files_are_read_and_rejections_are_told(shelf, tmp_path):
     (tmp_path / "a.txt").write_text(RIVER)
     (tmp_path / "b.txt").write_text(RIVER)
