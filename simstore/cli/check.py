@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,7 +35,7 @@ from simstore.cli.source_options import (
     with_remedy,
 )
 from simstore.cli.tables import print_table
-from simstore.errors import counted, printable, shown_place
+from simstore.errors import NotFound, counted, printable, shown_place
 from simstore.outputs import check_apart, is_same_file, is_standard_output, write_file
 from simstore.reports.anonymous import unnamed
 from simstore.reports.lines import json_array
@@ -190,7 +191,8 @@ def check(
 
     The store needs a passage index: `simstore ingest --passages`, or `simstore passages build`. Of
     every run of 8 words (Chinese and the like: 13 characters) that a stored document has too, at
-    least one source is named.
+    least one source is named. Without a store or its index, several papers are compared with one
+    another alone.
     """
     from simstore.model import CheckOptions
 
@@ -219,23 +221,35 @@ def check(
     rejections: list[Rejection] = []
     decodings: list[tuple[str, Decoding | None]] = []
     with (
-        open_store(read_only=True, served=True) as store,
+        _library_or_memory() as (store, absent),
         progress("check", in_bytes=True, at_once=False) as show,
     ):
-        found = store.check_many(
-            Files(*papers, read=read), rule, on_progress=show, on_ignored=log_ignored, **shared
-        )
-        _warn_of_absent(store, rule.exclude)
-        library = None
-        if chosen == "html":
-            library = _library(store, rule)
+        files = Files(*papers, read=read)
+        beside = None
+        if absent is None:
+            found: Iterator[CheckedPaper | Rejection] = iter(
+                store.check_many(files, rule, on_progress=show, on_ignored=log_ignored, **shared)
+            )
+            try:
+                found = chain(list(islice(found, 1)), found)
+            except NotFound as error:
+                absent = error
+        if absent is not None:
+            if mutual is False:
+                raise absent
+            beside = _alone(store, files, rule, absent, show)
+            found = chain(beside.papers, beside.rejections)
+        else:
+            _warn_of_absent(store, rule.exclude)
+        library = _library(store, rule) if chosen == "html" and absent is None else None
         reasons: set[str] = set()
         given = _papers(found, rejections, decodings, reasons)
-        beside = None
-        if mutual is not False:
+        if mutual is not False and beside is None:
             given, beside = _beside(store, given, rule, asked=mutual is True)
         if anonymous:
-            given, beside = unnamed(given, beside)
+            given, beside = unnamed(list(given), beside)
+            if absent is not None and beside is not None:
+                given = iter(beside.papers)
         blocks = _rendered(given, beside, chosen, lang, library, all_sources=all_sources)
         if output is not None and to_file:
             data = b"".join(blocks)
@@ -362,6 +376,39 @@ def _papers(
             yield one
         else:
             rejections.append(one)
+
+
+@contextmanager
+def _library_or_memory() -> Iterator[tuple[Store, NotFound | None]]:
+    """Open the store; if there is none, yield an empty one in memory, and the error."""
+    from simstore.store import Store
+
+    with ExitStack() as opened:
+        try:
+            store = opened.enter_context(open_store(read_only=True, served=True))
+            absent = None
+        except NotFound as error:
+            store, absent = opened.enter_context(Store(":memory:")), error
+        yield store, absent
+
+
+def _alone(
+    store: Store,
+    files: Files,
+    rule: CheckOptions,
+    absent: NotFound,
+    on_progress: Callable[[int, int | None], None] | None,
+) -> MutualCheck:
+    """Compare papers with one another only, as there is no library.
+
+    Raises:
+        NotFound: Fewer than two papers can be read.
+    """
+    found = store.check_mutual(files, rule, on_progress=on_progress, on_ignored=log_ignored)
+    if len(found.papers) < 2:
+        raise absent
+    log.warning("the papers are compared with one another alone: %s", absent)
+    return found
 
 
 def _beside(

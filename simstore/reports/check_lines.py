@@ -157,7 +157,9 @@ def render_csv(
     """
     yield csv_line(CSV_COLUMNS)
     for number, paper in enumerate(papers):
-        yield from _case_lines(paper, "library")
+        # Without a library, the result among the papers is the only one.
+        if mutual is None or mutual.papers[number] is not paper:
+            yield from _case_lines(paper, "library")
         if mutual is not None:
             yield from _case_lines(mutual.papers[number], "papers")
 

@@ -47,6 +47,28 @@ def test_a_table_tells_totals_sources_and_their_cases(shell: Shell) -> None:
     assert row.split(maxsplit=5) == [*place, "30", "100.0%", RIVER.strip()]
 
 
+def test_papers_without_a_library_are_compared_with_one_another(
+    nursery: Nursery, tmp_path: Path
+) -> None:
+    shell = Shell(nursery, tmp_path)
+    (tmp_path / "anna.txt").write_text(RIVER)
+    (tmp_path / "ben.txt").write_text(OWN + RIVER)
+    papers = ("check", "anna.txt", "ben.txt")
+    done = shell(*papers, "--anonymous")
+    assert "the papers are compared with one another alone: no store at" in done.errors
+    assert done.text.splitlines()[-1].split()[:2] == ["100.0%", "100.0%"]
+    assert "anna" not in done.text
+    rows = shell(*papers, "--format", "csv").text.splitlines()
+    assert [row.split(",")[3] for row in rows] == ["among", "papers", "papers"]
+    assert not (tmp_path / "simstore.db").exists()
+    for alone in (papers[:2], (*papers, "--no-mutual")):
+        assert "no store at" in shell(*alone, code=3).errors
+    shell("init")
+    shell(*papers, "-o", "class.html")
+    assert "ben.txt" in (tmp_path / "class.html").read_text()
+    assert "no passage index" in shell(*papers, "--no-mutual", code=3).errors
+
+
 @pytest.mark.slow
 def test_papers_are_compared_with_one_another_unless_they_are_many(shell: Shell) -> None:
     folder = shell.folder / "class"

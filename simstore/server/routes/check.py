@@ -13,7 +13,7 @@ from starlette.datastructures import FormData, UploadFile
 from simstore.errors import MalformedRequest, NotFound, TooLarge, UnsupportedMedia
 from simstore.model import CheckedPaper, CheckOptions, Comparison, Document, MutualCheck
 from simstore.reports.check_html import html_report
-from simstore.reports.html_page import content_policy
+from simstore.reports.html_page import Library, content_policy
 from simstore.reports.html_words import Language
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import (
@@ -137,7 +137,9 @@ async def check(request: Request, lang: Language = "en") -> Response:
             lambda: list(service.store.check_many(papers, options, on_step=step))
         )
     if accepts(request, _HTML):
-        return _page(await service.heavy.go_on(lambda: _report(service, found, lang, options)))
+        return _page(
+            await service.heavy.go_on(lambda: _report(found, lang, library_of(service, options)))
+        )
     return await service.heavy.go_on(lambda: reply(to_wire(CheckReply(tuple(found)))))
 
 
@@ -149,10 +151,10 @@ async def check(request: Request, lang: Language = "en") -> Response:
     openapi_extra=json_body(MutualBody),
 )
 async def check_mutual(request: Request, lang: Language = "en") -> Response:
-    """Compare papers with one another; nothing is stored, and the library is not looked at.
+    """Compare papers with one another; nothing is stored.
 
-    With ``Accept: text/html``: a report of the papers, in which they are compared with the library
-    too.
+    Pairs are ranked by text that stored documents do not have. With ``Accept: text/html``: a report
+    of the papers, in which they are compared with the library too, if it has a passage index.
     """
     service = service_of(request)
     wanted = await read_body(request, MutualBody, service.readers)
@@ -165,11 +167,15 @@ async def check_mutual(request: Request, lang: Language = "en") -> Response:
             lambda: service.store.check_mutual(papers, options, on_step=step)
         )
         if is_page:
-            checked = await service.heavy.go_on(
-                lambda: list(service.store.check_many(papers, options, on_step=step))
-            )
+            try:
+                checked = await service.heavy.go_on(
+                    lambda: list(service.store.check_many(papers, options, on_step=step))
+                )
+                library = await service.heavy.go_on(lambda: library_of(service, options))
+            except NotFound:
+                checked, library = list(found.papers), None
     if is_page:
-        page = await service.heavy.go_on(lambda: _report(service, checked, lang, options, found))
+        page = await service.heavy.go_on(lambda: _report(checked, lang, library, found))
         return _page(page)
     return await service.heavy.go_on(lambda: reply(to_wire(found)))
 
@@ -264,17 +270,16 @@ def _compared(one: Compared, name: str) -> str | Document:
 
 
 def _report(
-    service: Service,
     papers: list[CheckedPaper],
     lang: Language,
-    options: CheckOptions,
+    library: Library | None,
     mutual: MutualCheck | None = None,
 ) -> str:
     return html_report(
         papers,
         lang=lang,
         generated_at=int(time.time()),
-        compared_with=library_of(service, options),
+        compared_with=library,
         mutual=mutual,
     )
 
