@@ -31,6 +31,9 @@ _LOOKED_UP = (512, 64, 8, 1)
 _SIZES = [min(size for size in _LOOKED_UP if size >= count) for count in range(_LOOKED_UP[0] + 1)]
 _SQLITE = SqliteDialect()
 
+# The largest limit of a statement that SQLite takes.
+MOST_ROWS = (1 << 63) - 1
+
 Item = TypeVar("Item")
 
 
@@ -184,8 +187,8 @@ def numbers_after(
     *conditions: ColumnElement[bool],
 ) -> list[int]:
     """Return the first numbers of a column above one, ascending, of rows that meet conditions."""
-    statement = sql.select(column).where(column > after, *conditions).order_by(column).limit(limit)
-    return list(connection.execute(statement).scalars())
+    statement = sql.select(column).where(column > after, *conditions).order_by(column)
+    return list(connection.execute(statement.limit(min(limit, MOST_ROWS))).scalars())
 
 
 def delete_in(

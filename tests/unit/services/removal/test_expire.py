@@ -80,6 +80,12 @@ def test_interrupted_expiry_goes_on(tmp_path: Path, batch_documents: int) -> Non
         assert told[0] == (min(batch_documents, 10), 10)
 
 
+def test_batch_may_be_larger_than_any_database_number(tmp_path: Path) -> None:
+    with Store.create(tmp_path / "s.db") as store:
+        store.add("a", "The ferry leaves at noon.")
+        assert store.expire(older_than="2099-01-01", batch_documents=1 << 63).removed == 1
+
+
 def test_live_store_is_refreshed_once_at_the_end(tmp_path: Path) -> None:
     with create(tmp_path, SIMTOOL) as store:
         store.add_many(dated(("a", 1), ("b", 2), ("c", 9)))
