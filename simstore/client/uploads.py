@@ -16,8 +16,9 @@ from simstore.model import (
     IngestProgress,
     IngestSummary,
     Rejection,
+    Seen,
 )
-from simstore.text.decoding import encode
+from simstore.text.decoding import encode, text_digest
 from simstore.wire import encoded, to_wire_fields
 
 if TYPE_CHECKING:
@@ -204,13 +205,48 @@ class UploadOutcome:
 
     def take(self, batch: Batch, collection: str | None) -> None:
         """Send the documents of a batch of sources, and tell of its other records."""
-        for part in parts_of(in_collection(batch.documents, collection)):
+        replaced = self._replaced_as_before(batch)
+        for document in (batch.documents[place] for place in sorted(replaced)):
+            self.counts["unchanged"] += 1
+            self.counts["byte_count"] += len(encode(document.text))
+            if self._observer is not None:
+                self._observer.on_document(document.key, "unchanged")
+        left = (one for place, one in enumerate(batch.documents) if place not in replaced)
+        for part in parts_of(in_collection(left, collection)):
             self.send(part)
         self.reject(batch.rejections)
         self.counts["passed_over"] += len(batch.passed_over)
         if self._observer is not None:
             for one in batch.passed_over:
                 self._observer.on_pass_over(one)
+
+    def _replaced_as_before(self, batch: Batch) -> set[int]:
+        """Return the places of records that a later one of their source replaces again.
+
+        A store knows from its sources that nothing changes; a server is asked for the later text.
+        """
+        documents, owners = batch.documents, batch.owners
+        last = {one.key: place for place, one in enumerate(documents)}
+        places = [
+            place
+            for place, one in enumerate(documents)
+            if place != last[one.key]
+            and owners[place] == owners[last[one.key]]
+            and one.seen_at is None
+        ]
+        keys = list(dict.fromkeys(documents[place].key for place in places))
+        if not keys:
+            return set()
+        connection = self._connection
+        value = connection._post("/v1/seen", to_wire_fields([("keys", keys)]))
+        seen = connection._as(list[Seen | None], connection._member(value, "seen"))
+        held = {one.key: one.digest for one in seen if one and one.state in ("stored", "flagged")}
+        return {
+            place
+            for place in places
+            if held.get(key := documents[place].key)
+            == text_digest(encode(documents[last[key]].text)).hex()
+        }
 
     def reject(self, rejections: list[Rejection]) -> None:
         """Count records that cannot be used, and tell of them."""
