@@ -28,7 +28,7 @@ _WIDE_WIDTHS = (("utf-32-le", 4), ("utf-32-be", 4), ("utf-16-le", 2), ("utf-16-b
 _SAMPLE_BYTES = 4_096
 _CONTROLS = bytes(one for one in range(0x20) if one not in b"\t\n\v\f\r\x1b")
 _FEWEST_CONTROLS = 0.01
-# Of a few characters one script tells nothing: the bytes 0, 1, 2, 3 are two Latin ones.
+# A few characters of one script prove nothing: the bytes 0, 1, 2, 3 are two Latin ones.
 _FEWEST_BYTES = 8
 # Share of the characters that must be of one script, or of those that all scripts use. Bytes of
 # other encodings, taken two by two, are Han, Yi, Hangul and unassigned characters in turn.

@@ -20,9 +20,8 @@ from simstore.model.channels import duplicate_measure
 from simstore.sources.fields import read_exported
 
 MANIFEST = "manifest.json"
-# Versions of the folder that are read and added to; the last one is written. In version 1, pairs
-# are all edges of all texts, and no text is noted as not compared.
-VERSIONS = (1, 2)
+# The version of the folder's format.
+VERSION = 1
 _ROWS = 1_000
 _EXPORTED = (
     "simstore_record", "key", "key_base64", "text", "text_base64", *LABELS,
@@ -77,10 +76,10 @@ class DedupedOutput:
         except (OSError, ValueError) as error:
             raise InvalidParameter(f"{printable(str(place))} cannot be read ({error})") from None
         try:
-            if manifest["simstore_spark"] not in VERSIONS:
+            if manifest["simstore_spark"] != VERSION:
                 raise InvalidParameter(
                     f"{printable(str(place))} is of version {manifest['simstore_spark']}; this "
-                    f"simstore reads versions {VERSIONS[0]} to {VERSIONS[-1]}"
+                    f"simstore reads version {VERSION}"
                 )
             rule = manifest["rule"]
             self.scheme: Scheme = open_scheme(scheme_of_json(rule["scheme"]))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from simstore.errors import Conflict, InvalidParameter, NotFound, printable
-from simstore.sources.spark_results import MANIFEST, VERSIONS
+from simstore.sources.spark_results import MANIFEST, VERSION
 from simstore.spark.clusters import CLUSTER_COLUMNS
 from simstore.spark.folders import Folder
 from simstore.spark.options import SKETCH_COLUMNS, Recipe
@@ -22,7 +22,6 @@ from simstore.spark.verifying import EDGE_COLUMNS
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-VERSION = VERSIONS[-1]
 WORK = "_work"
 COLUMNS = {
     "documents": f"{DOCUMENT_COLUMNS}, record bigint, major bigint",
@@ -154,7 +153,6 @@ class Output:
         tables = self.manifest["tables"]
         old, tables["clusters"] = tables["clusters"][:-1], tables["clusters"][-1:]
         tables["unasked"] = tables["unasked"][-1:]
-        self.manifest["simstore_spark"] = VERSION
         self.manifest["runs"].append(dict(facts))
         self.manifest["next_source"] = next_source
         self.folder.write_manifest(self.manifest)
@@ -181,11 +179,10 @@ def opened(folder: Folder) -> Output | None:
         raise InvalidParameter(f"{folder.of(MANIFEST)} is damaged ({error})") from None
     if manifest is None:
         return None
-    if manifest.get("simstore_spark") not in VERSIONS:
+    if manifest.get("simstore_spark") != VERSION:
         raise InvalidParameter(
             f"{folder.of(MANIFEST)}: no output of this version of simstore ({VERSION})"
         )
-    manifest["tables"].setdefault("unasked", [])
     return Output(folder, manifest)
 
 

@@ -104,7 +104,7 @@ def document_digest(owner: bytes, text: str, data: bytes) -> bytes:
     document, too.
 
     Args:
-        owner: The key of the document, or what else tells it apart.
+        owner: The key of the document, or what else distinguishes it.
         text: The text.
         data: Its bytes.
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import shutil
 import signal
 import threading
 from collections.abc import Iterator
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-GOLDEN = Path(__file__).resolve().parents[1] / "data" / "golden"
 READ = ReadOptions(history_fields=HistoryFields(seen="seen"))
 # Small, so that crowded keys are cut and rounds are done by the cluster.
 OPTIONS = DedupOptions(read=READ, cell_rows=16, few_edges=20)
@@ -390,27 +388,3 @@ def test_a_family_of_one_template_is_not_compared_pair_by_pair(
     assert summary.dropped_count > 400
     assert summary.candidate_count <= 800 * (canonical_count + 2)
     assert summary.edge_count < 30_000
-
-
-@pytest.mark.thorough
-def test_a_folder_of_version_1_is_added_to_and_gives_the_clusters_of_a_store(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """Version 1 made the folder of the first 90 records; each has a date of its own."""
-    out = shutil.copytree(GOLDEN / "spark-v1", tmp_path / "out")
-    assert read_output(spark, str(out)).manifest["simstore_spark"] == 1
-    records = [
-        record | {"seen": 1_600_000_000 + number}
-        for number, record in enumerate(corpus.documents(140, 11))
-    ]
-    [new] = corpus.write(tmp_path, records[90:], 1)
-    dedup(spark, [new], str(out), DedupOptions(read=READ), add=True)
-    assert read_output(spark, str(out)).manifest["simstore_spark"] == 2
-    (tmp_path / "all").mkdir()
-    [every] = corpus.write(tmp_path / "all", records, 1)
-    with Store.create(tmp_path / "s.db") as store:
-        store.ingest(every, read=READ)
-        store.clusters.build()
-        expected = corpus.stars_of_store(store)
-    assert len(expected) > 14
-    assert stars(spark, out) == expected
