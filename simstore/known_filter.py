@@ -1,4 +1,4 @@
-"""The known-keys filter: a cuckoo filter of what a store knows, as a file for crawlers.
+"""The known-keys filter: a Bloom filter of what a store knows, as a file for crawlers.
 
 A file of it, all numbers little-endian::
 
@@ -6,31 +6,35 @@ A file of it, all numbers little-endian::
     uint16    version of the format: 1
     uint16    number of parts
     uint32    0
-    then for each part, 32 bytes:
+    then for each part, 24 bytes:
     uint8     what its members are: 1 keys, 2 texts
-    uint8     length of a tag in bits, t: 8 to 32
-    uint8     slots a bucket: 4
-    uint8     hash of a member: 1, BLAKE2b-128 of its bytes (of text: in UTF-8)
+    uint8     hash functions, k: 1 to 64
+    uint16    0
     uint32    0
-    uint64    number of buckets
-    uint64    number of tags that are kept
-    uint64    number of bytes of the part
-    then the bytes of each part, in the same order:
-    slot s is the number in bits s*t to s*t + t - 1, the lowest bit of the first byte being bit 0;
-    the last byte is filled up with zeros
+    uint64    number of bits, m, a multiple of 8
+    uint64    number of members
+    then the m / 8 bytes of each part, in the same order; bit 0 is the lowest of the first byte
     16 bytes  BLAKE2b-128 of all that stands before
 
-:mod:`simstore.search.cuckoo` says which slots are a member's.
+The BLAKE2b-128 of a member (a key's bytes, or a text in UTF-8) is read as two numbers of 64 bits,
+a and b. The bits of the member are (a + i * b mod 2**64) mod m, for i from 0 to k - 1.
+
+References:
+    Bloom: Space/time trade-offs in hash coding with allowable errors, CACM 13(7), 1970.
+    Kirsch, Mitzenmacher: Less hashing, same performance, ESA 2006 (two hashes for k).
 """
 
 from __future__ import annotations
 
+import hashlib
 import io
 import os
 import stat
 import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from math import ceil, log, log2
 from pathlib import Path
 from typing import BinaryIO, Self
 
@@ -39,27 +43,45 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, SourceNotFound, UnreadableSource
 from simstore.outputs import written
-from simstore.search.cuckoo import (
-    HASH_BYTES,
-    LEAST_TAG_BITS,
-    MOST_BUCKETS,
-    MOST_TAG_BITS,
-    SLOTS,
-    CuckooTable,
-    hash_words,
-    member_hash,
-    pack_slots,
-    unpack_slots,
-)
 from simstore.text.decoding import encode
 
-MAGIC = b"SIMKNOWN"
-VERSION = 1
-KINDS = {"keys": 1, "digests": 2}
+MAGIC, VERSION = b"SIMKNOWN", 1
+# In a file each is its number, from 1.
+KINDS = ("keys", "digests")
 _HEAD = struct.Struct("<8sHHI")
-_PART = struct.Struct("<BBBBIQQQ")
-_BLAKE2B_128 = 1
-_NO_FILTER = "it is no known-keys filter that `simstore export --known-keys` wrote"
+_PART = struct.Struct("<BBHIQQ")
+_HASH_BYTES = 16
+_NO_FILTER = "it is no known-keys filter of version 1 that `simstore export --known-keys` wrote"
+_MOST_HASHES, _MOST_BITS = 64, 1 << 40
+_BLOCK_MEMBERS = 1 << 16
+
+
+@dataclass(slots=True)
+class _Part:
+    """A Bloom filter: its bits, the number of hash functions and of members."""
+
+    bits: NDArray[np.uint8]
+    hashes: int
+    count: int = 0
+
+    def places(self, hashed: bytes) -> NDArray[np.uint64]:
+        """Return the bits of members by their hashes, shape (members, k)."""
+        words = np.frombuffer(hashed, np.dtype("<u8")).reshape(-1, 2, 1)
+        both = words[:, 0] + words[:, 1] * np.arange(self.hashes, dtype=np.uint64)
+        return both % np.uint64(8 * len(self.bits))
+
+    def add(self, hashed: bytes) -> None:
+        """Set the bits of members."""
+        places = self.places(hashed).ravel()
+        masks = np.left_shift(1, places & np.uint64(7)).astype(np.uint8)
+        np.bitwise_or.at(self.bits, places >> np.uint64(3), masks)
+        self.count += len(hashed) // _HASH_BYTES
+
+    def contains(self, hashed: bytes) -> NDArray[np.bool_]:
+        """Return whether all bits of each member are set."""
+        places = self.places(hashed)
+        held = self.bits[places >> np.uint64(3)] >> (places & np.uint64(7))
+        return np.asarray((held & np.uint64(1)).all(axis=1))
 
 
 class KnownFilter:
@@ -70,13 +92,11 @@ class KnownFilter:
     >>> known.knows_key("harbour"), known.knows_key("lighthouse")
     (True, False)
 
-    A crawler asks it before it fetches. What was added is known until it was
-    removed as often as it was added; what was added four times stays known.
-    Only what was added may be removed: a stranger that is taken for known would
-    take another's place with it.
+    A crawler asks it before it fetches. Beyond its capacity more strangers are
+    taken for known.
     """
 
-    def __init__(self, parts: dict[str, CuckooTable]) -> None:
+    def __init__(self, parts: dict[str, _Part]) -> None:
         """Use :meth:`create` or :meth:`load`."""
         self._parts = parts
 
@@ -91,22 +111,27 @@ class KnownFilter:
         """Return an empty filter.
 
         Args:
-            capacity: Keys, and as many texts, that it has room for, at least.
+            capacity: Keys, and as many texts, that it has room for.
             false_positive_rate: Largest share of unknown keys, and of unknown
-                texts, that are taken for known, above 0, below 1.
+                texts, that are taken for known, from 1e-9 on, below 1.
             of: ``keys``, ``digests`` (of texts) or both.
 
         Raises:
             InvalidParameter: A parameter is out of its range.
         """
-        _check_kinds(of)
-        return cls({kind: CuckooTable.sized(capacity, false_positive_rate) for kind in of})
+        if not of or set(of) - set(KINDS) or len(set(of)) < len(of):
+            raise InvalidParameter(f"of {', '.join(of) or 'nothing'}: choose keys, digests")
+        if not 1e-9 <= false_positive_rate < 1:
+            raise InvalidParameter(f"false positive rate {false_positive_rate}: take 1e-9 to 0.9")
+        hashes = max(1, round(-log2(false_positive_rate)))
+        size = ceil(capacity * -log2(false_positive_rate) / log(2) / 8)
+        if not 1 <= size <= _MOST_BITS // 8:
+            raise InvalidParameter(f"capacity {capacity:,}: it must be from 1 to 10,000,000,000")
+        return cls({kind: _Part(np.zeros(size, np.uint8), hashes) for kind in of})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a filter from a file.
-
-        No more is read than what its beginning and its size agree on.
 
         Raises:
             SourceNotFound: There is no such file.
@@ -114,7 +139,7 @@ class KnownFilter:
                 damaged.
         """
         try:
-            # Before it is opened: a pipe without a writer would be waited for.
+            # Opening a pipe without a writer would wait.
             if not stat.S_ISREG(os.stat(path).st_mode):
                 raise UnreadableSource(os.fspath(path), "it is not a file")
             with Path(path).open("rb") as file:
@@ -137,7 +162,12 @@ class KnownFilter:
 
     def to_bytes(self) -> bytes:
         """Return the bytes of a file of it."""
-        return b"".join(_packed(self._parts))
+        head = _HEAD.pack(MAGIC, VERSION, len(self._parts), 0)
+        for kind, part in self._parts.items():
+            fields = KINDS.index(kind) + 1, part.hashes, 0, 0, 8 * len(part.bits), part.count
+            head += _PART.pack(*fields)
+        content = head + b"".join(part.bits.tobytes() for part in self._parts.values())
+        return content + member_hash(content)
 
     def save(self, path: str | os.PathLike[str], *, replace: bool = True) -> None:
         """Write the filter to a file, as a whole or not at all.
@@ -150,181 +180,99 @@ class KnownFilter:
             OutputExists: There is a file, and it is not to be replaced.
             StorageError: It cannot be written.
         """
-        content = _packed(self._parts)
+        content = self.to_bytes()
         with written(path, replace=replace, compress=False) as stream:
-            for block in content:
-                stream.write(block)
+            stream.write(content)
 
     def __repr__(self) -> str:
-        held = ", ".join(f"{len(table):,} {kind}" for kind, table in self._parts.items())
+        held = ", ".join(f"{count:,} {kind}" for kind, count in self.counts.items())
         return f"KnownFilter({held})"
 
     @property
-    def of(self) -> tuple[str, ...]:
-        """The parts of the filter: ``keys``, ``digests`` or both."""
-        return tuple(self._parts)
-
-    def table(self, kind: str) -> CuckooTable:
-        """Return the table of ``keys`` or of ``digests``.
-
-        Raises:
-            InvalidParameter: The filter was made without.
-        """
-        if kind not in self._parts:
-            raise InvalidParameter(
-                f"this filter was made without {kind}: export one with --of {kind}"
-            )
-        return self._parts[kind]
+    def counts(self) -> dict[str, int]:
+        """How many ``keys`` and ``digests`` were added, of the parts that it has."""
+        return {kind: part.count for kind, part in self._parts.items()}
 
     def knows_key(self, key: str | bytes) -> bool:
         """Return whether a key is known; False is certain."""
-        return _hash(key) in self.table("keys")
+        return bool(self.knows_keys([key])[0])
 
     def knows_keys(self, keys: Iterable[str | bytes]) -> NDArray[np.bool_]:
         """Return whether each of many keys is known, shape (keys,)."""
-        return self.table("keys").contains_many(_words(keys))
+        part, none = self._part("keys"), np.empty(0, np.bool_)
+        return np.concatenate([none, *map(part.contains, _blocks(map(member_hash, keys)))])
 
     def add_key(self, key: str | bytes) -> None:
-        """Make a key known.
-
-        Raises:
-            FilterFull: There is no room; the filter is as before.
-        """
-        self.table("keys").add(_hash(key))
+        """Make a key known."""
+        self.add_keys((key,))
 
     def add_keys(self, keys: Iterable[str | bytes]) -> None:
-        """Make many keys known, all or none; faster than one by one.
+        """Make many keys known; faster than one by one."""
+        self.add_hashes("keys", map(member_hash, keys))
 
-        Raises:
-            FilterFull: There is no room; the filter is as before.
-        """
-        self.table("keys").add_many(_words(keys))
-
-    def remove_key(self, key: str | bytes) -> bool:
-        """Take back one addition of a key; return whether that was done.
-
-        It is not where the key is unknown, or was added four times.
-        """
-        return self.table("keys").remove(_hash(key))
+    def add_hashes(self, kind: str, hashes: Iterable[bytes]) -> None:
+        """Make ``keys`` or ``digests`` known by their BLAKE2b-128."""
+        for hashed in _blocks(hashes):
+            self._part(kind).add(hashed)
 
     def knows_text(self, text: str | bytes) -> bool:
         """Return whether a text is known, to the letter; False is certain."""
-        return _hash(text) in self.table("digests")
+        return self.knows_digest(member_hash(text))
 
     def knows_digest(self, digest: bytes) -> bool:
         """Return whether a text is known by its BLAKE2b-128, 16 bytes."""
-        return digest in self.table("digests")
+        return bool(self._part("digests").contains(digest)[0])
 
     def add_text(self, text: str | bytes) -> None:
-        """Make a text known.
+        """Make a text known."""
+        self.add_hashes("digests", [member_hash(text)])
 
-        Raises:
-            FilterFull: There is no room; the filter is as before.
-        """
-        self.table("digests").add(_hash(text))
-
-    def remove_text(self, text: str | bytes) -> bool:
-        """Take back one addition of a text; return whether that was done."""
-        return self.table("digests").remove(_hash(text))
+    def _part(self, kind: str) -> _Part:
+        if kind not in self._parts:
+            raise InvalidParameter(f"this filter has no {kind}: export one with --of {kind}")
+        return self._parts[kind]
 
 
-def _check_kinds(kinds: Sequence[str]) -> None:
-    if not kinds or set(kinds) - set(KINDS) or len(set(kinds)) < len(kinds):
-        raise InvalidParameter(f"a filter of {', '.join(kinds) or 'nothing'}: choose keys, digests")
+def member_hash(member: str | bytes) -> bytes:
+    """Return the BLAKE2b-128 of a member, or of a file's content."""
+    content = member if isinstance(member, bytes) else encode(member)
+    return hashlib.blake2b(content, digest_size=_HASH_BYTES).digest()
 
 
-def _hash(member: str | bytes) -> bytes:
-    return member_hash(member if isinstance(member, bytes) else encode(member))
+def _blocks(hashes: Iterable[bytes]) -> Iterable[bytes]:
+    """Yield hashes one behind the other, some at a time."""
+    given = iter(hashes)
+    while held := b"".join(islice(given, _BLOCK_MEMBERS)):
+        yield held
 
 
-def _words(members: Iterable[str | bytes]) -> NDArray[np.uint64]:
-    return hash_words(b"".join(map(_hash, members)))
-
-
-def _packed(parts: dict[str, CuckooTable]) -> list[bytes]:
-    blocks: list[bytes] = [_HEAD.pack(MAGIC, VERSION, len(parts), 0)]
-    for kind, table in parts.items():
-        size = (len(table.slots) * table.tag_bits + 7) // 8
-        head = (KINDS[kind], table.tag_bits, SLOTS, _BLAKE2B_128, 0)
-        blocks.append(_PART.pack(*head, table.buckets, len(table), size))
-    blocks += (pack_slots(table.slots, table.tag_bits) for table in parts.values())
-    return [*blocks, member_hash(b"".join(blocks))]
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The header of a part of a filter file."""
-
-    kind: str
-    tag_bits: int
-    buckets: int
-    kept: int
-    size: int
-
-
-def _read(file: BinaryIO) -> dict[str, CuckooTable]:
+def _read(file: BinaryIO) -> dict[str, _Part]:
     """Return the parts of a filter's file.
 
     Raises:
         ValueError: It is no filter, or damaged.
     """
-    beginning = _taken(file, _HEAD.size)
-    parts = []
-    for _ in range(_count_of_parts(beginning)):
-        head = _taken(file, _PART.size)
-        parts.append(_part(head))
-        beginning += head
-    if len({part.kind for part in parts}) < len(parts):
-        raise ValueError("the filter contradicts itself")
-    size = sum(part.size for part in parts) + HASH_BYTES
-    if len(beginning) + size != (found := file.seek(0, os.SEEK_END)):
-        raise ValueError(
-            f"the filter is damaged: it has {found:,} bytes, not {len(beginning) + size:,}"
-        )
-    file.seek(len(beginning))
-    rest = _taken(file, size)
-    content = memoryview(rest)[:-HASH_BYTES]
-    if member_hash(b"".join((beginning, content))) != rest[-HASH_BYTES:]:
-        raise ValueError("the filter is damaged: its checksum is another")
-    tables: dict[str, CuckooTable] = {}
-    start = 0
-    for part in parts:
-        packed = rest[start : start + part.size]
-        slots = unpack_slots(packed, part.tag_bits, SLOTS * part.buckets)
-        tables[part.kind] = table = CuckooTable(part.buckets, part.tag_bits, slots)
-        if len(table) != part.kept:
-            raise ValueError("the filter contradicts itself")
-        start += part.size
-    return tables
-
-
-def _taken(file: BinaryIO, size: int) -> bytes:
-    data = file.read(size)
-    if len(data) < size:
-        if data[: len(MAGIC)] != MAGIC and file.tell() < _HEAD.size:
-            raise ValueError(_NO_FILTER)
-        raise ValueError("the filter breaks off")
-    return data
-
-
-def _count_of_parts(head: bytes) -> int:
-    magic, version, count, _ = _HEAD.unpack(head)
-    if magic != MAGIC:
+    try:
+        magic, version, count, _ = _HEAD.unpack(file.read(_HEAD.size))
+        parts = [_PART.unpack(file.read(_PART.size)) for _ in range(count)]
+    except struct.error:
+        raise ValueError(_NO_FILTER) from None
+    if (magic, version) != (MAGIC, VERSION):
         raise ValueError(_NO_FILTER)
-    if version != VERSION:
-        raise ValueError(f"a filter of version {version}; this simstore reads version {VERSION}")
-    return int(count)
-
-
-def _part(head: bytes) -> _Part:
-    number, tag_bits, width, hashed, _, buckets, kept, size = _PART.unpack(head)
-    kind = next((kind for kind, known in KINDS.items() if known == number), None)
-    if (
-        kind is None
-        or (width, hashed) != (SLOTS, _BLAKE2B_128)
-        or not LEAST_TAG_BITS <= tag_bits <= MOST_TAG_BITS
-    ):
-        raise ValueError("the filter has a part that this simstore does not know")
-    if not 1 <= buckets <= MOST_BUCKETS or size != (SLOTS * buckets * tag_bits + 7) // 8:
-        raise ValueError("the filter contradicts itself")
-    return _Part(kind, tag_bits, buckets, kept, size)
+    names = dict(enumerate(KINDS, 1))
+    for kind, hashes, _, _, bits, _ in parts:
+        if kind not in names or not 1 <= hashes <= _MOST_HASHES or bits % 8 or not bits:
+            raise ValueError("the filter has a part that this simstore does not know")
+    start = file.tell()
+    size = start + sum(part[4] // 8 for part in parts) + _HASH_BYTES
+    if size != (found := file.seek(0, os.SEEK_END)):
+        raise ValueError(f"the filter is damaged: it has {found:,} bytes, not {size:,}")
+    content = file.read(file.seek(0) + size)
+    if member_hash(content[:-_HASH_BYTES]) != content[-_HASH_BYTES:]:
+        raise ValueError("the filter is damaged: its checksum is another")
+    read: dict[str, _Part] = {}
+    for kind, hashes, _, _, bits, members in parts:
+        held = np.frombuffer(content, np.uint8, bits // 8, start).copy()
+        read[names[kind]] = _Part(held, hashes, members)
+        start += bits // 8
+    return read

@@ -152,9 +152,8 @@ def _write_filter(
             false_positive_rate=false_positive_rate, of=kinds, capacity=capacity, on_progress=show
         )
     made.save(target, replace=force)
-    for kind in made.of:
-        table = made.table(kind)
-        log.info("%s: %s %s", printable(target), f"{len(table):,}", kind)
+    for kind, number in made.counts.items():
+        log.info("%s: %s %s", printable(target), f"{number:,}", kind)
 
 
 def _write_documents(

@@ -195,7 +195,7 @@ class RemoteFilters(RemoteNamespace):
         except ValueError as error:
             raise BadReply(self._client._url, str(error)) from None
         if on_progress is not None:
-            count = sum(len(found.table(kind)) for kind in found.of)
+            count = sum(found.counts.values())
             on_progress(count, count)
         return found
 

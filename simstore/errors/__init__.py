@@ -22,7 +22,6 @@ The tree, with the exit code of the command line and the HTTP status of a servic
     │   ├── StoreExists
     │   ├── StaleGeneration
     │   ├── ReindexInProgress
-    │   ├── FilterFull
     │   ├── OutputExists
     │   ├── ClosedStore
     │   ├── ForkedStore
@@ -74,7 +73,6 @@ from simstore.errors.base import (
 )
 from simstore.errors.inputs import (
     DocumentNotFound,
-    FilterFull,
     MalformedRecord,
     MissingExtra,
     NotAFile,
@@ -139,7 +137,6 @@ __all__ = [
     "Denied",
     "DiskFull",
     "DocumentNotFound",
-    "FilterFull",
     "Forbidden",
     "ForkedStore",
     "HeadTooLarge",

@@ -83,18 +83,6 @@ class SourceNotFound(NotFound):
         super().__init__(f"{printable(name)}: no such file or folder")
 
 
-class FilterFull(Conflict):
-    """A filter of known keys has no room for another member."""
-
-    def __init__(self, count: int, slots: int) -> None:
-        self.count = count
-        self.slots = slots
-        super().__init__(
-            f"the filter is full: {count:,} of its {slots:,} slots are taken; export one with a "
-            "larger --capacity"
-        )
-
-
 class OutputExists(Conflict):
     """The output file exists already."""
 

@@ -9,7 +9,7 @@ import pytest
 from forked import Nursery
 
 from simstore import KnownFilter
-from simstore.search.cuckoo import member_hash
+from simstore.known_filter import member_hash
 
 from . import corpora
 from .shells import PAGES, Shell

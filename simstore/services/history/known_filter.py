@@ -1,4 +1,4 @@
-"""Build a cuckoo filter of the keys and texts that a store knows, for use by a crawler."""
+"""Build a known-keys filter of the keys and texts that a store knows, for use by a crawler."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from math import ceil
 
 from simstore.errors import InvalidParameter
-from simstore.known_filter import KnownFilter
+from simstore.known_filter import KnownFilter, member_hash
 from simstore.model import Progress
-from simstore.search.cuckoo import hash_words, member_hash
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import known
 
@@ -52,13 +51,12 @@ def known_filter(
             )
         made = KnownFilter.create(capacity, false_positive_rate=false_positive_rate, of=of)
         done = 0
-        for kind in made.of:
+        for kind in of:
             pages = known.keys(connection) if kind == "keys" else known.digests(connection)
             for page in pages:
                 # The digest of a text is the hash by which the filter knows it.
-                hashes = map(member_hash, page) if kind == "keys" else page
-                made.table(kind).add_many(hash_words(b"".join(hashes)))
+                made.add_hashes(kind, map(member_hash, page) if kind == "keys" else page)
                 done += len(page)
                 if on_progress is not None:
-                    on_progress(done, held * len(made.of))
+                    on_progress(done, held * len(of))
     return made

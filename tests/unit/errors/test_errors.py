@@ -27,7 +27,6 @@ TREE = {
     "StoreExists": (4, 409, Exception),
     "StaleGeneration": (4, 409, Exception),
     "ReindexInProgress": (4, 409, Exception),
-    "FilterFull": (4, 409, Exception),
     "OutputExists": (4, 409, Exception),
     "ClosedStore": (4, 409, Exception),
     "ForkedStore": (4, 409, Exception),
