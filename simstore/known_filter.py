@@ -66,7 +66,7 @@ class _Part:
 
     def places(self, hashed: bytes) -> NDArray[np.uint64]:
         """Return the bits of members by their hashes, shape (members, k)."""
-        words = np.frombuffer(hashed, np.dtype("<u8")).reshape(-1, 2, 1)
+        words: NDArray[np.uint64] = np.frombuffer(hashed, "<u8").reshape(-1, 2, 1)
         both = words[:, 0] + words[:, 1] * np.arange(self.hashes, dtype=np.uint64)
         return both % np.uint64(8 * len(self.bits))
 
