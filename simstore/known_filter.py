@@ -67,8 +67,8 @@ class _Part:
     def places(self, hashed: bytes) -> NDArray[np.uint64]:
         """Return the bits of members by their hashes, shape (members, k)."""
         words: NDArray[np.uint64] = np.frombuffer(hashed, "<u8").reshape(-1, 2, 1)
-        both = words[:, 0] + words[:, 1] * np.arange(self.hashes, dtype=np.uint64)
-        return both % np.uint64(8 * len(self.bits))
+        steps = np.arange(self.hashes, dtype=np.uint64)
+        return (words[:, 0] + steps * words[:, 1]) % np.uint64(8 * len(self.bits))
 
     def add(self, hashed: bytes) -> None:
         """Set the bits of members."""
