@@ -92,7 +92,8 @@ def _literal_reader(choices: tuple[Any, ...]) -> Reader:
 
 def _union_reader(kinds: tuple[Any, ...]) -> Reader:
     optional = type(None) in kinds
-    others = [kind for kind in kinds if kind is not type(None)]
+    # A mapping is what Python takes in place of pairs, which are sent.
+    others = [kind for kind in kinds if kind is not type(None) and get_origin(kind) is not Mapping]
     if len(others) == 1:
         inner = reader_of(others[0])
 

@@ -113,7 +113,8 @@ class SourceState:
         position: Records committed.
         byte_offset: Where the next record begins.
         complete: The source was read to its end.
-        path: Its absolute path, which tells files of one relative name apart; empty for a stream.
+        path: Its absolute path, which distinguishes files of one relative name;
+            empty for a stream.
     """
 
     size: int | None

@@ -72,7 +72,7 @@ class RunDetails(Shown):
 
     >>> store.remove(["ferry-2025"])
     1
-    >>> store.runs.show(2).removed_keys
+    >>> store.runs.show(store.runs.ingest(1)[0].run_id).removed_keys
     ('ferry-2025',)
 
     Attributes:
