@@ -90,7 +90,7 @@ def hanzi(term: bytes, bits: int) -> int:
 
     What is not Han is coded by the same rule: ASCII words are digits from 6,768 on, symbols before
     the first Han row are negative, code points may be larger than the base, so that two such
-    features may have one hash, and those of more than ``W / 13`` characters keep their last ones.
+    features may have one hash.
     """
     text = term.decode("utf-8", "surrogatepass")
     width = 64 if bits <= 64 else 128
