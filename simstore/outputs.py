@@ -32,14 +32,15 @@ _LEVEL_GZIP, _LEVEL_ZSTD = 6, 3
 # How an SQLite file begins, and where its `application_id` stands ("Database File Format", section
 # 1.3).
 _MAGIC, _MARK_PLACE = b"SQLite format 3\0", 68
-# The files that SQLite keeps next to a database, and how each begins ("Database File Format",
-# sections 3 and 4; "WAL-mode File Format", section 2.1; a version in the processor's byte order).
+# The files that SQLite keeps next to a database, and how two of them begin ("Database File Format",
+# sections 3 and 4); zeros if power was lost before their content was on the disk. The third is made
+# in pages, and may hold anything then.
 _JOURNAL_HEADS = {
-    "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83"),
-    "-shm": tuple(struct.pack(order, 3_007_000) for order in ("<I", ">I")),
+    "-wal": (b"\x37\x7f\x06\x82", b"\x37\x7f\x06\x83", bytes(4)),
     "-journal": (b"\xd9\xd5\x05\xf9", bytes(4)),
 }
-JOURNALS = tuple(_JOURNAL_HEADS)
+JOURNALS = (*_JOURNAL_HEADS, "-shm")
+_SHM_PAGE_BYTES = 4_096
 _PRIVATE = 0o600
 # File systems take names of 255 bytes; a draft's name adds 27 and its journal's 8.
 _MOST_DRAFT_BYTES = 215
@@ -351,9 +352,10 @@ def check_journals(path: Path) -> None:
         if mode is None:
             continue
         is_written = stat.S_ISREG(mode)
-        if is_written and not is_replaced and os.path.getsize(journal):
+        if is_written and not is_replaced and (size := os.path.getsize(journal)):
+            heads = _JOURNAL_HEADS.get(journal.name[len(path.name) :])
             with journal.open("rb") as file:
-                is_written = file.read(4) in _JOURNAL_HEADS[journal.name[len(path.name) :]]
+                is_written = file.read(4) in heads if heads else size % _SHM_PAGE_BYTES == 0
         if not is_written:
             raise Conflict(
                 f"{printable(str(journal))} has the name of a journal and was not written by "

@@ -323,7 +323,7 @@ def images_of(history: Sequence[Event], disk: Disk, chance: random.Random) -> li
             files = disk.after_cut(chance)
             if f"{STORE}-wal" in files and chance.random() < 0.3:
                 # Nothing may be read from it.
-                size = chance.choice((0, 3, 512, 32_768))
+                size = chance.choice((0, 4_096, 32_768))
                 files[STORE + MEMORY] = chance.choice((bytes(size), chance.randbytes(size)))
             image = Image(at, heard, files)
             found.setdefault(image.digest, image)

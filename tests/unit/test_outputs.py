@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from contextlib import closing
+from contextlib import closing, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from simstore import Document, Store, outputs
-from simstore.errors import InvalidParameter, StorageError
+from simstore.errors import Conflict, InvalidParameter, StorageError
 from simstore.outputs import check_apart, make_folder, write_file
 from simstore.version import APPLICATION_ID
 
@@ -228,3 +228,22 @@ def test_outputs_of_one_command_are_files_apart_whatever_they_are_called(
             check_apart({"log": path, "export": "-"}, ["a"])
     check_apart({"log": "/dev/null", "export": "/dev/null", "report": None}, ["/dev/null", "a"])
     check_apart({"log": "new", "export": "new2", "report": "-"}, ["a"])
+
+
+@pytest.mark.parametrize(
+    ("suffix", "data", "is_taken"),
+    [
+        ("-shm", b"", False),
+        ("-shm", b"\7" * 4_096, False),
+        ("-wal", bytes(32), False),
+        ("-shm", b"precious", True),
+        ("-wal", b"precious", True),
+        ("-journal", b"precious", True),
+    ],
+)
+def test_what_a_loss_of_power_leaves_of_a_journal_is_not_of_others(
+    tmp_path: Path, suffix: str, data: bytes, is_taken: bool
+) -> None:
+    (tmp_path / f"s.db{suffix}").write_bytes(data)
+    with pytest.raises(Conflict) if is_taken else nullcontext():
+        outputs.check_journals(tmp_path / "s.db")
