@@ -92,8 +92,10 @@ def _literal_reader(choices: tuple[Any, ...]) -> Reader:
 
 def _union_reader(kinds: tuple[Any, ...]) -> Reader:
     optional = type(None) in kinds
-    # A mapping is what Python takes in place of pairs, which are sent.
-    others = [kind for kind in kinds if kind is not type(None) and get_origin(kind) is not Mapping]
+    others = [kind for kind in kinds if kind is not type(None)]
+    if len(others) > 1:
+        # A mapping is what Python takes in place of pairs, which are sent.
+        others = [kind for kind in others if get_origin(kind) is not Mapping]
     if len(others) == 1:
         inner = reader_of(others[0])
 

@@ -126,7 +126,7 @@ async def runs(request: Request, limit: _RUNS = 20) -> Response:
     "/v1/runs/{run_id}",
     dependencies=[requires("read")],
     summary="A run and the keys that it removed",
-    responses=answers(RunReply),
+    responses=answers(RunReply, 404),
 )
 async def run(request: Request, run_id: Annotated[int, Path(ge=1, le=LARGEST)]) -> Response:
     """Return a run that stored or removed documents, with the keys that it removed."""
