@@ -28,6 +28,7 @@ from simstore.storage.sketches import SKETCHES
 from simstore.text.decoding import exact_text
 
 _PAGE_DOCUMENTS = 400
+_DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +115,9 @@ def read_contents(
         after = numbers[-1]
         if on_progress is not None:
             on_progress(len(numbers), total)
+    digests = b"".join(places)
+    if len(digests) != _DIGEST_BYTES * len(places):
+        raise corrupt(connection, "a digest of a text has another length")
     return Contents(
         keys=keys,
         document_ids=_integers(numbers),
@@ -121,7 +125,7 @@ def read_contents(
         texts=_integers(texts),
         words=words[: len(numbers)],
         fingerprinted=known[: len(numbers)],
-        digests=np.frombuffer(b"".join(places), "V16"),
+        digests=np.frombuffer(digests, f"V{_DIGEST_BYTES}"),
         firsts=_integers(firsts),
         byte_counts=_integers(byte_counts),
         feature_counts=_integers(feature_counts),
