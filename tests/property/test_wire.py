@@ -48,7 +48,7 @@ def values_of(kind: Any, depth: int = 0) -> st.SearchStrategy[Any]:
         inner = PLAIN if depth and inside[0] is str else values_of(inside[0], depth + 1)
         return st.lists(inner, max_size=3).map(tuple)
     if origin is tuple:
-        return st.tuples(*(PLAIN if kind is str else values_of(kind) for kind in inside))
+        return st.tuples(*(PLAIN if kind is str else values_of(kind, depth + 1) for kind in inside))
     if origin is Mapping:
         return st.dictionaries(PLAIN, JSON if inside[1] is Any else values_of(inside[1], 1))
     if timedelta in inside:
