@@ -190,7 +190,7 @@ class KnownFilter:
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many ``keys`` and ``digests`` were added, of the parts that it has."""
+        """The number of ``keys`` and of ``digests`` that were added."""
         return {kind: part.count for kind, part in self._parts.items()}
 
     def knows_key(self, key: str | bytes) -> bool:

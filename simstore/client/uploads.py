@@ -184,7 +184,7 @@ class UploadOutcome:
             if self._observer is not None:
                 self._observer.on_document(outcome.key, outcome.outcome)
             self._note(outcome)
-        # What comes again is none of these any more.
+        # A key that comes again is removed from the three sets.
         again = {outcome.key for outcome in told.documents}
         self._orphans = (self._orphans - again).union(told.orphans)
         self._unflagged = (self._unflagged - again).union(told.unflagged)

@@ -236,7 +236,7 @@ class Document:
 
     @property
     def holds_markup(self) -> bool:
-        """Whether the text holds HTML, which counts as text."""
+        """True if the text holds HTML, which counts as text."""
         if "<" not in self.text or EXTRACTOR in self.metadata:
             return False
         return _MARKUP.search(self.text) is not None

@@ -210,8 +210,8 @@ class Duplicate(Shown):
         state: ``flagged``: it is stored; ``skipped``: only this is;
             ``uncovered``: it was skipped, and the text of its original no
             longer says all that the former one said; ``orphaned``: it was
-            skipped, and its original has gone. The last two should be ingested
-            again.
+            skipped, and its original was removed. Keys of the last two states
+            should be ingested again.
         original: Key of the document that it duplicates.
         distance: Of the two fingerprints, bits; None where one has none.
         resemblance: Of the two texts, 0 to 1; None where nothing tells it.

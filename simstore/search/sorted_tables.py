@@ -74,7 +74,7 @@ PAIR_RATES = Rates(0.012, 0.0006, 0.1, 0.0, 0.0004, 0.0, 0.0)
 
 
 class LookUp(NamedTuple):
-    """How one query was looked up.
+    """The plan that one query ran, and what it cost.
 
     Attributes:
         plan: The plan that was run.

@@ -233,7 +233,7 @@ class DocumentStream(Response):
         counts = Counter(outcome.outcome for outcome in done.outcomes)
         self._counts.update(counts)
         self._service.metrics.documents.update(counts)
-        # What comes again is none of these any more.
+        # A key that comes again is removed from the three sets.
         again = {outcome.key for outcome in done.outcomes}
         self._orphans = (self._orphans - again).union(done.orphans)
         self._unflagged = (self._unflagged - again).union(done.unflagged)

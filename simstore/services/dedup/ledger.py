@@ -20,7 +20,7 @@ from simstore.errors import Conflict, StorageError, printable
 from simstore.outputs import StateFolder, sync_folder
 
 _JOURNAL = "journal.jsonl"
-# How often checkpoints are made.
+# Seconds between two checkpoints.
 _CHECKPOINT_SECONDS = 1.0
 _PIECE = 1 << 20
 

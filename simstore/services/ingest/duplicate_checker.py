@@ -49,7 +49,7 @@ from simstore.storage.generations import StoreSettings
 from simstore.text.decoding import encode
 
 ON_DUPLICATE = ("keep", "flag", "skip")
-# Of runs of characters: with 5 % of them wrong two texts have .58 in common.
+# Least share of runs of characters; two texts with 5 % wrong characters share .58 of them.
 LEAST_OF_CHARACTERS = 0.5
 
 
@@ -217,7 +217,7 @@ class DuplicateChecker:
         self._may_be_freed = {one for freed in self._freed_by.values() for one in freed}
         self._freed: set[int] = set()
         self._gone: set[int] = set()
-        # Of those that are gone, the ones whose new text covers the former one.
+        # Documents among these whose new text covers the former one.
         self._covered: set[int] = set()
         self._followers: dict[int, list[int]] = {}
         self._edges: SequentialEdges | None = None
