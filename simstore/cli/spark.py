@@ -43,7 +43,7 @@ def spark() -> None:
     option(
         "-o --output", "The folder to write, new or with --add.", required=True, metavar="OUTPUT"
     ),
-    flag("--add", "Add to what OUTPUT holds: only pairs with a new text are looked for."),
+    flag("--add", "Add to what OUTPUT holds; groups without a new text are not compared again."),
     format_option(),
 )
 @section(

@@ -82,8 +82,8 @@ def dedup(
             that of ingest.
         output: A folder, on any file system that Spark writes to.
         options: How; None: as a new store does by default.
-        add: Add to what earlier runs left in ``output``: only pairs with a new text are looked for,
-            and the clusters are what one run over all inputs would give.
+        add: Add to what earlier runs left in ``output``: groups without a new text are not compared
+            again, and the clusters are those of one run over all inputs.
         now: When documents without a date are seen, seconds since 1970; None: now.
         on_stage: Called with what is done next.
 
