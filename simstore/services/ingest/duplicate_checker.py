@@ -217,8 +217,8 @@ class DuplicateChecker:
         self._may_be_freed = {one for freed in self._freed_by.values() for one in freed}
         self._freed: set[int] = set()
         self._gone: set[int] = set()
-        # Documents among these whose new text covers the former one.
-        self._covered: set[int] = set()
+        # Documents among these for which nothing is skipped any more.
+        self._released: set[int] = set()
         self._followers: dict[int, list[int]] = {}
         self._edges: SequentialEdges | None = None
         # Stored documents of which it is known whether they are flagged, and those that are.
@@ -282,7 +282,7 @@ class DuplicateChecker:
         To be asked of a document that is new, or whose text is another than before.
         """
         original: Original | None
-        if self._stays_skipped(place, self._gone - self._covered):
+        if self._stays_skipped(place, self._released):
             row = self.known[self._batch.keys[place]]
             self.again.add(place)
             self._leave(place, is_removed=True)
@@ -495,17 +495,16 @@ class DuplicateChecker:
         followers = self._followers.pop(number, ())
         if self._skips and not is_removed and (followers or number in self._skipping):
             if covers(self._snapshot, self._batch.documents[place].text, number):
-                self._covered.add(number)
                 return
             self.uncovered.update(followers)
-            return
-        for follower in followers:
-            if self._skips:
-                self.orphans.add(follower)
-            else:
+        elif self._skips:
+            self.orphans.update(followers)
+        else:
+            for follower in followers:
                 del self.found[follower]
                 self.unflagged.add(follower)
                 self._stand(follower)
+        self._released.add(number)
 
 
 def _as_original(one: Contender, edge: Verified) -> Original:
