@@ -407,7 +407,7 @@ def _alone(
     found = store.check_mutual(files, rule, on_progress=on_progress, on_ignored=log_ignored)
     if len(found.papers) < 2:
         raise absent
-    log.warning("the papers are compared with one another alone: %s", absent)
+    log.warning("without a library, the papers are compared with one another only (%s)", absent)
     return found
 
 

@@ -131,6 +131,8 @@ def export(ctx: click.Context, /, filter_file: str | None, force: bool, **option
         raise click.UsageError(
             f"{names}: {'not with' if filter_file is not None else 'only with'} --known-keys"
         )
+    if "min_resemblance" in given and not (options["unique"] or options["duplicates"]):
+        raise click.UsageError("--min-resemblance: only with --unique or --duplicates")
     if filter_file is not None:
         _write_filter(filter_file, force=force, **{name: options[name] for name in _FILTER_ONLY})
     else:

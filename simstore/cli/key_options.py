@@ -39,13 +39,10 @@ def all_keys(given: tuple[str, ...], keys_from: str | None) -> list[str]:
 def warn_of_orphans(count: int) -> None:
     """Say on stderr that keys became orphans."""
     if count:
-        keys, were = ("key was", "it") if count == 1 else ("keys were", "them")
         log.warning(
-            "%s %s skipped as duplicates of what has gone; `simstore orphans` lists %s, to be "
+            "%s skipped as duplicates of what has gone; `simstore orphans` lists them, to be "
             "ingested again",
-            f"{count:,}",
-            keys,
-            were,
+            counted(count, "key was", "keys were"),
         )
 
 

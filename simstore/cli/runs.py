@@ -30,8 +30,8 @@ _DROP = (
 
 
 @command()
-@click.argument("show", type=click.Choice(["show"]), required=False, metavar="[show RUN]")
-@click.argument("number", type=int, required=False, metavar="")
+@click.argument("show", type=click.Choice(["show"]), required=False, metavar="[show]")
+@click.argument("number", type=int, required=False, metavar="[RUN]")
 @count("--limit", "How many.", default=20)
 @format_option()
 @common_options

@@ -86,6 +86,7 @@ _PYTHON = {
     "`simstore reindex --scheme ...`": "`store.maintenance.reindex(SchemeChoice(...))`",
     "`simstore rejects list`": "`store.rejects.list()`",
     "`simstore restore`": "`simstore.restore_store()`",
+    "`simstore runs`": "`store.runs.ingest()`",
     "`simstore show KEY`": "`store.get(KEY)`",
     "`simstore token list`": "`store.tokens.list()`",
     "`simstore upgrade`": "`simstore.upgrade_store()`",

@@ -64,7 +64,7 @@ class Runs(Namespace, Listed[IngestRun]):
         with self._opened.database.read() as connection:
             found = runs.run(connection, run_id)
             if found is None:
-                raise NotFound(f"run {run_id} is not recorded; see the numbers of the latest runs")
+                raise NotFound(f"run {run_id} is not recorded; `simstore runs` lists the latest")
             keys = tuple(map(exact_text, runs.removed_keys(connection, run_id)))
         return RunDetails(run=IngestRun.of_record(found), removed_keys=keys)
 

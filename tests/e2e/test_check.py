@@ -55,7 +55,7 @@ def test_papers_without_a_library_are_compared_with_one_another(
     (tmp_path / "ben.txt").write_text(OWN + RIVER)
     papers = ("check", "anna.txt", "ben.txt")
     done = shell(*papers, "--anonymous")
-    assert "the papers are compared with one another alone: no store at" in done.errors
+    assert "the papers are compared with one another only (no store at" in done.errors
     assert done.text.splitlines()[-1].split()[:2] == ["100.0%", "100.0%"]
     assert "anna" not in done.text
     rows = shell(*papers, "--format", "csv").text.splitlines()

@@ -260,3 +260,11 @@ def test_place_in_a_folder_that_nobody_may_look_into_is_told(
             assert_told(nursery.simstore(work, *given, user=NOBODY))
     finally:
         shutil.rmtree(made)
+
+
+def test_options_that_would_have_no_effect_are_refused(nursery: Nursery, tmp_path: Path) -> None:
+    done = nursery.simstore(tmp_path, "export", "--min-resemblance", "0.5", "-o", "a.jsonl")
+    assert (done.code, "only with --unique" in done.errors) == (2, True)
+    line = b'{"id": "own", "text": "words of a record"}\n'
+    done = nursery.simstore(tmp_path, "ingest", "-", "--key", "other", stdin=line)
+    assert (done.code, "keys of their own" in done.errors) == (2, True)

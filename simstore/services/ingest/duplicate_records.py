@@ -118,15 +118,9 @@ def _rows(
         else:
             original_id = one.document_id or 0
             original_key = key_of[original_id]
-        state = (
-            "orphaned"
-            if place in screen.orphans
-            else "uncovered"
-            if place in screen.uncovered
-            else "skipped"
-            if screen.skips
-            else "flagged"
-        )
+        state = "skipped" if screen.skips else "flagged"
+        if place in screen.orphans or place in screen.uncovered:
+            state = "orphaned" if place in screen.orphans else "uncovered"
         rows[place] = DuplicateRow(
             key=key,
             digest=batch.digests[place],

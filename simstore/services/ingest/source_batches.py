@@ -259,10 +259,15 @@ def _input_key(document: Document, name: str, key: str | None) -> str:
 
     A key that a record brings with it stays. One made of the name gets the digest of the text, so
     that the next content is another document.
+
+    Raises:
+        InvalidParameter: A key is given, and the record brings one.
     """
     base, rest = document.key[: len(name)], document.key[len(name) :]
     is_of_row = rest.startswith(":") and rest[1:].isdigit()
     if base != name or (rest and not is_of_row and not rest.startswith(SEPARATOR)):
+        if key is not None:
+            raise InvalidParameter("standard input has records with keys of their own: name no key")
         return document.key
     if key is not None:
         return key + rest

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from simstore import Store, restore_store
-from simstore.errors import CorruptStore, SchemaOutOfDate, SchemeMismatch, SimstoreError
+from simstore.errors import CorruptStore, SchemeMismatch, SimstoreError
 from simstore.fingerprint import schemes
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.sketching import Sketching
@@ -164,11 +164,3 @@ def test_damage_passes_where_the_check_is_left_out(
 @pytest.mark.parametrize("name", CHECKS)
 def test_sound_store_passes_each_check(tmp_path: Path, name: str) -> None:
     CHECKS[name][0](made(tmp_path))
-
-
-def test_older_schema_is_told_from_an_unknown_one(tmp_path: Path, monkeypatch: Patch) -> None:
-    path = made(tmp_path)
-    monkeypatch.setattr(migrate, "HISTORY", ("0001", "0002"))
-    monkeypatch.setattr(migrate, "HEAD", "0002")
-    with pytest.raises(SchemaOutOfDate):
-        ask(path)
