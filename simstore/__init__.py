@@ -105,7 +105,6 @@ _ROOMS = ("errors", "options", "protocol", "results")
 # Where a name is; those of model/ and errors/ are found there.
 _MODULES = {
     "Agreement": "search.agreement",
-    "BandRecall": "search.evaluation",
     "BytesRead": "protocol",
     "Client": "client.client",
     "ClusterKeywords": "services.clusters.cluster",
@@ -122,7 +121,6 @@ _MODULES = {
     "DuplicatesProtocol": "protocol",
     "EvaluateKeywords": "services.evaluate.evaluate",
     "EvaluateOptions": "services.evaluate.evaluate",
-    "EvaluatePart": "services.evaluate.labels",
     "EvaluateProtocol": "protocol",
     "Evaluation": "search.evaluation",
     "ExactPair": "services.evaluate.evaluate",
@@ -144,7 +142,7 @@ _MODULES = {
     "IngestOptions": "services.ingest.options",
     "KnownFilter": "known_filter",
     "LabelledPair": "sources.labels",
-    "Labels": "services.evaluate.labels",
+    "Labels": "services.evaluate.evaluate",
     "MaintenanceProtocol": "protocol",
     "Normalization": "text.normalization",
     "Observer": "services.ingest.options",
@@ -208,11 +206,13 @@ def _imported(name: str) -> Any:
         return import_module(f"simstore.{name}")
     if name in _MODULES:
         return getattr(import_module(f"simstore.{_MODULES[name]}"), name)
-    for room in ("model", "errors"):
-        module = import_module(f"simstore.{room}")
-        # Types: the functions and constants of these are for other modules.
-        if name in module.__all__ and name[0].isupper() and not name.isupper():
-            return getattr(module, name)
+    model = import_module("simstore.model")
+    # Types: the functions and constants of it are for other modules.
+    if name in model.__all__ and name[0].isupper() and not name.isupper():
+        return getattr(model, name)
+    kind = getattr(import_module("simstore.errors"), name, None)
+    if isinstance(kind, type) and issubclass(kind, Exception):
+        return kind
     meant = next((ours for ours, others in _OTHER_NAMES.items() if name in others), None)
     hint = "" if meant is None else f"; did you mean {meant}?"
     raise AttributeError(f"module 'simstore' has no attribute {name!r}{hint}")

@@ -18,8 +18,7 @@ from os import PathLike
 from types import FunctionType, NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, Union, Unpack, get_args, get_origin
 
-from simstore.errors import InvalidParameter
-from simstore.errors.printing import printable
+from simstore.errors import InvalidParameter, printable
 from simstore.model.keywords import check_names, no_attribute, take_threshold
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from simstore.errors import InvalidParameter
-from simstore.errors.printing import printable
+from simstore.errors import InvalidParameter, printable
 from simstore.model import Document, Rejection
 from simstore.sources.documents import (
     KEY_FIELDS,
