@@ -29,8 +29,7 @@ from detection_sets import Labelled, labelled_sets, part_of
 from simstore import Store
 from simstore.search.agreement import Agreement, pair_codes, pairs_of_clusters
 from simstore.search.evaluation import SHARE_WIDTH, Evaluation, highest, steadied
-from simstore.services.evaluate.evaluate import EvaluateOptions
-from simstore.services.evaluate.labels import Labels
+from simstore.services.evaluate.evaluate import EvaluateOptions, Labels
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 
 Sets = dict[str, list[Labelled]]
@@ -110,7 +109,7 @@ def our_curves(runs: dict[tuple[str, str], list[Evaluation]]) -> Curves:
     for place, evaluations in runs.items():
         found[place] = []
         for scheme, evaluation in zip(SCHEMES, evaluations, strict=True):
-            points = evaluation.curve(evaluation.summary_set, OURS)
+            points = evaluation.curve(OURS)
             name = OURS + (", scripts folded" if scheme is FOLDED else "")
             thresholds, scores = [p.threshold for p in points], [p.f1 for p in points]
             found[place].append(Curve(name, tuple(thresholds), tuple(scores)))
@@ -131,7 +130,7 @@ def run_ours(documents: Sequence[Labelled], scheme: SchemeChoice) -> tuple[Evalu
 
 
 def default_f1(found: Evaluation, method: str) -> float:
-    (point,) = [p for p in found.curve(found.summary_set, method) if p.is_default]
+    (point,) = [p for p in found.curve(method) if p.is_default]
     return point.f1
 
 
@@ -265,16 +264,6 @@ def main() -> int:
             curve = curves[method]["tuning", name][number]
             cells.append(f"{curve.setting}, {curve.thresholds[place]:.3g}")
         lines.append(f"| {name} | " + " | ".join(cells) + " |")
-    lines += ["", "### Against all pairs of a resemblance", "", "| set | J ≥ 0.8 | J ≥ 0.5 |"]
-    lines.append("|---|---|---|")
-    for name in names:
-        cells = [
-            f"{p.f1:.4f} ({p.counts.labelled_count if p.counts else 0:,})"
-            for least in ("0.8", "0.5")
-            for p in runs["test", name][0].points
-            if p.method == "verified" and p.against == f"resemblance >= {least}"
-        ]
-        lines.append(f"| {label[name]} | " + " | ".join(cells) + " |")
     lines += ["", f"Python {platform.python_version()}, NumPy {np.__version__}.", ""]
     written = "\n".join(lines)
     if options.output is None:

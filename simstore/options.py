@@ -34,8 +34,7 @@ from simstore.services.compare.compared import CompareUnits as CompareUnits
 from simstore.services.dedup.options import RowObserver as RowObserver
 from simstore.services.evaluate.evaluate import EvaluateKeywords as EvaluateKeywords
 from simstore.services.evaluate.evaluate import EvaluateOptions as EvaluateOptions
-from simstore.services.evaluate.labels import EvaluatePart as EvaluatePart
-from simstore.services.evaluate.labels import Labels as Labels
+from simstore.services.evaluate.evaluate import Labels as Labels
 from simstore.services.export.export import ExportFormat as ExportFormat
 from simstore.services.export.export import ExportKeywords as ExportKeywords
 from simstore.services.export.export import ExportOptions as ExportOptions

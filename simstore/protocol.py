@@ -75,8 +75,12 @@ if TYPE_CHECKING:
     from simstore.search.evaluation import Evaluation
     from simstore.services.clusters.cluster import ClusterKeywords, ClusterOptions
     from simstore.services.compare.compared import CompareKeywords, CompareOptions
-    from simstore.services.evaluate.evaluate import EvaluateKeywords, EvaluateOptions, ExactPair
-    from simstore.services.evaluate.labels import Labels
+    from simstore.services.evaluate.evaluate import (
+        EvaluateKeywords,
+        EvaluateOptions,
+        ExactPair,
+        Labels,
+    )
     from simstore.services.export.export import ExportKeywords, ExportOptions, ExportSummary
     from simstore.services.fingerprints.fingerprint_store import FingerprintValues
     from simstore.services.ingest.options import IngestFilesKeywords, IngestOptions, Observer

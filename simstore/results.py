@@ -81,7 +81,6 @@ from simstore.model import VocabularyStatus as VocabularyStatus
 from simstore.model import VocabularyTerm as VocabularyTerm
 from simstore.model import WriteReply as WriteReply
 from simstore.search.agreement import Agreement as Agreement
-from simstore.search.evaluation import BandRecall as BandRecall
 from simstore.search.evaluation import CurvePoint as CurvePoint
 from simstore.search.evaluation import Evaluation as Evaluation
 from simstore.services.access.tokens import TokenBook as TokenBook

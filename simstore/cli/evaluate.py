@@ -5,23 +5,18 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from simstore.cli.messages import log
-from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
+from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import progress
-from simstore.cli.parameters import choice, command, flag, option, section
-from simstore.cli.results import print_rows, write_blocks
+from simstore.cli.parameters import command, flag, option, section
+from simstore.cli.results import print_rows
 from simstore.cli.tables import print_table
-from simstore.errors import (
-    InvalidParameter,
-    NotFound,
-    counted,
-    printable,
-)
-from simstore.reports.lines import json_array, rounded
+from simstore.errors import InvalidParameter, NotFound, counted, printable
+from simstore.reports.lines import rounded
 
 if TYPE_CHECKING:
     from simstore.model import ClustersStatus
@@ -29,8 +24,6 @@ if TYPE_CHECKING:
     from simstore.sources.labels import LabelledPair
 
 _NAMED_KEYS = 3
-# What a narrow terminal can do without.
-_DROP = ("simhash 6", "both", "likeness 0.58", "method")
 # What `simstore clusters` is asked for to join what a method finds; by sketches, where it keeps no
 # texts.
 _COMMANDS = {
@@ -49,17 +42,6 @@ _COMMANDS = {
     option("--pairs", "Labelled pairs: a, b, perhaps label.", metavar="FILE"),
     option("--clusters", "Labelled documents: key, group.", metavar="FILE"),
     option("--clusters-field", "The metadata field that holds the group.", metavar="NAME"),
-    option(
-        "--set-by",
-        "Judge documents apart by this metadata field, or by their `collection`.",
-        metavar="NAME",
-    ),
-    choice(
-        "--split",
-        ("none", "tuning", "test"),
-        "Only groups whose hash is even (tuning) or odd (test).",
-        default="none",
-    ),
 )
 @section(
     "What to judge",
@@ -67,12 +49,6 @@ _COMMANDS = {
         "--radius radii",
         "Radii of the curve of SimHash.  [default: 0-12, at most M]",
         metavar="FIRST-LAST",
-    ),
-    option(
-        "--candidate-radius",
-        f"Radius of channel 1 where resemblance or likeness verifies.  {RADIUS_DEFAULT}",
-        type=int,
-        metavar="BITS",
     ),
     option(
         "--min-resemblance",
@@ -100,9 +76,6 @@ def evaluate(
     exact: bool,
     min_resemblance: float | None,
     radii: str | None,
-    candidate_radius: int | None,
-    set_by: str | None,
-    split: Any,
     older_methods: bool,
     every: bool,
     output_format: str,
@@ -124,8 +97,7 @@ def evaluate(
     if exact:
         _exact(0.5 if min_resemblance is None else min_resemblance, output_format)
         return
-    from simstore.services.evaluate.evaluate import FLOOR, EvaluateOptions
-    from simstore.services.evaluate.labels import Labels
+    from simstore.services.evaluate.evaluate import FLOOR, EvaluateOptions, Labels
     from simstore.sources.labels import read_clusters, read_pairs
 
     labels = Labels(
@@ -137,14 +109,7 @@ def evaluate(
         if file is not None and not read:
             raise NotFound(f"{printable(file)}: no label in it")
     floor = FLOOR if min_resemblance is None else min_resemblance
-    options = EvaluateOptions(
-        None if radii is None else _radii(radii),
-        floor,
-        set_by,
-        candidate_radius,
-        split,
-        older_methods,
-    )
+    options = EvaluateOptions(None if radii is None else _radii(radii), floor, older_methods)
     with open_store(read_only=True) as store:
         with progress("read") as show:
             found = store.evaluate.run(labels, options, on_progress=show)
@@ -191,11 +156,6 @@ def _report(found: Evaluation) -> None:
             named,
             more,
         )
-    if found.outside_count:
-        log.warning(
-            "%s left aside: the documents are not of one set and part",
-            counted(found.outside_count, "labelled pair is", "labelled pairs are"),
-        )
 
 
 def _say_what_is_judged(pairs: Sequence[LabelledPair]) -> None:
@@ -217,7 +177,7 @@ def _methods_of_commands(found: Evaluation) -> list[str]:
 def _method_to_show(found: Evaluation) -> str:
     """Return the method whose curve is shown: the steadiest by the labels, else the first."""
     methods = _methods_of_commands(found)
-    chosen = found.steadiest(found.summary_set, methods) if found.pair_count else None
+    chosen = found.steadiest(methods) if found.pair_count else None
     return chosen[0].method if chosen is not None else (methods or list(found.methods))[0]
 
 
@@ -231,18 +191,15 @@ def _suggest_threshold(found: Evaluation, kept: ClustersStatus | None) -> None:
         kept: The clusters that the store keeps.
     """
     methods = _methods_of_commands(found)
-    chosen = found.steadiest(found.summary_set, methods)
+    chosen = found.steadiest(methods)
     if chosen is None or not found.pair_count:
         return
     point, mean = chosen
-    defaults = [
-        one for name in methods for one in found.curve(found.summary_set, name) if one.is_default
-    ]
+    defaults = [one for one in found.points if one.method in methods and one.is_default]
     best = max(defaults, key=lambda one: one.f1, default=point)
     if max(point.f1, best.f1) <= 0:
         log.warning(
-            "no threshold is recommended: what these labels call duplicates is found by none "
-            "(F1 0); see the recall by resemblance"
+            "no threshold is recommended: what these labels call duplicates is found by none (F1 0)"
         )
     elif best.f1 >= point.f1:
         log.info(
@@ -274,19 +231,15 @@ def _command(point: CurvePoint, kept: ClustersStatus | None) -> str:
 
 
 def _print(found: Evaluation, output_format: str, *, every: bool) -> None:
-    from simstore.reports.evaluation import render_csv, render_jsonl, tables
+    from simstore.reports.evaluation import COLUMNS, records, tables
 
-    if output_format == "table":
-        method = None if every else _method_to_show(found)
-        for number, (title, columns, rows) in enumerate(tables(found, method)):
-            click.echo(("\n" if number else "") + title, file=sys.stdout)
-            print_table(columns, rows, drop=_DROP)
-        if not every:
-            tried = counted(len(found.points), "threshold was", "thresholds were")
-            log.info("%s tried: --all lists them, and --format csv", tried)
+    if output_format != "table":
+        print_rows(COLUMNS, records(found), output_format)
         return
-    if output_format == "csv":
-        write_blocks(render_csv(found))
-    else:
-        lines = render_jsonl(found)
-        write_blocks(json_array(lines) if output_format == "json" else lines)
+    method = None if every else _method_to_show(found)
+    for number, (title, columns, rows) in enumerate(tables(found, method)):
+        click.echo(("\n" if number else "") + title, file=sys.stdout)
+        print_table(columns, rows)
+    if not every:
+        tried = counted(len(found.points), "threshold was", "thresholds were")
+        log.info("%s tried: --all lists them, and --format csv", tried)

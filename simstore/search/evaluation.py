@@ -24,11 +24,7 @@ from simstore.search.agreement import (
 )
 from simstore.search.likeness import LEAST_LIKENESS
 
-ALL_SETS, MEAN, LABELS = "all", "mean", "labels"
 RESEMBLANCE = 0.5
-WIDE_RADIUS = 6
-# Lower bounds of the bands of resemblance; the last one holds what is left.
-BANDS = (0.9, 0.8, 0.7, 0.6, 0.5, 0.3, 0.0)
 _STEPS = np.round(np.arange(0.05, 1.0001, 0.05), 2)
 
 
@@ -37,73 +33,36 @@ class CurvePoint:
     """Counts and measures of a method at one threshold.
 
     >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")])
-    >>> curve = store.evaluate.run(labels).curve("all", "minhash")
+    >>> curve = store.evaluate.run(labels).curve("minhash")
     >>> [(point.threshold, point.f1) for point in curve if point.is_default]
     [(0.5, 1.0)]
 
     Attributes:
-        set_name: The set of documents; ``all``: all of them; ``mean``: the mean
-            over the sets.
         method: One of :data:`~simstore.search.agreement.METHODS`.
         threshold: Radius in bits, inclusive, or least share.
-        against: ``labels``, or ``resemblance >= x``: the pairs of the exact
-            join.
-        counts: The pairs; None for a mean.
+        counts: The pairs.
         is_default: The threshold is the default.
     """
 
-    set_name: str
     method: str
     threshold: float
-    against: str
-    precision: float
-    recall: float
-    f1: float
-    counts: Agreement | None
+    counts: Agreement
     is_default: bool
 
+    @property
+    def precision(self) -> float:
+        """Share of the found pairs that are labelled; 1 where none was found."""
+        return self.counts.precision
 
-@dataclass(frozen=True, slots=True)
-class BandRecall:
-    """Recall of the labelled pairs in a band of resemblance.
+    @property
+    def recall(self) -> float:
+        """Share of the labelled pairs that were found; 1 where none is labelled."""
+        return self.counts.recall
 
-    >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")])
-    >>> (band,) = store.evaluate.run(labels).bands
-    >>> band.lowest, band.pair_count, band.recalls["both"]
-    (0.8, 1, 1.0)
-
-    Attributes:
-        lowest: Least resemblance of the band, inclusive.
-        below: Its end, exclusive but for 1.
-        pair_count: Labelled pairs in it.
-        recalls: Share that is found, by what finds it.
-    """
-
-    set_name: str
-    lowest: float
-    below: float
-    pair_count: int
-    recalls: dict[str, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """The documents whose pairs are judged.
-
-    Attributes:
-        set_of: Number of each document's set, shape (documents,).
-        set_names: Name of each set.
-    """
-
-    set_of: NDArray[np.int64]
-    set_names: Sequence[str]
-
-    def members(self) -> list[tuple[str, NDArray[np.bool_]]]:
-        """Return the documents of each set, then of all where there are several sets."""
-        found = [(name, self.set_of == number) for number, name in enumerate(self.set_names)]
-        if len(found) == 1:
-            return found
-        return [*found, (ALL_SETS, np.ones(len(self.set_of), np.bool_))]
+    @property
+    def f1(self) -> float:
+        """Harmonic mean of precision and recall; 1 where there is nothing."""
+        return self.counts.f1
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,21 +70,18 @@ class Thresholds:
     """Thresholds of an evaluation.
 
     Attributes:
-        radii: Radii in bits, ascending; none without fingerprints.
-        default_radius: The store's default radius.
-        candidate_radius: Radius of channel 1 where another method verifies what it finds.
+        radii: Radii in bits, ascending.
+        default_radius: The store's default radius; what other methods verify lies within it.
         methods: Which methods there is something for.
-        floor: The exact joins found all pairs of this resemblance and of this likeness; None:
-            there were none.
+        floor: The exact joins found all pairs of this resemblance and of this likeness.
         lexicons: Random lexicons of I-Match.
     """
 
     radii: Sequence[int]
     default_radius: int
-    candidate_radius: int
     methods: Sequence[str]
-    floor: float | None = None
-    lexicons: int = 0
+    floor: float
+    lexicons: int
 
     def of(self, method: str) -> list[float]:
         """Return the thresholds of a method, ascending."""
@@ -137,7 +93,7 @@ class Thresholds:
         if method in BY_LIKENESS:
             steps = sorted({*steps, LEAST_LIKENESS})
         if method in JOINED:
-            return [step for step in steps if self.floor is not None and step >= self.floor]
+            return [step for step in steps if step >= self.floor]
         return steps
 
     def default(self, method: str) -> float:
@@ -149,101 +105,20 @@ class Thresholds:
         return LEAST_LIKENESS if method in BY_LIKENESS else RESEMBLANCE
 
 
-def curves(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> list[CurvePoint]:
-    """Return every method at every threshold, for each set, all of them, and the mean."""
-    points: list[CurvePoint] = []
-    for method in thresholds.methods:
-        for threshold in thresholds.of(method):
-            found = found_by(pairs, method, threshold, thresholds.candidate_radius)
-            point = (method, threshold, LABELS, threshold == thresholds.default(method))
-            points += _points(pairs, judged, found, pairs.labelled, point)
-    return points
-
-
-def against_resemblance(
-    pairs: ScoredPairs, judged: Judged, thresholds: Thresholds, least: float
-) -> list[CurvePoint]:
-    """Return what the channels find of all pairs of a least resemblance.
-
-    Args:
-        pairs: Scored pairs, all of at least this resemblance among them.
-        judged: The documents.
-        thresholds: At which radii to look.
-        least: Least resemblance of the pairs to find, and threshold of the other methods.
-    """
-    true = pairs.resemblance >= least
-    points: list[CurvePoint] = []
-    for method in thresholds.methods:
-        if method == "exact" or method in BY_LIKENESS:
-            continue
-        chosen = [least]
-        if method == "simhash":
-            chosen = thresholds.of("simhash")
-        elif method == "i-match":
-            chosen = [thresholds.default(method)]
-        for threshold in chosen:
-            found = found_by(pairs, method, threshold, thresholds.candidate_radius)
-            is_default = threshold == thresholds.default(method)
-            point = (method, threshold, f"resemblance >= {least}", is_default)
-            points += _points(pairs, judged, found, true, point)
-    return points
-
-
-def _points(
-    pairs: ScoredPairs,
-    judged: Judged,
-    found: NDArray[np.bool_],
-    labelled: NDArray[np.bool_],
-    point: tuple[str, float, str, bool],
-) -> list[CurvePoint]:
-    """Return a point for each set, all sets, and the mean of those with labelled pairs."""
-    method, threshold, against, is_default = point
-    points = []
-    for name, members in judged.members():
-        here = members[pairs.first]
-        counts = agreement(found & here, labelled & here)
-        quality = (counts.precision, counts.recall, counts.f1)
-        points.append(CurvePoint(name, method, threshold, against, *quality, counts, is_default))
-    averaged = [p for p in points[:-1] if p.counts is not None and p.counts.labelled_count]
-    if averaged:
-        quality = (
-            float(np.mean([p.precision for p in averaged])),
-            float(np.mean([p.recall for p in averaged])),
-            float(np.mean([p.f1 for p in averaged])),
+def curves(pairs: ScoredPairs, thresholds: Thresholds) -> list[CurvePoint]:
+    """Return every method at every threshold."""
+    return [
+        CurvePoint(
+            method,
+            threshold,
+            agreement(
+                found_by(pairs, method, threshold, thresholds.default_radius), pairs.labelled
+            ),
+            threshold == thresholds.default(method),
         )
-        points.append(CurvePoint(MEAN, method, threshold, against, *quality, None, is_default))
-    return points
-
-
-def band_recalls(pairs: ScoredPairs, judged: Judged, thresholds: Thresholds) -> list[BandRecall]:
-    """Return which labelled pairs are found, by the band of their resemblance."""
-    radius = thresholds.candidate_radius
-    ways: dict[str, NDArray[np.bool_]] = {}
-    if "simhash" in thresholds.methods:
-        shown = {thresholds.default_radius, WIDE_RADIUS, radius}
-        for bits in sorted(shown & {*thresholds.radii, radius}):
-            ways[f"simhash {bits}"] = pairs.distance <= bits
-    if "minhash" in thresholds.methods:
-        ways["bands"] = pairs.in_band
-        ways["both"] = pairs.in_band | (pairs.distance <= radius)
-    for method in ("verified", "likeness", "either"):
-        if method in thresholds.methods:
-            threshold = thresholds.default(method)
-            ways[f"{method} {threshold}"] = found_by(pairs, method, threshold, radius)
-    rows = []
-    for name, members in judged.members():
-        here = pairs.labelled & members[pairs.first]
-        for lowest, above in zip(BANDS, (1.0, *BANDS), strict=False):
-            end = pairs.resemblance < above if above < 1 else pairs.resemblance <= 1
-            inside = here & (pairs.resemblance >= lowest) & end
-            total = int(np.count_nonzero(inside))
-            if total:
-                recalls = {
-                    way: int(np.count_nonzero(inside & found)) / total
-                    for way, found in ways.items()
-                }
-                rows.append(BandRecall(name, lowest, above, total, recalls))
-    return rows
+        for method in thresholds.methods
+        for threshold in thresholds.of(method)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,42 +134,24 @@ class Evaluation:
         document_count: Documents whose pairs are judged.
         pair_count: Labelled pairs among them.
         unknown_keys: Labelled keys that the store does not hold, sorted.
-        outside_count: Labelled pairs that were left aside, because their
-            documents are of two sets or two parts.
         methods: Methods there are curves of.
-        points: The curves, and those against all pairs of a least resemblance.
-        bands: The labelled pairs by their resemblance.
+        points: The curves.
     """
 
     document_count: int
     pair_count: int
     unknown_keys: tuple[str, ...]
-    outside_count: int
     methods: tuple[str, ...]
     points: tuple[CurvePoint, ...]
-    bands: tuple[BandRecall, ...]
 
-    @property
-    def summary_set(self) -> str:
-        """The set that stands for all: the mean over the sets, or the only one."""
-        names = {point.set_name for point in self.points}
-        return MEAN if MEAN in names else next(iter(names), ALL_SETS)
+    def curve(self, method: str) -> list[CurvePoint]:
+        """Return the points of a method, by ascending threshold."""
+        return [point for point in self.points if point.method == method]
 
-    def curve(self, set_name: str, method: str) -> list[CurvePoint]:
-        """Return the points of a method on a set, by ascending threshold."""
-        return [
-            point
-            for point in self.points
-            if (point.set_name, point.method, point.against) == (set_name, method, LABELS)
-        ]
-
-    def steadiest(
-        self, set_name: str, methods: Sequence[str] | None = None
-    ) -> tuple[CurvePoint, float] | None:
+    def steadiest(self, methods: Sequence[str] | None = None) -> tuple[CurvePoint, float] | None:
         """Return the point whose F1 is the highest on average around it.
 
         Args:
-            set_name: The set.
             methods: Of these methods; None: of all.
 
         Returns:
@@ -302,7 +159,7 @@ class Evaluation:
         """
         chosen: tuple[CurvePoint, float] | None = None
         for method in self.methods if methods is None else methods:
-            curve = self.curve(set_name, method)
+            curve = self.curve(method)
             width = RADIUS_WIDTH if method == "simhash" else SHARE_WIDTH
             means = steadied([p.threshold for p in curve], [p.f1 for p in curve], width)
             if len(means) and (chosen is None or means.max() > chosen[1]):

@@ -19,7 +19,6 @@ _SECOND = ("b", "second", "key_b", "key2", "id2", "id_b")
 _KEY = ("key", "id", "doc_id", "document")
 _GROUP = ("group", "cluster", "label")
 _LABEL = ("label", "duplicate", "is_duplicate")
-_RESEMBLANCE = ("resemblance", "jaccard3", "jaccard")
 _YES = ("1", "1.0", "true", "yes", "duplicate")
 _NO = ("0", "0.0", "false", "no", "distinct")
 
@@ -35,13 +34,11 @@ class LabelledPair:
 
     Attributes:
         duplicate: They are near-duplicates; False: they are not.
-        resemblance: Their resemblance, where the file tells it.
     """
 
     first: str
     second: str
     duplicate: bool = True
-    resemblance: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +59,7 @@ def read_pairs(name: str) -> list[LabelledPair]:
     """Read labelled pairs.
 
     The fields are ``a``, ``b``, perhaps ``label`` (1, true, yes, duplicate; 0, false, no,
-    distinct) and ``resemblance`` or ``jaccard3``; others are left aside. Without a header the
+    distinct); others are left aside. Without a header the
     first two fields are the keys, a third one the label; a file of more fields needs a header for
     what comes third to be a label.
 
@@ -86,15 +83,10 @@ def read_pairs(name: str) -> list[LabelledPair]:
         label = _needed(record, _LABEL)
         if label is not None and label.lower() not in _YES + _NO:
             raise MalformedRecord(name, number, f"the label {label!r}: 1 or 0, true or false")
-        shown = _needed(record, _RESEMBLANCE)
-        try:
-            resemblance = None if shown is None else float(shown)
-        except ValueError:
-            raise MalformedRecord(name, number, f"the resemblance {shown!r}: no number") from None
         duplicate = label is None or label.lower() in _YES
         if known.setdefault(frozenset((first, second)), duplicate) != duplicate:
             raise MalformedRecord(name, number, "an earlier line labels the same pair otherwise")
-        pairs.append(LabelledPair(first, second, duplicate, resemblance))
+        pairs.append(LabelledPair(first, second, duplicate))
     return pairs
 
 

@@ -10,8 +10,12 @@ from simstore.store.opened import Namespace
 if TYPE_CHECKING:
     from simstore.model import Progress
     from simstore.search.evaluation import Evaluation
-    from simstore.services.evaluate.evaluate import EvaluateKeywords, EvaluateOptions, ExactPair
-    from simstore.services.evaluate.labels import Labels
+    from simstore.services.evaluate.evaluate import (
+        EvaluateKeywords,
+        EvaluateOptions,
+        ExactPair,
+        Labels,
+    )
 
 
 class Evaluate(Namespace):
@@ -42,11 +46,6 @@ class Evaluate(Namespace):
             radii: First and last radius of the curve of ``simhash``, bits;
                 None: 0 to 12.
             floor: Least resemblance and likeness of the exact joins' pairs.
-            set_by: Metadata field, or ``collection``, by which documents are
-                judged apart.
-            candidate_radius: Radius, bits, of what is verified; None: the
-                default.
-            part: ``tuning`` or ``test``: every second group; ``none``: all.
             older_methods: I-Match and counting Bloom filters too.
 
         Returns:

@@ -48,8 +48,7 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
 
 
 def points(shell: Shell, *words: str) -> list[dict[str, Any]]:
-    found = [json.loads(line) for line in shell.lines("evaluate", "--format", "jsonl", *words)]
-    return [one for one in found if one["kind"] == "point" and one["against"] == "labels"]
+    return [json.loads(line) for line in shell.lines("evaluate", "--format", "jsonl", *words)]
 
 
 def recommended(shell: Shell, *words: str) -> list[str]:
@@ -125,6 +124,6 @@ def test_wrong_use_is_refused(shell: Shell) -> None:
         (["--pairs", "none.tsv"], 3, "none.tsv"),
         (["--pairs", "pairs.tsv", "--radius", "0-65"], 2, "65"),
         (["--clusters", "broken.tsv"], 5, "broken.tsv"),
-        (["--clusters-field", "topic"], 3, "keys"),
+        (["--clusters-field", "topic"], 3, "fields"),
     ):
         assert_refused(shell("evaluate", *words, code=code), code, named)

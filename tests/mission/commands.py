@@ -241,8 +241,7 @@ class Store:
     def evaluate(self, pairs: Iterable[Pair], **options: Any) -> dict[tuple[str, float], Any]:
         """Judge by labelled pairs; return (precision, recall) by method and threshold."""
         rows = self.rows("evaluate", pairs=self.labels(pairs), all=True, **options)
-        points = (row for row in rows if row.kind == "point" and row.against == "labels")
-        return {(row.method, row.threshold): (row.precision, row.recall) for row in points}
+        return {(row.method, row.threshold): (row.precision, row.recall) for row in rows}
 
     def labels(self, pairs: Iterable[Pair]) -> str:
         return self.folder.write("pairs.tsv", "".join(f"{a}\t{b}\n" for a, b in pairs))

@@ -4,52 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, NotFound, printable
 from simstore.model import Progress
 from simstore.model.arguments import check_fields
-from simstore.search.agreement import METHODS, OLDER
+from simstore.search.agreement import METHODS, OLDER, pair_codes, pairs_of_clusters
 from simstore.search.all_pairs import all_pairs
-from simstore.search.evaluation import (
-    ALL_SETS,
-    RESEMBLANCE,
-    Evaluation,
-    Judged,
-    Thresholds,
-    against_resemblance,
-    band_recalls,
-    curves,
-)
+from simstore.search.evaluation import Evaluation, Thresholds, curves
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.resemblance import check_share
 from simstore.services.evaluate.judged_documents import (
     OlderMethods,
     Scope,
     StoredDocuments,
+    Truth,
     check_texts,
     read_documents,
     score_pairs,
 )
-from simstore.services.evaluate.labels import (
-    EvaluatePart,
-    Labels,
-    part_of,
-    take_resemblances,
-    truth_of,
-)
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.open_store.state import State
+from simstore.sources.labels import GroupLabel, LabelledPair
 
 LARGEST_RADIUS = 12
 FLOOR = 0.3
 _NAMED_KEYS = 3
-# The exact join's pairs of this resemblance are a truth of their own.
-TRUTHS = (0.8, RESEMBLANCE)
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The labels of an evaluation, in one of three forms.
+
+    >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")])
+    >>> store.evaluate.run(labels).pair_count
+    1
+
+    Attributes:
+        pairs: Labelled pairs. Where one of them is labelled distinct, only
+            labelled pairs are judged; else every other pair of the store's
+            documents counts as distinct.
+        clusters: Groups of documents; documents without one are not judged.
+        field: Metadata field that holds a document's group.
+    """
+
+    pairs: Sequence[LabelledPair] | None = None
+    clusters: Sequence[GroupLabel] | None = None
+    field: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,21 +68,12 @@ class EvaluateOptions:
         radii: First and last radius of the curve of ``simhash``, bits,
             inclusive; None: 0 to 12, or to the fingerprint's bits.
         floor: Least resemblance and least likeness of the exact joins' pairs.
-        set_by: Metadata field, or ``collection``, by which documents are judged
-            apart: no pair of documents of two sets is.
-        candidate_radius: Radius of channel 1 where resemblance or likeness
-            verifies what it finds; None: the default radius.
-        part: ``tuning`` or ``test``: only groups whose hash is even or odd;
-            ``none``: all.
         older_methods: I-Match and counting Bloom filters too, as in
             ``compare``; the store must keep its texts.
     """
 
     radii: tuple[int, int] | None = None
     floor: float = FLOOR
-    set_by: str | None = None
-    candidate_radius: int | None = None
-    part: EvaluatePart = "none"
     older_methods: bool = False
 
     def __post_init__(self) -> None:
@@ -91,9 +85,6 @@ class EvaluateKeywords(TypedDict, total=False):
 
     radii: tuple[int, int] | None
     floor: float
-    set_by: str | None
-    candidate_radius: int | None
-    part: EvaluatePart
     older_methods: bool
 
 
@@ -129,59 +120,72 @@ def evaluate_store(
         InvalidParameter: A radius or the floor is out of its range.
         NotFound: No document of the store is labelled.
     """
-    fields = [name for name in (options.set_by, labels.field) if name is not None]
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
         thresholds = _thresholds(snapshot, options)
-        held = read_documents(snapshot, fields=fields, on_progress=on_progress)
-    truth = truth_of(held, labels)
-    set_of, set_names = _sets(
-        held, options.set_by, truth.judged & part_of(held, truth, options.part)
-    )
-    first, second = truth.codes // max(len(held), 1), truth.codes % max(len(held), 1)
-    inside = (set_of[first] >= 0) & (set_of[first] == set_of[second])
-    radius = max(thresholds.radii[-1], thresholds.candidate_radius)
-    scope = Scope(
-        set_of,
-        truth.codes[inside],
-        truth.only,
-        radius,
-        options.floor,
-        older_methods=options.older_methods,
-    )
-    pairs = score_pairs(held, snapshot, scope)
-    if held.counts is None:
-        take_resemblances(pairs, held, labels.pairs or ())
-    rows = np.flatnonzero(set_of >= 0)
-    if not len(rows):
+        held = read_documents(snapshot, field=labels.field, on_progress=on_progress)
+    truth = _truth_of(held, labels)
+    if not truth.judged.any():
         raise _nothing_judged(held.keys, truth.unknown)
-    places = np.full(len(held), -1, np.int64)
-    places[rows] = np.arange(len(rows))
-    pairs.first[:], pairs.second[:] = places[pairs.first], places[pairs.second]
-    judged = Judged(set_of[rows], set_names)
-    points = curves(pairs, judged, thresholds)
-    if "exact" in thresholds.methods and truth.only is None:
-        for least in TRUTHS:
-            if least >= options.floor:
-                points += against_resemblance(pairs, judged, thresholds, least)
-    touched = (set_of[first] >= 0) | (set_of[second] >= 0)
+    radius = max(thresholds.radii[-1], thresholds.default_radius)
+    scope = Scope(radius, options.floor, options.older_methods)
+    pairs = score_pairs(held, snapshot, truth, scope)
     return Evaluation(
-        document_count=len(rows),
-        pair_count=int(np.count_nonzero(inside)),
+        document_count=int(np.count_nonzero(truth.judged)),
+        pair_count=len(truth.codes),
         unknown_keys=truth.unknown,
-        outside_count=int(np.count_nonzero(touched & ~inside)),
         methods=tuple(thresholds.methods),
-        points=tuple(points),
-        bands=tuple(band_recalls(pairs, judged, thresholds)),
+        points=tuple(curves(pairs, thresholds)),
     )
+
+
+def _truth_of(held: StoredDocuments, labels: Labels) -> Truth:
+    """Return the labels by the rows of the documents."""
+    row_of = {key: row for row, key in enumerate(held.keys)}
+    if labels.pairs is not None:
+        return _pair_truth(len(held), labels.pairs, row_of)
+    unknown: list[str] = []
+    groups: list[str | None] = [None] * len(held)
+    if labels.field is not None:
+        groups = list(held.values)
+    for label in labels.clusters or ():
+        row = row_of.get(label.key)
+        if row is None:
+            unknown.append(label.key)
+        else:
+            groups[row] = label.group
+    numbers: dict[str, int] = {}
+    labelled = np.array(
+        [-1 if name is None else numbers.setdefault(name, len(numbers)) for name in groups],
+        np.int64,
+    )
+    codes = pairs_of_clusters(labelled)
+    return Truth(codes, None, labelled >= 0, tuple(sorted(set(unknown))))
+
+
+def _pair_truth(total: int, pairs: Sequence[LabelledPair], row_of: dict[str, int]) -> Truth:
+    named = {key for pair in pairs for key in (pair.first, pair.second)}
+    known = [pair for pair in pairs if pair.first in row_of and pair.second in row_of]
+    ends = np.array([(row_of[p.first], row_of[p.second]) for p in known], np.int64).reshape(-1, 2)
+    duplicate = np.array([pair.duplicate for pair in known], bool)
+    codes = pair_codes(ends[duplicate, 0], ends[duplicate, 1], total)
+    only = None
+    judged = np.ones(total, np.bool_)
+    if not all(pair.duplicate for pair in pairs):
+        only = pair_codes(ends[:, 0], ends[:, 1], total)
+        judged[:] = False
+        judged[ends.reshape(-1)] = True
+    if not known:
+        judged[:] = False
+    return Truth(codes, only, judged, tuple(sorted(named - row_of.keys())))
 
 
 def _nothing_judged(keys: Sequence[str], unknown: Sequence[str]) -> NotFound:
     """Return the error where no document is to be judged, with keys of both sides."""
     if not unknown:
         return NotFound(
-            "no document of the store is labelled in the field, sets and part that were asked for; "
-            "`simstore show KEY` tells the fields of one of its keys"
+            "no document of the store has the metadata field that was asked for; "
+            "`simstore show KEY` shows the fields of a document"
         )
     return NotFound(
         f"no document of the store is labelled: the labels name {_some(unknown)}, which it does "
@@ -231,9 +235,7 @@ def _thresholds(state: State, options: EvaluateOptions) -> Thresholds:
     if low > high:
         raise InvalidParameter(f"radius {low}-{high}: the first must not be above the second")
     check_share("resemblance", options.floor)
-    default = default_radius(state.scheme.bits)
-    candidate = default if options.candidate_radius is None else options.candidate_radius
-    for radius in (low, high, candidate):
+    for radius in (low, high):
         check_radius(radius, state.scheme.bits)
     there = {
         "simhash": state.channels.has_fingerprints,
@@ -244,21 +246,5 @@ def _thresholds(state: State, options: EvaluateOptions) -> Thresholds:
         check_texts(state)
         methods += OLDER
     lexicons = OlderMethods().lexicons
-    return Thresholds(range(low, high + 1), default, candidate, methods, options.floor, lexicons)
-
-
-def _sets(
-    held: StoredDocuments, set_by: str | None, judged: NDArray[np.bool_]
-) -> tuple[NDArray[np.int64], list[str]]:
-    """Return the set of each document, -1 where it is not judged, and the names of the sets."""
-    if set_by is None:
-        return np.where(judged, 0, -1), [ALL_SETS]
-    numbers: dict[str, int] = {}
-    fresh = count()
-    set_of = np.full(len(held), -1, np.int64)
-    for row, name in enumerate(held.fields[set_by]):
-        if judged[row] and name is not None:
-            if name not in numbers:
-                numbers[name] = next(fresh)
-            set_of[row] = numbers[name]
-    return set_of, list(numbers)
+    default = default_radius(state.scheme.bits)
+    return Thresholds(range(low, high + 1), default, methods, options.floor, lexicons)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -45,7 +44,7 @@ class StoredDocuments:
 
     Attributes:
         keys: Key of each.
-        fields: The metadata fields that were asked for, of each.
+        values: The metadata field that was asked for, of each.
         shingles: Shingle set of each; empty where the store keeps no texts.
         counts: Terms of each, where the store keeps texts.
         words: Fingerprints, shape (documents, words).
@@ -55,7 +54,7 @@ class StoredDocuments:
     """
 
     keys: list[str]
-    fields: dict[str, list[str | None]]
+    values: list[str | None]
     shingles: ShingleSets
     counts: FeatureCounts | None
     words: NDArray[np.uint64]
@@ -72,7 +71,7 @@ class _Reading:
     """The documents read so far."""
 
     keys: list[str] = field(default_factory=list)
-    fields: dict[str, list[str | None]] = field(default_factory=dict)
+    values: list[str | None] = field(default_factory=list)
     shingles: list[NDArray[np.uint64]] = field(default_factory=list)
     counts: CountsOfPages = field(default_factory=CountsOfPages)
     words: list[NDArray[np.uint64]] = field(default_factory=list)
@@ -84,7 +83,7 @@ class _Reading:
 def read_documents(
     snapshot: Snapshot,
     *,
-    fields: Sequence[str] = (),
+    field: str | None = None,
     shingles_only: bool = False,
     on_progress: Progress | None = None,
 ) -> StoredDocuments:
@@ -92,20 +91,21 @@ def read_documents(
 
     Args:
         snapshot: The store in a read transaction.
-        fields: Metadata fields to keep; ``collection`` is the collection.
+        field: Metadata field to keep; ``collection`` is the collection.
         shingles_only: Leave out terms, fingerprints and sketches.
         on_progress: Called with documents read and in all.
     """
     connection = snapshot.connection
-    reading = _Reading(fields={name: [] for name in fields})
+    reading = _Reading()
     total = documents.count(connection)
     for rows in pages(connection):
         ids = [row.document_id for row in rows]
         for row in rows:
             reading.keys.append(exact_text(row.key))
-            for name, values in reading.fields.items():
-                value = getattr(row, name) if name in FILTERS else (row.metadata or {}).get(name)
-                values.append(None if value is None else str(value))
+            value = None
+            if field is not None:
+                value = getattr(row, field) if field in FILTERS else (row.metadata or {}).get(field)
+            reading.values.append(None if value is None else str(value))
         if snapshot.settings.text_kept:
             texts = feature_counts.whole_texts(snapshot, ids)
             sets = snapshot.channels.sketching.sets(texts.values())
@@ -132,7 +132,7 @@ def _whole(reading: _Reading, state: State, *, shingles_only: bool) -> StoredDoc
         counts = reading.counts.whole()
     return StoredDocuments(
         keys=reading.keys,
-        fields=reading.fields,
+        values=reading.values,
         shingles=from_rows(reading.shingles),
         counts=counts,
         words=np.vstack([np.empty((0, width), np.uint64), *reading.words]),
@@ -149,60 +149,68 @@ def check_texts(state: State) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """The scope of scoring: which pairs are scored.
+class Truth:
+    """The labels, by the rows of the documents.
 
     Attributes:
-        set_of: Number of each document's set; -1: its pairs are not judged.
-        truth: Codes of the labelled pairs, of :func:`~simstore.search.agreement.pair_codes`.
-        only: Codes of the only pairs that are judged; None: all pairs inside a set.
+        codes: Labelled pairs, of :func:`~simstore.search.agreement.pair_codes`.
+        only: Codes of the only pairs that are judged; None: all.
+        judged: Which documents are.
+        unknown: Labelled keys that the store does not hold.
+    """
+
+    codes: NDArray[np.int64]
+    only: NDArray[np.int64] | None
+    judged: NDArray[np.bool_]
+    unknown: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The scope of scoring: which pairs are looked for.
+
+    Attributes:
         radius: Largest distance that any method looks at.
         floor: Least resemblance, and least likeness, of the pairs of the exact joins.
         older_methods: I-Match and counting Bloom filters too.
     """
 
-    set_of: NDArray[np.int64]
-    truth: NDArray[np.int64]
-    only: NDArray[np.int64] | None
     radius: int
     floor: float
-    older_methods: bool = False
+    older_methods: bool
 
 
-def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPairs:
-    """Return every pair that is labelled, or that any method may find, with its scores."""
+def score_pairs(held: StoredDocuments, state: State, truth: Truth, scope: Scope) -> ScoredPairs:
+    """Return every judged pair that is labelled, or that any method may find, with its scores."""
     total = len(held)
-    banded = [scope.truth[:0]]
-    found = [scope.truth]
-    vectors = None if held.counts is None else term_vectors(held.counts)
-    signatures = None
-    if scope.older_methods and held.counts is not None:
-        signatures = MethodSignatures(held.counts)
-        first, second = signatures.pairs()
-        inside = (scope.set_of[first] >= 0) & (scope.set_of[first] == scope.set_of[second])
-        found.append(pair_codes(first[inside], second[inside], total))
-    for number in range(int(scope.set_of.max(initial=-1)) + 1):
-        rows = np.flatnonzero(scope.set_of == number)
-        known = rows[held.fingerprinted[rows]]
-        first, second = near_pairs(held.words[known], state.scheme.bits, scope.radius)
-        found.append(pair_codes(known[first], known[second], total))
-        sketched = rows[held.sketched[rows]]
-        if len(sketched):
-            bands = band_values(held.sketches[sketched], state.channels.layout)
-            agreeing = sketched[colliding_pairs(bands)]
-            banded.append(pair_codes(agreeing[:, 0], agreeing[:, 1], total))
-        if vectors is not None:
-            similar = all_pairs(
-                from_rows([held.shingles.row(row) for row in rows.tolist()]),
-                min(scope.floor, SURE_RESEMBLANCE),
-            )
-            found.append(pair_codes(rows[similar.first], rows[similar.second], total))
-            alike = alike_pairs(vectors.take(rows), scope.floor)
-            found.append(pair_codes(rows[alike.first], rows[alike.second], total))
-    in_band = np.unique(np.concatenate(banded))
+    rows = np.flatnonzero(truth.judged)
+    known = rows[held.fingerprinted[rows]]
+    first, second = near_pairs(held.words[known], state.scheme.bits, scope.radius)
+    found = [truth.codes, pair_codes(known[first], known[second], total)]
+    in_band = truth.codes[:0]
+    sketched = rows[held.sketched[rows]]
+    if len(sketched):
+        bands = band_values(held.sketches[sketched], state.channels.layout)
+        agreeing = sketched[colliding_pairs(bands)]
+        in_band = pair_codes(agreeing[:, 0], agreeing[:, 1], total)
+    vectors = signatures = None
+    if held.counts is not None:
+        vectors = term_vectors(held.counts)
+        similar = all_pairs(
+            from_rows([held.shingles.row(row) for row in rows.tolist()]),
+            min(scope.floor, SURE_RESEMBLANCE),
+        )
+        alike = alike_pairs(vectors.take(rows), scope.floor)
+        found.append(pair_codes(rows[similar.first], rows[similar.second], total))
+        found.append(pair_codes(rows[alike.first], rows[alike.second], total))
+        if scope.older_methods:
+            signatures = MethodSignatures(held.counts)
+            first, second = signatures.pairs()
+            inside = truth.judged[first] & truth.judged[second]
+            found.append(pair_codes(first[inside], second[inside], total))
     codes = np.unique(np.concatenate([*found, in_band]))
-    if scope.only is not None:
-        codes = np.intersect1d(codes, scope.only, assume_unique=True)
+    if truth.only is not None:
+        codes = np.intersect1d(codes, truth.only, assume_unique=True)
     first, second = codes // max(total, 1), codes % max(total, 1)
     resemblance, likeness, cosine = np.full((3, len(codes)), np.nan)
     if held.counts is not None and vectors is not None:
@@ -216,7 +224,7 @@ def score_pairs(held: StoredDocuments, state: State, scope: Scope) -> ScoredPair
     return ScoredPairs(
         first=first,
         second=second,
-        labelled=np.isin(codes, scope.truth, assume_unique=True),
+        labelled=np.isin(codes, truth.codes, assume_unique=True),
         distance=distances_of(held, first, second),
         in_band=np.isin(codes, in_band, assume_unique=True),
         estimate=estimates_of(held, first, second),

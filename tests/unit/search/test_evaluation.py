@@ -7,14 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from simstore.search.agreement import NO_DISTANCE, ScoredPairs, found_by
-from simstore.search.evaluation import (
-    CurvePoint,
-    Judged,
-    Thresholds,
-    curves,
-)
+from simstore.search.evaluation import Thresholds, curves
 
-# Documents 0 to 3 are the set "left", 4 to 6 the set "right"; 0, 1, 2 and 4, 5 are of one text.
+# Of documents 0, 1, 2 and of 4, 5 each is a version of the others.
 # (first, second, labelled, distance, in a band, estimate, resemblance, likeness, cosine)
 ROWS = [
     (0, 1, True, 1, True, 0.9, 0.95, 0.9, 0.9),
@@ -32,14 +27,6 @@ def scored() -> ScoredPairs:
     unasked = np.zeros(len(ROWS), np.int64), np.full(len(ROWS), np.nan)
     names = [field.name for field in fields(ScoredPairs)]
     return ScoredPairs(**dict(zip(names, (*columns, *unasked), strict=True)))
-
-
-def judged() -> Judged:
-    return Judged(np.array([0, 0, 0, 0, 1, 1, 1]), ["left", "right"])
-
-
-def thresholds(candidate_radius: int = 3) -> Thresholds:
-    return Thresholds(range(13), 3, candidate_radius, METHODS, 0.3)
 
 
 def places(found: NDArray[np.bool_]) -> list[int]:
@@ -75,28 +62,14 @@ def test_nothing_unknown_is_found() -> None:
         assert not found_by(pairs, method, 0.05, 64).any()
 
 
-def point(points: list[CurvePoint], *wanted: object) -> CurvePoint:
-    (found,) = [p for p in points if (p.set_name, p.method, p.threshold) == wanted]
-    return found
-
-
-def test_curves_of_each_set_of_all_and_the_mean() -> None:
-    points = curves(scored(), judged(), thresholds())
-    # Found by radius 3: 0-1, 0-3 and 4-6, of which 0-1 alone is labelled.
-    left = point(points, "left", "simhash", 3)
-    assert left.precision == 0.5
-    assert left.recall == pytest.approx(1 / 3)
-    assert left.f1 == pytest.approx(2 / 5)
-    # 2 and 3 lack or have too much; so do 0 and 1.
-    right = point(points, "right", "simhash", 3)
-    assert (right.precision, right.recall, right.f1) == (0, 0, 0)
-    everything = point(points, "all", "simhash", 3)
-    assert everything.counts is not None
-    assert everything.counts.common_count == 1
-    assert everything.precision == pytest.approx(1 / 3)
-    assert everything.recall == 0.25
-    mean = point(points, "mean", "simhash", 3)
-    assert mean.precision == 0.25
-    assert mean.f1 == pytest.approx(0.2)
-    assert mean.counts is None
-    assert mean.is_default
+def test_curves_count_pairs_at_each_threshold() -> None:
+    points = curves(scored(), Thresholds(range(13), 3, METHODS, 0.3, 10))
+    (at_three,) = [p for p in points if (p.method, p.threshold) == ("simhash", 3)]
+    # Found by radius 3: 0-1, 0-3 and 4-6, of which 0-1 alone is labelled, of four.
+    assert at_three.is_default
+    assert at_three.counts.common_count == 1
+    assert at_three.precision == pytest.approx(1 / 3)
+    assert at_three.recall == 0.25
+    assert at_three.f1 == pytest.approx(2 / 7)
+    # The joins know no pair below their floor.
+    assert min(p.threshold for p in points if p.method == "exact") == 0.3

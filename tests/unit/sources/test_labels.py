@@ -32,7 +32,7 @@ def test_pairs_with_a_header_in_any_order(tmp_path: Path) -> None:
         "pairs.tsv.gz",
     )
     assert read_pairs(name) == [
-        LabelledPair("k1", "k2", resemblance=0.5349),
+        LabelledPair("k1", "k2"),
         LabelledPair("k3", "k4"),
     ]
 
@@ -40,12 +40,12 @@ def test_pairs_with_a_header_in_any_order(tmp_path: Path) -> None:
 def test_pairs_as_json_lines(tmp_path: Path) -> None:
     name = write(
         tmp_path,
-        '{"a": "k1", "b": 2, "label": false}\n{"a": "k3", "b": "k4", "resemblance": 0.25}\n',
+        '{"a": "k1", "b": 2, "label": false}\n{"a": "k3", "b": "k4"}\n',
         "pairs.jsonl",
     )
     assert read_pairs(name) == [
         LabelledPair("k1", "2", duplicate=False),
-        LabelledPair("k3", "k4", resemblance=0.25),
+        LabelledPair("k3", "k4"),
     ]
 
 
@@ -55,7 +55,6 @@ def test_a_line_that_is_no_pair_is_named(tmp_path: Path) -> None:
         ("a\tb\tlabel\nk1\tk2\tperhaps\n", 1, "'perhaps'"),
         ("k1\tk2\tperhaps\n", 0, "'perhaps'"),
         ("k1\tk2\t1\nk2\tk1\t0\n", 1, "earlier line"),
-        ("a\tb\tresemblance\nk1\tk2\tmuch\n", 1, "'much'"),
         ('{"a": "k1"}\n', 0, "with a and b"),
         ('{"a": \n', 0, "not JSON"),
     ):

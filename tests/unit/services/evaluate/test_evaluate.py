@@ -14,9 +14,8 @@ from simstore.fingerprint.imatch import agreements, in_lexicon, signatures, sign
 from simstore.fingerprint.web import WebScheme
 from simstore.model import Document
 from simstore.search.evaluation import Evaluation
-from simstore.services.evaluate.evaluate import EvaluateOptions
+from simstore.services.evaluate.evaluate import EvaluateOptions, Labels
 from simstore.services.evaluate.judged_documents import MethodSignatures, filter_overlaps
-from simstore.services.evaluate.labels import Labels, is_odd
 from simstore.sources.labels import GroupLabel, LabelledPair
 from simstore.store import Store
 
@@ -60,8 +59,8 @@ def filled(folder: Path, **options: Any) -> Store:
     return store
 
 
-def f1(found: Evaluation, method: str, threshold: float, set_name: str = "all") -> float:
-    (point,) = [p for p in found.curve(set_name, method) if p.threshold == threshold]
+def f1(found: Evaluation, method: str, threshold: float) -> float:
+    (point,) = [p for p in found.curve(method) if p.threshold == threshold]
     return point.f1
 
 
@@ -97,8 +96,7 @@ def test_pairs_that_are_labelled_distinct_are_the_only_ones_judged(tmp_path: Pat
     pairs = [LabelledPair("a1", "a2"), LabelledPair("a1", "a3", duplicate=False)]
     with filled(tmp_path) as store:
         found = store.evaluate.run(Labels(pairs=pairs))
-    (point,) = [p for p in found.curve("all", "verified") if p.threshold == 0.4]
-    assert point.counts is not None
+    (point,) = [p for p in found.curve("verified") if p.threshold == 0.4]
     assert (point.counts.common_count, point.counts.found_count) == (1, 2)
     assert found.document_count == 3
 
@@ -111,29 +109,9 @@ def test_unknown_keys_are_told_and_left_aside(tmp_path: Path) -> None:
     assert found.pair_count == 1
 
 
-def test_sets_are_judged_apart(tmp_path: Path) -> None:
-    clusters = [GroupLabel(document.key, "one") for document in DOCUMENTS[:6]]
-    with filled(tmp_path) as store:
-        found = store.evaluate.run(Labels(clusters=clusters), EvaluateOptions(set_by="collection"))
-    # 4 documents on the left and 2 on the right: 6 + 1 pairs; 8 across are left aside.
-    assert (found.pair_count, found.outside_count) == (7, 8)
-    assert {point.set_name for point in found.points} == {"left", "right", "all", "mean"}
-    assert found.summary_set == "mean"
-    assert f1(found, "verified", 0.4, "right") == 1
-
-
-def test_the_parts_of_a_split_share_no_group_and_leave_none_out(tmp_path: Path) -> None:
-    assert [is_odd(name) for name in ("tide", "map", "well")] == [False, True, False]
-    with filled(tmp_path) as store:
-        tuning = store.evaluate.run(FIELD, EvaluateOptions(part="tuning"))
-        test = store.evaluate.run(FIELD, EvaluateOptions(part="test"))
-    assert (tuning.document_count, tuning.pair_count) == (5, 4)
-    assert (test.document_count, test.pair_count) == (1, 0)
-
-
 def test_options_out_of_range_are_refused(tmp_path: Path) -> None:
     wrong: list[dict[str, Any]] = [
-        {"radii": (5, 2)}, {"radii": (0, 65)}, {"floor": 0.0}, {"candidate_radius": -1},
+        {"radii": (5, 2)}, {"radii": (0, 65)}, {"floor": 0.0},
     ]  # fmt: skip
     with filled(tmp_path) as store:
         for options in wrong:
@@ -145,7 +123,7 @@ def test_a_store_in_which_nothing_is_labelled_is_refused(tmp_path: Path) -> None
     with filled(tmp_path) as store:
         with pytest.raises(NotFound, match="the labels name gone, which it does not hold"):
             store.evaluate.run(Labels(clusters=[GroupLabel("gone", "g")]))
-        with pytest.raises(NotFound, match="keys"):
+        with pytest.raises(NotFound, match="metadata field"):
             store.evaluate.run(Labels(field="no such field"))
 
 
@@ -155,7 +133,6 @@ def test_without_texts_the_channels_alone_are_judged(tmp_path: Path) -> None:
         assert found.methods == ("simhash", "minhash")
         # Only the two equal texts have equal sketches.
         assert f1(found, "minhash", 1.0) == pytest.approx(2 / 5)
-        assert found.bands == ()
         with pytest.raises(NotFound, match="no texts"):
             store.evaluate.exact_pairs()
 
@@ -217,11 +194,11 @@ def test_older_methods_are_judged_where_they_are_asked_for(tmp_path: Path) -> No
         assert "i-match" not in store.evaluate.run(FIELD).methods
         found = store.evaluate.run(FIELD, EvaluateOptions(older_methods=True))
     assert found.methods[-2:] == ("i-match", "counting-bloom")
-    thresholds = [point.threshold for point in found.curve("all", "i-match")]
+    thresholds = [point.threshold for point in found.curve("i-match")]
     assert thresholds == [float(count) for count in range(1, 12)]
-    (at_all,) = [point for point in found.curve("all", "i-match") if point.is_default]
+    (at_all,) = [point for point in found.curve("i-match") if point.is_default]
     # The same text agrees in each signature; that of other sentences in none.
     assert at_all.precision == 1.0
     assert at_all.recall > 0
-    best = max(point.f1 for point in found.curve("all", "counting-bloom"))
+    best = max(point.f1 for point in found.curve("counting-bloom"))
     assert best > 0.8
