@@ -54,17 +54,15 @@ def test_each_symbol_is_in_the_file_that_is_named_with_it(name: str) -> None:
         assert re.search(rf"\b{symbol}\b", full.read_text(encoding="utf-8")), (symbol, path)
 
 
-def test_each_decision_is_in_the_index_but_for_the_newest() -> None:
+def test_each_decision_has_a_number_of_its_own_and_a_topic() -> None:
     text = (REPOSITORY / "docs/explanation/decisions.md").read_text(encoding="utf-8")
-    index, _, entries = text.partition("\n## 1. ")
-    headings = re.findall(r"^## (.+)$", f"\n## 1. {entries}", re.MULTILINE)
-    titles = [re.sub(r" \(\d{4}-\d\d-\d\d\)$", "", heading) for heading in headings]
-    listed = re.findall(r"^- \[(.+)\]\(#.+\)$", index, re.MULTILINE)
-    assert len(listed) == len(set(listed)) > 190
-    assert set(listed) <= set(titles)
-    missing = [title for title in titles if title not in listed]
-    # Several people add entries at once, and the index follows.
-    assert len(missing) <= 10, "list each decision under a topic, at the head of the page"
+    topics = re.split(r"^## ", text, flags=re.MULTILINE)
+    assert "\n### " not in topics[0]
+    numbers = re.findall(r"^### (\d+)\. \S", text, re.MULTILINE)
+    assert len(numbers) == len(set(numbers)) == len(re.findall(r"^### ", text, re.MULTILINE))
+    referred = re.findall(r"decision (\d+)", text)
+    assert len(referred) > 3
+    assert set(referred) <= set(numbers)
 
 
 def test_the_house_shows_each_folder() -> None:
