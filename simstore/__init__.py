@@ -63,26 +63,12 @@ from simstore.version import __version__ as __version__
 if TYPE_CHECKING:
     from simstore import errors as errors
     from simstore import options as options
-    from simstore import protocol as protocol
     from simstore import results as results
     from simstore.client.client import Client as Client
     from simstore.errors import *
     from simstore.known_filter import KnownFilter as KnownFilter
     from simstore.model.frames import to_frame as to_frame
     from simstore.options import *
-    from simstore.protocol import BytesRead as BytesRead
-    from simstore.protocol import ClustersProtocol as ClustersProtocol
-    from simstore.protocol import DuplicatesProtocol as DuplicatesProtocol
-    from simstore.protocol import EvaluateProtocol as EvaluateProtocol
-    from simstore.protocol import FiltersProtocol as FiltersProtocol
-    from simstore.protocol import FingerprintsProtocol as FingerprintsProtocol
-    from simstore.protocol import MaintenanceProtocol as MaintenanceProtocol
-    from simstore.protocol import PassagesProtocol as PassagesProtocol
-    from simstore.protocol import RejectsProtocol as RejectsProtocol
-    from simstore.protocol import RunsProtocol as RunsProtocol
-    from simstore.protocol import StoreProtocol as StoreProtocol
-    from simstore.protocol import TokensProtocol as TokensProtocol
-    from simstore.protocol import VocabularyProtocol as VocabularyProtocol
     from simstore.results import *
     from simstore.services.compare.compare import compare_texts as compare_texts
     from simstore.store import Store as Store
@@ -92,24 +78,22 @@ if TYPE_CHECKING:
     from simstore.store.dedup_rows import dedup_rows as dedup_rows
     from simstore.store.dedupe import dedupe as dedupe
 
-# What programs begin with; `dir` shows it. All other names are in one of the four rooms, and can be
-# imported from here all the same.
+# What programs begin with; `dir` shows it. All other names are in one of the three rooms, and can
+# be imported from here all the same.
 __all__ = [
     "Client", "Document", "DocumentNotFound", "Files", "InvalidParameter", "KnownFilter", "Match",
-    "NotFound", "QueryOptions", "SimstoreError", "Store", "StoreProtocol",
+    "NotFound", "QueryOptions", "SimstoreError", "Store",
     "__version__", "compare_texts", "copy_store", "dedup_rows", "dedupe", "errors", "options",
-    "protocol", "restore_store", "results", "to_frame", "upgrade_store",
+    "restore_store", "results", "to_frame", "upgrade_store",
 ]  # fmt: skip
-_ROOMS = ("errors", "options", "protocol", "results")
+_ROOMS = ("errors", "options", "results")
 
 # Where a name is; those of model/ and errors/ are found there.
 _MODULES = {
     "Agreement": "search.agreement",
-    "BytesRead": "protocol",
     "Client": "client.client",
     "ClusterKeywords": "services.clusters.cluster",
     "ClusterOptions": "services.clusters.cluster",
-    "ClustersProtocol": "protocol",
     "CompareFeatures": "services.compare.compared",
     "CompareKeywords": "services.compare.compared",
     "CompareOptions": "services.compare.compared",
@@ -118,10 +102,8 @@ _MODULES = {
     "Deduped": "store.dedupe",
     "DedupedOutput": "sources.spark_results",
     "DocumentsGiven": "sources.documents",
-    "DuplicatesProtocol": "protocol",
     "EvaluateKeywords": "services.evaluate.evaluate",
     "EvaluateOptions": "services.evaluate.evaluate",
-    "EvaluateProtocol": "protocol",
     "Evaluation": "search.evaluation",
     "ExactPair": "services.evaluate.evaluate",
     "ExportFormat": "services.export.export",
@@ -130,10 +112,8 @@ _MODULES = {
     "ExportPart": "services.export.export",
     "ExportSummary": "services.export.export",
     "Files": "sources.files",
-    "FiltersProtocol": "protocol",
     "FingerprintReader": "services.fingerprints.reader",
     "FingerprintValues": "services.fingerprints.fingerprint_store",
-    "FingerprintsProtocol": "protocol",
     "GroupLabel": "sources.labels",
     "HistoryFields": "sources.reader",
     "SourceFields": "sources.reader",
@@ -143,24 +123,17 @@ _MODULES = {
     "KnownFilter": "known_filter",
     "LabelledPair": "sources.labels",
     "Labels": "services.evaluate.evaluate",
-    "MaintenanceProtocol": "protocol",
     "Normalization": "text.normalization",
     "Observer": "services.ingest.options",
-    "PassagesProtocol": "protocol",
     "ReadKeywords": "sources.reader",
     "ReadOptions": "sources.reader",
-    "RejectsProtocol": "protocol",
-    "RunsProtocol": "protocol",
     "SamplesGiven": "sources.documents",
     "RowObserver": "services.dedup.options",
     "RowSummary": "services.dedup.options",
     "SchemeChoice": "services.maintenance.scheme_choice",
     "Store": "store",
-    "StoreProtocol": "protocol",
     "Synchronous": "storage.dialects.protocol",
     "TokenBook": "services.access.tokens",
-    "TokensProtocol": "protocol",
-    "VocabularyProtocol": "protocol",
     "Writer": "services.ingest.writer",
     "compare_texts": "services.compare.compare",
     "copy_store": "store",

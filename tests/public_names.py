@@ -5,7 +5,7 @@ from __future__ import annotations
 import simstore
 from simstore.store.opened import NamespaceAttribute
 
-ROOMS = {"errors", "options", "protocol", "results"}
+ROOMS = {"errors", "options", "results"}
 
 
 def names_of_room(room: str) -> set[str]:

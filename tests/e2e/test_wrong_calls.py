@@ -15,7 +15,6 @@ from simstore import (
     InvalidParameter,
     QueryOptions,
     Store,
-    StoreProtocol,
     StreamConsumed,
 )
 
@@ -27,7 +26,7 @@ TEXT = "The ferry to the island leaves the harbour at nine every morning except 
 @pytest.fixture(scope="module", params=["store", "client"])
 def held(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[StoreProtocol]:
+) -> Iterator[Store | Client]:
     place = tmp_path_factory.mktemp("held") / "held.db"
     with Store(place) as store:
         store.add("ferry", TEXT)
@@ -69,7 +68,7 @@ WRONG: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def test_a_value_of_a_wrong_type_is_an_invalid_parameter(held: StoreProtocol) -> None:
+def test_a_value_of_a_wrong_type_is_an_invalid_parameter(held: Store | Client) -> None:
     for name, call in WRONG.items():
         with pytest.raises(InvalidParameter):
             print(name, call(held))
@@ -105,14 +104,14 @@ def test_so_it_is_of_what_a_store_alone_does(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_keyword_that_is_no_option_is_a_type_error_with_the_nearest(held: StoreProtocol) -> None:
+def test_a_keyword_that_is_no_option_is_a_type_error_with_the_nearest(held: Store | Client) -> None:
     with pytest.raises(TypeError, match="did you mean 'radius'"):
         held.query(TEXT, radus=3)  # type: ignore[call-arg]
     with pytest.raises(TypeError, match="did you mean 'key_field'"):
         held.add_many([("a", "b")], key_feild="url")  # type: ignore[call-arg]
 
 
-def test_what_may_as_well_be_written_is_taken(held: StoreProtocol) -> None:
+def test_what_may_as_well_be_written_is_taken(held: Store | Client) -> None:
     wanted = [match.key for match in held.query(TEXT)]
     assert [match.key for match in held.query(TEXT, channels=["simhash"])] == wanted  # type: ignore[arg-type]
     assert [match.key for match in held.query(TEXT, channels="simhash")] == wanted  # type: ignore[arg-type]
@@ -120,7 +119,7 @@ def test_what_may_as_well_be_written_is_taken(held: StoreProtocol) -> None:
     assert [one.key for one in held.seen(digest=held.get("ferry").digest)] == ["ferry"]
 
 
-def test_threshold_is_the_least_resemblance(held: StoreProtocol) -> None:
+def test_threshold_is_the_least_resemblance(held: Store | Client) -> None:
     other = TEXT.replace("nine", "ten")
     wanted = held.query(other, min_resemblance=0.5)
     assert [match.key for match in wanted] == ["ferry"]
@@ -134,13 +133,13 @@ def test_threshold_is_the_least_resemblance(held: StoreProtocol) -> None:
         held.query(other, threshold="high")  # type: ignore[typeddict-item]
 
 
-def test_a_namespace_that_is_called_names_its_methods(held: StoreProtocol) -> None:
+def test_a_namespace_that_is_called_names_its_methods(held: Store | Client) -> None:
     loose: Any = held
     with pytest.raises(TypeError, match=r"is a namespace; .*\blist\(\)"):
         loose.duplicates()
 
 
-def test_a_stream_says_how_it_is_read(held: StoreProtocol) -> None:
+def test_a_stream_says_how_it_is_read(held: Store | Client) -> None:
     stream: Any = held.list(limit=1)
     for use in (len, lambda found: found[0]):
         with pytest.raises(TypeError, match=r"list\(\.\.\.\)"):
@@ -156,7 +155,7 @@ def test_a_stream_says_how_it_is_read(held: StoreProtocol) -> None:
             again(stream)
 
 
-def test_a_stream_goes_on_where_a_loop_left_it(held: StoreProtocol) -> None:
+def test_a_stream_goes_on_where_a_loop_left_it(held: Store | Client) -> None:
     held.add_many({"a": "one", "b": "two"})
     stream = held.list()
     assert next(iter(stream)).key == "ferry"
@@ -169,7 +168,7 @@ def test_a_stream_goes_on_where_a_loop_left_it(held: StoreProtocol) -> None:
         list(part)
 
 
-def test_a_stream_is_true_where_something_is_left(held: StoreProtocol) -> None:
+def test_a_stream_is_true_where_something_is_left(held: Store | Client) -> None:
     stream = held.list()
     assert stream
     assert stream
@@ -185,7 +184,7 @@ def test_a_stream_is_true_where_something_is_left(held: StoreProtocol) -> None:
         bool(closed)
 
 
-def test_a_wrong_value_or_name_is_answered_by_what_to_write(held: StoreProtocol) -> None:
+def test_a_wrong_value_or_name_is_answered_by_what_to_write(held: Store | Client) -> None:
     loose: Any = held
     wrong: list[tuple[Callable[[], Any], type[Exception], str]] = [
         (lambda: loose.query(b"text"), InvalidParameter, "decode"),
@@ -205,7 +204,7 @@ def test_a_wrong_value_or_name_is_answered_by_what_to_write(held: StoreProtocol)
     assert len(held) == 1
 
 
-def test_a_document_is_had_by_its_key(held: StoreProtocol) -> None:
+def test_a_document_is_had_by_its_key(held: Store | Client) -> None:
     assert held["ferry"] == held.get("ferry")
     with pytest.raises(DocumentNotFound):
         _ = held["nothing"]

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from simstore import (
+    Client,
     ClustersStatus,
     Document,
     Files,
@@ -15,19 +16,18 @@ from simstore import (
     QueryRun,
     Results,
     Store,
-    StoreProtocol,
     dedupe,
     options,
     results,
 )
 
 
-def keys_near(held: StoreProtocol, text: str) -> list[str]:
+def keys_near(held: Store | Client, text: str) -> list[str]:
     """Work on a store and on a client of a server."""
     return [match.key for match in held.query(text, radius=3, limit=10)]
 
 
-def ingest(store: StoreProtocol, folder: Path) -> int:
+def ingest(store: Store | Client, folder: Path) -> int:
     summary: IngestSummary = store.ingest(folder, collection="news", progress=True)
     summary = store.add_many([("a", "text"), {"id": "b", "text": "b"}, Document("c", "text")])
     summary = store.add_many({"a": "text"}, on_duplicate="skip")
@@ -35,7 +35,7 @@ def ingest(store: StoreProtocol, folder: Path) -> int:
     return summary.added
 
 
-def ask(store: StoreProtocol) -> Results[Match]:
+def ask(store: Store | Client) -> Results[Match]:
     run: QueryRun = store.query_many(["one text", "another"], min_resemblance=0.5)
     for result in run:
         for match in result:
@@ -54,7 +54,7 @@ def look_after(store: Store) -> ClustersStatus:
     return store.clusters.build(min_resemblance=0.5)
 
 
-def as_newcomers_write(store: StoreProtocol, texts: list[str]) -> list[str]:
+def as_newcomers_write(store: Store | Client, texts: list[str]) -> list[str]:
     unique: list[str] = list(dedupe(texts, threshold=0.9))
     for match in store.query(unique[0], threshold=0.5, since=timedelta(days=30)):
         print(match.key, len(dedupe(texts).groups))

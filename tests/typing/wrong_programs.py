@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from simstore import Client, Store, StoreProtocol, dedupe
+from simstore import Client, Store, dedupe
 
 
-def wrong(store: Store, client: Client, held: StoreProtocol) -> None:
+def wrong(store: Store, client: Client, held: Store | Client) -> None:
     store.query("text", radius="3")  # wrong
     store.query("text", radus=3)  # wrong
     store.query(b"text")  # wrong
@@ -27,5 +27,5 @@ def wrong(store: Store, client: Client, held: StoreProtocol) -> None:
     dedupe("text", similarity=0.8)  # wrong
 
 
-def wrong_protocol(names: list[str]) -> StoreProtocol:
+def wrong_protocol(names: list[str]) -> Store | Client:
     return names  # wrong

@@ -29,7 +29,7 @@ OF_OTHERS = {
 VARIABLES = {"T", "T_co", "Run"}
 # Choices of words: each is a `Literal` of the options of normalization.
 CHOICES = {"Accents", "Case", "Disguises", "Han", "Width"}
-# Classes of namespaces: what a caller holds is a `ClustersProtocol`.
+# Classes of namespaces.
 SPACES = {f"{prefix}{name.capitalize()}" for name in NAMESPACES for prefix in ("", "Remote")}
 FERRY = (
     "The ferry to the island leaves the old harbour at nine every morning except on Sundays and "
@@ -41,8 +41,7 @@ FUNCTIONS = (
     "compare_texts", "copy_store", "dedup_rows", "dedupe", "restore_store", "to_frame",
     "upgrade_store",
 )  # fmt: skip
-PROTOCOLS = [getattr(simstore, f"{name.capitalize()}Protocol") for name in NAMESPACES]
-CALLED = [Store, Client, simstore.StoreProtocol, *PROTOCOLS, simstore.FingerprintReader]
+CALLED = [Store, Client, simstore.FingerprintReader]
 CALLED += [getattr(Store, name) for name in NAMESPACES]
 HELD = [
     found

@@ -35,8 +35,8 @@ WRONG = {
 }
 
 
-# Programs of users, a store and a client by their protocol, and lines that are all wrong.
-EXPECTED = {"programs.py": set(), "protocol_programs.py": set(), "wrong_programs.py": WRONG}
+# Programs of users, one for a store and a client alike, and lines that are all wrong.
+EXPECTED = {"programs.py": set(), "both_programs.py": set(), "wrong_programs.py": WRONG}
 
 
 def mypy() -> list[tuple[str, int]]:

@@ -9,7 +9,6 @@ from typing import Any, get_type_hints
 
 import pytest
 
-import simstore
 from simstore import Client, NotServed, Store
 
 # What concerns the store as a file or as a whole, and is done where it lies.
@@ -122,29 +121,3 @@ def test_a_name_that_no_store_has_is_an_attribute_error() -> None:
     client = Client("http://127.0.0.1:1")
     assert not hasattr(client, "find")
     assert not hasattr(client.clusters, "find")
-
-
-# What only a store has, and the protocol leaves to it: how it is opened, and what serves servers.
-ONLY_OF_A_STORE = {
-    "create", "open", "fingerprints.reader", "runs.writer", "tokens.book", "maintenance.path",
-    "maintenance.abort_reindex", "maintenance.check_file", "maintenance.check_options",
-    "maintenance.import_deduped", "maintenance.pack", "maintenance.reindex", "maintenance.unpack",
-}  # fmt: skip
-
-
-def protocol_methods() -> set[str]:
-    """Return the methods of the protocol, those of its namespaces by dotted names."""
-    found: set[str] = set()
-    for name, value in vars(simstore.StoreProtocol).items():
-        if name in NAMESPACES:
-            space = vars(getattr(simstore, f"{name.capitalize()}Protocol"))
-            found |= {f"{name}.{each}" for each in space if not each.startswith("_")}
-        elif inspect.isfunction(value) and (not name.startswith("_") or name in SPECIAL):
-            found.add(name)
-    return found
-
-
-def test_the_protocol_has_every_method_of_a_store_and_a_client_but_those_of_a_store_alone() -> None:
-    assert protocol_methods() == set(methods_of(Store)) - ONLY_OF_A_STORE
-    assert protocol_methods() <= set(methods_of(Client))
-    assert ONLY_OF_A_STORE - {"create", "open"} <= NOT_SERVED | {"maintenance.path"}
