@@ -1,4 +1,4 @@
-"""Precision of web/1 and web/2 on clean texts of many languages: translated manual pages.
+"""Precision of the scheme web on clean texts of many languages: translated manual pages.
 
 Usage: python benchmarks/clean_texts.py --manuals FOLDER [--quick]
 
@@ -8,11 +8,8 @@ each; FOLDER is ``ROOT/usr/share/man`` then. The markup of roff is taken off.
 
 The truth is made here, by none of simstore's code: two pages are a pair where their sets of 3-token
 shingles have a resemblance of at least 0.5, texts in NFKC and lower case, nothing folded; tokens
-are runs of letters and digits, and single characters of scripts without blanks. Both schemes are
-asked the same: ``query --min-resemblance 0.5``, and ``query --channels simhash`` (radius 3).
-
-The last table is of time: a store of each scheme takes the same texts, turn about; processor
-time, the median of the ratios of the turns.
+are runs of letters and digits, and single characters of scripts without blanks. The queries
+are ``query --min-resemblance 0.5``, and ``query --channels simhash`` (radius 3).
 """
 
 from __future__ import annotations
@@ -20,9 +17,7 @@ from __future__ import annotations
 import gzip
 import random
 import re
-import statistics
 import tempfile
-import time
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -34,10 +29,8 @@ from simstore import Store
 from simstore.model import Document
 from simstore.text.disguises import fold_disguises
 
-SCHEMES = ("web/1", "web/2")
 MOST, QUICK = 400, 120
 LEAST_TOKENS = 60
-TURNS = 9
 # Of mono-lingual folders; traditional Chinese is another folder than simplified.
 ENGLISH = ("man1", "man2", "man3", "man4", "man5", "man7", "man8")
 _COMMENT = re.compile(r"""^[.'][ \t]*\\["#].*$|\\["#].*$""", re.MULTILINE)
@@ -125,69 +118,29 @@ def main() -> None:
     report = Report("clean_texts", "Clean texts of many languages")
     columns = ["language", "pages", "true pairs"]
     for name in ("J", "radius 3"):
-        columns += [f"{name}: found, {s}" for s in SCHEMES] + [
-            f"{name}: false, {s}" for s in SCHEMES
-        ]
+        columns += [f"{name}: found", f"{name}: false"]
     table = report.table("Pairs of manual pages", [*columns, "told"])
     totals: Counter[str] = Counter()
-    timed: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory() as folder:
         for language, folders in languages(chosen.manuals):
             texts = pages(folders, QUICK if chosen.quick else MOST)
             if len(texts) < 50:
                 continue
-            timed[language] = texts
             likeness = true_pairs(texts)
             true = {pair for pair, value in likeness.items() if value >= 0.5}
-            cells: dict[str, list[int]] = {"J": [], "radius 3": []}
-            wrong: dict[str, list[int]] = {"J": [], "radius 3": []}
-            for scheme in SCHEMES:
-                place = Path(folder) / f"{language}-{scheme[-1]}.db"
-                with Store.create(place, scheme=scheme, synchronous="normal") as store:
-                    store.add_many(Document(str(n), text) for n, text in enumerate(texts))
-                    by_text = found_pairs(store, texts, min_resemblance=0.5)
-                    by_bits = found_pairs(store, texts, channels=("simhash",), radius=3)
-                for name, found in (("J", by_text), ("radius 3", by_bits)):
-                    cells[name].append(len(found & true))
-                    wrong[name].append(len(found - true))
+            with Store.create(Path(folder) / f"{language}.db", synchronous="normal") as store:
+                store.add_many(Document(str(n), text) for n, text in enumerate(texts))
+                by_text = found_pairs(store, texts, min_resemblance=0.5)
+                by_bits = found_pairs(store, texts, channels=("simhash",), radius=3)
             told = sum(bool(fold_disguises(text).counts.flags()) for text in texts)
-            row = [n for name in cells for n in (*cells[name], *wrong[name])]
+            row = [
+                len(part) for found in (by_text, by_bits) for part in (found & true, found - true)
+            ]
             totals.update({str(place): n for place, n in enumerate([len(texts), len(true), *row])})
             totals["told"] += told
             table.add(language, len(texts), len(true), *row, told)
         table.add("all", *(totals[str(place)] for place in range(len(columns) - 1)), totals["told"])
-    speed(report, timed)
     report.finish(chosen.results)
-
-
-def speed(report: Report, timed: dict[str, list[str]]) -> None:
-    """Measure what ingest with each scheme takes."""
-    table = report.table(
-        "Ingest, processor time", ["language", "characters", *SCHEMES, "median of the ratios"]
-    )
-    for language, texts in timed.items():
-        documents = [Document(str(n), text) for n, text in enumerate(texts)]
-        least = dict.fromkeys(SCHEMES, float("inf"))
-        ratios = []
-        for turn in range(-1, TURNS):
-            seconds = {}
-            for scheme in SCHEMES if turn % 2 else SCHEMES[::-1]:
-                with tempfile.TemporaryDirectory() as folder:
-                    place = Path(folder) / "store.db"
-                    with Store.create(place, scheme=scheme, synchronous="normal") as store:
-                        begun = time.process_time()
-                        store.add_many(documents)
-                        seconds[scheme] = time.process_time() - begun
-            # The first turn compiles and loads.
-            if turn >= 0:
-                least = {s: min(least[s], seconds[s]) for s in SCHEMES}
-                ratios.append(seconds["web/2"] / seconds["web/1"])
-        table.add(
-            language,
-            f"{sum(map(len, texts)):,}",
-            *(f"{least[scheme]:.2f} s" for scheme in SCHEMES),
-            f"{statistics.median(ratios):.2f}",
-        )
 
 
 if __name__ == "__main__":

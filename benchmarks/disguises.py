@@ -1,4 +1,4 @@
-"""What hides a text from web/1, and not from web/2: disguises, scripts, and clean texts left alone.
+"""Texts that were disguised and are found, and clean texts that are left alone.
 
 Usage: python benchmarks/disguises.py [--quick] [--held-out] [--locale FOLDER]
 
@@ -10,9 +10,8 @@ a run of so many characters (``_WORD_LENGTHS``).
 
 Asked is the default ``query`` of a store that holds all texts of the language; *found* is the text
 that was disguised or edited. On clean texts, each is asked of the others: *pairs* are those with a
-resemblance of at least 0.5, *precision* the share of them that resemble each other so much by web/1
-too; *told* is the share of texts of which hidden characters, mixed scripts, stacked marks or spaced
-letters are told.
+resemblance of at least 0.5; *told* is the share of texts of which hidden characters, mixed scripts,
+stacked marks or spaced letters are told.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ from simstore.text.disguises import CYRILLIC, LATIN, fold_disguises, lookalikes
 LANGUAGES = ("en_GB", "de", "fr", "es", "pl", "tr", "vi", "ru", "el", "ar", "hi", "th", "ja", "ko",
              "zh_CN", "zh_TW")  # fmt: skip
 EDITED = ("ja", "ko", "th", "ar", "hi", "ru", "de", "en_GB", "zh_CN")
-SCHEMES = ("web/1", "web/2")
 # Characters of a word, where no blanks say it.
 _WORD_LENGTHS = {"th": 4, "ja": 2, "zh_CN": 2, "zh_TW": 2}
 _MARKUP = re.compile(r"%[-+ #0-9.*]*(?:\([^)]*\))?[a-z]*|<[^>]*>|\{[^}]*\}|\\[nt]|_(?=\w)")
@@ -211,30 +209,26 @@ DISGUISES: dict[str, tuple[Change, tuple[str, ...]]] = {
 
 
 class Library:
-    """Texts of one language, in a store of each scheme."""
+    """Texts of one language, in a store."""
 
     def __init__(self, folder: Path, language: str, texts: Sequence[str]) -> None:
         self.language, self.texts = language, texts
         self.words = [word for text in texts for word in words_of(text, language)]
-        self.stores = {}
-        for scheme in SCHEMES:
-            place = folder / f"{language}-{scheme.replace('/', '-')}.db"
-            store = Store.create(place, scheme=scheme, synchronous="normal")
-            store.add_many(Document(str(number), text) for number, text in enumerate(texts))
-            self.stores[scheme] = store
+        self.store = Store.create(folder / f"{language}.db", synchronous="normal")
+        self.store.add_many(Document(str(number), text) for number, text in enumerate(texts))
 
-    def found(self, scheme: str, asked: Sequence[str]) -> int:
+    def found(self, asked: Sequence[str]) -> int:
         """Return how many of the texts are found by what was made of each."""
-        runs = self.stores[scheme].query_many(
+        runs = self.store.query_many(
             [Document(str(number), text) for number, text in enumerate(asked)]
         )
         return sum(
             any(match.key == sample.key for match in sample.matches) for sample in runs.samples
         )
 
-    def pairs(self, scheme: str) -> set[tuple[str, str]]:
+    def pairs(self) -> set[tuple[str, str]]:
         """Return the pairs of clean texts that resemble each other."""
-        runs = self.stores[scheme].query_many(
+        runs = self.store.query_many(
             [Document(str(number), text) for number, text in enumerate(self.texts)],
             min_resemblance=0.5,
         )
@@ -267,10 +261,9 @@ def main() -> None:
 
 def disguises(report: Report, libraries: dict[str, Library]) -> None:
     """Measure how many disguised texts are found."""
-    table = report.table("Disguised texts that are found", ["disguise", "texts", *SCHEMES])
+    table = report.table("Disguised texts that are found", ["disguise", "texts", "found"])
     for name, (change, languages) in DISGUISES.items():
-        counts = dict.fromkeys(SCHEMES, 0)
-        total = 0
+        count = total = 0
         for language in languages:
             library = libraries.get(language)
             if library is None:
@@ -278,17 +271,15 @@ def disguises(report: Report, libraries: dict[str, Library]) -> None:
             draw = random.Random(f"{name}{language}")
             asked = [change(text, draw) for text in library.texts]
             total += len(asked)
-            for scheme in SCHEMES:
-                counts[scheme] += library.found(scheme, asked)
-        table.add(name, total, *(f"{counts[s] / max(total, 1):.3f}" for s in SCHEMES))
+            count += library.found(asked)
+        table.add(name, total, f"{count / max(total, 1):.3f}")
 
 
 def edited(report: Report, libraries: dict[str, Library]) -> None:
     """Measure how many edited texts are found, by script."""
     shares = (0.05, 0.1)
-    columns = [f"{share:.0%}, {scheme}" for share in shares for scheme in SCHEMES]
     table = report.table("Texts of which words were replaced that are found",
-                         ["language", "texts", *columns])  # fmt: skip
+                         ["language", "texts", *(f"{share:.0%}" for share in shares)])  # fmt: skip
     for language in EDITED:
         library = libraries.get(language)
         if library is None:
@@ -297,25 +288,20 @@ def edited(report: Report, libraries: dict[str, Library]) -> None:
         for share in shares:
             draw = random.Random(f"{language}{share}")
             asked = [replaced(t, language, share, library.words, draw) for t in library.texts]
-            row += [f"{library.found(s, asked) / len(asked):.3f}" for s in SCHEMES]
+            row.append(f"{library.found(asked) / len(asked):.3f}")
         table.add(language, len(library.texts), *row)
 
 
 def clean(report: Report, libraries: dict[str, Library]) -> None:
     """Measure what folding does to clean texts."""
-    table = report.table(
-        "Clean texts",
-        ["language", "texts", *(f"pairs, {s}" for s in SCHEMES), "precision, web/2", "told"],
-    )
+    table = report.table("Clean texts", ["language", "texts", "pairs", "told"])
     for language, library in libraries.items():
-        old, new = (library.pairs(scheme) for scheme in SCHEMES)
         told = 0
         for text in library.texts:
             counts = fold_disguises(text).counts
             told += bool(counts.flags())
-        precision = len(old & new) / len(new) if new else 1.0
-        table.add(language, len(library.texts), len(old), len(new), f"{precision:.3f}",
-                  f"{told / len(library.texts):.3f}")  # fmt: skip
+        share = told / len(library.texts)
+        table.add(language, len(library.texts), len(library.pairs()), f"{share:.3f}")
 
 
 if __name__ == "__main__":

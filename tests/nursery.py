@@ -137,13 +137,12 @@ def _import_everything() -> Any:
 def _make_tables() -> None:
     """Make what each child would make anew: tables of characters, the statements of a new store."""
     from simstore.fingerprint.passage_recipe import PassageRecipe
-    from simstore.fingerprint.web import Web2Scheme, WebScheme
+    from simstore.fingerprint.web import WebScheme
     from simstore.storage import migrate
     from simstore.text.normalization import FOLDED
 
     migrate.sqlite_statements()
-    for scheme in (WebScheme(), Web2Scheme()):
-        scheme.known_answers()
+    WebScheme().known_answers()
     PassageRecipe(normalization=FOLDED, sentences=True).record()
 
 

@@ -85,9 +85,9 @@ scheme_options = group(
         "Scheme",
         choice(
             "--scheme name",
-            ("web", "web/1", "web/2", "simtool"),
-            "web: any language, no corpus needed (the newest, web/2). simtool: the course "
-            "tool's, words of ASCII letters ranked over the whole store.",
+            ("web", "simtool"),
+            "web: any language, no corpus needed. simtool: the course tool's, words of ASCII "
+            "letters ranked over the whole store.",
         ),
         option("--bits -M", "Fingerprint length.  [default: 64]", type=int, metavar="M"),
         option(

@@ -78,10 +78,10 @@ def reindex(
                 on_progress=show,
             )
         passages = store.passages.status(sizes=False)
-    if passages is not None and passages.older_form:
+    if passages is not None and passages.other_form:
         log.warning(
-            "the passage index still compares texts as the older scheme did; "
-            "`simstore passages drop` and `simstore passages build` make it anew"
+            "the passage index still normalizes texts as the previous scheme did; "
+            "`simstore passages drop` and `simstore passages build` rebuild it"
         )
     print_summary({"scheme": label, "aborted": False}, f"scheme {label} stands", output_format)
 

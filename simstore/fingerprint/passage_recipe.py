@@ -23,10 +23,11 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, SchemeMismatch
 from simstore.fingerprint.anchor_neighbours import neighbours
-from simstore.fingerprint.scheme import known_texts
+from simstore.fingerprint.scheme import KNOWN_TEXTS
 from simstore.fingerprint.sentence_terms import chosen_terms
 from simstore.fingerprint.shingle_sets import runs
 from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, HASH_BITS, Winnowing, anchors
+from simstore.text.disguises import KNOWN_DISGUISES
 from simstore.text.located import LocatedUnits, located_units
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.passages import DEFAULT_WINDOW, sentences, windows
@@ -87,13 +88,7 @@ def segment_hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 Cut = Literal["sentences", "window"]
-# Of recipes without terms of sentences, and with them; of those that fold disguises, which say
-# whether they have such terms.
-_VERSION, _VERSION_OF_SENTENCES, _VERSION_OF_DISGUISES = 1, 2, 3
-# Of those that have anchors where the kind of units changes; and terms without an order.
-_VERSION_OF_MIXED, _VERSION_OF_UNORDERED = 4, 5
-# Of those whose anchors tell what stands beside them.
-_VERSION_OF_NEIGHBOURS = 6
+_VERSION = 1
 # Five characters and a word in turns, which have no gram of one kind.
 _MIXED_TEXT = "".join(f"{chr(0x4E00 + 97 * n)}{'abcdef'[n % 6] * (n % 5 == 4)}" for n in range(60))
 # Longer anchors are given as so long: a gram of words with much between them.
@@ -136,8 +131,6 @@ class PassageRecipe:
         fingerprints: Whether each passage has a fingerprint of 64 bits besides.
         sentences: Whether terms of each sentence are kept, by which it is found again though words
             in it were changed.
-        unordered: Whether those are pairs of units wherever they stand in the sentence, which are
-            in it in any order; else pairs of neighbours, as older indexes have them.
         neighbours: Whether an anchor tells what stands around it (see
             :mod:`~.anchor_neighbours`), in place of its length, which only a store without texts
             asks for: by it most documents that have a common anchor need not be read.
@@ -152,7 +145,6 @@ class PassageRecipe:
     normalization: Normalization = DEFAULT
     fingerprints: bool = False
     sentences: bool = False
-    unordered: bool = False
     neighbours: bool = False
 
     def __post_init__(self) -> None:
@@ -182,7 +174,7 @@ class PassageRecipe:
         if not self.sentences:
             return IndexedText(spans, hashes, starts, lengths, words)
         cut = self.sentence_spans(text, spans)
-        terms = chosen_terms(units, cut, self.normalization, unordered=self.unordered)
+        terms = chosen_terms(units, cut, self.normalization)
         return IndexedText(
             spans,
             np.concatenate((hashes, terms.hashes)),
@@ -212,35 +204,15 @@ class PassageRecipe:
 
     def record(self) -> dict[str, Any]:
         """Return the recipe as a store keeps it, JSON values."""
-        version: dict[str, Any] = {"version": _VERSION_OF_SENTENCES if self.sentences else _VERSION}
-        if self.normalization.version > 1:
-            version = {"version": _VERSION_OF_DISGUISES, "sentences": self.sentences}
-        winnowing = asdict(self.winnowing)
-        if self.winnowing.mixed:
-            version = {"version": _VERSION_OF_MIXED, "sentences": self.sentences}
-        else:
-            # Older versions do not know it.
-            del winnowing["mixed"]
-        if self.unordered:
-            version = {
-                "version": _VERSION_OF_UNORDERED,
-                "sentences": self.sentences,
-                "unordered": True,
-            }
-        if self.neighbours:
-            version = {
-                "version": _VERSION_OF_NEIGHBOURS,
-                "sentences": self.sentences,
-                "unordered": self.unordered,
-                "neighbours": True,
-            }
         return {
-            **version,
+            "version": _VERSION,
             "cut": self.cut,
             "window": self.window,
-            "winnowing": winnowing,
+            "winnowing": asdict(self.winnowing),
             "normalization": self.normalization.parameters(),
             "fingerprints": self.fingerprints,
+            "sentences": self.sentences,
+            "neighbours": self.neighbours,
             "known_answer": _known_answer(self),
         }
 
@@ -258,9 +230,8 @@ class PassageRecipe:
             Winnowing(**record["winnowing"]),
             Normalization.from_parameters(record["normalization"]),
             record["fingerprints"],
-            record.get("sentences", record["version"] >= _VERSION_OF_SENTENCES),
-            record.get("unordered", False),
-            record.get("neighbours", False),
+            record["sentences"],
+            record["neighbours"],
         )
         if recipe.record() != dict(record):
             raise SchemeMismatch("passages", "its anchors come out otherwise here")
@@ -271,8 +242,7 @@ class PassageRecipe:
 def _known_answer(recipe: PassageRecipe) -> str:
     """Return a digest of what becomes of the known texts."""
     digest = xxhash.xxh3_64()
-    mixed = (_MIXED_TEXT,) if recipe.winnowing.mixed else ()
-    for text in (*known_texts(recipe.normalization), *mixed):
+    for text in (*KNOWN_TEXTS, *KNOWN_DISGUISES, _MIXED_TEXT):
         made = recipe.index(text)
         for array in (made.spans, made.hashes, made.starts, made.lengths, made.words):
             digest.update(array.astype("<u8").tobytes())

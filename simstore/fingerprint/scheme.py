@@ -19,7 +19,6 @@ from simstore.fingerprint.features import FeatureCounts, count_scanned
 from simstore.fingerprint.simhash import to_hex, to_integers
 from simstore.fingerprint.vocabulary import rank_array, rank_features
 from simstore.fingerprint.weights import idf_weights
-from simstore.text.disguises import KNOWN_DISGUISES
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.scanning import Scanned
 
@@ -39,18 +38,13 @@ KNOWN_TEXTS = (
 )
 
 
-def known_texts(normalization: Normalization) -> tuple[str, ...]:
-    """Return the texts that show whether texts come into the same form."""
-    return KNOWN_TEXTS if normalization.version == 1 else (*KNOWN_TEXTS, *KNOWN_DISGUISES)
-
-
 @dataclass(frozen=True, slots=True)
 class SchemeRecord:
     """A scheme as stored in a store.
 
     Attributes:
         name: ``simtool`` or ``web``.
-        version: Version of the recipe, from 1.
+        version: Version of the scheme, from 1.
         bits: Fingerprint length M, 1 to 128.
         parameters: All options, JSON values.
         stopwords: Features that do not count, one a line.

@@ -107,17 +107,10 @@ def _web(record: SchemeRecord) -> Scheme:
     return WebScheme.from_record(record)
 
 
-def _web_2(record: SchemeRecord) -> Scheme:
-    from simstore.fingerprint.web import Web2Scheme
-
-    return Web2Scheme.from_record(record)
-
-
 _BY_LABEL = {
     "given/1": ExternalScheme.from_record,
     "simtool/1": _simtool,
     "web/1": _web,
-    "web/2": _web_2,
 }
 
 

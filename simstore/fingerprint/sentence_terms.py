@@ -7,9 +7,6 @@ first with the second, the third with the fourth, and so on. A sentence that is 
 all pairs of some more of its own: what its changes brought in may come before a stored one. What
 is stored depends on the sentence alone, never on what else is stored.
 
-Older indexes keep the least common pairs of neighbouring tokens instead, which other orders of the
-words do not have (``unordered`` says which of both).
-
 The table of how common tokens are is part of the settings of passage indexes
 (:mod:`.passage_recipe`) and never changes. The Chinese characters are those that jieba 0.42.1 (MIT)
 counts most often in its dictionary, each with its traditional form.
@@ -23,7 +20,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.shingle_sets import begins_run, runs
+from simstore.fingerprint.shingle_sets import begins_run
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.winnowing import HASH_BITS
 from simstore.text.located import LocatedUnits, located_units
@@ -111,22 +108,16 @@ def _table(normalization: Normalization) -> tuple[NDArray[np.uint64], NDArray[np
 
 _LOST = np.uint64(64 - HASH_BITS)
 # Sets the hashes of pairs apart from those of anchors, which lie in the same index.
-_NAME, _UNORDERED_NAME = np.uint64(0x5851F42D4C957F2D), np.uint64(0x2545F4914F6CDD1D)
+_NAME = np.uint64(0x2545F4914F6CDD1D)
 # Least units of a sentence that keeps terms; units of both kinds count by their share.
 LEAST_WORDS, LEAST_CHARACTERS = 4, 8
-# Terms that a sentence keeps in an older index, and one of at most so many units that are
-# characters for the most part.
-_TERMS, _TERMS_OF_SHORT, _SHORT_UNITS = 3, 4, 32
-# Pairs of neighbours by which a sentence is looked up in an older index.
-_NEIGHBOURS_ASKED = 7
 # Terms that a sentence keeps, and one of so many words or characters: a term takes 12 bytes.
 _PAIRS, _PAIRS_OF_LONG, _LONG_WORDS, _LONG_CHARACTERS = 2, 3, 20, 40
 # Of so many units, the least common of a sentence, all pairs are looked up.
 _UNITS_ASKED = 8
-# A context is 16 bits: how long the sentence is, and of a pair of neighbours what stands before
-# and after it, of other pairs the unit that comes after them in the order of commonness.
-_BESIDE_BITS, _FURTHER_BITS = 5, 10
-_BESIDE_MASK = (1 << _BESIDE_BITS) - 1
+# A context is 16 bits: how long the sentence is, and the unit that comes after the pair in the
+# order of commonness.
+_FURTHER_BITS = 10
 _FURTHER_MASK = (1 << _FURTHER_BITS) - 1
 _LENGTH_SHIFT = _FURTHER_BITS
 # Lengths are exact up to this one, and told in steps beyond it.
@@ -150,10 +141,6 @@ class SentenceTerms:
 
     def __len__(self) -> int:
         return len(self.hashes)
-
-    def of(self, chosen: NDArray[np.intp]) -> SentenceTerms:
-        """Return the terms at places."""
-        return SentenceTerms(self.hashes[chosen], self.sentences[chosen], self.contexts[chosen])
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +192,7 @@ def sentence_units(
     hashes = units.hashes[places]
     if len(places):
         grades = commonness(units, normalization)[places]
-        order = np.lexsort((mix(hashes ^ _UNORDERED_NAME), grades, sentences))
+        order = np.lexsort((mix(hashes ^ _NAME), grades, sentences))
         hashes, sentences = hashes[order], sentences[order]
         is_new = begins_run(hashes, sentences)
         hashes, sentences = hashes[is_new], sentences[is_new]
@@ -240,7 +227,7 @@ def _pairs(found: SentenceUnits, first: NDArray[np.intp], other: NDArray[np.intp
     order = np.lexsort((other, first))
     first, other = first[order], other[order]
     sentences = found.sentences[first]
-    hashes = mix(mix(found.hashes[first] ^ _UNORDERED_NAME) + found.hashes[other]) >> _LOST
+    hashes = mix(mix(found.hashes[first] ^ _NAME) + found.hashes[other]) >> _LOST
     # The last unit of a sentence has none behind it; the first of all stands for that.
     after = np.minimum(other + 1, len(found.hashes) - 1)
     further = np.where(found.sentences[after] == sentences, after, first - found.ranks[first])
@@ -252,31 +239,10 @@ def _further(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
     return (hashes >> np.uint64(64 - _FURTHER_BITS)).astype(np.int64)
 
 
-def neighbour_terms(
-    units: LocatedUnits,
-    spans: NDArray[np.int32],
-    normalization: Normalization = DEFAULT,
-    most: int | None = _NEIGHBOURS_ASKED,
-) -> SentenceTerms:
-    """Return the pairs of neighbours of sentences, each once a sentence, in the order of the text.
-
-    Args:
-        units: The units of a text.
-        spans: Its sentences, shape (n, 2).
-        normalization: The form that the units were brought into.
-        most: How many of each sentence, the least common ones; None: all.
-    """
-    found, places = _terms(units, spans)
-    order, ranks = _ranked(units, found, places, normalization)
-    return found.of(np.sort(order if most is None else order[ranks < most]))
-
-
 def chosen_terms(
     units: LocatedUnits,
     spans: NDArray[np.int32],
     normalization: Normalization = DEFAULT,
-    *,
-    unordered: bool = True,
 ) -> SentenceTerms:
     """Return the terms that an index keeps of sentences, each once a sentence.
 
@@ -286,40 +252,13 @@ def chosen_terms(
         units: The units of a text.
         spans: Its sentences, shape (n, 2).
         normalization: The form that the units were brought into.
-        unordered: Pairs of the least common units, wherever they stand; else of neighbours.
     """
     words, characters = _counts_of_kinds(units, spans)
     enough = words * LEAST_CHARACTERS + characters * LEAST_WORDS >= LEAST_WORDS * LEAST_CHARACTERS
-    if unordered:
-        share = words * _LONG_CHARACTERS + characters * _LONG_WORDS
-        is_long = share >= _LONG_WORDS * _LONG_CHARACTERS
-        counts = np.where(enough, np.where(is_long, _PAIRS_OF_LONG, _PAIRS), 0)
-        return _kept_pairs(sentence_units(units, spans, normalization), counts)
-    found, places = _terms(units, spans)
-    order, ranks = _ranked(units, found, places, normalization)
-    is_short = (characters > words) & (words + characters <= _SHORT_UNITS)
-    counts = np.where(enough, np.where(is_short, _TERMS_OF_SHORT, _TERMS), 0)
-    return found.of(order[ranks < counts[found.sentences[order]]])
-
-
-def _ranked(
-    units: LocatedUnits,
-    found: SentenceTerms,
-    places: NDArray[np.int64],
-    normalization: Normalization,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the terms by sentence, the least common first, each once; and the rank of each."""
-    if not len(found):
-        none = np.empty(0, np.int64)
-        return none, none
-    grades = commonness(units, normalization)
-    grade = grades[places] + grades[places + 1]
-    order = np.lexsort((found.hashes, grade, found.sentences))
-    hashes, sentences = found.hashes[order], found.sentences[order]
-    # A pair that occurs twice has one grade, so both lie side by side; the first stays.
-    is_new = begins_run(hashes, sentences)
-    order, sentences = order[is_new], sentences[is_new]
-    return order, np.arange(len(order)) - np.searchsorted(sentences, sentences)
+    share = words * _LONG_CHARACTERS + characters * _LONG_WORDS
+    is_long = share >= _LONG_WORDS * _LONG_CHARACTERS
+    counts = np.where(enough, np.where(is_long, _PAIRS_OF_LONG, _PAIRS), 0)
+    return _kept_pairs(sentence_units(units, spans, normalization), counts)
 
 
 def _counts_of_kinds(
@@ -337,17 +276,6 @@ def stepped_lengths(lengths: NDArray[np.int64]) -> NDArray[np.int32]:
     steps = -(-(lengths - _EXACT_LENGTH) // _LENGTH_STEP)
     stepped = np.where(lengths <= _EXACT_LENGTH, lengths, _EXACT_LENGTH + steps)
     return (np.minimum(stepped, _MOST_LENGTH) << _LENGTH_SHIFT).astype(np.int32)
-
-
-def is_beside(
-    contexts: NDArray[np.int32], others: NDArray[np.int32]
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return whether the same unit stands before a pair in two sentences, and after it.
-
-    By 5 bits of the units' hashes: of two others one in 32 is taken for the same.
-    """
-    differ = contexts ^ others
-    return (differ >> _BESIDE_BITS & _BESIDE_MASK) == 0, (differ & _BESIDE_MASK) == 0
 
 
 def may_be_alike(
@@ -378,29 +306,3 @@ def _lengths(contexts: NDArray[np.int32]) -> tuple[NDArray[np.int64], NDArray[np
     high = np.where(told <= _EXACT_LENGTH, told, stepped)
     # The last step has no end.
     return low, np.where(told == _MOST_LENGTH, np.int64(1) << 31, high)
-
-
-def _terms(
-    units: LocatedUnits, spans: NDArray[np.int32]
-) -> tuple[SentenceTerms, NDArray[np.int64]]:
-    """Return all terms, and the place of the first unit of each."""
-    firsts = np.searchsorted(units.starts, spans[:, 0]).astype(np.int64)
-    ends = np.searchsorted(units.starts, spans[:, 1]).astype(np.int64)
-    counts = np.maximum(ends - firsts - 1, 0)
-    sentences = np.repeat(np.arange(len(spans)), counts)
-    if not len(sentences):
-        none = np.empty(0, np.int64)
-        return SentenceTerms(none.astype(np.uint64), none, none.astype(np.int32)), none
-    offsets = np.cumsum(counts) - counts
-    places = np.arange(len(sentences)) - offsets[sentences] + firsts[sentences]
-    hashes = mix(runs(units.hashes, 2)[places] ^ _NAME) >> _LOST
-    neighbours = (units.hashes >> np.uint64(64 - _BESIDE_BITS)).astype(np.int64)
-    # At an end of the sentence the unit at the other side of the pair stands for the one beside.
-    before = np.where(places > firsts[sentences], places - 1, places)
-    after = np.where(places + 2 < ends[sentences], places + 2, places + 1)
-    contexts = (
-        stepped_lengths(ends - firsts)[sentences]
-        | neighbours[before] << _BESIDE_BITS
-        | neighbours[after]
-    )
-    return SentenceTerms(hashes, sentences, contexts.astype(np.int32)), places

@@ -25,12 +25,14 @@ from simstore.fingerprint.minhash import (
     scanned_sketches,
     sketches,
 )
-from simstore.fingerprint.scheme import known_texts
+from simstore.fingerprint.scheme import KNOWN_TEXTS
 from simstore.fingerprint.shingle_sets import SHINGLE_TOKENS, ShingleSets, shingle_sets
+from simstore.text.disguises import KNOWN_DISGUISES
 from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.scanning import Scanned
 from simstore.text.tokens import scan_tokens, token_pieces
 
+_VERSION = 1
 # What sets and sketches take without a compiler, for a guess whether it pays.
 _SECONDS_A_CHARACTER = 3e-8
 _SKETCH_SECONDS_A_CHARACTER = 3e-8
@@ -144,7 +146,7 @@ class Sketching:
     def record(self) -> dict[str, Any]:
         """Return the recipe as a store keeps it, JSON values, with known answers."""
         return {
-            "version": self.normalization.version,
+            "version": _VERSION,
             "shingle": self.shingle,
             "values": self.values,
             "bits": 8 * self.dtype.itemsize,
@@ -158,13 +160,11 @@ class Sketching:
 
     def comes_out(self, record: Mapping[str, Any]) -> bool:
         """Return whether sketches come out here as where the record was made."""
-        version = self.normalization.version
-        known = {"version": version, "known_answers": self.known_answers()}
-        return all(record[name] == value for name, value in known.items())
+        return dict(record) == self.record()
 
     def known_answers(self) -> list[str]:
         """Return a digest of the sketch of each of the known texts, hexadecimal."""
-        made = self.sketched(known_texts(self.normalization))[1].astype(self.dtype)
+        made = self.sketched((*KNOWN_TEXTS, *KNOWN_DISGUISES))[1].astype(self.dtype)
         return [xxhash.xxh3_64_hexdigest(sketch.tobytes()) for sketch in made]
 
 

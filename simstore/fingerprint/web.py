@@ -33,7 +33,6 @@ from simstore.fingerprint.weights import (
 )
 from simstore.text.characters import CHARACTER, class_table
 from simstore.text.folding import HAN_RUN
-from simstore.text.normalization import FOLDED
 from simstore.text.recipes import FeatureRecipe, scan_terms, scan_words
 from simstore.text.scanning import Scanned
 
@@ -139,30 +138,33 @@ _ADDED_UP_BITS = 64
 
 
 class WebScheme(Scheme):
-    """Features of normalized texts, hashed and weighted: ``web/1``, of stores that have it.
+    r"""Features of normalized texts, hashed and weighted.
+
+    Disguises are folded, Chinese scripts meet, and repetition is damped in all scripts.
+
+    Example:
+        >>> scheme = WebScheme()
+        >>> counts = scheme.count(["cheap boats", "che\u200bap b\u043eats"])
+        >>> plain, hidden = scheme.fingerprints(counts)
+        >>> bool((plain == hidden).all())
+        True
 
     Args:
         bits: Fingerprint length M, 1 to 128.
         weights: ``log-tf`` (words weigh 1 + ln of their count, features of characters their
-            count), ``tf`` (all weigh their count) or ``uniform`` (all weigh 1); ``log-tf-idf``,
-            ``tf-idf`` and ``idf``: these, times the inverse document frequency in the store.
+            count, from 5 on less), ``tf`` (all weigh their count) or ``uniform`` (all weigh 1);
+            ``log-tf-idf``, ``tf-idf`` and ``idf``: these, times the inverse document frequency in
+            the store.
         stopwords: Normalized terms that are no features, and take part in none.
         tie: ``zero`` or ``one``: the bit that a zero sum gives.
         feature_hash: One of :data:`~simstore.fingerprint.feature_hash.FEATURE_HASHES`.
         recipe: How a text becomes features; default words and character 2-grams, normalized.
         fields: Metadata fields whose values are features too.
-
-    Attributes:
-        default_recipe: The recipe where none is given.
-        damps_characters: Whether features of characters weigh less than their counts, from 5 on,
-            where words weigh the logarithm of theirs.
     """
 
     name = "web"
     version = 1
     least_features = 8
-    default_recipe = FeatureRecipe()
-    damps_characters = False
 
     def __init__(
         self,
@@ -179,7 +181,7 @@ class WebScheme(Scheme):
         _check_choice("weights", weights, WEIGHTINGS)
         _check_choice("tie", tie, ("zero", "one"))
         _check_choice("feature hash", feature_hash, FEATURE_HASHES)
-        recipe = self.default_recipe if recipe is None else recipe
+        recipe = FeatureRecipe() if recipe is None else recipe
         if stopwords and recipe.units == "characters":
             raise InvalidParameter("stop words need the units words, not characters")
         self.bits = bits
@@ -202,15 +204,15 @@ class WebScheme(Scheme):
 
     @classmethod
     def from_record(cls, record: SchemeRecord) -> Self:
-        """Return the scheme that a store keeps; absent options are the version's own."""
+        """Return the scheme that a store records; absent options are the defaults."""
         parameters = record.parameters
         return cls(
             record.bits,
             weights=parameters["weights"],
             stopwords=frozenset(record.stopwords.split(b"\n")) - {b""},
             tie=parameters["tie"],
-            feature_hash=parameters.get("feature_hash", "xxh3"),
-            recipe=FeatureRecipe.from_parameters(parameters, cls.default_recipe.normalization),
+            feature_hash=parameters["feature_hash"],
+            recipe=FeatureRecipe.from_parameters(parameters),
             fields=[EnumeratedField.parse(field) for field in parameters.get("fields", ())],
         )
 
@@ -314,9 +316,8 @@ class WebScheme(Scheme):
         else:
             linear = self._weigh_their_counts(terms)
             of_counts = logarithmic_weights(int(sizes.max(initial=1)))
-            if self.damps_characters:
-                most = int(np.diff(scanned.key_offsets).max(initial=1))
-                damped = damped_weights(max(most, int(sizes.max(initial=1))))
+            most = int(np.diff(scanned.key_offsets).max(initial=1))
+            damped = damped_weights(max(most, int(sizes.max(initial=1))))
         made = fingerprints_of_scanned(
             scanned,
             feature_hashes(terms, self.bits),
@@ -368,10 +369,8 @@ class WebScheme(Scheme):
         weights = integer_weights(counts.counts, of_counts)
         if of_counts == "log-tf":
             linear = self._weigh_their_counts(counts.terms)
-            of_characters = counts.counts * SCALE
-            if self.damps_characters:
-                damped = damped_weights(int(counts.counts.max(initial=1)))
-                of_characters = damped[np.minimum(counts.counts, len(damped) - 1)]
+            damped = damped_weights(int(counts.counts.max(initial=1)))
+            of_characters = damped[np.minimum(counts.counts, len(damped) - 1)]
             weights = np.where(linear[counts.columns], of_characters, weights)
         if self.corpus == "none":
             return weights
@@ -391,11 +390,11 @@ class WebScheme(Scheme):
         return found
 
     def known_documents(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Return the known texts, those that show an option's packages, and one a field's end."""
+        """Return known texts, those of an option's packages, two a field, and a repetitive one."""
         found = [*super().known_documents(), *((text, {}) for text in self.recipe.known_texts)]
         for field in self.fields:
             found += [("one field", {field.name: v}) for v in (field.values[0], field.values[-1])]
-        return found
+        return [*found, ("ทะเล字典" * 40 + "ประโยค", {})]
 
     def parameters(self) -> dict[str, Any]:
         """Return weights, tie and hash, and the other options that are not the defaults."""
@@ -403,7 +402,7 @@ class WebScheme(Scheme):
             "weights": self.weights,
             "tie": self.tie,
             "feature_hash": self.feature_hash,
-            **self.recipe.parameters(self.default_recipe.normalization),
+            **self.recipe.parameters(),
         }
         if self.fields:
             found["fields"] = [str(field) for field in self.fields]
@@ -412,28 +411,6 @@ class WebScheme(Scheme):
     def stopword_lines(self) -> bytes:
         """Return the stop words, sorted, one a line."""
         return b"\n".join(sorted(self.stopwords))
-
-
-class Web2Scheme(WebScheme):
-    r"""``web/2``: disguises are folded, Chinese scripts meet, repetition is damped in all scripts.
-
-    The options are those of :class:`WebScheme`.
-
-    Example:
-        >>> scheme = Web2Scheme()
-        >>> counts = scheme.count(["cheap boats", "che\u200bap b\u043eats"])
-        >>> plain, hidden = scheme.fingerprints(counts)
-        >>> bool((plain == hidden).all())
-        True
-    """
-
-    version = 2
-    default_recipe = FeatureRecipe(FOLDED)
-    damps_characters = True
-
-    def known_documents(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
-        """Return those of ``web/1``, and one that shows how repetition is damped."""
-        return [*super().known_documents(), ("ทะเล字典" * 40 + "ประโยค", {})]
 
 
 def _check_choice(option: str, value: str, values: Sequence[str] | Mapping[str, Any]) -> None:

@@ -59,7 +59,7 @@ def _logarithmic(largest: int) -> NDArray[np.int64]:
 
 
 def damped_weights(largest: int) -> NDArray[np.int64]:
-    """Return the weight of each count of a feature of characters, as ``web/2`` damps it.
+    """Return the weight of each count of a feature of characters, damped.
 
     From 0 (unused) to ``largest`` at least, at most 65,536. Up to 4 the count itself, beyond
     4 * (1 + ln(count / 4)), in 1/1024, rounded: what a text says a few times weighs in full, a

@@ -32,7 +32,6 @@ class Winnowing:
         run_words: t, words.
         gram_characters: k, characters of other scripts.
         run_characters: t, characters.
-        mixed: Whether runs that change between words and characters have anchors too.
 
     Raises:
         InvalidParameter: A gram has no unit, or is longer than the run.
@@ -42,7 +41,6 @@ class Winnowing:
     run_words: int = 8
     gram_characters: int = 6
     run_characters: int = 13
-    mixed: bool = False
 
     def __post_init__(self) -> None:
         for gram, run in (
@@ -70,10 +68,7 @@ class Winnowing:
         return self.gram_mixed + self.window_mixed - 1
 
 
-# What an index without a note of its own has.
 DEFAULT_WINNOWING = Winnowing()
-# What new indexes have.
-MIXED_WINNOWING = Winnowing(mixed=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +92,9 @@ class Grams:
 def grams(units: LocatedUnits, winnowing: Winnowing = DEFAULT_WINNOWING) -> Grams:
     """Return every gram of a text: of k consecutive units within each run of one kind.
 
-    Where winnowing is mixed, one of units of both kinds begins at each unit at which none of one
-    kind does.
+    One of units of both kinds begins at each unit at which none of one kind does.
     """
-    pure = _grams(units, winnowing)[0]
-    return _every(units, winnowing, pure)[0] if winnowing.mixed else pure
+    return _every(units, winnowing, _grams(units, winnowing)[0])[0]
 
 
 def of_one_kind(units: LocatedUnits, every: Grams) -> NDArray[np.bool_]:
@@ -118,7 +111,7 @@ def mixed_windows(
 
     Args:
         units: A text.
-        winnowing: How long grams and windows are; it is mixed.
+        winnowing: How long grams and windows are.
         every: All grams of the text.
 
     Returns:
@@ -148,12 +141,10 @@ def anchors(units: LocatedUnits, winnowing: Winnowing = DEFAULT_WINNOWING) -> Gr
     """Return the grams that winnowing chooses: a least one of every window of consecutive ones.
 
     Of several least ones, the one that the window before chose, if it is among them; else the last.
-    A run that has grams, but fewer than a window, has its least one (the last of several). Where
-    winnowing is mixed, windows that change their kind have a least one too, the last of several.
+    A run that has grams, but fewer than a window, has its least one (the last of several). Windows
+    that change their kind have a least one too, the last of several.
     """
     found, run_ends = _grams(units, winnowing)
-    if not winnowing.mixed:
-        return _chosen(found, run_ends, units, winnowing)
     every, places = _every(units, winnowing, found)
     kept = np.zeros(len(every), bool)
     kept[places[np.isin(found.first, _chosen(found, run_ends, units, winnowing).first)]] = True

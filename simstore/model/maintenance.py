@@ -42,7 +42,7 @@ class VocabularyStatus(Shown):
 
     >>> status = store.vocabulary.status()
     >>> status.scheme, status.policy, status.waiting
-    ('web/2', 'live', 0)
+    ('web/1', 'live', 0)
 
     Attributes:
         generation_id: The standing generation; None before the first.
@@ -100,9 +100,8 @@ class PassageStatus(Shown):
         sentences: Whether terms of sentences are kept, by which edited ones are
             found.
         term_count: The terms.
-        older_form: It compares texts in the form of an older scheme than the
-            store has now, in which disguises count; an index made anew has the
-            newer one.
+        other_form: It compares texts in another form than the store's scheme
+            does since a reindex; a rebuilt index has the scheme's form.
     """
 
     cut: str
@@ -121,7 +120,7 @@ class PassageStatus(Shown):
     fingerprints: bool
     sentences: bool
     term_count: int
-    older_form: bool
+    other_form: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -301,7 +300,7 @@ class SchemeFacts(Shown):
 
     >>> scheme = store.maintenance.scheme()
     >>> scheme.label, scheme.bits
-    ('web/2', 64)
+    ('web/1', 64)
 
     Attributes:
         label: Its name and version, as ``web/1``; empty before the first.

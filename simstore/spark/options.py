@@ -13,7 +13,7 @@ from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import open_scheme, scheme_json
 from simstore.fingerprint.sketching import Sketching, SketchRecipe
-from simstore.fingerprint.web import Web2Scheme
+from simstore.fingerprint.web import WebScheme
 from simstore.model.channels import CHANNELS, DEFAULT_CHANNELS
 from simstore.search.duplicate_measure import (
     clusters_layout,
@@ -81,7 +81,7 @@ class DedupOptions:
         Raises:
             InvalidParameter: One is out of its range, or the scheme needs a corpus.
         """
-        scheme = Web2Scheme() if self.scheme is None else self.scheme
+        scheme = WebScheme() if self.scheme is None else self.scheme
         if scheme.depends_on_corpus:
             raise InvalidParameter(
                 f"the fingerprints of {scheme.label} depend on all documents with "

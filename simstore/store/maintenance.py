@@ -184,7 +184,7 @@ class Maintenance(Namespace):
 
         >>> from simstore import SchemeChoice
         >>> store.maintenance.reindex(SchemeChoice("web", bits=128))
-        'web/2'
+        'web/1'
 
         Args:
             scheme: The new scheme; None: the present one, as this installation
@@ -197,7 +197,7 @@ class Maintenance(Namespace):
             on_progress: Called with documents done and in all.
 
         Returns:
-            Name and version of the scheme, as ``web/2``.
+            Name and version of the scheme, as ``web/1``.
         """
         self._check_takes_documents()
         from simstore.services.maintenance import reindex
@@ -225,7 +225,7 @@ class Maintenance(Namespace):
 
         >>> found = store.maintenance.scheme()
         >>> found.label, found.bits
-        ('web/2', 64)
+        ('web/1', 64)
         """
         from simstore.services.statistics import show
 

@@ -35,8 +35,8 @@ _BY_OPENCC = ("simplified", "simplified-words")
 
 _LONGEST_MARKS = 30
 
-# Characters that show nothing and may stand inside a word, as web/1 knows them: soft hyphen,
-# joiners, direction marks, word joiner, byte order mark, variation selectors.
+# Characters that show nothing and may stand inside a word, dropped if disguises are kept:
+# soft hyphen, joiners, direction marks, word joiner, byte order mark, variation selectors.
 _INVISIBLE = re.compile(
     "[\u00ad\u034f\u200c-\u200f\u2060\ufe00-\ufe0f\ufeff\U000e0100-\U000e01ef]+"
 )
@@ -100,20 +100,9 @@ class Normalization:
             MissingExtra: OpenCC is needed and not installed.
         """
         found: dict[str, Any] = asdict(self)
-        if self.disguises == "keep":
-            # Records of before there was a choice have no such name.
-            del found["disguises"]
         if self.han in _BY_OPENCC:
             found["opencc"] = folding.version()
         return found
-
-    @property
-    def version(self) -> int:
-        """Return 1 for a form that ``web/1`` knows, 2 for one of ``web/2``.
-
-        Recipes of sketches and of passages have the same version.
-        """
-        return 1 if self.disguises == "keep" and self.han != "characters" else 2
 
     @property
     def invisible(self) -> re.Pattern[str]:
@@ -197,13 +186,13 @@ class Normalization:
         return text
 
 
-# The forms of the schemes web/1 and web/2.
 DEFAULT = Normalization()
+# The form of the scheme web.
 FOLDED = Normalization(han="characters", disguises="fold")
 
 
 def normalize(text: str) -> str:
-    """Return text in NFKC, case-folded, without invisible characters: the form of web/1."""
+    """Return text in NFKC, case-folded, without invisible characters."""
     return DEFAULT.apply(text)
 
 

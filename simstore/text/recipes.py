@@ -13,7 +13,7 @@ from simstore.errors import InvalidParameter
 from simstore.text import segmentation
 from simstore.text.disguises import KNOWN_DISGUISES
 from simstore.text.folding import HAN_RUN
-from simstore.text.normalization import DEFAULT, Normalization
+from simstore.text.normalization import FOLDED, Normalization
 from simstore.text.scan_kernels import Cut
 from simstore.text.scanning import Scanned, scan_texts, with_terms
 from simstore.text.words import overlapping_pairs, spaced, terms
@@ -42,7 +42,7 @@ class FeatureRecipe:
         InvalidParameter: An option is out of range or does not fit another.
     """
 
-    normalization: Normalization = DEFAULT
+    normalization: Normalization = FOLDED
     units: str = "words"
     segmenter: str = "chars"
     shingle: int = 1
@@ -67,32 +67,21 @@ class FeatureRecipe:
             stemming.stemmer(self.stem)
 
     @classmethod
-    def from_parameters(
-        cls, parameters: Mapping[str, Any], normalization: Normalization = DEFAULT
-    ) -> Self:
-        """Return the recipe with these parameters; absent ones are the defaults.
-
-        Args:
-            parameters: What :meth:`parameters` returned.
-            normalization: The form where they name none.
-        """
+    def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
+        """Return the recipe with the result of :meth:`parameters`; absent ones are the defaults."""
         named = parameters.get("normalization")
         return cls(
-            normalization if named is None else Normalization.from_parameters(named),
+            FOLDED if named is None else Normalization.from_parameters(named),
             parameters.get("units", "words"),
             parameters.get("segmenter", "chars"),
             parameters.get("shingle", 1),
             parameters.get("stem", "none"),
         )
 
-    def parameters(self, normalization: Normalization = DEFAULT) -> dict[str, Any]:
-        """Return the options that are not the defaults, with the versions of packages they use.
-
-        Args:
-            normalization: The form that is not named.
-        """
+    def parameters(self) -> dict[str, Any]:
+        """Return the options that are not the defaults, with the versions of packages they use."""
         found: dict[str, Any] = {}
-        if self.normalization != normalization:
+        if self.normalization != FOLDED:
             found["normalization"] = self.normalization.parameters()
         if self.units != "words":
             found["units"] = self.units

@@ -123,7 +123,7 @@ def query_run() -> QueryRun:
         SampleResult(key="sample-02", fingerprint="00", matches=matches[1:]),
         SampleResult(key=HOSTILE, fingerprint="00", matches=(), too_short=True),
     )
-    return QueryRun(run_id=3, radius=3, bits=64, scheme="web/2", samples=samples * 4)
+    return QueryRun(run_id=3, radius=3, bits=64, scheme="web/1", samples=samples * 4)
 
 
 def made() -> dict[str, Callable[[], str]]:

@@ -234,7 +234,7 @@ def test_sources_are_queried_with_what_cannot_be_read(shelf: Held, tmp_path: Pat
     )
     assert [sample.key for sample in run.samples] == ["a", "b"]
     assert [one.position for one in run.rejections] == [1]
-    assert (run.run_id, run.radius, run.bits, run.scheme, run.stale) == (None, 3, 64, "web/2", None)
+    assert (run.run_id, run.radius, run.bits, run.scheme, run.stale) == (None, 3, 64, "web/1", None)
     assert not read or read[-1][0] == read[-1][1] == (tmp_path / "a.jsonl").stat().st_size
     with pytest.raises(SourceNotFound, match="nowhere"):
         shelf.query_many(Files("nowhere"))

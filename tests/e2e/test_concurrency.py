@@ -83,7 +83,7 @@ def test_two_first_ingests_at_once_make_one_store_and_both_finish(
         path = tmp_path / place
         assert_sound(path)
         with Store.open(path) as store:
-            assert store.maintenance.scheme().label == ("simtool/1" if course else "web/2")
+            assert store.maintenance.scheme().label == ("simtool/1" if course else "web/1")
             found = [one.key for one in store]
         pages = corpora.pages(4, 60, prefix="one") + corpora.pages(5, 60, prefix="two")
         assert sorted(found) == sorted({key for key, _ in pages})

@@ -157,7 +157,7 @@ GROUPS = b"key\tgroup\nharbour\ta\nharbour-2\ta\nbread\tb\n"
         (("remove", "--keys-from"), b"bread\n", "1 removed"),
         (("evaluate", "--clusters"), GROUPS, "3 documents, 1 labelled pair"),
         (("compare", "bread.txt"), PAGES[2][1].encode(), "resemblance"),
-        (("init", "--db", "n.db", "--stopwords"), b"the of\n", "made n.db: scheme web/2"),
+        (("init", "--db", "n.db", "--stopwords"), b"the of\n", "made n.db: scheme web/1"),
         (
             ("init", "--db", "n.db", "--scheme", "simtool", "-N", "2", "-M", "4", "--hash-table"),
             b"0101\n1100\n",

@@ -78,7 +78,7 @@ def test_bar_tells_bytes_rate_documents_rejects_and_time_left_and_is_taken_back(
     reject = "rejected: pages.jsonl, record {} (byte {}): not JSON: Expecting value at column 1"
     lines = source.read_bytes().splitlines(keepends=True)
     assert terminal.screen.text.splitlines() == [
-        "made s.db: scheme web/2, M = 64 (any language; `simstore init` chooses another)",
+        "made s.db: scheme web/1, M = 64 (any language; `simstore init` chooses another)",
         *(reject.format(at, sum(map(len, lines[:at]))) for at in (0, 100, 200)),
         "`simstore rejects list` shows what was rejected, and why",
     ]

@@ -130,7 +130,7 @@ def test_installed_wheel_does_a_day_of_work(scripts: Path, tmp_path: Path) -> No
     assert location.startswith(str(scripts.parent))
     run([scripts / "python", "-c", "import numba"], empty, code=1)
 
-    assert "scheme web/2" in run([simstore, "init"], empty)
+    assert "scheme web/1" in run([simstore, "init"], empty)
     assert "36 added" in run([simstore, "ingest", examples / "article.txt"], empty)
     answer = run([simstore, "query", "-q", "--format", "simtool", examples / "sample.txt"], empty)
     assert "sample-03\n0:manual-en-001 \n" in answer

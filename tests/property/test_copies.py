@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
-from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, MIXED_WINNOWING, Winnowing
+from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, Winnowing
 from simstore.search.cases import is_told, joined
 from simstore.services.check import anchor_hits, copies
 from simstore.services.check.copies import CopyFinder, FindOptions
@@ -22,7 +22,6 @@ from .shelf import Shelf
 WORDS = [f"w{n}" for n in range(12)]
 HAN = "天地玄黄宇宙洪荒日月"
 SMALL = Winnowing(2, 4, 3, 6)
-SMALL_MIXED = Winnowing(2, 4, 3, 6, mixed=True)
 
 
 def found_in(text, shelf, moderate=0.5, **options):
@@ -52,7 +51,7 @@ def runs_of(units, winnowing):
     """Every run of t units of one kind, or of both: place and hashes, by a plain loop."""
     for first in range(len(units)):
         end = first + winnowing.run_mixed
-        if winnowing.mixed and end <= len(units):
+        if end <= len(units):
             yield first, tuple(units.hashes[first:end].tolist())
         spaced = bool(units.spaced[first])
         length = winnowing.run_words if spaced else winnowing.run_characters
@@ -117,7 +116,7 @@ def test_every_long_enough_run_is_found(text, stored, moderate, data):
             quoted.append(source[start : start + data.draw(st.integers(1, 60))])
     shelf = Shelf(
         stored,
-        data.draw(st.sampled_from([SMALL, SMALL_MIXED])),
+        SMALL,
         neighbours=data.draw(st.booleans()),
     )
     most, pairs, margin = data.draw(st.sampled_from([(100, 4096, 16), (0, 0, -60), (1, 2, -99)]))
@@ -138,7 +137,7 @@ def test_a_run_that_changes_its_kind_behind_common_words_is_found(monkeypatch, n
     stored = [f"{phrase} ☃ {phrase} {phrase} 黄荒天洪 w11", "w3 w1"]
     monkeypatch.setattr(copies, "MOST_POSTINGS", 0)
     monkeypatch.setattr(copies, "_MOST_PAIRS", 0)
-    shelf = Shelf(stored, SMALL_MIXED, neighbours=neighbours)
+    shelf = Shelf(stored, SMALL, neighbours=neighbours)
     assert check_recall(f"w5 {phrase} 黄 宙地月地", shelf, 0.95)
 
 
@@ -150,10 +149,10 @@ def test_each_run_of_a_paper_is_a_window_with_the_gram_of_a_window_within():
             rng.choice([rng.choice(WORDS), "".join(rng.choices(HAN, k=rng.randint(1, 9)))])
             for _ in range(rng.randint(0, 25))
         )
-        paper = paper_units(text, DEFAULT, SMALL_MIXED)
+        paper = paper_units(text, DEFAULT, SMALL)
         windows = paper.windows
         spans = set(zip(windows.first.tolist(), windows.end.tolist(), strict=True))
-        runs = {(first, first + len(run)) for first, run in runs_of(paper.units, SMALL_MIXED)}
+        runs = {(first, first + len(run)) for first, run in runs_of(paper.units, SMALL)}
         # Of words alone, runs are as long as those of words.
         words = {(a, b) for a, b in runs if b - a > 4 and paper.units.spaced[a:b].all()}
         assert spans == runs - words
@@ -247,7 +246,7 @@ def test_characters_and_words_in_turns_are_found_from_thirteen_on():
             )
 
     stored = [list(turns(360)) for _ in range(3)]
-    shelf = Shelf(["".join(text) for text in stored], MIXED_WINNOWING)
+    shelf = Shelf(["".join(text) for text in stored])
     paper = []
     for first in range(0, 340, 7):
         paper += [*stored[first % 3][first : first + 13], *turns(23)]
@@ -255,5 +254,3 @@ def test_characters_and_words_in_turns_are_found_from_thirteen_on():
     _, found = found_in("".join(stored[1]), shelf)
     (copy,) = [copy for copy in found if copy.source.document_id == 2]
     assert copy.stretch.blocks == ((0, 0, 360),)
-    # An index without anchors of both kinds goes on as before.
-    assert not found_in("".join(stored[1]), Shelf(["".join(stored[1])]))[1]

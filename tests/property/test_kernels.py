@@ -20,7 +20,7 @@ from simstore.fingerprint.packed_terms import PackedTerms, first_code_points, pa
 from simstore.fingerprint.simhash import fingerprints, fingerprints_of_hashes, to_integers
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.sketching import Sketching
-from simstore.fingerprint.web import Web2Scheme, WebScheme
+from simstore.fingerprint.web import WebScheme
 from simstore.text import forms, scanning
 from simstore.text.characters import CHARACTER, class_table
 from simstore.text.disguises import fold_disguises
@@ -189,17 +189,14 @@ def test_schemes_give_the_same_compiled_or_not(
     normalizations,
     st.sampled_from(["log-tf", "tf", "uniform"]),
     st.sampled_from(["zero", "one"]),
-    st.sampled_from([WebScheme, Web2Scheme]),
 )
 @example(["㍿" * 300 + " ab漢" * 20, "", "。", "漢", "漢字 漢字", "ab ab", "𠀀𠀁", "!?"], 64,
-         Normalization(), "log-tf", "zero", Web2Scheme)  # fmt: skip
-@example(["字典" * n + " 一" * n + "ab" for n in range(9)], 64, FOLDED, "log-tf", "zero",
-         Web2Scheme)  # fmt: skip
+         Normalization(), "log-tf", "zero")  # fmt: skip
+@example(["字典" * n + " 一" * n + "ab" for n in range(9)], 64, FOLDED, "log-tf", "zero")
 def test_fingerprints_without_counts_are_those_of_counts(
-    texts: list[str], bits: int, normalization: Normalization, weights: str, tie: str,
-    kind: type[WebScheme],
-) -> None:  # fmt: skip
-    scheme = kind(bits, recipe=FeatureRecipe(normalization), weights=weights, tie=tie)
+    texts: list[str], bits: int, normalization: Normalization, weights: str, tie: str
+) -> None:
+    scheme = WebScheme(bits, recipe=FeatureRecipe(normalization), weights=weights, tie=tie)
     compiled.disable()
     counts = scheme.count(texts)
     expected = (
@@ -214,13 +211,10 @@ def test_fingerprints_without_counts_are_those_of_counts(
 
 @needs_numba
 @pytest.mark.parametrize("weights", ["log-tf", "tf"])
-@pytest.mark.parametrize("kind", [WebScheme, Web2Scheme])
-def test_counts_beyond_the_cap_weigh_the_same_compiled_or_not(
-    weights: str, kind: type[WebScheme]
-) -> None:
+def test_counts_beyond_the_cap_weigh_the_same_compiled_or_not(weights: str) -> None:
     # The second word outweighs the first where counts are not capped.
     text = "ab " * 65_530 + "cd " * 65_545 + "漢字" * 40_000
-    scheme = kind(64, weights=weights)
+    scheme = WebScheme(64, weights=weights)
     plain, fast = both(lambda: [array.tolist() for array in scheme.fingerprinted([text, "cd"])])
     assert plain == fast
 

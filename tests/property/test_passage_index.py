@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from simstore.errors import Conflict, InvalidParameter
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.fingerprint.shingle_sets import runs
-from simstore.fingerprint.winnowing import MIXED_WINNOWING
 from simstore.search import anchor_pages
 from simstore.search.anchor_pages import (
     Posting,
@@ -146,7 +145,7 @@ def expected_rows(recipe: PassageRecipe, held: dict[str, str]) -> dict[str, list
 
 def check_index(store: Store, held: dict[str, str], *, fingerprints: bool = False) -> None:
     """The index says of each document what its text alone calls for, and of nothing else."""
-    recipe = PassageRecipe(fingerprints=fingerprints, winnowing=MIXED_WINNOWING, neighbours=True)
+    recipe = PassageRecipe(fingerprints=fingerprints, neighbours=True)
     expected = expected_rows(recipe, held)
     hashes = np.array(sorted({row[0] for rows in expected.values() for row in rows}), np.uint64)
     with store._opened.database.read() as connection:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from simstore.fingerprint.feature_hash import FEATURE_HASHES
 from simstore.fingerprint.schemes import open_scheme
-from simstore.fingerprint.web import EnumeratedField, Web2Scheme, WebScheme
+from simstore.fingerprint.web import EnumeratedField, WebScheme
 from simstore.text.normalization import Normalization
 from simstore.text.recipes import FeatureRecipe
 from simstore.text.segmentation import SEGMENTERS
@@ -78,8 +78,7 @@ def test_fingerprint_is_the_same_alone_and_beside_others_and_after_a_restart(
     weights: str,
     documents: list[tuple[str, str]],
 ) -> None:
-    kind = WebScheme if recipe.normalization.version == 1 else Web2Scheme
-    scheme = kind(
+    scheme = WebScheme(
         width,
         recipe=recipe,
         feature_hash=feature_hash,

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter
-from simstore.fingerprint.winnowing import Winnowing, anchors, grams, of_one_kind
+from simstore.fingerprint.winnowing import Grams, Winnowing, anchors, grams, of_one_kind
 from simstore.text.characters import CHARACTER, WORD, class_table
 from simstore.text.located import LocatedUnits, located_units
 from simstore.text.normalization import Normalization
@@ -84,7 +82,10 @@ def test_hashes_of_units_stay_as_they_are() -> None:
     # What is stored was made of them.
     assert [hex(n) for n in located_units("船 harbour").hashes.tolist()] == PINNED_UNITS
     text = "one two three four 船在港口靠岸"
-    assert [hex(n) for n in grams(located_units(text)).hashes.tolist()] == PINNED_GRAMS
+    units = located_units(text)
+    every = grams(units)
+    pure = every.hashes[of_one_kind(units, every)]
+    assert [hex(n) for n in pure.tolist()] == PINNED_GRAMS
 
 
 PINNED_UNITS = ["0x4390224ae79acc05", "0xfb175ead42b65f0c"]
@@ -122,13 +123,25 @@ def plain_anchors(units: LocatedUnits, winnowing: Winnowing) -> list[int]:
             if before not in window or hash_of[before] != least:
                 before = max(place for place in window if hash_of[place] == least)
                 recorded.append(before)
-    return recorded
+    mixed = {
+        int(first)
+        for first, last in zip(every.first, every.last, strict=True)
+        if len(set(units.spaced[first : last + 1].tolist())) > 1
+    }
+    for first in range(len(units) - winnowing.run_mixed + 1):
+        window = range(first, first + winnowing.window_mixed)
+        if mixed.intersection(window):
+            least = min(hash_of[place] for place in window)
+            recorded.append(max(place for place in window if hash_of[place] == least))
+    return sorted(set(recorded))
 
 
 @given(repeating_text, winnowings)
 def test_grams_are_the_runs_of_k_units_of_one_kind(text: str, winnowing: Winnowing) -> None:
     units = located_units(text)
     found = grams(units, winnowing)
+    pure = of_one_kind(units, found)
+    found = Grams(found.hashes[pure], found.first[pure], found.last[pure])
     expected = []
     for start, end in plain_runs(units):
         k = winnowing.gram_words if units.spaced[start] else winnowing.gram_characters
@@ -188,15 +201,10 @@ def test_texts_that_share_a_run_of_both_kinds_share_an_anchor(
     winnowing: Winnowing,
     data: st.DataObject | None,
 ) -> None:
-    mixed = replace(winnowing, mixed=True)
     stored = located_units(before + shared + after)
     asked = located_units(other + shared + (data.draw(repeating_text) if data else ""))
-    chosen = anchors(stored, mixed)
-    # What is chosen of grams of one kind is chosen here too.
-    pure = anchors(stored, winnowing)
-    assert set(pure.first.tolist()) <= set(chosen.first.tolist())
-    anchored = set(chosen.hashes.tolist())
-    every, t = grams(asked, mixed), mixed.run_mixed
+    anchored = set(anchors(stored, winnowing).hashes.tolist())
+    every, t = grams(asked, winnowing), winnowing.run_mixed
     runs = {
         tuple(stored.hashes[place : place + t].tolist()) for place in range(len(stored) - t + 1)
     }
@@ -210,10 +218,12 @@ def test_texts_that_share_a_run_of_both_kinds_share_an_anchor(
 def test_a_gram_of_both_kinds_begins_where_none_of_one_kind_does(
     text: str, winnowing: Winnowing
 ) -> None:
-    units, mixed = located_units(text), replace(winnowing, mixed=True)
-    every, pure = grams(units, mixed), grams(units, winnowing)
-    size = mixed.gram_mixed
-    held = dict(zip(pure.first.tolist(), pure.last.tolist(), strict=True))
+    units = located_units(text)
+    every, size = grams(units, winnowing), winnowing.gram_mixed
+    held = {}
+    for start, end in plain_runs(units):
+        k = winnowing.gram_words if units.spaced[start] else winnowing.gram_characters
+        held |= {place: place + k - 1 for place in range(start, end - k + 1)}
     expected = {
         place: held.get(place, place + size - 1)
         for place in range(len(units))

@@ -74,9 +74,9 @@ def test_samples_have_a_row_a_match_and_one_where_they_have_none(path: Path, pan
     assert list(of_b["key"]) == ["bridge", "\udcff"]
     assert list(of_b["rank"]) == [1, 2]
     assert not frame["too_short"].any()
-    run = QueryRun(run_id=None, radius=3, bits=64, scheme="web/2", samples=tuple(results))
+    run = QueryRun(run_id=None, radius=3, bits=64, scheme="web/1", samples=tuple(results))
     assert to_frame(run).equals(frame)
-    nothing = to_frame(QueryRun(run_id=None, radius=3, bits=64, scheme="web/2", samples=()))
+    nothing = to_frame(QueryRun(run_id=None, radius=3, bits=64, scheme="web/1", samples=()))
     assert dtypes(nothing) == dtypes(frame) == dtypes(to_frame([], of=SampleResult))
 
 

@@ -115,7 +115,7 @@ def test_document_added_again_is_unchanged_whatever_its_metadata(
 
 def test_scheme_tells_its_options(tmp_path: Path, store: Store) -> None:
     assert store.maintenance.scheme().record() == {
-        "scheme": "web/2",
+        "scheme": "web/1",
         "bits": 64,
         "weights": "log-tf",
         "tie": "zero",

@@ -80,8 +80,7 @@ def surroundings(paper: PaperUnits, index: PassageIndex, hits: Hits) -> Iterator
     """
     winnowing = index.winnowing
     # One unit more: a word at the edge may have been cut.
-    mixed = winnowing.run_mixed if winnowing.mixed else 0
-    needed = max(winnowing.run_words, winnowing.run_characters, mixed) + 1
+    needed = max(winnowing.run_words, winnowing.run_characters, winnowing.run_mixed) + 1
     characters = len(paper.text) / max(len(paper.units), 1)
     margin = max(1, int(needed * characters * 1.5) + _MARGIN)
     with ThreadPoolExecutor(1) as pool:

@@ -354,11 +354,10 @@ class PaperChecker:
             words += 2 * (words - winnowing.gram_words)
             characters += 2 * (characters - winnowing.gram_characters)
             mixed += 2 * (mixed - winnowing.gram_mixed)
-        both = f", or {mixed} of both" if winnowing.mixed else ""
         guarantee = (
             f"Of every run of at least {words} words, or {characters} characters of scripts "
-            f"without blanks{both}, that is the same in {self._among}, at least one source is "
-            "named."
+            f"without blanks, or {mixed} of both, that is the same in {self._among}, at least one "
+            "source is named."
         )
         if (
             options.exclude

@@ -77,10 +77,6 @@ class PassageIndex(Protocol):
         """Return whether edited sentences can be looked up, and verified by the texts."""
 
     @property
-    def unordered(self) -> bool:
-        """Return whether terms of sentences are in any order of the words."""
-
-    @property
     def has_neighbours(self) -> bool:
         """Return whether an anchor tells what stands around it, in place of its length."""
 
@@ -126,7 +122,6 @@ class StoredPassages:
         self.winnowing = snapshot.passages.winnowing
         self.text_kept = snapshot.settings.text_kept
         self.has_sentences = snapshot.finds_sentences
-        self.unordered = snapshot.passages.unordered
         self.has_neighbours = snapshot.passages.neighbours
 
     def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.passage_recipe import PassageRecipe
-from simstore.fingerprint.winnowing import MIXED_WINNOWING
 from simstore.model import CheckedPaper, CheckOptions, Document, MutualCheck, MutualPair, Rejection
 from simstore.model.documents import SourceFacts, facts_told
 from simstore.services.check.check import PaperChecker, check_options, check_papers
@@ -43,7 +42,7 @@ class PaperPassages:
         self._recipe = recipe
         self.normalization = recipe.normalization
         self.winnowing = recipe.winnowing
-        self.has_sentences, self.unordered = recipe.sentences, recipe.unordered
+        self.has_sentences = recipe.sentences
         self.has_neighbours = recipe.neighbours
         made = []
         for paper in papers:
@@ -188,10 +187,8 @@ def _recipe(opened: OpenStore, sentences: bool) -> PassageRecipe:
     """Return the recipe of the store's index; without one, that which a new index would have."""
     with opened.database.read() as connection:
         state = opened.state(connection)
-    held = state.passages or PassageRecipe(
-        winnowing=MIXED_WINNOWING, normalization=state.scheme.normalization
-    )
-    return replace(held, fingerprints=False, sentences=sentences, unordered=True, neighbours=True)
+    held = state.passages or PassageRecipe(normalization=state.scheme.normalization)
+    return replace(held, fingerprints=False, sentences=sentences, neighbours=True)
 
 
 def _in_library(

@@ -104,22 +104,18 @@ def _windows(units: LocatedUnits, found: Grams, winnowing: Winnowing) -> Windows
         firsts.append(chosen)
         ends.append(chosen + run)
         hashes.append(views.min(axis=1)[same])
-    if winnowing.mixed:
-        first, least = mixed_windows(units, winnowing, every)
-        for begins, of_one in list(zip(firsts, hashes, strict=True)):
-            # Where the kind changes behind a run of one kind, the least gram is that of this run.
-            behind = begins + winnowing.run_mixed
-            is_longer = (behind <= len(units)) & ~np.isin(begins, first)
-            is_longer[is_longer] = run_of[begins[is_longer]] != run_of[behind[is_longer] - 1]
-            firsts.append(begins[is_longer])
-            ends.append(behind[is_longer])
-            hashes.append(of_one[is_longer])
-        firsts.append(first)
-        ends.append(first + winnowing.run_mixed)
-        hashes.append(every.hashes[least])
-    if not firsts:
-        none = np.zeros(0, np.int64)
-        return Windows(none, none, np.zeros(0, np.uint64))
+    first, least = mixed_windows(units, winnowing, every)
+    for begins, of_one in list(zip(firsts, hashes, strict=True)):
+        # Where the kind changes behind a run of one kind, the least gram is that of this run.
+        behind = begins + winnowing.run_mixed
+        is_longer = (behind <= len(units)) & ~np.isin(begins, first)
+        is_longer[is_longer] = run_of[begins[is_longer]] != run_of[behind[is_longer] - 1]
+        firsts.append(begins[is_longer])
+        ends.append(behind[is_longer])
+        hashes.append(of_one[is_longer])
+    firsts.append(first)
+    ends.append(first + winnowing.run_mixed)
+    hashes.append(every.hashes[least])
     return Windows(np.concatenate(firsts), np.concatenate(ends), np.concatenate(hashes))
 
 

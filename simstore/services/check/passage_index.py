@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from simstore.errors import Conflict, InvalidParameter
 from simstore.fingerprint.passage_recipe import SEGMENTS, Cut, PassageRecipe
-from simstore.fingerprint.winnowing import MIXED_WINNOWING
 from simstore.model import PassageStatus, Progress
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore, now
@@ -38,8 +37,8 @@ def begin(
         window: Characters of a window; None: what the index has, else 30.
         fingerprints: Whether each passage has one besides; None: what the index has, else not.
         with_sentences: Whether terms of sentences are kept; None: what the index has, else they
-            are where the store keeps the texts that they are compared by. An index of an older
-            version gets them, and so does one that is to have them: it is made anew.
+            are where the store has the texts that they are compared by. An index that is to have
+            them and has none is rebuilt.
 
     Returns:
         The recipe of the index.
@@ -61,9 +60,7 @@ def begin(
                 fingerprints=held.fingerprints if fingerprints is None else fingerprints,
                 sentences=held.sentences if with_sentences is None else with_sentences,
             )
-            if _lacks_terms(held, with_sentences) and state.settings.text_kept:
-                # The documents get their entries anew.
-                wanted = replace(wanted, sentences=True, unordered=True, neighbours=True)
+            if with_sentences and not held.sentences and state.settings.text_kept:
                 passages.drop(connection)
                 passages.begin(connection, wanted.record(), now())
                 return wanted
@@ -86,23 +83,15 @@ def begin(
         recipe = PassageRecipe(
             cut or ("sentences" if window is None else "window"),
             window or DEFAULT_WINDOW,
-            MIXED_WINNOWING,
             normalization=state.scheme.normalization,
             fingerprints=bool(fingerprints),
             sentences=state.settings.text_kept if with_sentences is None else with_sentences,
-            unordered=True,
             neighbours=state.settings.text_kept,
         )
         passages.begin(connection, recipe.record(), now())
         if not documents.count(connection):
             passages.complete(connection)
         return recipe
-
-
-def _lacks_terms(held: PassageRecipe, asked: bool | None) -> bool:
-    """Return whether an index is to have terms of sentences, and has none or those of before."""
-    is_older = not held.unordered
-    return asked is not False and (is_older or (bool(asked) and not held.sentences))
 
 
 def build(opened: OpenStore, on_progress: Progress | None = None) -> int:
@@ -184,7 +173,7 @@ def status(opened: OpenStore, *, sizes: bool = True) -> PassageStatus | None:
             fingerprints=recipe.fingerprints,
             sentences=recipe.sentences,
             term_count=held.term_count,
-            older_form=recipe.normalization.version < state.scheme.normalization.version,
+            other_form=recipe.normalization != state.scheme.normalization,
         )
 
 

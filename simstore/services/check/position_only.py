@@ -81,18 +81,12 @@ def _runs(
     lengths: np.ndarray[tuple[int], np.dtype[np.int64]],
 ) -> list[Block]:
     """Return runs of at least two anchors that go on as winnowing lets them, in characters."""
-    winnowing = index.winnowing
+    step = index.winnowing.window_mixed
     open_runs: list[list[int]] = []
     grams = paper.grams
     for row in np.lexsort((hits.sources, hits.papers)).tolist():
         place, first, source = int(hits.papers[row]), int(firsts[row]), int(hits.sources[row])
         unit = int(grams.first[place])
-        if winnowing.mixed:
-            step = winnowing.window_mixed
-        elif paper.units.spaced[unit]:
-            step = winnowing.run_words - winnowing.gram_words + 1
-        else:
-            step = winnowing.run_characters - winnowing.gram_characters + 1
         for run in reversed(open_runs[-16:]):
             if (
                 0 < unit - run[4] <= step

@@ -16,9 +16,7 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.sentence_terms import (
     asked_terms,
-    is_beside,
     may_be_alike,
-    neighbour_terms,
     sentence_units,
     stepped_lengths,
 )
@@ -200,11 +198,7 @@ def _candidates(
 ) -> SentencePairs:
     """Return pairs of some sentences, numbered from 0, and stored ones."""
     units = sentence_units(asked.units, spans, index.normalization)
-    terms = (
-        asked_terms(units)
-        if index.unordered
-        else neighbour_terms(asked.units, spans, index.normalization)
-    )
+    terms = asked_terms(units)
     found = index.postings(np.unique(terms.hashes), MOST_POSTINGS)
     firsts = np.searchsorted(found.hashes, terms.hashes)
     counts = np.searchsorted(found.hashes, terms.hashes, side="right") - firsts
@@ -214,12 +208,8 @@ def _candidates(
     contexts = found.lengths[postings].astype(np.int32)
     rare = counts[rows] <= asked.rare
     places = terms.sentences[rows]
-    if index.unordered:
-        agreement = 1 + (units.has(places, contexts) & rare).astype(np.int64)
-        agreement += counts[rows] <= asked.alone
-    else:
-        before, after = is_beside(terms.contexts[rows], contexts)
-        agreement = 1 + (before & rare).astype(np.int64) + (after & rare)
+    agreement = 1 + (units.has(places, contexts) & rare).astype(np.int64)
+    agreement += counts[rows] <= asked.alone
     documents, starts = found.documents[postings], found.starts[postings]
     order = np.lexsort((starts, documents, places))
     made = SentencePairs(places, documents, starts, contexts).of(order)

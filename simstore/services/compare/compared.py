@@ -15,7 +15,7 @@ from simstore.fingerprint import counting_bloom, imatch
 from simstore.fingerprint.features import FeatureCounts, count_features
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.shingle_sets import ShingleSets, shingle_sets
-from simstore.fingerprint.web import Web2Scheme, WebScheme
+from simstore.fingerprint.web import WebScheme
 from simstore.model.arguments import check_fields
 from simstore.search.resemblance import Overlap, overlap
 from simstore.text.decoding import encode
@@ -123,10 +123,8 @@ class CompareOptions:
 
     def scheme(self, bits: int = 64) -> WebScheme:
         """Return the scheme that makes terms and fingerprints."""
-        form = self.form_of_words
-        recipe = FeatureRecipe(form, segmenter=self.segmenter)
-        kind = WebScheme if form.version == 1 else Web2Scheme
-        return kind(bits, weights=self.weights, feature_hash=self.feature_hash, recipe=recipe)
+        recipe = FeatureRecipe(self.form_of_words, segmenter=self.segmenter)
+        return WebScheme(bits, weights=self.weights, feature_hash=self.feature_hash, recipe=recipe)
 
 
 class CompareKeywords(TypedDict, total=False):

@@ -84,7 +84,6 @@ class RunRule:
             run_words=self.words,
             gram_characters=(self.run_characters + 1) // 2,
             run_characters=self.run_characters,
-            mixed=True,
         )
 
     def is_everywhere(self, count: int, of: int) -> bool:

@@ -11,7 +11,7 @@ from simstore.fingerprint.channels import CHARACTERS, Channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.sketching import SketchRecipe
-from simstore.fingerprint.web import Web2Scheme
+from simstore.fingerprint.web import WebScheme
 from simstore.model import Ignored, Progress, Rejection
 from simstore.model.arguments import check_fields
 from simstore.model.channels import DEFAULT_CHANNELS, duplicate_measure
@@ -119,7 +119,7 @@ class RowOptions:
         Raises:
             InvalidParameter: One is out of its range.
         """
-        scheme = Web2Scheme()
+        scheme = WebScheme()
         channels = found_channels(
             self.channels,
             scheme.normalization,

@@ -12,20 +12,15 @@ from simstore.fingerprint.simhash import check_bits
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.vocabulary import check_features
-from simstore.fingerprint.web import EnumeratedField, Web2Scheme, WebScheme
+from simstore.fingerprint.web import EnumeratedField, WebScheme
 from simstore.model.arguments import check_fields
 from simstore.sources.course import read_hash_table, read_stopwords
 from simstore.sources.streams import is_read_once, is_special
 from simstore.text.decoding import decode, encode
+from simstore.text.normalization import FOLDED
 from simstore.text.recipes import FeatureRecipe
 
-SCHEMES = ("web", "web/1", "web/2", "simtool")
-# The versions of the scheme web; without a number it is the newest.
-_WEB_VERSIONS: dict[str, type[WebScheme]] = {
-    "web": Web2Scheme,
-    "web/1": WebScheme,
-    "web/2": Web2Scheme,
-}
+SCHEMES = ("web", "simtool")
 BUILTIN = "builtin"
 NONE = "none"
 HASH_TABLE_FILE = "hashvalue.txt"
@@ -42,8 +37,7 @@ class SchemeChoice:
     128
 
     Attributes:
-        name: ``web`` (its newest version, ``web/2``), ``web/1``, ``web/2`` or
-            ``simtool``.
+        name: ``web`` or ``simtool``.
         bits: Fingerprint length M, 1 to 128; default 64.
         features: Size N of the feature vector (``simtool``); default 1000.
         hash_table: File with the hash table (``simtool``), or ``builtin``, the
@@ -107,7 +101,7 @@ def make_scheme(choice: SchemeChoice) -> Scheme:
     if choice.name == "simtool":
         _refuse(choice, *_WEB)
         return _simtool(choice)
-    if choice.name in _WEB_VERSIONS:
+    if choice.name == "web":
         _refuse(choice, *_SIMTOOL)
         return _web(choice)
     raise InvalidParameter(f"scheme {choice.name!r}: choose one of {', '.join(SCHEMES)}")
@@ -162,17 +156,11 @@ def choice_for_folder(
 
 
 def _web(choice: SchemeChoice) -> WebScheme:
-    kind = _WEB_VERSIONS[choice.name]
-    if kind.version == 1 and (choice.disguises == "fold" or choice.han == "characters"):
-        raise InvalidParameter(
-            "scheme web/1 folds no disguises, and Chinese scripts by OpenCC alone; "
-            "choose the scheme web/2"
-        )
     recipe = FeatureRecipe(
-        replace(kind.default_recipe.normalization, **choice.given(*_FORMS)),
+        replace(FOLDED, **choice.given(*_FORMS)),
         **choice.given("units", "segmenter", "shingle", "stem"),
     )
-    return kind(
+    return WebScheme(
         64 if choice.bits is None else choice.bits,
         stopwords=_as_counted(_stopwords(choice.stopwords, frozenset()), recipe),
         recipe=recipe,
@@ -248,13 +236,8 @@ def differences(choice: SchemeChoice, scheme: Scheme) -> list[str]:
     standing = _options(scheme)
     if not standing:
         return ["it holds fingerprints alone"]
-    if choice.name not in (scheme.name, scheme.label):
-        shown = (
-            scheme.label if choice.name in _WEB_VERSIONS and scheme.name == "web" else scheme.name
-        )
-        return [f"--scheme is {shown}"]
-    # Of the store's own version, whatever the newest is.
-    choice = replace(choice, name=scheme.label if scheme.name == "web" else choice.name)
+    if choice.name != scheme.name:
+        return [f"--scheme is {scheme.name}"]
     given = choice.given(*_OPTIONS)
     # A table and stop words are read as the other options say.
     chosen = make_scheme(replace(choice, **{**standing, **given}))

@@ -51,7 +51,7 @@ def test_metrics_tell_of_requests_and_of_the_store(tmp_path: Path) -> None:
     names = [line.split()[2] for line in reply.text.splitlines() if line.startswith("# TYPE")]
     assert len(names) == len(set(names))
     python = platform.python_version()
-    labels = f'version="{__version__}",scheme="web/2",dialect="sqlite",python="{python}"'
+    labels = f'version="{__version__}",scheme="web/1",dialect="sqlite",python="{python}"'
     assert told[f"simstore_build_info{{{labels}}}"] == "1"
 
 

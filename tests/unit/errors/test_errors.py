@@ -80,7 +80,7 @@ VALUES: dict[str, Any] = {
     "slots": 7,
     "reason": "a reason",
     "remedy": "a remedy",
-    "scheme": "web/2",
+    "scheme": "web/1",
     "revision": "0001",
     "expected": "0002",
     "detail": "a detail",

@@ -4,7 +4,7 @@ import numpy as np
 
 from simstore.fingerprint.anchor_neighbours import MOST, bits_around, neighbours
 from simstore.fingerprint.passage_recipe import PassageRecipe
-from simstore.fingerprint.winnowing import MIXED_WINNOWING, Grams, grams
+from simstore.fingerprint.winnowing import DEFAULT_WINNOWING, Grams, grams
 from simstore.text.located import LocatedUnits, located_units
 
 WORDS = "the harbour master writes every name into a ledger that is older than the town hall"
@@ -14,9 +14,9 @@ HAN = "港务长把每一个名字都写进一本比市政厅还要老的账簿�
 def told(text: str) -> dict[str, int]:
     """What each gram of a text tells, by its own text."""
     units = located_units(text)
-    found = grams(units, MIXED_WINNOWING)
+    found = grams(units, DEFAULT_WINNOWING)
     spans = zip(units.starts[found.first], units.ends[found.last], strict=True)
-    values = neighbours(units, found, MIXED_WINNOWING).tolist()
+    values = neighbours(units, found, DEFAULT_WINNOWING).tolist()
     return dict(zip((text[start:end] for start, end in spans), values, strict=True))
 
 
@@ -54,25 +54,18 @@ def test_nothing_around_a_gram_is_no_bit_and_the_number_is_never_0() -> None:
     places = np.arange(20, dtype=np.int32)
     units = LocatedUnits(hashes, places, places + 1, np.ones(20, bool))
     one = Grams(hashes[:1], np.array([8], np.int32), np.array([11], np.int32))
-    assert neighbours(units, one, MIXED_WINNOWING).tolist() == [MOST]
+    assert neighbours(units, one, DEFAULT_WINNOWING).tolist() == [MOST]
     hashes[12] -= np.uint64(1)
-    assert neighbours(units, one, MIXED_WINNOWING).tolist() == [MOST]
+    assert neighbours(units, one, DEFAULT_WINNOWING).tolist() == [MOST]
     hashes[12] -= np.uint64(1)
-    assert neighbours(units, one, MIXED_WINNOWING).tolist() == [MOST - 1]
-    assert bits_around(units, one, MIXED_WINNOWING).tolist() == [MOST - 2]
+    assert neighbours(units, one, DEFAULT_WINNOWING).tolist() == [MOST - 1]
+    assert bits_around(units, one, DEFAULT_WINNOWING).tolist() == [MOST - 2]
 
 
 def test_a_recipe_with_neighbours_has_the_same_anchors_without_lengths() -> None:
     for text in (WORDS, HAN, f"{HAN} {WORDS}", "天地玄黄宇 x " * 9):
-        older = PassageRecipe(winnowing=MIXED_WINNOWING, sentences=True, unordered=True)
-        now = PassageRecipe(
-            winnowing=MIXED_WINNOWING, sentences=True, unordered=True, neighbours=True
-        )
-        assert (older.record()["version"], now.record()["version"]) == (5, 6), text
-        assert "neighbours" not in older.record(), text
-        assert PassageRecipe.from_record(now.record()) == now, text
-        assert PassageRecipe.from_record(older.record()) == older, text
-        before, after = older.index(text), now.index(text)
+        before = PassageRecipe(sentences=True).index(text)
+        after = PassageRecipe(sentences=True, neighbours=True).index(text)
         assert before.hashes.tolist() == after.hashes.tolist(), text
         assert before.starts.tolist() == after.starts.tolist(), text
         anchors = len(after.hashes) - after.term_count
@@ -80,8 +73,3 @@ def test_a_recipe_with_neighbours_has_the_same_anchors_without_lengths() -> None
         assert before.lengths[anchors:].tolist() == after.lengths[anchors:].tolist(), text
         assert after.lengths[:anchors].min() >= 1, text
         assert after.lengths.max() <= MOST, text
-
-
-def test_the_recipe_is_pinned() -> None:
-    now = PassageRecipe(winnowing=MIXED_WINNOWING, sentences=True, unordered=True, neighbours=True)
-    assert now.record()["known_answer"] == "798756ac9febe518"

@@ -152,4 +152,8 @@ def test_known_answers_are_the_same_for_ever() -> None:
         "f9b2f7c295809fd4",
         "6ac793bc90b817e4",
         "ed0a815a03879e5d",
+        "6ce957ac504b42c6",
+        "80f366970afe8653",
+        "be7f2ac8fee5a3f7",
+        "6bbe66674531ff69",
     ]

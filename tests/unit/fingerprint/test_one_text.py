@@ -10,7 +10,7 @@ import pytest
 from simstore import compiled
 from simstore.fingerprint.one_text import LONGEST, PreparedText
 from simstore.fingerprint.sketching import Sketching, sketch_texts
-from simstore.fingerprint.web import Web2Scheme
+from simstore.fingerprint.web import WebScheme
 from simstore.services.features.feature_counts import pack_change
 from simstore.storage import codecs
 
@@ -45,7 +45,7 @@ def _compiled() -> None:
 
 
 def prepared(text: str, bits: int = 64, tie: str = "zero") -> PreparedText | None:
-    scheme = Web2Scheme(bits, tie=tie)
+    scheme = WebScheme(bits, tie=tie)
     return scheme.prepared_alone(text, text.encode("utf-8", "surrogateescape"), 3)
 
 
@@ -54,7 +54,7 @@ def test_one_text_becomes_what_a_batch_makes_of_it() -> None:
         for text in ALL_OF:
             made = prepared(text, bits, tie)
             assert made is not None, (bits, text)
-            scheme = Web2Scheme(bits, tie=tie)
+            scheme = WebScheme(bits, tie=tie)
             counts = scheme.count([text])
             assert made.words.tolist() == scheme.fingerprints(counts).tolist(), (bits, text)
             assert made.token_count == scheme.token_counts(counts)[0], (bits, text)
@@ -72,10 +72,10 @@ def test_a_text_that_asks_for_more_is_left_to_a_batch() -> None:
 
 def test_schemes_that_hash_or_weigh_otherwise_leave_texts_to_a_batch() -> None:
     for scheme in (
-        Web2Scheme(100),
-        Web2Scheme(weights="tf"),
-        Web2Scheme(feature_hash="md5"),
-        Web2Scheme(stopwords=frozenset({b"the"})),
+        WebScheme(100),
+        WebScheme(weights="tf"),
+        WebScheme(feature_hash="md5"),
+        WebScheme(stopwords=frozenset({b"the"})),
     ):
         assert scheme.prepared_alone("one two three", b"one two three", 3) is None
 

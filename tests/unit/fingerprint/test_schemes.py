@@ -21,7 +21,7 @@ def test_record_with_other_known_answers_is_refused() -> None:
     for scheme in SCHEMES:
         record = scheme.record()
         answers = (*record.known_answers[:-1], "0" * len(record.known_answers[0]))
-        with pytest.raises(SchemeMismatch, match="known text 6") as raised:
+        with pytest.raises(SchemeMismatch, match=r"known text (6|11)") as raised:
             open_scheme(replace(record, known_answers=answers))
         assert raised.value.scheme == scheme.label, scheme
         with pytest.raises(SchemeMismatch, match="number"):
@@ -30,7 +30,7 @@ def test_record_with_other_known_answers_is_refused() -> None:
 
 def test_unknown_scheme_is_refused() -> None:
     for change in ({"version": 3}, {"name": "other"}):
-        with pytest.raises(SchemeMismatch, match="known here: given/1, simtool/1, web/1, web/2"):
+        with pytest.raises(SchemeMismatch, match="known here: given/1, simtool/1, web/1"):
             make_scheme(replace(WebScheme().record(), **change))  # type: ignore[arg-type]
 
 

@@ -10,9 +10,7 @@ from simstore.fingerprint.sentence_terms import (
     asked_terms,
     chosen_terms,
     commonness,
-    is_beside,
     may_be_alike,
-    neighbour_terms,
     sentence_units,
     stepped_lengths,
 )
@@ -98,9 +96,6 @@ def test_a_sentence_keeps_few_terms_and_a_very_short_one_none() -> None:
 def test_a_pair_that_occurs_twice_is_kept_once() -> None:
     text = "鳄鱼鳄鱼鳄鱼鳄鱼鳄鱼"
     assert len(chosen_terms(located_units(text), spans_of(text))) == 1
-    found = chosen_terms(located_units(text), spans_of(text), unordered=False)
-    assert len(found) == 2
-    assert len(np.unique(found.hashes)) == 2
 
 
 def test_common_words_and_characters_are_graded() -> None:
@@ -111,18 +106,6 @@ def test_common_words_and_characters_are_graded() -> None:
     assert grades["harbour"] == grades["鹦"] == 0
     assert grades["old"] == 1
     assert grades["學"] == 3
-
-
-def test_a_unit_beside_a_pair_is_told_by_the_contexts() -> None:
-    pair = "渔网"
-    contexts = []
-    for text in ("破的渔网又补", "破了渔网又补", "破的渔网再补", "破了渔网再补"):
-        found = neighbour_terms(located_units(text), spans_of(text), most=None)
-        contexts.append(found.contexts[text.index(pair)])
-    first = np.repeat(np.array(contexts[:1]), 4)
-    before, after = is_beside(first, np.array(contexts))
-    assert before.tolist() == [True, False, True, False]
-    assert after.tolist() == [True, True, False, False]
 
 
 def test_lengths_decide_whether_sentences_may_be_alike() -> None:
@@ -147,14 +130,6 @@ def test_windows_have_the_terms_of_the_sentences() -> None:
     text = f"{SENTENCE}。" * 3
     by_sentence = PassageRecipe(sentences=True).index(text)
     by_window = PassageRecipe("window", 13, sentences=True).index(text)
-    assert by_window.term_count == by_sentence.term_count == 12
-    assert by_window.hashes[-12:].tolist() == by_sentence.hashes[-12:].tolist()
-    assert by_window.starts[-12:].tolist() == by_sentence.starts[-12:].tolist()
-
-
-def test_recipes_are_pinned() -> None:
-    older, now = PassageRecipe(sentences=True), PassageRecipe(sentences=True, unordered=True)
-    assert older.record()["known_answer"] == "ea76b1342d1cc48b"
-    assert now.record()["known_answer"] == "5c9518e3d18714dc"
-    assert now.record()["version"] == 5
-    assert PassageRecipe.from_record(now.record()) == now
+    assert by_window.term_count == by_sentence.term_count == 6
+    assert by_window.hashes[-6:].tolist() == by_sentence.hashes[-6:].tolist()
+    assert by_window.starts[-6:].tolist() == by_sentence.starts[-6:].tolist()

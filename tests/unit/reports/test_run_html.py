@@ -27,7 +27,7 @@ def part_of(page: str) -> dict[str, list[object]]:
 
 
 def run_of(*samples: SampleResult, stale: str | None = None) -> QueryRun:
-    return QueryRun(run_id=7, radius=3, bits=64, scheme="web/2", samples=samples, stale=stale)
+    return QueryRun(run_id=7, radius=3, bits=64, scheme="web/1", samples=samples, stale=stale)
 
 
 def match(key: str, share: float | None, distance: int | None = 3) -> Match:

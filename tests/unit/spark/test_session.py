@@ -34,10 +34,10 @@ def test_reason_of_a_failed_job_is_the_error_of_the_executor() -> None:
     text = (
         "Job aborted due to stage failure: ...\n  Traceback (most recent call last):\n"
         '  File "worker.py", line 1\n'
-        "simstore.errors.SchemeMismatch: web/2: known text 3 differs\n"
+        "simstore.errors.SchemeMismatch: web/1: known text 3 differs\n"
         "    at org.apache.spark.api.python.BasePythonRunner\n"
     )
-    assert _reason(text) == "web/2: known text 3 differs"
+    assert _reason(text) == "web/1: known text 3 differs"
     assert _reason("first\nsecond") == "first"
     assert _reason("") == "no reason was given"
     assert "begins anew" in str(JobFailed("why"))

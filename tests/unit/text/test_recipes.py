@@ -100,4 +100,4 @@ def test_recipe_comes_back_from_its_parameters_and_defaults_need_none() -> None:
     assert FeatureRecipe.from_parameters(parameters) == chosen
     assert FeatureRecipe.from_parameters({"weights": "tf"}) == FeatureRecipe()
     assert len(chosen.known_texts) == 3
-    assert FeatureRecipe().known_texts == ()
+    assert FeatureRecipe(Normalization()).known_texts == ()

@@ -11,7 +11,6 @@ from stores import SIMTOOL, TEXTS, create, filled, raw, rows
 
 from simstore.errors import InvalidParameter, ReindexInProgress, SchemeMismatch
 from simstore.fingerprint.minhash import BandLayout
-from simstore.fingerprint.sketching import Sketching
 from simstore.model import QueryOptions
 from simstore.model.channels import (
     CHANNELS,
@@ -144,18 +143,6 @@ def test_sketches_that_come_out_otherwise_are_refused(tmp_path: Path) -> None:
         assert store.maintenance.fsck() == []
 
 
-def test_known_answers_are_the_same_for_ever() -> None:
-    assert Sketching().known_answers() == [
-        "a68dfbb1d75c6e8d",
-        "8bf804683d522442",
-        "fe93e35a627b6cd5",
-        "3d2368090c02ce62",
-        "2d3ca628a6878218",
-        "8e4c93f4df3b10ee",
-        "8f46c90121423ba1",
-    ]
-
-
 @pytest.mark.slow
 def test_folded_scripts_make_one_text_of_two(tmp_path: Path) -> None:
     simplified = "图书馆在旧仓库里开了门，读者可以借书、听讲座，也可以带孩子来玩。"
@@ -165,11 +152,9 @@ def test_folded_scripts_make_one_text_of_two(tmp_path: Path) -> None:
         (match,) = store.query(traditional)
         assert (match.distance, match.resemblance, match.containment) == (0, 1.0, 1.0)
         assert match.channels == BOTH
-    apart = (SchemeChoice("web", han="keep"), SchemeChoice("web/1"))
-    for number, choice in enumerate(apart):
-        with Store.create(tmp_path / f"apart-{number}.db", scheme=choice) as store:
-            store.add("a", simplified)
-            assert store.query(traditional, min_resemblance=0.7) == []
+    with Store.create(tmp_path / "apart.db", scheme=SchemeChoice("web", han="keep")) as store:
+        store.add("a", simplified)
+        assert store.query(traditional, min_resemblance=0.7) == []
 
 
 @pytest.mark.parametrize("name", KEPT_CHANNELS)

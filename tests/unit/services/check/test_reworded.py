@@ -2,13 +2,11 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from simstore.model import CheckOptions, PassageStatus
-from simstore.services.check import passage_index
+from simstore.model import CheckOptions
 from simstore.store import Store
 
 BRIDGE = (
@@ -94,32 +92,6 @@ def test_limits_hold_for_words_in_any_order(store: Store, options: CheckOptions)
     text = shuffled(BRIDGE).replace("steel", "wooden").replace("heavy", "empty")
     assert store.check(text).copies
     assert store.check(text, options).copies == ()
-
-
-def test_an_older_index_answers_and_is_made_anew_by_build(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = passage_index.PassageRecipe
-    with monkeypatch.context() as patch:
-        patch.setattr(
-            passage_index, "PassageRecipe", lambda *a, **k: replace(made(*a, **k), unordered=False)
-        )
-        with Store.create(tmp_path / "s.db") as store:
-            store.passages.build()
-            store.add_many([("bridge", BRIDGE), ("own", OWN)])
-    edited = "Divers inspected the northern pier of the bridge in early autumn."
-    with Store.open(tmp_path / "s.db") as store:
-        older = store.passages.status()
-        assert isinstance(older, PassageStatus)
-        assert store.check(shuffled(BRIDGE)).copies == ()
-        assert [copy.source_key for copy in store.check(edited).copies] == ["bridge"]
-        renewed = store.passages.build()
-        assert (renewed.complete, renewed.sentences) == (True, True)
-        assert renewed.term_count < (older.term_count or 0)
-        assert renewed.anchor_count == older.anchor_count
-        assert [case.source_key for case in store.check(shuffled(BRIDGE)).cases] == ["bridge"]
-        assert [copy.source_key for copy in store.check(edited).copies] == ["bridge"]
-        assert store.maintenance.fsck() == []
 
 
 @pytest.mark.slow

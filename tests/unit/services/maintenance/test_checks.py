@@ -95,7 +95,7 @@ def check(path: Path) -> None:
 
 def recipe_as_stored(record: Any) -> PassageRecipe:
     known = {name: record[name] for name in ("cut", "window", "fingerprints", "sentences")}
-    return PassageRecipe(**known, unordered=record["unordered"], neighbours=record["neighbours"])
+    return PassageRecipe(**known, neighbours=record["neighbours"])
 
 
 ORPHAN = "UPDATE document SET run_id = 99 WHERE document_id = 1"

@@ -40,7 +40,7 @@ def test_run_is_recorded_and_comes_back(tmp_path: Path) -> None:
         assert [one.key for one in run.samples] == ["s", "té"]
         assert [(one.position, one.byte_offset) for one in run.rejections] == [(1, 30)]
         kept = store.report()
-        assert (kept.radius, kept.bits, kept.scheme) == (10, 64, "web/2")
+        assert (kept.radius, kept.bits, kept.scheme) == (10, 64, "web/1")
         assert [(one.key, one.fingerprint, one.matches) for one in kept.samples] == [
             (one.key, one.fingerprint, one.matches) for one in run.samples
         ]
