@@ -21,9 +21,8 @@ from warcio.archiveiterator import ArchiveIterator
 from warcio.statusandheaders import StatusAndHeaders
 from warcio.warcwriter import WARCWriter
 
-from simstore.sources.http_bodies import parse_response, plain_body
 from simstore.sources.reader import ReadRequest
-from simstore.sources.warc import framed_records
+from simstore.sources.warc import framed_records, parse_response, plain_body
 from simstore.sources.web_pages import read_page
 from simstore.store import Store
 

@@ -7,8 +7,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from simstore.sources.addresses import joined_address, joiner
-from simstore.sources.web_pages import _FLAT, _FORMATTING, _TAGS, _deepest
+from simstore.sources.web_pages import _FLAT, _FORMATTING, _TAGS, _deepest, joined_address, joiner
 
 FORMATTING = re.compile(
     r"<(/?)(a|b|big|code|em|font|i|nobr|s|small|strike|strong|tt|u)(?=[\s>])", re.IGNORECASE

@@ -16,10 +16,10 @@ from reportlab.pdfgen.canvas import Canvas
 from simstore.model import Document, Ignored, Rejection
 from simstore.sources.encoding_detection import decoded, not_certain
 from simstore.sources.encodings import codec_named, declared_encoding
-from simstore.sources.http_bodies import Response, UnreadableBody, parse_response, plain_body
 from simstore.sources.reader import ReadOptions, ReadRequest, SourceReader
 from simstore.sources.registry import reader_named
 from simstore.sources.source import Record
+from simstore.sources.warc import Response, UnreadableBody, parse_response, plain_body
 from simstore.text.decoding import encode
 
 # What once broke a reader, or came near it; a file's name says which reader it was for.

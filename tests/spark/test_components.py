@@ -14,7 +14,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark
 
 import pyarrow as pa
 
-from simstore.spark.components import components
+from simstore.spark.clusters import components
 from simstore.spark.folders import Folder
 
 if TYPE_CHECKING:

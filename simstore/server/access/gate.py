@@ -21,9 +21,6 @@ from simstore.errors import (
     Unauthorized,
 )
 from simstore.model import Scope, Token
-from simstore.server.access.csrf import foreign, is_forwarded, is_loopback, names_loopback
-from simstore.server.access.limits import RateLimit, network_of
-from simstore.server.access.sessions import SESSION_SECONDS, Sessions
 from simstore.server.workers.bounded_executor import BoundedExecutor
 
 if TYPE_CHECKING:
@@ -32,6 +29,198 @@ if TYPE_CHECKING:
     from starlette.types import Scope as RequestScope
 
     from simstore.services.access.tokens import TokenBook
+import hashlib
+import ipaddress
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Mapping
+from urllib.parse import urlsplit
+
+SESSION_SECONDS = 12 * 3_600
+_MOST_SESSIONS = 10_000
+
+
+class Sessions:
+    """Sessions of the page: a random name in a cookie stands for a token.
+
+    They are kept in memory and end with the server; so no cookie holds a token, and none is of use
+    anywhere else. Whether the token is still good is asked for with each request.
+
+    Args:
+        clock: Tells seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        # By digest of the name: who reads the memory of a session cannot use it.
+        self._sessions: OrderedDict[bytes, tuple[int, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._sessions)
+
+    def begin(self, token_id: int) -> str:
+        """Return the name of a new session of a token."""
+        name = secrets.token_urlsafe(32)
+        self._sessions[_digest(name)] = (token_id, self._clock() + SESSION_SECONDS)
+        if len(self._sessions) > _MOST_SESSIONS:
+            self._sessions.popitem(last=False)
+        return name
+
+    def token_id(self, name: str) -> int | None:
+        """Return the token of a session; None where there is none, or it has ended."""
+        digest = _digest(name)
+        found = self._sessions.get(digest)
+        if found is None:
+            return None
+        token_id, ends = found
+        if self._clock() >= ends:
+            del self._sessions[digest]
+            return None
+        return token_id
+
+    def end(self, name: str) -> None:
+        """End a session, if there is one."""
+        self._sessions.pop(_digest(name), None)
+
+
+def _digest(name: str) -> bytes:
+    # A look-up by digest: its time tells nothing of the names that are there.
+    return hashlib.sha256(name[:200].encode("utf-8", "surrogateescape")).digest()
+
+
+# Who asked longest ago is forgotten, so that many addresses do not fill the memory.
+_MOST_KNOWN = 10_000
+
+
+class RateLimit:
+    """A token bucket for each sender: a mean rate of requests, with bursts after a pause.
+
+    Not to be shared by threads.
+
+    Args:
+        rate: Requests a second.
+        burst: Requests that may come at once after a pause.
+        clock: Tells seconds.
+    """
+
+    def __init__(
+        self, rate: float, burst: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._rate = rate
+        self._burst = burst
+        self._clock = clock
+        # What each has left, and when it was counted.
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._left)
+
+    def wait(self, who: str) -> float:
+        """Count a request; return 0, or the seconds to wait until one is allowed."""
+        now = self._clock()
+        left, counted = self._left.pop(who, (self._burst, now))
+        left = min(self._burst, left + (now - counted) * self._rate)
+        late = left < 1
+        self._left[who] = (left if late else left - 1, now)
+        if len(self._left) > _MOST_KNOWN:
+            self._left.popitem(last=False)
+        return (1 - left) / self._rate if late else 0.0
+
+
+def network_of(address: str) -> str:
+    """Return the network that counts as one sender: an IPv4 address or an IPv6 /64."""
+    try:
+        found = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address[:100]
+    if isinstance(found, ipaddress.IPv4Address):
+        return str(found)
+    if found.ipv4_mapped is not None:
+        return str(found.ipv4_mapped)
+    return str(ipaddress.ip_network((found, 64), strict=False))
+
+
+_SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+_PORTS = {"http": 80, "https": 443}
+# A proxy says for whom it asks.
+_FORWARDED = (
+    "forwarded",
+    "via",
+    "x-forwarded-for",
+    "x-forwarded-host",
+    "x-forwarded-proto",
+    "x-real-ip",
+)
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether only this machine can reach an address that a server listens on."""
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def names_loopback(host: str | None) -> bool:
+    """Return whether the ``Host`` of a request is a name or address of the loopback.
+
+    Any other name may be one that a foreign page has pointed here (DNS rebinding).
+    """
+    if not host:
+        return False
+    try:
+        name = urlsplit(f"//{host}").hostname
+    except ValueError:
+        return False
+    return name is not None and is_loopback(name)
+
+
+def is_forwarded(headers: Mapping[str, str]) -> bool:
+    """Return whether a request came through a proxy, so that it may be from anywhere."""
+    return any(name in headers for name in _FORWARDED)
+
+
+def foreign(method: str, headers: Mapping[str, str], *, must_tell: bool) -> str | None:
+    """Return why a request counts as cross-site; None where it does not.
+
+    Args:
+        method: HTTP method.
+        headers: Those of the request, names in lower case.
+        must_tell: A request that changes something must say where it comes from, as every browser
+            does; else programs need not.
+    """
+    site = headers.get("sec-fetch-site")
+    if site is not None and site not in ("same-origin", "none"):
+        visits = headers.get("sec-fetch-mode") == "navigate" and method in ("GET", "HEAD")
+        if not visits:
+            return "another site asks for it"
+    if method in _SAFE:
+        return None
+    origin = headers.get("origin")
+    if origin is not None:
+        if _is_own(origin, headers.get("host", "")):
+            return None
+        return "a page of another site sends it"
+    if must_tell and site is None:
+        return "it does not say which page sends it"
+    return None
+
+
+def _is_own(origin: str, host: str) -> bool:
+    """Return whether an origin is that of the host that was asked, by either scheme."""
+    try:
+        sender, own = urlsplit(origin), urlsplit(f"//{host}")
+        port = sender.port or _PORTS.get(sender.scheme)
+        wanted = own.port or _PORTS.get(sender.scheme)
+    except ValueError:
+        return False
+    if sender.scheme not in _PORTS or sender.hostname is None:
+        return False
+    return (sender.hostname, port) == (own.hostname, wanted)
+
 
 # Wrong tokens that one address may send at once, and then a second.
 _FAILURES, _FAILURES_A_SECOND = 10, 1 / 6

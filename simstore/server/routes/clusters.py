@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import binascii
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
 
-from simstore.errors import NotFound
+from simstore.errors import MalformedRequest, NotFound
 from simstore.model import (
     ClusterMerge,
     ClusterPlace,
@@ -18,12 +20,64 @@ from simstore.model import (
 )
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import reply
-from simstore.server.cursors import cursor_of, key_of, number_of
 from simstore.server.listings import listing
 from simstore.server.openapi import LARGEST, answers
 from simstore.server.request_keys import query_text
 from simstore.server.service import service_of
+from simstore.text.decoding import encode
 from simstore.wire import to_wire
+
+_PLACE = "query.after"
+
+
+def cursor_of(listed: StoredCluster | ClusterMerge | Duplicate) -> str:
+    """Return the cursor for the position after an item of a list."""
+    if isinstance(listed, Duplicate):
+        return _cursor("k", encode(listed.key))
+    return _cursor("c", str(listed.cluster_id).encode())
+
+
+def key_of(cursor: str | None) -> str | None:
+    """Return the key behind which a page of a list by keys begins; None: at the beginning.
+
+    Raises:
+        MalformedRequest: It is no cursor of such a list.
+    """
+    return None if cursor is None else _place(cursor, "k").decode("utf-8", "surrogateescape")
+
+
+def number_of(cursor: str | None, largest: int) -> int:
+    """Return the number behind which a page of a list by numbers begins; 0: at the beginning.
+
+    Raises:
+        MalformedRequest: It is no cursor of such a list.
+    """
+    if cursor is None:
+        return 0
+    digits = _place(cursor, "c")
+    if not digits.isdigit() or len(digits) > len(str(largest)) or int(digits) > largest:
+        raise _unknown()
+    return int(digits)
+
+
+def _cursor(kind: str, place: bytes) -> str:
+    return kind + base64.urlsafe_b64encode(place).decode().rstrip("=")
+
+
+def _place(cursor: str, kind: str) -> bytes:
+    coded = cursor[1:]
+    try:
+        if cursor[:1] != kind:
+            raise _unknown()
+        padded = coded + "=" * (-len(coded) % 4)
+        return base64.b64decode(padded, altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        raise _unknown() from None
+
+
+def _unknown() -> MalformedRequest:
+    return MalformedRequest(_PLACE, "give what the page before has as next, or nothing")
+
 
 router = APIRouter(route_class=GuardedRoute, tags=["clusters"])
 Limit = Annotated[int | None, Query(ge=1, le=LARGEST)]

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from simstore import errors
 from simstore.client import Client
-from simstore.client.connection import checked_url, key_path, seconds_of
-from simstore.client.problems import error_of
+from simstore.client.connection import checked_url, error_of, key_path, seconds_of
 from simstore.errors import InvalidParameter, MalformedRequest, MissingExtra, SimstoreError
 from simstore.server.errors import problem
 from simstore.wire import decoded, encoded

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from simstore.errors import InvalidParameter
+from simstore.services.compare.compared import characters, words
 from simstore.text.normalization import DEFAULT, Normalization
-from simstore.text.units import characters, words
 
 RAW = Normalization(case="keep", width="keep")
 

@@ -407,12 +407,10 @@ def test_server_does_not_start_where_anybody_could_come(store: Store) -> None:
 
 
 def test_memory_of_who_asked_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    from simstore.server.access import limits, sessions
-
-    monkeypatch.setattr(limits, "_MOST_KNOWN", 5)
-    monkeypatch.setattr(sessions, "_MOST_SESSIONS", 5)
-    limit = limits.RateLimit(1, 1, lambda: 0)
-    kept = sessions.Sessions(lambda: 0)
+    monkeypatch.setattr(access, "_MOST_KNOWN", 5)
+    monkeypatch.setattr(access, "_MOST_SESSIONS", 5)
+    limit = access.RateLimit(1, 1, lambda: 0)
+    kept = access.Sessions(lambda: 0)
     names = []
     for number in range(20):
         assert limit.wait(str(number)) == 0
@@ -433,6 +431,6 @@ def test_one_sender_is_an_address_or_what_one_host_is_given() -> None:
         ("", ""),
         ("x" * 500, "x" * 100),
     ]:
-        from simstore.server.access.limits import network_of
+        from simstore.server.access.gate import network_of
 
         assert network_of(address) == network

@@ -8,8 +8,7 @@ from itertools import pairwise
 import pytest
 
 from simstore.model import StoreFigures, TimeSlot, VocabularySlice
-from simstore.server.page.drawing import count_ticks
-from simstore.server.page.plots import run_plot, store_plots
+from simstore.server.page.plots import count_ticks, run_plot, store_plots
 from simstore.server.page.words import page_words
 
 WORDS = page_words("en")

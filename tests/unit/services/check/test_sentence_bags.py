@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simstore.services.check.sentence_bags import Bags, BagTable, Fit, Side, stays_alone
+from simstore.services.check.reworded import Bags, BagTable, Fit, Side, stays_alone
 
 UNITS, SENTENCES = 12, 9
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from simstore.services.open_store.fair_lock import FairLock, LongTurns
+from simstore.services.open_store.open_store import FairLock, LongTurns
 
 
 def test_who_came_first_is_first_though_another_asks_again_at_once() -> None:
