@@ -51,7 +51,7 @@ def main() -> None:
         "Texts that nobody disguised, and how many of them a check warns of. Some of these sets "
         "were looked at while the warnings were made.",
     )
-    table = report.table("Flagged texts by set", ("set", "texts", "flagged", *KINDS))
+    table = report.table("Sets with flagged texts, and all", ("set", "texts", "flagged", *KINDS))
     counts: dict[str, Counter[str]] = {}
     for number, (name, text) in enumerate(clean_texts(data_folder())):
         if given.quick and number % 20:
@@ -62,8 +62,10 @@ def main() -> None:
             counts.setdefault(of_set, Counter()).update(
                 ["texts", *kinds, *(["flagged"] if kinds else [])]
             )
-    counts["all"] = counts.pop("all")
-    for name, of_set in counts.items():
+    whole = counts.pop("all")
+    shown = {name: of_set for name, of_set in counts.items() if of_set["flagged"]}
+    shown[f"all {len(counts)} sets"] = whole
+    for name, of_set in shown.items():
         table.add(name, *(f"{of_set[column]:,}" for column in ("texts", "flagged", *KINDS)))
     report.finish(given.results)
 

@@ -182,8 +182,3 @@ def batches_in_turn(
         for name, work in works.items():
             seconds[name].append(best_of(work, 1))
     return seconds
-
-
-def chunks(words: Words, size: int) -> Iterator[Words]:
-    for start in range(0, len(words), size):
-        yield words[start : start + size]

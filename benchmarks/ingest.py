@@ -1,6 +1,6 @@
 """Documents in bulk from a file of JSON Lines, beside plain tables of the same texts.
 
-Usage: python benchmarks/ingest.py [--quick] [--documents N [N ...]] [--adds N]
+Usage: python benchmarks/ingest.py [--quick] [--documents N [N ...]]
 
 Each filling is a process of its own, so that its memory can be told, and its time goes from the
 opened file to the closed store: reading, the load of compiled kernels and the last checkpoint are
@@ -15,11 +15,10 @@ import resource
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,6 @@ from results import Report, figure, parser
 from simstore import Store
 from simstore.compiled import leave_out_blas
 
-Add = Callable[[str, str], object]
 TRANSACTION = 1_000
 # Documents from which on a store is filled without texts.
 LARGE = 1_000_000
@@ -195,62 +193,9 @@ def bulk(report: Report, folder: Path, counts: list[int]) -> None:
         )
 
 
-def one_by_one(report: Report, folder: Path, count: int) -> None:
-    """Add documents one at a time, each durable when the call returns."""
-    table = report.table(
-        "One document at a time, each durable on return",
-        ("what", "documents/s", "µs of processor a document"),
-    )
-    texts = list(documents(count + 100))
-    for name, cut in (("texts of 3.5 kB", None), ("texts of 300 bytes", 300)):
-        for title, add in (
-            ("a plain SQLite table", sqlite_adder),
-            ("simstore", store_adder),
-            ("simstore, duplicates flagged", checked_adder),
-        ):
-            place = folder / f"{title.split()[-1]}-{cut}.db"
-            with add(place) as write:
-                for key, text in texts[:100]:
-                    write(key, text[:cut])
-                started, processor = time.perf_counter(), time.process_time()
-                for key, text in texts[100:]:
-                    write(key, text[:cut])
-                seconds = time.perf_counter() - started
-                processor = time.process_time() - processor
-            table.add(f"{title}, {name}", figure(count / seconds), figure(processor / count * 1e6))
-
-
-@contextmanager
-def sqlite_adder(place: Path) -> Iterator[Add]:
-    with closing(sqlite3.connect(place)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("CREATE TABLE d (key TEXT PRIMARY KEY, text BLOB)")
-
-        def add(key: str, text: str) -> None:
-            row = (key, zstd.compress(text.encode(), 3))
-            connection.execute("INSERT INTO d VALUES (?, ?)", row)
-            connection.commit()
-
-        yield add
-
-
-@contextmanager
-def store_adder(place: Path) -> Iterator[Add]:
-    with Store.create(place) as store:
-        yield store.add
-
-
-@contextmanager
-def checked_adder(place: Path) -> Iterator[Add]:
-    with Store.create(place) as store:
-        yield partial(store.add, on_duplicate="flag")
-
-
 def main() -> None:
     made = parser(__doc__)
     made.add_argument("--documents", type=int, nargs="+", default=[10_000, 100_000])
-    made.add_argument("--adds", type=int, default=2_000)
     options = made.parse_args()
     intro = (
         "Texts of 600 invented words, 3.5 kB, with a natural frequency curve; a tenth are light "
@@ -259,7 +204,6 @@ def main() -> None:
     report = Report("ingest", "Documents in", intro)
     with tempfile.TemporaryDirectory(dir=options.folder) as name:
         bulk(report, Path(name), [2_000] if options.quick else options.documents)
-        one_by_one(report, Path(name), 200 if options.quick else options.adds)
     report.finish(options.results)
 
 

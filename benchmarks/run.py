@@ -34,7 +34,6 @@ PARTS = (
     "fingerprinting",
     "ingest",
     "shares",
-    "document_store",
     "writes",
     "living",
     "passages",

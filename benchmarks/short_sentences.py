@@ -320,7 +320,8 @@ def fingerprint_shares(pairs: list[tuple[str, Asked]]) -> tuple[float, float, fl
     return float((of <= 3).mean()), float((of <= 8).mean()), float((of <= 16).mean())
 
 
-def run(report: Report, library: Library, folder: Path, *, count: int) -> None:
+def run(report: Report, library: Library, folder: Path, *, count: int) -> dict[str, str]:
+    """Measure a library; return the facts about it by their names."""
     language = library.language
     rng = random.Random(7)
     drawn = asked_of(library, count, seed=3)
@@ -382,29 +383,24 @@ def run(report: Report, library: Library, folder: Path, *, count: int) -> None:
                 started = time.process_time()
                 told[name] = sum(bool(store.check(text, options).copies) for text in clean)
                 seconds[name] += time.process_time() - started
-    facts = report.table(
-        f"{library.name}: the library",
-        ("figure", "value"),
-    )
-    facts.add("documents", f"{len(library.documents):,}")
-    facts.add("sentences asked, of the library", f"{len(drawn):,}")
-    facts.add("sentences asked, of others", f"{len(strangers):,}")
-    facts.add("terms of sentences, bytes of the text's", f"{size:.3f}")
-    facts.add("clean papers", f"{len(clean):,}")
-    facts.add(
-        "clean papers told of, by anchors alone", f"{told['without'] / max(len(clean), 1):.3f}"
-    )
-    facts.add("clean papers told of", f"{told['with'] / max(len(clean), 1):.3f}")
-    facts.add(
-        "processor time of a clean paper, as a multiple of anchors alone",
-        figure(seconds["with"] / seconds["without"]),
-    )
-    facts.add("replaced, found by check with anchors alone", f"{alone[0][1]:.3f}")
+    facts = {
+        "documents": f"{len(library.documents):,}",
+        "sentences asked, of the library": f"{len(drawn):,}",
+        "sentences asked, of others": f"{len(strangers):,}",
+        "terms of sentences, bytes of the text's": f"{size:.3f}",
+        "clean papers": f"{len(clean):,}",
+        "clean papers reported, by anchors alone": f"{told['without'] / max(len(clean), 1):.3f}",
+        "clean papers reported": f"{told['with'] / max(len(clean), 1):.3f}",
+        "processor time of a clean paper, of anchors alone": figure(
+            seconds["with"] / seconds["without"]
+        ),
+        "replaced, found by check with anchors alone": f"{alone[0][1]:.3f}",
+    }
     shares = fingerprint_shares(positives["replaced"])
     for bits, share in zip((3, 8, 16), shares, strict=True):
-        facts.add(f"fingerprints of passages within {bits} bits, replaced", f"{share:.3f}")
+        facts[f"fingerprints of passages within {bits} bits, replaced"] = f"{share:.3f}"
     for name, rows in (("query", by_query), ("check --sentences", by_check)):
-        what = f"{library.name}: short sentences by {name}, the worst way to change them"
+        what = f"{library.name}: short sentences by {name}, worst way"
         report.target(f"{what}: found", 0.9, min(row[1] for row in rows), unit="")
         report.target(f"{what}: precision", 0.9, min(row[2] for row in rows), unit="")
     report.target(
@@ -414,7 +410,7 @@ def run(report: Report, library: Library, folder: Path, *, count: int) -> None:
         unit="",
     )
     report.target(
-        f"{library.name}: clean papers told of by sentences",
+        f"{library.name}: clean papers reported by sentences",
         0.05,
         (told["with"] - told["without"]) / max(len(clean), 1),
         at_most=True,
@@ -426,6 +422,7 @@ def run(report: Report, library: Library, folder: Path, *, count: int) -> None:
         seconds["with"] / seconds["without"],
         at_most=True,
     )
+    return facts
 
 
 def main() -> None:
@@ -441,11 +438,16 @@ def main() -> None:
     )
     documents = 1_000 if given.quick else 10_000
     made = {"news": news, "chinese": chinese, "english": english}
+    facts: dict[str, dict[str, str]] = {}
     for chosen, make in made.items():
         if given.library in (None, chosen):
             with tempfile.TemporaryDirectory(dir=given.folder) as name:
                 count = 100 if given.quick else 200
-                run(report, make(documents), Path(name), count=count)
+                library = make(documents)
+                facts[library.name] = run(report, library, Path(name), count=count)
+    table = report.table("The libraries", ("figure", *facts))
+    for figure_name in next(iter(facts.values())):
+        table.add(figure_name, *(found[figure_name] for found in facts.values()))
     report.finish(given.results)
 
 
