@@ -45,7 +45,7 @@ def measure(report: Report, sizes: Table, times: Table, count: int, folder: Path
     started = time.perf_counter()
     with Store.create(path, fingerprints_only=True) as store:
         added = store.fingerprints.add(words)
-        store.maintenance.pack()
+        store.maintenance.compact()
     seconds = time.perf_counter() - started
     assert added == count
     index = Simstore(path)

@@ -90,7 +90,7 @@ def seconds_of(work: Callable[[], object]) -> float:
 def fill(report: Report, place: Path, supply: Supply, count: int, *, text: bool) -> None:
     with Store.create(place, text=text) as store:
         seconds = seconds_of(lambda: store.add_many(supply.fill(count)))
-        packed = seconds_of(store.maintenance.pack)
+        packed = seconds_of(store.maintenance.compact)
         assert len(store) == count
     table = report.table(
         "The store before",

@@ -16,11 +16,7 @@ def filled(path: Path, words: Words, *, packed: bool = True) -> None:
     """Make a store of fingerprints alone; durable, as stores are."""
     with Store.create(path, fingerprints_only=True, bits=BITS) as store:
         store.fingerprints.add(words)
-        if packed:
-            store.maintenance.pack()
-        else:
-            store.maintenance.unpack()
-            store.maintenance.compact()
+        store.maintenance.compact(plain=not packed)
 
 
 class Simstore(Index):

@@ -79,7 +79,7 @@ def measure(
             more = drawn(kind, bits, size - count, rng)
             with Store.open(path) as store:
                 store.fingerprints.add(more[:, 0] if bits == 64 else more)
-                store.maintenance.pack()
+                store.maintenance.compact()
                 count = store.stats().distinct_fingerprints
                 assert store.stats().packed_fingerprints == count
             grown = path.stat().st_size / count

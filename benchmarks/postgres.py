@@ -58,7 +58,6 @@ def beside(
             began = time.perf_counter()
             store.add_many(texts)
             rate = len(texts) / (time.perf_counter() - began)
-            store.maintenance.pack()
             store.maintenance.compact()
             answers.append([store.query(text) for _, text in texts[:many]])
             p50, p99 = asked(store, texts[:many])

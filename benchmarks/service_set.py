@@ -129,7 +129,7 @@ def _fill(made_for: ServiceSet, texts: Iterator[tuple[str, str]]) -> list[tuple[
 
     with Store.create(made_for.store, synchronous="normal") as store:
         store.add_many(filling())
-        store.maintenance.pack()
+        store.maintenance.compact()
     return kept
 
 

@@ -35,7 +35,7 @@ _LONGEST_TOKEN = 4_096
 _MADE = "write what `simstore token add` printed into it"
 # Commands that no server offers, as messages of a store name them.
 _ONLY_THERE = re.compile(
-    r"`simstore (clusters|passages|vocabulary|reindex|pack|fsck|upgrade)\b[^`]*`"
+    r"`simstore (clusters|passages|vocabulary|reindex|compact|fsck|upgrade)\b[^`]*`"
 )
 
 

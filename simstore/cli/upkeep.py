@@ -206,84 +206,35 @@ def _backup_from_input(folder: Path) -> str:
     "Cut sketches into B bands of R values from now on; at most 128 values.",
     metavar="BxR",
 )
+@flag("--plain", "Put fingerprints into plain rows, which any SQLite shell can query.")
+@option(
+    "--keep-columns/--drop-columns columns",
+    "From now on packed fingerprints have indexed segment columns too, for SQL, or have none.  "
+    "[default: as `init` set it]",
+    default=None,
+)
 @format_option()
 @common_options
-def compact(bands: str | None, output_format: str) -> None:
-    """Pack the sketches, and give unused space back to the file system.
+def compact(bands: str | None, plain: bool, columns: bool | None, output_format: str) -> None:
+    """Pack fingerprints and sketches, and give unused space back to the file system.
 
     Examples:
       simstore compact                  after many removals
+      simstore compact --plain          fingerprints in plain rows, for SQL
+      simstore compact --keep-columns   segment columns in addition to the pages
       simstore compact --bands 21x6     fewer candidates, less found below 0.8
+
+    An ingest packs long tails at its end: of sketches, and from 262,144 of them on of
+    fingerprints. Results are the same before, meanwhile and after.
     """
     layout = bands_of(bands)
     with open_store() as store, progress("compact", at_once=False) as show:
-        made = store.maintenance.compact(layout, on_progress=show)
+        made = store.maintenance.compact(layout, plain=plain, columns=columns, on_progress=show)
     before, after = made.bytes_before, made.bytes_after
     print_summary(
         {"bytes_before": before, "bytes_after": after},
         f"{before:,} bytes before, {after:,} after",
         output_format,
-    )
-
-
-@command()
-@flag("--fingerprints fingerprints_only", "Only fingerprints.")
-@flag("--sketches sketches_only", "Only the bands of sketches.")
-@flag(
-    "--keep-columns keep",
-    "From now on packed fingerprints have indexed segment columns too, for SQL.  "
-    "[default: as `init` was told]",
-)
-@flag("--drop-columns drop", "From now on they have none.")
-@format_option()
-@common_options
-def pack(
-    fingerprints_only: bool, sketches_only: bool, keep: bool, drop: bool, output_format: str
-) -> None:
-    """Put fingerprints and sketches into pages, which are smaller and faster than rows.
-
-    Examples:
-      simstore pack                     fingerprints and sketches
-      simstore pack --fingerprints      fingerprints alone
-      simstore pack --keep-columns      and keep segment columns beside the pages
-
-    An ingest packs long tails at its end: of sketches, and from 262,144 of them on of
-    fingerprints. The answers are the same before, meanwhile and after.
-    """
-    if keep and drop:
-        raise click.UsageError("give one of --keep-columns and --drop-columns")
-    if fingerprints_only and sketches_only:
-        raise click.UsageError("--fingerprints or --sketches: without either, both are packed")
-    with open_store() as store, progress("pack") as show:
-        packed = store.maintenance.pack(
-            fingerprints=not sketches_only,
-            sketches=not fingerprints_only,
-            columns=True if keep else False if drop else None,
-            on_progress=show,
-        )
-        total = store.stats().packed_fingerprints
-    print_summary(
-        {"packed": packed, "packed_in_all": total, "sketches": not fingerprints_only},
-        "sketches packed"
-        if sketches_only
-        else f"{counted(packed, 'fingerprint')} packed, {total:,} in pages",
-        output_format,
-    )
-
-
-@command()
-@format_option()
-@common_options
-def unpack(output_format: str) -> None:
-    """Put packed fingerprints back into plain rows, which any SQLite shell can query.
-
-    Example:
-      simstore unpack && sqlite3 simstore.db 'SELECT count(*) FROM fingerprint'
-    """
-    with open_store() as store, progress("unpack") as show:
-        unpacked = store.maintenance.unpack(on_progress=show)
-    print_summary(
-        {"unpacked": unpacked}, f"{counted(unpacked, 'fingerprint')} unpacked", output_format
     )
 
 

@@ -209,11 +209,9 @@ class RemoteMaintenance(RemoteNamespace):
     compact = not_served("maintenance.compact")
     fsck = not_served("maintenance.fsck")
     import_deduped = not_served("maintenance.import_deduped")
-    pack = not_served("maintenance.pack")
     quick_stats = not_served("maintenance.quick_stats")
     reindex = not_served("maintenance.reindex")
     stats_over_time = not_served("maintenance.stats_over_time")
-    unpack = not_served("maintenance.unpack")
     warm = not_served("maintenance.warm")
 
     @property

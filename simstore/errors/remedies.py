@@ -70,8 +70,8 @@ _PYTHON = {
     "`simstore init --scheme simtool -N ...`":
         "`Store.create(..., scheme=SchemeChoice('simtool', features=...))`",
     "`simstore list`": "`store.list()`",
-    "`simstore pack --keep-columns`": "`store.maintenance.pack(columns=True)`",
-    "`simstore pack --drop-columns`": "`store.maintenance.pack(columns=False)`",
+    "`simstore compact --keep-columns`": "`store.maintenance.compact(columns=True)`",
+    "`simstore compact --drop-columns`": "`store.maintenance.compact(columns=False)`",
     "`simstore passages build`": "`store.passages.build()`",
     "`simstore passages build --simhash`": "`store.passages.build(fingerprints=True)`",
     "`simstore passages drop`": "`store.passages.drop()`",

@@ -183,6 +183,12 @@ def put_removed(connection: Connection, run_id: int, keys: Iterable[bytes]) -> N
     insert_rows(connection, tables.removed_key, ("run_id", "key"), rows, ignore)
 
 
+def drop_old_removed(connection: Connection, most_runs: int) -> None:
+    """Forget the keys that runs before the latest ones removed."""
+    statement = "DELETE FROM removed_key WHERE run_id <= ?"
+    execute(connection, statement, last_run(connection) - most_runs)
+
+
 def removed_keys(connection: Connection, run_id: int) -> list[bytes]:
     """Return the keys that a run removed, ascending."""
     statement = "SELECT key FROM removed_key WHERE run_id = ? ORDER BY key"

@@ -74,9 +74,18 @@ class Maintenance(Namespace):
         self._opened.database.check_name()
 
     def compact(
-        self, bands: tuple[int, int] | None = None, *, on_progress: Progress | None = None
+        self,
+        bands: tuple[int, int] | None = None,
+        *,
+        plain: bool = False,
+        columns: bool | None = None,
+        on_progress: Progress | None = None,
     ) -> CompactSummary:
-        """Pack the sketches, and give unused space back.
+        """Pack fingerprints and sketches, and give unused space back.
+
+        Pages take less room than rows and are looked up faster; the results are
+        the same. An ingest packs a long tail at its end, that of fingerprints
+        from 262,144 of them on.
 
         >>> found = store.maintenance.compact()
         >>> found.bytes_before > 0
@@ -85,7 +94,13 @@ class Maintenance(Namespace):
         Args:
             bands: Number of bands and values a band to pack by from now on;
                 None: as before.
-            on_progress: Called with bands done and in all.
+            plain: Put fingerprints into plain rows, which any SQLite shell can
+                query, instead of pages.
+            columns: From now on packed fingerprints have indexed segment
+                columns too, for SQL (they are written again for all that is
+                packed), or no longer; None: as before.
+            on_progress: Called with fingerprints moved and in all, then with
+                bands.
 
         Returns:
             The bytes of the file before and after.
@@ -93,72 +108,16 @@ class Maintenance(Namespace):
         Raises:
             InvalidParameter: The sketch has not so many values, or the store no
                 sketches.
+            Conflict: ``bands`` are given, and another process packs, or a
+                reindex is under way.
         """
         from simstore.services.maintenance import maintain
 
         layout = None if bands is None else BandLayout(*bands)
-        before, after = maintain.compact(self._opened, layout, on_progress)
-        return CompactSummary(bytes_before=before, bytes_after=after)
-
-    def pack(
-        self,
-        *,
-        fingerprints: bool = True,
-        sketches: bool = True,
-        columns: bool | None = None,
-        on_progress: Progress | None = None,
-    ) -> int:
-        """Pack fingerprints and sketches; return how many fingerprints.
-
-        Pages take less room and are looked up faster; the answers are the same.
-        A long tail is packed at the end of an ingest, that of fingerprints from
-        262,144 of them on.
-
-        >>> store.maintenance.pack()
-        3
-
-        Args:
-            fingerprints: Pack them, where there are any.
-            sketches: Pack their bands, where there are any.
-            columns: From now on packed fingerprints have indexed segment
-                columns too, for who asks by SQL (they are written anew for all
-                that is packed), or no longer; None: as before.
-            on_progress: Called with fingerprints packed and in all, then with
-                bands.
-
-        Raises:
-            InvalidParameter: ``fingerprints`` alone, and those of this length
-                have no pages.
-            Conflict: Another process packs the sketches, or a reindex is under
-                way.
-        """
-        from simstore.services.maintenance import maintain
-
-        return maintain.pack(
-            self._opened,
-            fingerprints=fingerprints,
-            bands=sketches,
-            columns=columns,
-            on_progress=on_progress,
+        before, after = maintain.compact(
+            self._opened, layout, plain=plain, columns=columns, on_progress=on_progress
         )
-
-    def unpack(self, *, on_progress: Progress | None = None) -> int:
-        """Put packed fingerprints back into plain rows; return how many.
-
-        >>> store.maintenance.pack()
-        3
-        >>> store.maintenance.unpack()
-        3
-
-        Args:
-            on_progress: Called with fingerprints in rows and in all.
-
-        Raises:
-            InvalidParameter: Fingerprints of this length have no pages.
-        """
-        from simstore.services.channels import pack_fingerprints
-
-        return pack_fingerprints.unpack(self._opened, on_progress)
+        return CompactSummary(bytes_before=before, bytes_after=after)
 
     def fsck(self, on_progress: Progress | None = None) -> Results[Finding]:
         """Return every broken invariant; an empty list for a sound store.
@@ -259,7 +218,7 @@ class Maintenance(Namespace):
         if not text and state.settings.text_kept:
             found.append("it keeps texts (no --no-text)")
         if keep_columns and not state.settings.keep_columns:
-            found.append("it keeps no columns (`simstore pack --keep-columns` changes that)")
+            found.append("it keeps no columns (`simstore compact --keep-columns` changes that)")
         if found:
             raise InvalidParameter(
                 f"{self._opened.database.label} exists and has other options: {', '.join(found)}; "

@@ -98,7 +98,7 @@ def test_course_tool_by_the_store(
         "report --format jsonl",
         "vocabulary show --limit 50",
         "vocabulary status",
-        "pack",
+        "compact",
         "query sample.txt --explain",
         "report -o out --force --format simtool",
         "fsck",

@@ -226,8 +226,8 @@ class CliFace(Face):
         found = json.loads(self._run("fsck", "--format", "json", results={0, 6}).text)
         return {"sound": not found}
 
-    def compact(self) -> dict[str, Any]:
-        self._object("compact")
+    def compact(self, *, plain: bool = False) -> dict[str, Any]:
+        self._object("compact", *(["--plain"] if plain else []))
         return {}
 
     def reindex(self, **options: Any) -> dict[str, Any]:

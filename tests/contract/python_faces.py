@@ -184,8 +184,8 @@ class StoreFace(PythonFace):
     def fsck(self) -> dict[str, Any]:
         return {"sound": not self.opened.maintenance.fsck()}
 
-    def compact(self) -> dict[str, Any]:
-        self.opened.maintenance.compact()
+    def compact(self, *, plain: bool = False) -> dict[str, Any]:
+        self.opened.maintenance.compact(plain=plain)
         return {}
 
     def reindex(self, **options: Any) -> dict[str, Any]:
@@ -276,6 +276,7 @@ STATS = {
     "scheme_bits": "bits",
     "flagged": "flagged_count",
     "skipped": "skipped_count",
+    "packed_fingerprints": "packed_fingerprints",
     "rejects": "reject_count",
     "on_duplicate": "on_duplicate",
     "text_kept": "text_kept",

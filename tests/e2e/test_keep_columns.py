@@ -9,7 +9,7 @@ from forked import Nursery
 
 
 @pytest.mark.slow
-def test_columns_are_kept_by_init_ingest_and_pack(nursery: Nursery, tmp_path: Path) -> None:
+def test_columns_are_kept_by_init_ingest_and_compact(nursery: Nursery, tmp_path: Path) -> None:
     (tmp_path / "one.txt").write_text("key\nOne text of some words.\n\f")
 
     def run(*words: str) -> str:
@@ -22,12 +22,13 @@ def test_columns_are_kept_by_init_ingest_and_pack(nursery: Nursery, tmp_path: Pa
     run("init", "--db", "plain.db")
     refused = nursery.simstore(tmp_path, "ingest", "--keep-columns", "one.txt", "--db", "plain.db")
     assert refused.code == 2
-    assert "simstore pack --keep-columns" in refused.errors
-    run("pack", "--keep-columns", "--db", "plain.db")
+    assert "simstore compact --keep-columns" in refused.errors
+    run("compact", "--keep-columns", "--db", "plain.db")
     run("ingest", "--keep-columns", "one.txt", "--db", "plain.db")
-    assert "1 in pages" in run("pack", "--db", "plain.db")
+    run("compact", "--db", "plain.db")
+    assert '"packed_fingerprints": 1' in run("stats", "--format", "json", "--db", "plain.db")
     assert run("fsck", "--db", "plain.db") == "sound\n"
-    run("pack", "--drop-columns", "--db", "plain.db")
+    run("compact", "--drop-columns", "--db", "plain.db")
     assert '"keep_columns": false' in run("stats", "--format", "json", "--db", "plain.db")
     run("init", "--fingerprints-only", "--keep-columns", "--db", "given.db")
     assert '"keep_columns": true' in run("stats", "--format", "json", "--db", "given.db")

@@ -28,7 +28,7 @@ STEPS = st.lists(
     st.one_of(
         st.tuples(st.sampled_from(["add", "add by another", "break off"]), FEW_TEXTS),
         st.tuples(st.just("add"), FEW_TEXTS),
-        st.tuples(st.sampled_from(["remove", "pack", "unpack"]), st.just([])),
+        st.tuples(st.sampled_from(["remove", "compact", "plain"]), st.just([])),
     ),
     max_size=8,
 )
@@ -59,10 +59,8 @@ def test_kept_tail_holds_all_that_the_tail_holds(steps: list[tuple[str, list[str
                     break_off(store, texts)
             elif step == "remove" and keys:
                 store.remove(keys.pop(len(keys) // 2))
-            elif step == "pack":
-                store.maintenance.pack()
-            elif step == "unpack":
-                store.maintenance.unpack()
+            elif step in ("compact", "plain"):
+                store.maintenance.compact(plain=step == "plain")
             check_kept(store)
 
 

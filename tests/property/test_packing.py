@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from postgres_places import raw_store
 
-from simstore.errors import CorruptStore, InvalidParameter
+from simstore.errors import CorruptStore
 from simstore.fingerprint.simhash import to_words
 from simstore.model import QueryOptions
 from simstore.search import pages
@@ -113,12 +113,10 @@ def test_answers_are_the_same_before_during_and_after(
                 gone = source.sample(sorted(held), min(4, len(held)))
                 store.remove(*map(str, gone))
                 held = {number: kept for number, kept in held.items() if number not in gone}
-            elif step == "pack":
-                store.maintenance.pack(sketches=False)
+            elif step in ("pack", "back"):
+                store.maintenance.compact(plain=step == "back")
             elif step == "some":
                 pack_some(store, source.randint(1, 8))
-            elif step == "back":
-                store.maintenance.unpack()
             else:
                 unpack_some(store, source.randint(1, 8))
             numbers = [int(one.key) for one in store.list()]
@@ -144,7 +142,7 @@ def test_answers_are_the_same_before_during_and_after(
 def test_first_stops_at_a_page_and_at_a_row(tmp_path: Path, width: int) -> None:
     stored = [1 << (width - 1), 1]
     with create_hexadecimal(tmp_path / "s.db", width, stored[:1]) as store:
-        store.maintenance.pack(sketches=False)
+        store.maintenance.compact()
         store.add("1", f"{stored[1]:x}")
         options = QueryOptions(radius=3, first=True, plan="segments")
         (result,) = store.query_many([("", "0")], options)
@@ -165,7 +163,7 @@ def test_crowded_page_is_left_for_rarer_ones(
     monkeypatch.setattr(fingerprint_index, "_SKEWED", 10)
     monkeypatch.setattr(fingerprint_index, "_CROWDED_PAGE_BYTES", 60)
     with create_hexadecimal(tmp_path / "s.db", width, stored) as store:
-        store.maintenance.pack(sketches=False)
+        store.maintenance.compact()
         options = QueryOptions(radius=radius, plan="segments")
         (result,) = store.query_many([("", f"{sample:x}")], options)
         right = oracle.within(stored, sample, radius)
@@ -180,11 +178,10 @@ def test_crowded_page_is_left_for_rarer_ones(
 
 def test_other_lengths_have_no_pages(tmp_path: Path) -> None:
     with create_hexadecimal(tmp_path / "s.db", 32, [1, 2]) as store:
-        assert store.maintenance.pack() == 0
-        with pytest.raises(InvalidParameter, match="32 bits have no pages"):
-            store.maintenance.pack(sketches=False)
-        with pytest.raises(InvalidParameter, match="32 bits have no pages"):
-            store.maintenance.unpack()
+        for plain in (False, True):
+            store.maintenance.compact(plain=plain)
+            assert store.stats().packed_fingerprints == 0
+        assert_sound(store)
 
 
 @pytest.mark.slow
@@ -193,7 +190,7 @@ def test_every_broken_page_is_told(tmp_path: Path) -> None:
 
     def packed(path: Path) -> Store:
         store = create_hexadecimal(path, 64, stored)
-        store.maintenance.pack(sketches=False)
+        store.maintenance.compact()
         return store
 
     with packed(tmp_path / "whole.db") as store:
@@ -255,7 +252,7 @@ def test_row_that_holds_no_records_is_told_by_every_look_up(
 ) -> None:
     with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
         store.fingerprints.add([1, 2, 3 << 40])
-        store.maintenance.pack()
+        store.maintenance.compact()
     with closing(sqlite3.connect(tmp_path / "s.db")) as connection, connection:
         connection.execute(f"UPDATE fingerprint_page SET records = {records}")
     with Store.open(tmp_path / "s.db") as store, store.fingerprints.reader() as reader:
@@ -287,7 +284,7 @@ def test_packed_fingerprints_are_told_from_others(
     packed, others = values[::2], [*values[1::2], 1 << (width - 1)]
     with Store.create(tmp_path / "s.db", fingerprints_only=True, bits=width) as store:
         store.fingerprints.add(packed)
-        store.maintenance.pack()
+        store.maintenance.compact()
         asked = [*packed, *others]
         source.shuffle(asked)
         with store._opened.write() as connection:

@@ -98,7 +98,7 @@ def test_reader_equals_the_oracle(shape: tuple[int, int], seed: int, resident: b
         early = source.sample(stored, len(stored) // 2)
         assert store.fingerprints.add(early) == len(early)
         if width in (64, 128) and source.random() < 0.7:
-            store.maintenance.pack()
+            store.maintenance.compact()
         assert store.fingerprints.add([*stored, *stored[:3]]) == len(stored) - len(early)
         with store.fingerprints.reader(resident=resident) as reader:
             assert_answers(reader, stored, samples, radius)
@@ -131,7 +131,7 @@ def test_what_comes_and_goes_is_seen_by_the_next_reader(
             assert store.fingerprints.remove(gone) == len({*gone} & held)
             held -= {*gone}
             if step % 5 == 3:
-                store.maintenance.unpack()
+                store.maintenance.compact(plain=True)
             statistics = store.stats()
             packed.add(statistics.packed_fingerprints)
             assert statistics.distinct_fingerprints == len(held)
@@ -153,7 +153,7 @@ def test_many_queries_at_once_are_answered_as_one_by_one(
     with Store.create(tmp_path / "s.db", fingerprints_only=True, bits=width) as store:
         store.fingerprints.add(stored[::2])
         if width > 16:
-            store.maintenance.pack()
+            store.maintenance.compact()
         store.fingerprints.add(stored)
         ways = set()
         for method, batch, sorting in (
@@ -180,7 +180,7 @@ def test_many_queries_at_once_are_answered_as_one_by_one(
 def test_reader_knows_the_documents_of_a_fingerprint(tmp_path: Path) -> None:
     stored = [5, 9, 5, 1]
     with create_hexadecimal(tmp_path / "s.db", 64, stored) as store:
-        for pack in (lambda: 0, store.maintenance.pack):
+        for pack in (lambda: None, store.maintenance.compact):
             pack()
             with store.fingerprints.reader() as reader:
                 assert reader.near(5, 1) == [(5, 0), (1, 1)]
@@ -225,7 +225,7 @@ def test_numbers_of_numpy_are_numbers(tmp_path: Path, packed: bool, resident: bo
     with Store.create(tmp_path / "s.db", fingerprints_only=True) as store:
         store.fingerprints.add(values)
         if packed:
-            store.maintenance.pack()
+            store.maintenance.compact()
         with store.fingerprints.reader(resident=resident) as reader:
             for radius in (0, 3, 64):
                 for value in values:

@@ -65,7 +65,7 @@ def test_view_shows_packed_fingerprints_and_those_of_the_tail(
         assert store.stats().keep_columns == keep
         packed = set(values[::2])
         store.fingerprints.add(sorted(packed))
-        store.maintenance.pack()
+        store.maintenance.compact()
         tail = set(values[1::2]) - packed
         store.fingerprints.add(sorted(tail))
     assert shown(path, bits) == expected(packed, tail, bits)
@@ -91,7 +91,7 @@ def test_columns_follow_whatever_changes_the_pages(tmp_path: Path, bits: int, ke
         return source.choice([source.getrandbits(bits), source.choice([0, 1, *held.values()])])
 
     with create_hexadecimal(path, bits, []) as store:
-        store.maintenance.pack(columns=keep)
+        store.maintenance.compact(columns=keep)
         for step in range(12):
             new = {len(held) + number: draw() for number in range(8)}
             held |= new
@@ -104,9 +104,9 @@ def test_columns_follow_whatever_changes_the_pages(tmp_path: Path, bits: int, ke
                 held[number] = 1
             store.add_many([(str(n), "1") for n in gone], threads=1)
             if step % 3 == 0:
-                store.maintenance.pack()
+                store.maintenance.compact()
             elif step == 7:
-                store.maintenance.unpack()
+                store.maintenance.compact(plain=True)
             statistics = store.stats()
             rows = shown(path, bits)
             assert sorted({row[0] for row in rows}) == sorted(set(held.values()))
@@ -116,7 +116,7 @@ def test_columns_follow_whatever_changes_the_pages(tmp_path: Path, bits: int, ke
             kept = statistics.packed_fingerprints if keep else 0
             assert len(shown(path, bits, "packed_fingerprint")) == kept
             assert_sound(store)
-        store.maintenance.pack(columns=not keep)
+        store.maintenance.compact(columns=not keep)
         kept = 0 if keep else statistics.packed_fingerprints
         assert store.stats().keep_columns is not keep
         assert len(shown(path, bits, "packed_fingerprint")) >= kept
@@ -141,20 +141,21 @@ def test_columns_that_are_not_those_of_the_pages_are_told_and_made_anew(
     path = tmp_path / "s.db"
     with Store.create(path, fingerprints_only=True, keep_columns=True) as store:
         store.fingerprints.add([1, 2, 3 << 40])
-        store.maintenance.pack()
+        store.maintenance.compact()
         assert store.maintenance.fsck() == []
     with raw_store(path) as connection:
         connection.execute(statement)
     with Store.open(path) as store:
         (finding,) = store.maintenance.fsck()
         assert told in finding.detail
-        store.maintenance.pack(columns="--keep" in finding.remedy)
+        store.maintenance.compact(columns="--keep" in finding.remedy)
         assert store.maintenance.fsck() == []
 
 
 def test_store_of_another_length_shows_its_segments_unpacked(tmp_path: Path) -> None:
     path = tmp_path / "s.db"
     with create_hexadecimal(path, 40, [0x1234567890, 5]) as store:
-        assert store.maintenance.pack(columns=True) == 0
+        store.maintenance.compact(columns=True)
+        assert store.stats().packed_fingerprints == 0
         assert_sound(store)
     assert shown(path, 40) == [(5, 0, 0, 0, 5, None), (0x1234567890, 0, 0x1234, 0x5678, 0x90, None)]

@@ -100,7 +100,7 @@ def test_every_look_up_tells_pages_of_a_shared_row_apart(
         # Pages grow until none is short enough to share a row, and become short again.
         for end in (9, 24, 200):
             store.fingerprints.add(values[:end])
-            store.maintenance.pack()
+            store.maintenance.compact()
             held = set(values[:end])
             assert (shared_count(path) > 0) == (end < 200)
             check(store, held, values, bits)
@@ -109,7 +109,7 @@ def test_every_look_up_tells_pages_of_a_shared_row_apart(
             held -= set(values[start:end])
             check(store, held, values, bits)
         assert shared_count(path) > 0
-        store.maintenance.unpack()
+        store.maintenance.compact(plain=True)
         assert shared_count(path) == 0
         assert store.stats().distinct_fingerprints == len(held)
 
@@ -120,7 +120,7 @@ def test_damaged_shared_row_is_told_to_who_asks_for_either_page(tmp_path: Path, 
     every = 0x0001_0001_0001_0001
     with Store.create(path, fingerprints_only=True) as store:
         store.fingerprints.add([2 * every, 3 * every])
-        store.maintenance.pack()
+        store.maintenance.compact()
     assert shared_count(path) == 4
     with raw_store(path) as connection:
         connection.execute("UPDATE fingerprint_page SET records = CAST(records || x'01' AS BLOB)")

@@ -63,7 +63,7 @@ def _fill(name: str, place: Path, chance: random.Random) -> None:
     if name == "values":
         with Store.create(path, fingerprints_only=True, bits=100) as store:
             store.fingerprints.add([chance.getrandbits(100) for _ in range(90)])
-            store.maintenance.pack()
+            store.maintenance.compact()
             _keep_older(store, place)
             store.fingerprints.add([chance.getrandbits(100) for _ in range(30)])
         _write_samples(place, [])
@@ -96,8 +96,7 @@ def _fill(name: str, place: Path, chance: random.Random) -> None:
         if name in ("web", "wide"):
             store.passages.build()
         if name != "plain":
-            store.maintenance.pack(columns=name == "wide" or None)
-            store.maintenance.compact()
+            store.maintenance.compact(columns=name == "wide" or None)
         _keep_older(store, place)
         store.add_many(documents[30:])
         store.add_many([_changed(one, chance) for one in documents[14:18]])

@@ -24,7 +24,7 @@ from .history_store import OUTCOMES, document_of, is_plain
 
 WEIGHTS: dict[str, int] = {
     "ingest": 30, "requests": 5, "remove": 9, "expire": 4, "refresh": 3, "refresh_interrupted": 2,
-    "pack": 9, "reopen": 6, "cluster": 7, "reindex": 4, "move": 3, "export": 2, "rejects": 3,
+    "compact": 9, "reopen": 6, "cluster": 7, "reindex": 4, "move": 3, "export": 2, "rejects": 3,
     "passages": 2, "fsck": 2, "interrupted_ingest": 4,
     "read_again": 4, "listed": 3, "known": 2, "policy": 2, "beside": 3, "served": 0,
 }  # fmt: skip

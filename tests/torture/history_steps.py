@@ -231,23 +231,17 @@ class Steps:
         else:
             self.living.refreshed()
 
-    def pack(self) -> None:
+    def compact(self) -> None:
         living, chance = self.living, self.chance
-        what = chance.choice(("pack", "unpack", "compact", "bands", "fingerprints pack"))
+        what = chance.choice(("compact", "plain", "bands"))
         living.say(what)
-        packable = living.kind.bits in (64, 128) and "simhash" in living.kind.channels
-        if what == "unpack" and packable:
-            living.store.maintenance.unpack()
-        elif what == "compact":
-            # Of places that were read only some are remembered.
-            living.files.clear()
-            living.store.maintenance.compact()
-        elif what == "bands" and "minhash" in living.kind.channels:
-            living.files.clear()
+        # Of places that were read only some are remembered.
+        living.files.clear()
+        if what == "bands" and "minhash" in living.kind.channels:
             living.model.bands = chance.choice(LAYOUTS)
             living.store.maintenance.compact(living.model.bands)
         else:
-            living.store.maintenance.pack(fingerprints=packable or chance.random() < 0.5)
+            living.store.maintenance.compact(plain=what == "plain")
 
     def reopen(self) -> None:
         resident = self.chance.choice((None, True, False))

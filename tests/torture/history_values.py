@@ -86,13 +86,10 @@ class Values:
         self.held -= set(going)
         same(self.store.fingerprints.remove(going), count, "removed")
 
-    def pack(self) -> None:
-        what = self.chance.choice(("pack", "pack", "pack", "unpack", "compact"))
-        self.trail.append(what)
-        if what == "compact":
-            self.store.maintenance.compact()
-        elif self.bits in (64, 128):
-            (self.store.maintenance.unpack if what == "unpack" else self.store.maintenance.pack)()
+    def compact(self) -> None:
+        plain = self.chance.random() < 0.2
+        self.trail.append(f"compact {plain=}")
+        self.store.maintenance.compact(plain=plain)
 
     def reopen(self) -> None:
         resident = self.chance.random() < 0.3

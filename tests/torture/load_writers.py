@@ -142,7 +142,7 @@ class Beside(Sender):
         may_fail: The database is disturbed: a command may say so and fail.
     """
 
-    _UPKEEP = (("pack",), ("compact",), ("fsck",), ("stats",), ("vocabulary", "refresh"))
+    _UPKEEP = (("compact",), ("fsck",), ("stats",), ("vocabulary", "refresh"))
 
     def __init__(
         self,

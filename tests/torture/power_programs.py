@@ -98,7 +98,7 @@ class Maker:
             if chance.random() < 0.4:
                 store.clusters.build(min_resemblance=0.5)
             if chance.random() < 0.3 and choice.bits in (None, 64, 128):
-                store.maintenance.pack()
+                store.maintenance.compact()
         with Store.open(made) as store:
             store.add_many(_dated(pages[cut:], cut))
             if open_log:
@@ -344,9 +344,8 @@ def upkeep(maker: Maker) -> Program:
     known = {
         "clusters": [["clusters", "--min-resemblance", "0.6", "--rebuild"]],
         "passages": [["passages", "build"]],
-        "pack": [["pack"]],
-        "unpack": [["unpack"]],
         "compact": [["compact"]],
+        "plain": [["compact", "--plain"]],
         "bands": [["compact", "--bands", "21x6"]],
         "refresh": [["vocabulary", "refresh", "--anyway"]],
         # Where none is under way, none was begun or it is over.
@@ -356,9 +355,7 @@ def upkeep(maker: Maker) -> Program:
     for name in chance.sample(list(known), chance.randint(1, 3)):
         first, *again = known[name]
         jobs = [command(*words, "--db", STORE, codes=done) for words in again]
-        # Fingerprints of other lengths than 64 and 128 bits have no pages.
-        codes = (0, 2) if name == "unpack" else (0,)
-        steps.append(Step(command(*first, "--db", STORE, codes=codes), jobs))
+        steps.append(Step(command(*first, "--db", STORE), jobs))
     titles = ", ".join(step.first.arguments["words"][0] for step in steps)
     return Program(f"upkeep: {titles}", steps, documents, samples=_samples(maker, pages), **sizes)
 

@@ -100,9 +100,8 @@ SCENARIOS = (
     Scenario("clusters", "store", ("clusters", *_DB)),
     Scenario("clusters anew", "rich", ("clusters", *_DB, "--rebuild")),
     Scenario("drop clusters", "rich", ("clusters", *_DB, "--drop", "--yes")),
-    Scenario("pack", "store", ("pack", *_DB)),
-    Scenario("unpack", "rich", ("unpack", *_DB)),
-    Scenario("compact", "rich", ("compact", *_DB)),
+    Scenario("compact", "store", ("compact", *_DB)),
+    Scenario("compact plain", "rich", ("compact", "--plain", *_DB)),
     Scenario("reindex", "rich", ("reindex", *_DB, "--scheme", "web", "--bits", "100")),
     Scenario("remove", "rich", ("remove", *_DB, "page 3", "page 4"), codes_again=(3,)),
     Scenario("expire", "rich", ("expire", *_DB, "--not-seen-since", "2020-01-01")),
@@ -196,7 +195,7 @@ def _fill(path: Path, chance: random.Random, *, rich: bool) -> None:
         if rich:
             store.passages.build()
             store.clusters.build()
-            store.maintenance.pack()
+            store.maintenance.compact()
             store.add_many(_documents(chance, 20, start=200), on_duplicate="flag")
             broken = path.with_name("broken.jsonl")
             broken.write_text('{"key": 1}\n')

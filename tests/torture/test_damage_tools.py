@@ -137,5 +137,5 @@ def test_settings_are_not_to_be_known_while_no_row_contradicts_them(tmp_path: Pa
         assert unknowable_settings(tmp_path / "s.db") == {"store.text_kept", "store.keep_columns"}
         store.add("a", "a lamp stands on the table")
         assert unknowable_settings(tmp_path / "s.db") == {"store.keep_columns"}
-        store.maintenance.pack()
+        store.maintenance.compact()
         assert unknowable_settings(tmp_path / "s.db") == set()

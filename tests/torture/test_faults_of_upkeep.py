@@ -124,16 +124,6 @@ def test_upgrade(faults: Faults, folder: Path, store: Path, kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_pack(faults: Faults, folder: Path, store: Path, kind: str) -> None:
-    words = ["pack", "--db", folder / "store.db"]
-    prepare = prepared(folder, store=store)
-    for faulted in faults.at_each(words, folder, kind, prepare, most=MOST):
-        again = faults.nursery.simstore(folder, *words)
-        assert again.code == 0, (faulted, again)
-        assert documents(folder / "store.db") == documents(store), faulted
-
-
-@pytest.mark.parametrize("kind", KINDS)
 def test_first_ingest(faults: Faults, folder: Path, tmp_path: Path, kind: str) -> None:
     source = tmp_path / "pages.jsonl"
     source.write_text(

@@ -6,11 +6,8 @@ pack is gone on with by the next one, and answers are the same before, meanwhile
 
 from __future__ import annotations
 
-from simstore.errors import InvalidParameter
 from simstore.model import Progress
-from simstore.search.pages import PACKED_BITS
 from simstore.services.open_store.open_store import OpenStore
-from simstore.services.open_store.state import State
 from simstore.storage.fingerprints import fingerprints, segment_pages
 from simstore.storage.generations import GenerationRow
 
@@ -79,67 +76,44 @@ def is_long(
     )
 
 
-def pack(opened: OpenStore, on_progress: Progress | None = None) -> int:
-    """Put the fingerprints of the tail into pages; return how many.
+def pack(opened: OpenStore, on_progress: Progress | None = None) -> None:
+    """Put the fingerprints of the tail into pages, if those of the store's length have any.
 
     Args:
         opened: The store.
         on_progress: Called with fingerprints packed and in all.
-
-    Raises:
-        InvalidParameter: Fingerprints of this length have no pages.
     """
-    done = 0
     while True:
         with opened.write() as connection:
-            bits, row = _generation(opened.state(connection))
-            if row is None or row.fingerprint_count == row.packed_count:
-                return done
+            state = opened.state(connection)
+            bits, row = state.scheme.bits, state.generation
+            if row is None or not segment_pages.is_packable(bits):
+                return
             limit = max(BATCH_FINGERPRINTS, row.packed_count // _BATCH_SHARE)
             moved = fingerprints.pack_some(connection, bits, row, limit)
         if not moved:
-            return done
-        done += moved
+            return
         if on_progress is not None:
             on_progress(row.packed_count + moved, row.fingerprint_count)
 
 
-def unpack(opened: OpenStore, on_progress: Progress | None = None) -> int:
-    """Put the fingerprints of the pages back into the tail; return how many.
+def unpack(opened: OpenStore, on_progress: Progress | None = None) -> None:
+    """Put the fingerprints of the pages back into the tail.
 
     Args:
         opened: The store.
         on_progress: Called with fingerprints unpacked and in all.
-
-    Raises:
-        InvalidParameter: Fingerprints of this length have no pages.
     """
-    done = 0
     while True:
         with opened.write() as connection:
-            bits, row = _generation(opened.state(connection))
+            state = opened.state(connection)
+            row = state.generation
             if row is None or not row.packed_count:
-                return done
+                return
             limit = max(UNPACK_FINGERPRINTS, row.packed_count // _BATCH_SHARE)
-            moved = fingerprints.unpack_some(connection, bits, row, limit)
+            moved = fingerprints.unpack_some(connection, state.scheme.bits, row, limit)
         if not moved:
-            return done
-        done += moved
+            return
         if on_progress is not None:
             left = row.packed_count - moved
             on_progress(row.fingerprint_count - left, row.fingerprint_count)
-
-
-def check_packable(state: State) -> None:
-    """Raise InvalidParameter where fingerprints of the store's length have no pages."""
-    bits = state.scheme.bits
-    if not segment_pages.is_packable(bits):
-        raise InvalidParameter(
-            f"fingerprints of {bits} bits have no pages, only those of "
-            f"{' and '.join(map(str, PACKED_BITS))} bits; they are looked up unpacked"
-        )
-
-
-def _generation(state: State) -> tuple[int, GenerationRow | None]:
-    check_packable(state)
-    return state.scheme.bits, state.generation

@@ -30,8 +30,8 @@ _MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(
 
 # Columns of packed fingerprints that are read at a time.
 _COLUMN_ROWS = 65_536
-_KEEP = "simstore pack --keep-columns"
-_DROP = "simstore pack --drop-columns"
+_KEEP = "simstore compact --keep-columns"
+_DROP = "simstore compact --drop-columns"
 
 
 @dataclass(frozen=True, slots=True)

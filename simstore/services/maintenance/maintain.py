@@ -1,4 +1,4 @@
-"""Create, back up, compact and upgrade a store, and pack its fingerprints into index pages."""
+"""Create, back up, compact and upgrade a store."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from simstore.storage import (
     vocabularies,
 )
 from simstore.storage.engine import Database, translated_files
-from simstore.storage.fingerprints import packed_columns, segment_pages
+from simstore.storage.fingerprints import packed_columns
 from simstore.storage.generations import StoreSettings
 from simstore.version import __version__
 
@@ -51,6 +51,8 @@ MOST_SEEN_RECORDS = 8
 # Earlier versions that it leaves of a document that no source dates. What is dated keeps them all:
 # they tell how often a page is visited and changes.
 MOST_UNDATED_VERSIONS = 2
+# Runs whose removed keys it leaves: `simstore runs show` lists them.
+MOST_REMOVING_RUNS = 1_000
 
 
 def create_store(
@@ -272,14 +274,26 @@ def _copy_checked(database: Database, draft: Path, on_progress: Progress | None)
 
 
 def compact(
-    opened: OpenStore, layout: BandLayout | None = None, on_progress: Progress | None = None
+    opened: OpenStore,
+    layout: BandLayout | None = None,
+    *,
+    plain: bool = False,
+    columns: bool | None = None,
+    on_progress: Progress | None = None,
 ) -> tuple[int, int]:
-    """Pack the sketches, give unused space back; return the file's bytes before and after.
+    """Pack the store, forget old records, free space; return the file's bytes before and after.
 
     Terms that no document has any more are forgotten, where nothing names them by number; of the
     records that are older than a document's present version, and of the earlier versions of a
     document that no source dates, the latest are remembered; so are of the names of clusters that
-    ended. Replies that were kept for a day, to be given again, go.
+    ended. The keys that a run removed are forgotten if it is not one of the latest.
+
+    Args:
+        opened: The store.
+        layout: Bands by which sketches are packed from now on; None: as before.
+        plain: Put fingerprints into plain rows instead of pages.
+        columns: Packed fingerprints keep their segment columns, or no longer; None: as before.
+        on_progress: Called with fingerprints moved and in all, then with bands.
 
     Raises:
         InvalidParameter: A layout is given and the store keeps no sketches.
@@ -291,6 +305,10 @@ def compact(
         state = opened.state(connection)
     if layout is not None and not state.channels.has_word_sketches:
         raise missing_channel(state, state.channels.words.name)
+    if columns is not None:
+        with opened.write() as connection:
+            (packed_columns.keep if columns else packed_columns.drop)(connection)
+    (pack_fingerprints.unpack if plain else pack_fingerprints.pack)(opened, on_progress)
     if not pack_bands(opened, layout, on_progress) and layout is not None:
         raise Conflict("another process packs the sketches, or reindexes; try again when it has")
     drop_retired(opened)
@@ -298,6 +316,7 @@ def compact(
     with opened.write() as connection:
         _compact_vocabulary(opened.snapshot(connection))
         runs.drop_old_seen(connection, MOST_SEEN_RECORDS)
+        runs.drop_old_removed(connection, MOST_REMOVING_RUNS)
         history.drop_old_undated(connection, MOST_UNDATED_VERSIONS)
         cluster_names.drop_old_ended(connection)
     database.vacuum()
@@ -317,42 +336,6 @@ def _compact_vocabulary(snapshot: Snapshot) -> None:
     deltas.merge(connection, scheme_id)
     if not snapshot.keeps_counts:
         vocabularies.drop_unused(connection, scheme_id)
-
-
-def pack(
-    opened: OpenStore,
-    *,
-    fingerprints: bool = True,
-    bands: bool = True,
-    columns: bool | None = None,
-    on_progress: Progress | None = None,
-) -> int:
-    """Pack fingerprints and sketches; return how many fingerprints.
-
-    Args:
-        opened: The store.
-        fingerprints: Pack them.
-        bands: Pack the sketches.
-        columns: Packed fingerprints keep their segment columns, or no longer; None: as before.
-        on_progress: Called with fingerprints packed and in all, then with bands.
-
-    Raises:
-        InvalidParameter: Fingerprints alone are asked for, and those of this length have no pages.
-        Conflict: Another process packs the sketches, or a reindex is under way.
-    """
-    with opened.database.read() as connection:
-        state = opened.state(connection)
-    if fingerprints and not bands:
-        pack_fingerprints.check_packable(state)
-    if columns is not None:
-        with opened.write() as connection:
-            (packed_columns.keep if columns else packed_columns.drop)(connection)
-    packed = 0
-    if fingerprints and segment_pages.is_packable(state.scheme.bits):
-        packed = pack_fingerprints.pack(opened, on_progress)
-    if bands and not pack_bands(opened, None, on_progress):
-        raise Conflict("another process packs the sketches, or reindexes; try again when it has")
-    return packed
 
 
 def upgrade(database: Database) -> tuple[str, str, Path | None]:

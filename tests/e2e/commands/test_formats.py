@@ -62,8 +62,6 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "backup": (["--force", "copy.db"], 0),
     "copy": (["simstore.db", "other.db", "--restart"], 0),
     "restore": (["simstore.db", "--db", "restored.db"], 0),
-    "pack": ([], 0),
-    "unpack": ([], 0),
     "compact": ([], 0),
     "reindex": ([], 0),
     "upgrade": ([], 0),

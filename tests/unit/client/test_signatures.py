@@ -22,9 +22,9 @@ NOT_SERVED = {
     "filters.known_mark", "rejects.clear", "runs.writer",
     "maintenance.abort_reindex", "maintenance.check_file", "maintenance.check_options",
     "maintenance.compact", "maintenance.fsck",
-    "maintenance.import_deduped", "maintenance.pack", "maintenance.quick_stats",
+    "maintenance.import_deduped", "maintenance.quick_stats",
     "maintenance.reindex",
-    "maintenance.stats_over_time", "maintenance.unpack", "maintenance.warm",
+    "maintenance.stats_over_time", "maintenance.warm",
 }  # fmt: skip
 # What reads a list that is not served, and so is not.
 OF_NOT_SERVED = {

@@ -24,7 +24,7 @@ def test_a_store_closes_its_file_though_an_error_still_holds_a_look_up(
     texts = [f"{number} bottles on the wall, {number} of them green" for number in range(40)]
     with Store.create(tmp_path / "store.db") as store:
         store.add_many([(str(number), text) for number, text in enumerate(texts)])
-        store.maintenance.pack()
+        store.maintenance.compact()
     # The last one to close a file removes its log.
     with Store.open(tmp_path / "store.db") as store:
         assert store.query(texts[3], plan="segments")[0].key == "3"

@@ -223,7 +223,7 @@ def test_postgres_store_answers_like_an_sqlite_store(
         for key, text in TEXTS:
             assert server.query(text) == file.query(text), key
         for store in (server, file):
-            store.maintenance.pack()
+            store.maintenance.compact()
             found = store.stats()
             assert found.packed_fingerprints == found.distinct_fingerprints
         for key, text in TEXTS:

@@ -163,7 +163,7 @@ def test_a_store_of_any_channel_alone_is_whole(tmp_path: Path, name: str) -> Non
         store.add_many(list(TEXTS.items()))
         assert store.stats().channels == name
         assert found_by(store) == {(name,)}
-        store.maintenance.pack(fingerprints=False)
+        store.maintenance.compact()
         assert found_by(store) == {(name,)}
         assert store.maintenance.fsck() == []
         others = tuple(other for other in KEPT_CHANNELS if other != name)

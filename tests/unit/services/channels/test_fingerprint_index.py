@@ -38,7 +38,7 @@ def queries_of(stored: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def index_of(path: Path, stored: NDArray[np.uint64], *, packed: bool) -> Iterator[FingerprintIndex]:
     with Store.create(path, fingerprints_only=True, bits=64) as store:
         store.fingerprints.add(stored)
-        (store.maintenance.pack if packed else store.maintenance.unpack)()
+        store.maintenance.compact(plain=not packed)
         opened = store._opened
         with opened.database.read() as connection:
             snapshot = opened.snapshot(connection)

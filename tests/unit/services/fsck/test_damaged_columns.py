@@ -85,7 +85,7 @@ def file_of(scheme: str, folder: Path) -> bytes:
             store.add(how, near, on_duplicate=how, min_resemblance=0.1, links=("bread",))
         store.clusters.build(min_resemblance=0.1)
         store.passages.build()
-        store.maintenance.pack()
+        store.maintenance.compact()
         store.add("late", "a text that came after the others, and is in no page yet")
         store.tokens.add("one")
         store.query_many(Files(str(folder / "later.jsonl")), record=True)

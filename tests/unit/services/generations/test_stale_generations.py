@@ -68,7 +68,7 @@ def test_what_any_process_stored_is_found_by_all_or_the_answer_is_stale(
 
     steps: list[Callable[[Store], object]] = [
         add, add, add, change, remove, begin, reindex,
-        lambda store: store.vocabulary.refresh(), lambda store: store.maintenance.pack(),
+        lambda store: store.vocabulary.refresh(),
         lambda store: store.maintenance.compact(), lambda store: store.maintenance.warm(),
     ]  # fmt: skip
     with ExitStack() as stack:

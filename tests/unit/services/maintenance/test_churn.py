@@ -52,7 +52,7 @@ def test_file_after_a_year_of_churn_is_little_larger_than_a_fresh_one(tmp_path: 
     alive = {f"k{number}": next(made) for number in range(DOCUMENTS)}
     with create(tmp_path) as store:
         take_in(store, tmp_path, 0, alive, dated)
-        store.maintenance.pack()
+        store.maintenance.compact()
         for week in range(1, WEEKS + 1):
             gone = chance.sample(sorted(alive), EACH_WEEK)
             for key in gone:
@@ -133,7 +133,7 @@ def test_sketches_that_are_gone_leave_the_pages(tmp_path: Path) -> None:
     made = texts(random.Random(6))
     with create(tmp_path) as store:
         store.add_many([(f"k{number}", next(made)) for number in range(200)])
-        store.maintenance.pack()
+        store.maintenance.compact()
         packed = store.stats(sizes=True).sketch_bytes
         assert packed is not None
         store.remove(*(f"k{number}" for number in range(5, 200)))

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from stores import create
 
+from simstore.services.maintenance import maintain
+
 WORDS = 3_000
 DOCUMENTS = 300
 
@@ -42,3 +44,17 @@ def test_what_was_removed_is_given_back_with_its_terms(tmp_path: Path) -> None:
         assert store.maintenance.compact().bytes_after < full
         assert "harbourmaster" not in {term.term for term in store.vocabulary.terms()}
         assert store.maintenance.fsck() == []
+
+
+def test_removed_keys_of_the_latest_runs_are_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(maintain, "MOST_REMOVING_RUNS", 2)
+    with create(tmp_path) as store:
+        for key in ("a", "b", "c"):
+            store.add(key, f"text of {key}")
+        for key in ("a", "b", "c"):
+            store.remove(key)
+        store.maintenance.compact()
+        latest = store.runs.ingest(3)
+        assert [store.runs.show(run.run_id).removed_keys for run in latest] == [("c",), ("b",), ()]

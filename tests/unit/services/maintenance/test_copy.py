@@ -60,7 +60,7 @@ def fill(place: Any, scheme: SchemeChoice) -> None:
             store.clusters.build()
             store.passages.build()
         store.tokens.add("one", "read")
-        store.maintenance.pack()
+        store.maintenance.compact()
         store.add("last", TEXT * 9, seen_at=70_000)
 
 

@@ -104,7 +104,7 @@ def test_the_explanation_is_of_the_look_up_that_ran(
     texts = [(f"{number}", " ".join(chance.choices(words, k=80))) for number in range(1_000)]
     with Store.create(tmp_path / "s.db") as store:
         store.add_many(texts)
-        (store.maintenance.pack if packed else store.maintenance.unpack)()
+        store.maintenance.compact(plain=not packed)
     methods = set()
     with Store.open(tmp_path / "s.db", resident=resident) as store:
         for plan, count in [("segments", 1), ("segments", 10), ("scan", 1), ("scan", 10),
