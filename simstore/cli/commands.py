@@ -41,11 +41,9 @@ _SECTIONS = {
         ),
         "clusters": ("clusters", "clusters", "Group the documents that are nearly the same."),
         "duplicates": ("duplicates", "duplicates", "List what was flagged or skipped, and why."),
-        "orphans": ("duplicates", "orphans", "List skipped keys whose originals have gone."),
         "export": ("export", "export", "Write documents to a file: all, or one a cluster."),
         "evaluate": ("evaluate", "evaluate", "Measure precision and recall by your labels."),
-        "spark": ("spark", "spark", "Find near-duplicates on Apache Spark."),
-        "import": ("deduped", "import_output", "Load what `spark dedup` found into a store."),
+        "spark": ("spark", "spark", "Find near-duplicates on Apache Spark, and load them."),
     },
     "Look": {
         "list": ("documents", "list_documents", "List the stored documents."),

@@ -1,8 +1,7 @@
-"""The commands ``simstore duplicates`` and ``orphans``: list the duplicates found at ingest."""
+"""The command ``simstore duplicates``: list the duplicates found at ingest."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -27,8 +26,9 @@ _DROP = ("first seen", "basis", "last seen", "distance", "resemblance", "state")
 @command()
 @choice(
     "--state",
-    ("flagged", "skipped", "uncovered", "orphaned"),
-    "Only those that are stored too; only those that are not; only those without original.",
+    ("flagged", "skipped", "orphaned", "uncovered"),
+    "Only those that are stored too; only those that are not; only those whose original was "
+    "removed (orphaned) or no longer has their text (uncovered): ingest them again.",
 )
 @option("--of original", "Only duplicates of this document.", metavar="KEY")
 @format_option("keys")
@@ -40,41 +40,26 @@ def duplicates(state: str | None, original: str | None, output_format: str) -> N
       simstore duplicates               what was flagged or skipped, and why
       simstore duplicates --of page-17  what duplicates one document
       simstore duplicates --state skipped --format jsonl
+      simstore duplicates --state orphaned --format keys | xargs my-crawler-fetch
     """
     with open_store(read_only=True, served=True) as store:
         found = iter(store.duplicates.list(state=state, original=original))
         first = list(islice(found, 1))
         if not first and original is not None and store.seen(original) is None:
             raise DocumentNotFound(original)
-        _print(chain(first, found), output_format)
+        print_items(
+            chain(first, found),
+            output_format,
+            columns=_COLUMNS,
+            row=_row,
+            record=_record,
+            drop=_DROP,
+        )
         if not first and state is None and original is None and output_format == "table":
             log.info(
                 "nothing was flagged or skipped; `ingest --on-duplicate flag` does so, and\n"
                 "`simstore clusters` groups what is stored and nearly the same"
             )
-
-
-@command()
-@format_option("keys", default="keys")
-@common_options
-def orphans(output_format: str) -> None:
-    """List keys that were skipped because of documents which have gone or changed.
-
-    Nothing stands for them any more, so they should be ingested again.
-
-    Examples:
-      simstore orphans                          their keys, one a line
-      simstore orphans | xargs my-crawler-fetch
-      simstore orphans --format table           and what they were duplicates of
-
-    One that is ingested again is an orphan no more.
-    """
-    with open_store(read_only=True, served=True) as store:
-        _print(store.duplicates.orphans(), output_format)
-
-
-def _print(found: Iterable[Duplicate], output_format: str) -> None:
-    print_items(found, output_format, columns=_COLUMNS, row=_row, record=_record, drop=_DROP)
 
 
 def _record(one: Duplicate) -> dict[str, Any]:

@@ -40,8 +40,8 @@ def warn_of_orphans(count: int) -> None:
     """Say on stderr that keys became orphans."""
     if count:
         log.warning(
-            "%s skipped as duplicates of what has gone; `simstore orphans` lists them, to be "
-            "ingested again",
+            "%s skipped as duplicates of what has gone; `simstore duplicates --state "
+            "orphaned` lists them, to be ingested again",
             counted(count, "key was", "keys were"),
         )
 

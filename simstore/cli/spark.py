@@ -1,12 +1,15 @@
-"""The command ``simstore spark dedup``: find near-duplicates with Apache Spark."""
+"""The commands ``simstore spark``: find near-duplicates on Apache Spark, and load the result."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.messages import log
 from simstore.cli.options import (
@@ -17,16 +20,23 @@ from simstore.cli.options import (
     common_options,
     format_option,
     least_options,
+    open_store,
     short_texts_option,
+    store_place,
 )
+from simstore.cli.output import progress
 from simstore.cli.parameters import command_group, completed, flag, option, section
 from simstore.cli.results import print_summary
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.cli.source_options import history_options, reading_options, take_read_options
-from simstore.errors import counted, printable
+from simstore.errors import StoreNotFound, counted, printable, shown_place
 
 if TYPE_CHECKING:
+    from simstore.model import ClustersStatus, IngestSummary
+    from simstore.services.ingest.ingest import Observer
+    from simstore.sources.spark_results import DedupedOutput
     from simstore.spark.job import DedupSummary
+    from simstore.store import Store
 
 
 @command_group()
@@ -102,7 +112,7 @@ def dedup(
       simstore spark dedup crawl-2/*.warc.gz --output found --add
       simstore spark dedup data/*.parquet --output hdfs://name/found \
           --master spark://host:7077 --conf spark.executor.memory=8g
-      simstore --db found.db import found
+      simstore --db found.db spark load found
 
     OUTPUT is a folder of Parquet: documents, texts, pairs with their evidence, clusters, rejects.
     Fingerprints, pairs and clusters are those of a store of the same documents. On one machine
@@ -167,3 +177,58 @@ def _report(found: DedupSummary, output: str, output_format: str) -> None:
     if found.rejected_count:
         log.warning("the table rejects tells what was rejected, and why")
         raise SystemExit(5)
+
+
+@spark.command()
+@click.argument("folder", type=click.Path(), shell_complete=completed("dir"))
+@flag("--no-clusters", "Only the documents.")
+@format_option()
+@common_options
+def load(folder: str, no_clusters: bool, output_format: str) -> None:
+    """Load what `simstore spark dedup` found into a store: documents and clusters.
+
+    Examples:
+      simstore --db found.db spark load found
+      simstore --db found.db spark load found --no-clusters
+
+    Into a new store the clusters come without comparing anything again; those by characters are not
+    kept, `simstore clusters --channels characters` makes them. Needs PyArrow, not Spark.
+    The same command again, after an interruption, goes on.
+    """
+    from simstore.sources.spark_results import DedupedOutput
+
+    output = DedupedOutput(folder)
+    kept: list[ClustersStatus] = []
+    with _store_of(output) as store, stop_on_signal() as stopping:
+
+        def run(observer: Observer) -> IngestSummary:
+            with progress("clusters", at_once=False) as show:
+                made = store.maintenance.import_deduped(
+                    output, clusters=not no_clusters, observer=observer, on_progress=show
+                )
+            kept.extend([] if made.clusters is None else [made.clusters])
+            return made.documents
+
+        summary = ingest_observed(run, stopping)
+    for one in kept:
+        log.info("%s of %s", counted(one.cluster_count, "cluster"), counted(one.text_count, "text"))
+    if output.is_by_characters and not no_clusters:
+        log.info(
+            "clusters by characters are not kept: `simstore clusters --channels characters` makes "
+            "them"
+        )
+    report(summary, stopping, output_format)
+
+
+@contextmanager
+def _store_of(output: DedupedOutput) -> Iterator[Store]:
+    with ExitStack() as stack:
+        try:
+            store = stack.enter_context(open_store())
+        except StoreNotFound:
+            from simstore.store import create_for_output
+
+            create_for_output(store_place(), output).close()
+            log.info("made %s: scheme %s", shown_place(store_place()), output.scheme.label)
+            store = stack.enter_context(open_store())
+        yield store

@@ -142,10 +142,6 @@ class RemoteDuplicates(RemoteNamespace, Listed[Duplicate]):
         )
         return Stream((self._client._as(Duplicate, one) for one in pages), of=Duplicate)
 
-    def orphans(self) -> Stream[Duplicate]:
-        """Yield skipped keys whose originals have gone or changed."""
-        return self.list(state="orphaned")
-
     def story(self, key: str, *, original: str = "first-seen") -> Story:
         """Return when a key was seen, what is like it, and the original.
 

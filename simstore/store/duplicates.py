@@ -80,21 +80,6 @@ class Duplicates(Namespace, Listed[Duplicate]):
 
         return duplicate_of_key(self._opened, key)
 
-    def orphans(self) -> Stream[Duplicate]:
-        """Yield skipped keys whose originals have gone or changed.
-
-        Nothing stands for them: they should be ingested again, which clears
-        them.
-
-        >>> store.add("copy", text, on_duplicate="skip")
-        'skipped'
-        >>> store.remove("ferry-2025")
-        1
-        >>> [found.key for found in store.duplicates.orphans()]
-        ['copy']
-        """
-        return self.list(state="orphaned")
-
     def story(
         self,
         key: str,

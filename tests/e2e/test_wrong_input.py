@@ -59,7 +59,7 @@ RIGHT = {
     "backup": ["copy.db"],
     "copy": ["copy.db"],
     "restore": ["simstore.db"],
-    "import": ["folder"],
+    "spark load": ["folder"],
     "fingerprints add": ["hashes.txt"],
     "fingerprints remove": ["hashes.txt"],
     "fingerprints near": ["00"],
@@ -74,7 +74,7 @@ RIGHT = {
     "completion": ["bash"],
 }
 # They use no store, or make one, or look at their input first.
-WITHOUT_STORE = {"ingest", "dedup", "init", "completion", "spark dedup", "import", "restore"}
+WITHOUT_STORE = {"ingest", "dedup", "init", "completion", "spark dedup", "spark load", "restore"}
 FILES = ["none.txt", "folder", "empty.txt", "binary.bin"]
 NUMBERS = ["-1", "9223372036854775808", "1" + "0" * 30, "1e300", "nan"]
 PLACES = ["none.db", "none/none.db", "folder", "empty.txt", "binary.bin", "other.db", ""]

@@ -240,7 +240,7 @@ def assert_is(store: Store, plain: Plain) -> None:
     assert found == {
         key: (state, original) for key, (state, _, original) in plain.duplicates.items()
     }
-    assert [one.key for one in store.duplicates.orphans()] == sorted(
+    assert [one.key for one in store.duplicates.list(state="orphaned")] == sorted(
         key for key, (state, _, _) in plain.duplicates.items() if state == "orphaned"
     )
     for one in store.duplicates.list():
@@ -330,7 +330,7 @@ def test_removing_and_ingesting_orphans_again_does_what_the_rule_says(
             plain.remove(key)
             assert freed == sorted(plain.unflagged)
             assert_is(store, plain)
-        again = [one.key for one in store.duplicates.orphans()]
+        again = [one.key for one in store.duplicates.list(state="orphaned")]
         store.add_many(
             [(key, texts[key]) for key in again],
             on_duplicate=mode,
@@ -339,7 +339,7 @@ def test_removing_and_ingesting_orphans_again_does_what_the_rule_says(
         for key in again:
             plain.add(key, texts[key], mode)
         assert_is(store, plain)
-        assert not list(store.duplicates.orphans())
+        assert not list(store.duplicates.list(state="orphaned"))
 
 
 @few

@@ -73,7 +73,7 @@ def _duplicates_are(store: Store, model: Model) -> None:
     ]
     same(found, expected, "duplicates")
     orphans = [key for key, state, *_ in expected if state == "orphaned"]
-    same([one.key for one in store.duplicates.orphans()], orphans, "orphans")
+    same([one.key for one in store.duplicates.list(state="orphaned")], orphans, "orphans")
 
 
 def _bytes(key: str) -> bytes:

@@ -79,7 +79,7 @@ _NEEDS = {
     "backup": ["new.db"], "restore": ["simstore.db", "--db", "new.db"],
     "copy": ["simstore.db", "new.db"], "init": ["--db", "new.db"],
     "vocabulary policy": ["live"], "token add": ["name", "--expires", "1d"],
-    "token revoke": ["name"], "completion": ["bash"], "import": ["folder"], "expire": ["--yes"],
+    "token revoke": ["name"], "completion": ["bash"], "spark load": ["folder"], "expire": ["--yes"],
     "clusters": ["--once"], "export": [],
 }  # fmt: skip
 _DATED = ("since", "not_seen_since", "older_than", "expires")

@@ -249,7 +249,7 @@ def _states_of_skipping(
         for start in range(0, len(given), batch):
             store.add_many(given[start : start + batch], on_duplicate="skip")
             states.append({one.key: one.text for one in store.list(with_text=True)})
-        return None if any(store.duplicates.orphans()) else states
+        return None if any(store.duplicates.list(state="orphaned")) else states
 
 
 def _copy_whole(path: Path, target: Path) -> None:

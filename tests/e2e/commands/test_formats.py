@@ -40,11 +40,10 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "fingerprints remove": (["--db", "fp.db", "hashes.txt"], 0),
     "clusters": ([], 0),
     "duplicates": ([], 0),
-    "orphans": ([], 0),
     "export": ([], 0),
     "evaluate": (["--pairs", "pairs.tsv"], 0),
     "spark dedup": ([], 0),
-    "import": ([], 0),
+    "spark load": ([], 0),
     "list": ([], 0),
     "show": (["harbour"], 0),
     "seen": (["harbour", "nowhere"], 7),
@@ -71,7 +70,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "token revoke": (["page"], 0),
 }  # fmt: skip
 # They need Java, or what Spark wrote; that they have the option is tested.
-ONLY_BY_THEIR_OPTION = {"spark dedup", "import"}
+ONLY_BY_THEIR_OPTION = {"spark dedup", "spark load"}
 RUN = [name for name in COMMANDS if name not in ONLY_BY_THEIR_OPTION]
 
 

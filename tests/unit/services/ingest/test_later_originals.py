@@ -125,7 +125,7 @@ def test_a_reprint_stays_flagged_where_others_were_skipped_because_of_it(store: 
     store.remove("original")
     assert told(store) == {"other": ("skipped", "reprint")}
     store.remove("reprint")
-    assert [one.key for one in store.duplicates.orphans()] == ["other"]
+    assert [one.key for one in store.duplicates.list(state="orphaned")] == ["other"]
 
 
 @modes

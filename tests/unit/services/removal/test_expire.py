@@ -105,7 +105,7 @@ def test_skipped_keys_expire_too_and_the_others_become_orphans(tmp_path: Path) -
             assert store.add(key, LONG, seen_at=time, on_duplicate="skip") == "skipped"
         found = store.expire(not_seen_since=30)
         assert (found.removed, found.forgotten, found.orphans) == (1, 1, ("late",))
-        assert [one.key for one in store.duplicates.orphans()] == ["late"]
+        assert [one.key for one in store.duplicates.list(state="orphaned")] == ["late"]
         assert store.seen("early") is None
         assert store.expire(not_seen_since=51).forgotten == 1
     assert rows(tmp_path, "SELECT count(*) FROM duplicate") == [(0,)]
