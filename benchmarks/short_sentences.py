@@ -345,7 +345,7 @@ def run(report: Report, library: Library, folder: Path, *, count: int) -> dict[s
         store.add_many(library.documents.items())
         sizes = []
         for kept in (False, True):
-            store.passages.drop()
+            store.maintenance.compact(drop_passages=True)
             store.passages.build(sentences=kept)
             store.maintenance.compact()
             status = store.passages.status()

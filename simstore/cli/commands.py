@@ -26,7 +26,7 @@ _SECTIONS = {
         "ingest": ("ingest", "ingest", "Store documents of files, folders, archives, databases."),
         "query": ("query", "query", "Find the stored documents near those of files, or a text."),
         "check": ("check", "check", "Find passages of papers that stored documents have, too."),
-        "passages": ("passages", "passages", "Make, drop and show the index that `check` needs."),
+        "passages": ("passages", "passages", "Make and show the index that `check` needs."),
         "report": ("report", "report", "Write a query's answer to result.txt, or as a page."),
         "compare": ("compare", "compare", "Compare two texts by every algorithm, side by side."),
         "fingerprints": ("fingerprints", "fingerprints", "Add and find fingerprints by value."),

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import progress
 from simstore.cli.parameters import choice, command_group, count, flag, option
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 @command_group()
 def passages() -> None:
-    """Make, drop and show the index by which `simstore check` finds copied passages."""
+    """Make and show the index by which `simstore check` finds copied passages."""
 
 
 @passages.command()
@@ -70,22 +69,6 @@ def build(
 @passages.command()
 @format_option()
 @common_options
-def drop(output_format: str) -> None:
-    """Delete the passage index.
-
-    Example:
-      simstore passages drop && simstore compact
-    """
-    with open_store() as store:
-        if not store.passages.drop():
-            raise _missing()
-    print_summary({"dropped": True}, "", output_format)
-    log.info("`simstore compact` gives its space back to the disk")
-
-
-@passages.command()
-@format_option()
-@common_options
 def status(output_format: str) -> None:
     """Show what the passage index holds.
 
@@ -95,9 +78,5 @@ def status(output_format: str) -> None:
     with open_store(read_only=True) as store:
         found = store.passages.status()
     if found is None:
-        raise _missing()
+        raise NotFound("this store has no passage index; `simstore passages build` makes one")
     print_record(asdict(found), output_format)
-
-
-def _missing() -> NotFound:
-    return NotFound("this store has no passage index; `simstore passages build` makes one")

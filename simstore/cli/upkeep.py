@@ -81,7 +81,7 @@ def reindex(
     if passages is not None and passages.other_form:
         log.warning(
             "the passage index still normalizes texts as the previous scheme did; "
-            "`simstore passages drop` and `simstore passages build` rebuild it"
+            "`simstore compact --drop-passages` and `simstore passages build` rebuild it"
         )
     print_summary({"scheme": label, "aborted": False}, f"scheme {label} stands", output_format)
 
@@ -206,6 +206,7 @@ def _backup_from_input(folder: Path) -> str:
     "Cut sketches into B bands of R values from now on; at most 128 values.",
     metavar="BxR",
 )
+@flag("--drop-passages", "Delete the passage index, which `passages build` makes again.")
 @flag("--plain", "Put fingerprints into plain rows, which any SQLite shell can query.")
 @option(
     "--keep-columns/--drop-columns columns",
@@ -215,7 +216,13 @@ def _backup_from_input(folder: Path) -> str:
 )
 @format_option()
 @common_options
-def compact(bands: str | None, plain: bool, columns: bool | None, output_format: str) -> None:
+def compact(
+    bands: str | None,
+    drop_passages: bool,
+    plain: bool,
+    columns: bool | None,
+    output_format: str,
+) -> None:
     """Pack fingerprints and sketches, and give unused space back to the file system.
 
     Examples:
@@ -229,7 +236,9 @@ def compact(bands: str | None, plain: bool, columns: bool | None, output_format:
     """
     layout = bands_of(bands)
     with open_store() as store, progress("compact", at_once=False) as show:
-        made = store.maintenance.compact(layout, plain=plain, columns=columns, on_progress=show)
+        made = store.maintenance.compact(
+            layout, plain=plain, columns=columns, drop_passages=drop_passages, on_progress=show
+        )
     before, after = made.bytes_before, made.bytes_after
     print_summary(
         {"bytes_before": before, "bytes_after": after},

@@ -317,7 +317,6 @@ class RemotePassages(RemoteNamespace):
     """The methods of ``store.passages``, which a server does not offer."""
 
     build = not_served("passages.build")
-    drop = not_served("passages.drop")
     status = not_served("passages.status")
 
 

@@ -25,8 +25,6 @@ _PYTHON = {
     "`simstore backup` copies SQLite files": "`store.maintenance.backup()` copies SQLite files",
     "--rebuild to make them anew, or --once for":
         "rebuild=True to make them anew, or `store.clusters.once()` for",
-    "`simstore passages drop` and `simstore passages build --simhash`":
-        "`store.passages.drop()` and `store.passages.build(fingerprints=True)`",
     "or --server URL for a served store": "or `simstore.Client(url)` for a served store",
     "with --passages": "after `store.passages.build()`",
     "--as csv": "format='csv'",
@@ -70,11 +68,11 @@ _PYTHON = {
     "`simstore init --scheme simtool -N ...`":
         "`Store.create(..., scheme=SchemeChoice('simtool', features=...))`",
     "`simstore list`": "`store.list()`",
+    "`simstore compact --drop-passages`": "`store.maintenance.compact(drop_passages=True)`",
     "`simstore compact --keep-columns`": "`store.maintenance.compact(columns=True)`",
     "`simstore compact --drop-columns`": "`store.maintenance.compact(columns=False)`",
     "`simstore passages build`": "`store.passages.build()`",
     "`simstore passages build --simhash`": "`store.passages.build(fingerprints=True)`",
-    "`simstore passages drop`": "`store.passages.drop()`",
     "`simstore query SAMPLE`": "`store.query_many(..., record=True)`",
     "`simstore reindex`": "`store.maintenance.reindex()`",
     "`simstore reindex --abort`": "`store.maintenance.abort_reindex()`",

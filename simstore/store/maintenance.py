@@ -79,6 +79,7 @@ class Maintenance(Namespace):
         *,
         plain: bool = False,
         columns: bool | None = None,
+        drop_passages: bool = False,
         on_progress: Progress | None = None,
     ) -> CompactSummary:
         """Pack fingerprints and sketches, and give unused space back.
@@ -99,6 +100,8 @@ class Maintenance(Namespace):
             columns: From now on packed fingerprints have indexed segment
                 columns too, for SQL (they are written again for all that is
                 packed), or no longer; None: as before.
+            drop_passages: Delete the passage index, which
+                ``store.passages.build()`` makes again.
             on_progress: Called with fingerprints moved and in all, then with
                 bands.
 
@@ -115,7 +118,12 @@ class Maintenance(Namespace):
 
         layout = None if bands is None else BandLayout(*bands)
         before, after = maintain.compact(
-            self._opened, layout, plain=plain, columns=columns, on_progress=on_progress
+            self._opened,
+            layout,
+            plain=plain,
+            columns=columns,
+            drop_passages=drop_passages,
+            on_progress=on_progress,
         )
         return CompactSummary(bytes_before=before, bytes_after=after)
 

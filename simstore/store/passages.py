@@ -82,13 +82,3 @@ class Passages(Namespace):
         from simstore.services.check import passage_index
 
         return passage_index.status(self._opened, sizes=sizes)
-
-    def drop(self) -> bool:
-        """Delete the passage index; return whether there was one.
-
-        >>> store.passages.drop()
-        False
-        """
-        from simstore.services.check import passage_index
-
-        return passage_index.drop(self._opened)

@@ -458,7 +458,7 @@ class Steps:
             living.store.passages.build()
         elif self.chance.random() < 0.3:
             living.say("drop passages")
-            living.store.passages.drop()
+            living.store.maintenance.compact(drop_passages=True)
 
     def known(self) -> None:
         """Compare a filter of what is known, which never errs on that."""

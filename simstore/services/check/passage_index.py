@@ -1,4 +1,4 @@
-"""Build, drop, compact and describe a store's passage index, which paper checks search."""
+"""Build, compact and describe a store's passage index, which paper checks search."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def begin(
             if wanted.record() != held.record():
                 raise Conflict(
                     f"the passage index has {described(held)}; drop it first: "
-                    "`simstore passages drop`"
+                    "`simstore compact --drop-passages`"
                 )
             return held
         if not state.settings.text_kept and documents.count(connection):
@@ -129,15 +129,6 @@ def build(opened: OpenStore, on_progress: Progress | None = None) -> int:
             after = batch[-1]
             if on_progress is not None:
                 on_progress(done, total)
-
-
-def drop(opened: OpenStore) -> bool:
-    """Delete the index; return whether there was one."""
-    with opened.write() as connection:
-        if passages.index(connection) is None:
-            return False
-        passages.drop(connection)
-        return True
 
 
 def compact(opened: OpenStore) -> None:

@@ -56,7 +56,7 @@ def near_passages(
     if recipe is None or not recipe.fingerprints:
         raise InvalidParameter(
             "this store keeps no fingerprints of passages; "
-            "`simstore passages drop` and `simstore passages build --simhash` make them"
+            "`simstore compact --drop-passages` and `simstore passages build --simhash` make them"
         )
     paper_spans = recipe.spans(text) if spans is None else spans
     words = passage_fingerprints(located_units(text, recipe.normalization), paper_spans)

@@ -148,9 +148,9 @@ def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return words ^ words >> np.uint64(31)
 
 
-_REBUILD = "run `simstore passages drop` and `simstore passages build`"
+_REBUILD = "run `simstore compact --drop-passages` and `simstore passages build`"
 _RESTORE = "restore a copy made by `simstore backup`"
-_REINGEST = "run `simstore passages drop`, and ingest the sources into a new store"
+_REINGEST = "run `simstore compact --drop-passages`, and ingest the sources into a new store"
 
 
 def check_passages(

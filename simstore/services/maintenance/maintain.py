@@ -36,6 +36,7 @@ from simstore.storage import (
     generations,
     history,
     migrate,
+    passages,
     runs,
     transfer,
     vocabularies,
@@ -279,6 +280,7 @@ def compact(
     *,
     plain: bool = False,
     columns: bool | None = None,
+    drop_passages: bool = False,
     on_progress: Progress | None = None,
 ) -> tuple[int, int]:
     """Pack the store, forget old records, free space; return the file's bytes before and after.
@@ -293,6 +295,7 @@ def compact(
         layout: Bands by which sketches are packed from now on; None: as before.
         plain: Put fingerprints into plain rows instead of pages.
         columns: Packed fingerprints keep their segment columns, or no longer; None: as before.
+        drop_passages: Delete the passage index.
         on_progress: Called with fingerprints moved and in all, then with bands.
 
     Raises:
@@ -305,6 +308,9 @@ def compact(
         state = opened.state(connection)
     if layout is not None and not state.channels.has_word_sketches:
         raise missing_channel(state, state.channels.words.name)
+    if drop_passages:
+        with opened.write() as connection:
+            passages.drop(connection)
     if columns is not None:
         with opened.write() as connection:
             (packed_columns.keep if columns else packed_columns.drop)(connection)

@@ -30,7 +30,6 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "filter": (["keyed.jsonl", "-o", "new.jsonl"], 0),
     "decontaminate": (["keyed.jsonl", "--against", "items.jsonl", "-o", "clean.jsonl"], 0),
     "passages build": ([], 0),
-    "passages drop": ([], 0),
     "passages status": ([], 0),
     "report": (["-o", "-"], 0),
     "compare": (["harbour", "harbour-2"], 0),

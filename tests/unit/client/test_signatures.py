@@ -15,7 +15,7 @@ from simstore import Client, NotServed, Store
 NOT_SERVED = {
     "expire", "export", "report",
     "evaluate.exact_pairs", "evaluate.run", "fingerprints.add", "fingerprints.reader",
-    "fingerprints.remove", "passages.build", "passages.drop", "passages.status", "tokens.add",
+    "fingerprints.remove", "passages.build", "passages.status", "tokens.add",
     "tokens.book", "tokens.list", "tokens.revoke", "vocabulary.refresh", "vocabulary.set_policy",
     "vocabulary.status", "vocabulary.terms",
     "clusters.build", "clusters.drop", "clusters.once", "duplicates.of", "filters.known_count",
