@@ -144,22 +144,6 @@ _MODULES = {
     "upgrade_store": "store",
 }
 
-# What other packages call the ways to begin.
-_OTHER_NAMES = {
-    "Store(path)": {"open", "connect", "load", "Database", "Index", "Corpus"},
-    "Store(path).query(text)": {"query", "search", "find"},
-    "DocumentNotFound": {
-        "NotFoundError", "DocumentNotFoundError", "KeyNotFound", "KeyNotFoundError",
-        "DoesNotExist", "MissingKey", "UnknownKey",
-    },
-    "SimstoreError": {"Error", "StoreError", "SimstoreException"},
-    "compare_texts(first, second)": {"compare", "similarity", "distance", "jaccard"},
-    "dedupe(texts)": {"dedup", "deduplicate", "drop_duplicates", "unique"},
-    "dedupe(texts).groups": {
-        "near_duplicates", "find_duplicates", "duplicates", "duplicate_groups", "cluster",
-    },
-}  # fmt: skip
-
 
 def __getattr__(name: str) -> Any:
     """Import what is asked for, without looking for garbage meanwhile: modules are none."""
@@ -186,7 +170,9 @@ def _imported(name: str) -> Any:
     kind = getattr(import_module("simstore.errors"), name, None)
     if isinstance(kind, type) and issubclass(kind, Exception):
         return kind
-    meant = next((ours for ours, others in _OTHER_NAMES.items() if name in others), None)
+    from simstore.model.keywords import nearest
+
+    meant = None if name.startswith("_") else nearest(name, [*__all__, *_MODULES])
     hint = "" if meant is None else f"; did you mean {meant}?"
     raise AttributeError(f"module 'simstore' has no attribute {name!r}{hint}")
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 # Options that only clusters of the moment know.
 _OF_THE_MOMENT = (
     "min_likeness", "min_cosine", "radius", "exact_join", "channels",
-    "min_character_resemblance", "short_texts", *FILTERS,
+    "short_texts", *FILTERS,
 )  # fmt: skip
 _ACTIONS = ("status", "merges", "drop")
 

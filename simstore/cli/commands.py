@@ -69,7 +69,7 @@ _SECTIONS = {
     "Serve": {
         "serve": ("serve", "serve", "Serve the store over HTTP, with a page for people."),
         "token": ("token", "token", "Make, list and revoke tokens of a served store."),
-        "completion": ("completion", "completion", "Print the script by which a shell completes."),
+        "completion": ("guidance", "completion", "Print the script by which a shell completes."),
     },
 }
 _HIDDEN = {

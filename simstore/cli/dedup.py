@@ -15,7 +15,7 @@ from simstore.cli.options import (
     channels_option,
     common_with,
     format_option,
-    least_options,
+    least_option,
     open_store,
     short_texts_option,
     store_is_named,
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 )
 @section(
     "Duplicates",
-    *least_options(
+    least_option(
         "Least resemblance of a row that is dropped to the one that is kept.",
         f"{DROP_RESEMBLANCE}; 0.5 by characters, or with --mark and without --db",
     ),
@@ -83,7 +83,6 @@ def dedup(
     force: bool,
     output_format: str,
     min_resemblance: float | None,
-    min_character_resemblance: float | None,
     policy: str,
     radius: int | None,
     channels: str,
@@ -121,7 +120,6 @@ def dedup(
     layout = bands_of(bands)
     options = RowOptions(
         min_resemblance=min_resemblance,
-        min_character_resemblance=min_character_resemblance,
         policy=policy,
         channels=channel_names(channels),
         radius=radius,

@@ -52,8 +52,8 @@ _DIGEST_DIGITS = 32
     "--not-seen-since",
     "Remove what was last seen before a date (ISO 8601, UTC), or so long ago: 30d, 2 weeks, 12h.",
     metavar="DATE|AGE",
+    required=True,
 )
-@option("--older-than", "The same.", metavar="AGE|DATE")
 @document_filters()
 @flag("--dry-run", "Count, and remove nothing.")
 @yes_option
@@ -62,8 +62,7 @@ _DIGEST_DIGITS = 32
 @format_option()
 @common_options
 def expire(
-    not_seen_since: str | None,
-    older_than: str | None,
+    not_seen_since: str,
     dry_run: bool,
     yes: bool,
     batch_documents: int | None,
@@ -74,21 +73,15 @@ def expire(
     """Remove documents, and skipped duplicates, that were not seen since a time.
 
     Examples:
-      simstore expire --older-than 90d --dry-run  how much would go?
-      simstore expire --older-than 90d  what was not seen for 90 days goes
+      simstore expire --not-seen-since 90d --dry-run  how much would go?
+      simstore expire --not-seen-since 90d  what was not seen for 90 days goes
       simstore expire --not-seen-since 2026-05-01 --collection news
-      simstore expire --not-seen-since '2 weeks' --dry-run
 
     Documents leave in batches, each a transaction; after an interruption the same command goes on.
     `simstore compact` then gives the room back. Where more than half of the documents would go, it
     asks first; without a terminal it wants --yes.
     """
-    if (not_seen_since is None) == (older_than is None):
-        raise click.UsageError("give one of --not-seen-since and --older-than")
-    if older_than is None:
-        since = moment_given("--not-seen-since", not_seen_since)
-    else:
-        since = moment_given("--older-than", older_than)
+    since = moment_given("--not-seen-since", not_seen_since)
     wanted = filters_of(given)
     with open_store(read_only=dry_run) as store:
         if not (dry_run or yes):

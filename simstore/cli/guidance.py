@@ -1,11 +1,10 @@
-"""The commands ``simstore help`` and ``simstore version``: print help texts and the version."""
+"""The commands ``simstore help``, ``version`` and ``completion``: print help and the like."""
 
 from __future__ import annotations
 
 import click
 
-from simstore.cli.other_words import did_you_mean
-from simstore.cli.parameters import command
+from simstore.cli.parameters import command, did_you_mean
 from simstore.version import __version__
 
 
@@ -41,3 +40,22 @@ def version() -> None:
       simstore version
     """
     click.echo(f"simstore, version {__version__}")
+
+
+@command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the shell script that completes commands, options and files.
+
+    Examples:
+      simstore completion bash >> ~/.bashrc
+      simstore completion fish > ~/.config/fish/completions/simstore.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise click.UsageError(f"click knows no completion for {shell}")
+    root = ctx.find_root()
+    click.echo(kind(root.command, {}, "simstore", "_SIMSTORE_COMPLETE").source())

@@ -31,7 +31,6 @@ from simstore.cli.source_options import (
     tell_passed_over,
 )
 from simstore.errors import NotServed, StoreNotFound
-from simstore.model.channels import least_resemblance
 
 if TYPE_CHECKING:
     from simstore.model import IngestSummary
@@ -116,7 +115,6 @@ def ingest(
     min_resemblance: float | None,
     radius: int | None,
     channels: tuple[str, ...],
-    min_character_resemblance: float | None,
     short_texts: bool,
     from_start: bool,
     passages: bool,
@@ -153,7 +151,6 @@ def ingest(
         raise click.UsageError("--passage-simhash goes with --passages")
     if no_sentences and not passages:
         raise click.UsageError("--no-sentences goes with --passages")
-    min_resemblance = least_resemblance(channels, min_resemblance, min_character_resemblance)
     check = partial(check_duplicate_options, on_duplicate, min_resemblance, radius, channels)
     # A store may have been told what to do with duplicates; a new one keeps them.
     if on_duplicate is not None:

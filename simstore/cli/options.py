@@ -227,32 +227,21 @@ def channel_names(chosen: str) -> tuple[str, ...]:
     return kept_channels(name.strip() for name in chosen.split(",") if name.strip())
 
 
-def least_options(text: str, default: str) -> tuple[Decorator, Decorator]:
-    """Return ``--min-resemblance``, and what it is called of runs of characters.
+def least_option(text: str, default: str) -> Decorator:
+    """Return ``--min-resemblance``, of words or of runs of characters.
 
     Args:
-        text: What the first is the least of, with a full stop.
+        text: What it is the least of, with a full stop.
         default: Its default, in words.
     """
-    return (
-        option(
-            "--min-resemblance",
-            f"{text} With --channels characters, of their runs of characters.  "
-            f"[default: {default}]",
-            type=click.FloatRange(0, 1, min_open=True),
-            metavar="SHARE",
-        ),
-        min_character_option,
+    return option(
+        "--min-resemblance",
+        f"{text} With --channels characters, of their runs of characters.  [default: {default}]",
+        type=click.FloatRange(0, 1, min_open=True),
+        metavar="SHARE",
     )
 
 
-# The threshold of runs of characters by the name that `query` has for it.
-min_character_option = option(
-    "--min-character-resemblance",
-    "With --channels characters: the same as --min-resemblance.  [default: 0.5]",
-    type=click.FloatRange(0, 1, min_open=True),
-    metavar="SHARE",
-)
 short_texts_option = flag(
     "--short-texts",
     "With --channels characters: compare texts of at most 24 words (characters of Chinese), too; "
@@ -296,7 +285,6 @@ def measure_options(begin: str = "Look") -> Decorator:
             metavar="NAMES",
             callback=lambda _context, _parameter, value: searched_names(value or ""),
         ),
-        min_character_option,
         short_texts_option,
     )
 

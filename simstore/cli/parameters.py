@@ -7,6 +7,7 @@ its help. A default is shown in the help. :func:`section` puts options under a h
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Sequence
 from inspect import cleandoc
@@ -159,11 +160,30 @@ class Suggesting(click.Group):
         if not (ctx.resilient_parsing or name.startswith("-")) and (
             self.get_command(ctx, name) is None
         ):
-            from simstore.cli.other_words import did_you_mean
-
             hint = did_you_mean(name, self.list_commands(ctx))
             raise click.UsageError(f"no such command {name!r}; {hint}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def did_you_mean(word: str, commands: Sequence[str]) -> str:
+    """Return a hint at the command that a word may mean.
+
+    >>> did_you_mean("search", ["ingest", "query"])
+    'did you mean `query`?'
+    >>> did_you_mean("xyz", ["build", "status"])
+    'there are `build` and `status`'
+    """
+    from simstore.model.keywords import nearest
+
+    meant = nearest(word, commands)
+    if meant is not None:
+        return f"did you mean `{meant}`?"
+    if "ingest" in commands:
+        if os.path.lexists(word):
+            return "it is a file: `ingest` stores its documents, `query` looks for what is near"
+        return "`simstore help` lists them"
+    *others, last = [f"`{name}`" for name in commands]
+    return f"there are {', '.join(others)} and {last}" if others else f"there is {last}"
 
 
 class _Group(Suggesting, _Documented):

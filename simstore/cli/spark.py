@@ -19,7 +19,7 @@ from simstore.cli.options import (
     channels_option,
     common_options,
     format_option,
-    least_options,
+    least_option,
     open_store,
     short_texts_option,
     store_place,
@@ -58,7 +58,7 @@ def spark() -> None:
 )
 @section(
     "Duplicates",
-    *least_options("Least resemblance of a member to its canonical document.", "0.5"),
+    least_option("Least resemblance of a member to its canonical document.", "0.5"),
     option(
         "--policy",
         "Which document is canonical: first, longest, or prefer:REGEX.",
@@ -94,7 +94,6 @@ def dedup(
     output: str,
     add: bool,
     min_resemblance: float | None,
-    min_character_resemblance: float | None,
     policy: str,
     radius: int | None,
     channels: str,
@@ -135,7 +134,6 @@ def dedup(
         radius=radius,
         layout=None if layout is None else BandLayout(*layout),
         min_resemblance=min_resemblance,
-        min_character_resemblance=min_character_resemblance,
         short_texts=short_texts,
         policy=policy,
         read=read,

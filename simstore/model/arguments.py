@@ -14,12 +14,11 @@ from dataclasses import fields
 from functools import cache, wraps
 from inspect import Parameter, signature
 from operator import index
-from os import PathLike
 from types import FunctionType, NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, Union, Unpack, get_args, get_origin
 
 from simstore.errors import InvalidParameter, printable
-from simstore.model.keywords import check_names, no_attribute, take_threshold
+from simstore.model.keywords import check_names, no_attribute
 
 F = TypeVar("F", bound=Callable[..., Any])
 _PACKAGE = __name__.partition(".")[0]
@@ -77,8 +76,6 @@ def checked(function: F) -> F:
     @wraps(function)
     def call(*args: Any, **keywords: Any) -> Any:
         names, known, converters = _converters_of(function)
-        if "threshold" in keywords:
-            take_threshold(function.__qualname__, known or (), keywords)
         if known is not None and not known.issuperset(keywords):
             check_names(function.__qualname__, known - {"self", "cls"}, keywords)
         if args:
@@ -128,14 +125,8 @@ def _remedy_of(name: str, value: Any) -> str:
     """Return what to write instead of a value that callers often give."""
     if name == "text" and isinstance(value, bytes):
         return "; decode it: value.decode()"
-    if name == "text" and isinstance(value, PathLike):
-        return "; read it: path.read_text(), or give Files(path) to a method for many"
     if name == "text" and isinstance(value, list | tuple):
         return "; for many there are add_many(), query_many() and check_many()"
-    if name == "key" and isinstance(value, Mapping | tuple):
-        return "; records and pairs go to add_many()"
-    if name == "older_than" and isinstance(value, int):
-        return f"; of what is it a number? Write '{value}d' for days"
     return ""
 
 

@@ -155,39 +155,6 @@ def _measure_of(chosen: tuple[str, ...]) -> Literal["words", "characters"]:
     return next((one for one in measures.values() if one), "words")
 
 
-def least_resemblance(
-    channels: Iterable[str], words: float | None, characters: float | None
-) -> float | None:
-    """Return the least resemblance of duplicates, of the runs by which channels compare.
-
-    >>> from simstore.model.channels import least_resemblance
-    >>> least_resemblance(["characters"], None, 0.4), least_resemblance(["minhash"], 0.8, None)
-    (0.4, 0.8)
-
-    Args:
-        channels: By which duplicates are looked for; none: those of words.
-        words: ``min_resemblance``: of the runs by which they compare, whichever these are.
-        characters: ``min_character_resemblance``: the same, where these are runs of characters.
-
-    Raises:
-        InvalidParameter: Both are given, or the second of runs of words.
-    """
-    measure = duplicate_measure(channels)
-    if characters is None:
-        return words
-    if measure == "words":
-        raise InvalidParameter(
-            "--min-character-resemblance goes with --channels characters; of runs of words the "
-            "threshold is --min-resemblance"
-        )
-    if words is not None:
-        raise InvalidParameter(
-            "with --channels characters there is one threshold, of runs of characters: leave out "
-            "--min-resemblance beside --min-character-resemblance"
-        )
-    return characters
-
-
 def check_asked_resemblance(channels: Iterable[str], words: float | None) -> None:
     """Raise InvalidParameter where a query by characters alone asks for a resemblance of words.
 

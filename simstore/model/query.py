@@ -192,8 +192,6 @@ class QueryKeywords(DocumentFilterKeywords, total=False):
     min_containment: float | None
     min_features: int | None
     min_character_resemblance: float | None
-    # As min_resemblance.
-    threshold: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

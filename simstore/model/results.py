@@ -77,8 +77,6 @@ class Shown:
 
         return to_frame(self)
 
-    to_pandas = to_frame
-
 
 class Results(list[T]):
     """A list of results with a display as text and as a notebook table.
@@ -133,8 +131,6 @@ class Results(list[T]):
         from simstore.model.frames import to_frame
 
         return to_frame(self, of=self._of)
-
-    to_pandas = to_frame
 
 
 def _made_anew(results: list[Any], of: type | None) -> Results[Any]:
@@ -255,8 +251,6 @@ class Stream(Iterator[T_co]):
 
         return to_frame(iter(self), of=self._of)
 
-    to_pandas = to_frame
-
 
 class Listed(Iterable[T_co]):
     """A namespace that is a collection: of what its method ``list`` returns.
@@ -296,5 +290,3 @@ class Listed(Iterable[T_co]):
         """
         found: pandas.DataFrame = self._all().to_frame()
         return found
-
-    to_pandas = to_frame

@@ -13,7 +13,7 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.channels import CHARACTERS, FINGERPRINTS, WORD_SKETCHES, Channels
 from simstore.fingerprint.minhash import BandLayout
 from simstore.fingerprint.sketching import SketchRecipe
-from simstore.model.channels import DROP_RESEMBLANCE, duplicate_measure, least_resemblance
+from simstore.model.channels import DROP_RESEMBLANCE, duplicate_measure
 from simstore.search.resemblance import EdgeRule, check_share
 from simstore.text.normalization import Normalization
 
@@ -103,31 +103,28 @@ def found_channels(
 def found_share(
     names: Iterable[str],
     min_resemblance: float | None,
-    min_character_resemblance: float | None,
     *,
     drops: bool = False,
 ) -> float:
     """Return the least resemblance of such duplicates; 0.5 where none is given.
 
-    >>> found_share(["characters"], None, 0.4), found_share(["minhash"], None, None)
+    >>> found_share(["characters"], 0.4), found_share(["minhash"], None)
     (0.4, 0.5)
-    >>> found_share(["minhash"], None, None, drops=True)
+    >>> found_share(["minhash"], None, drops=True)
     0.8
 
     Args:
         names: The channels.
         min_resemblance: Of the runs by which they compare.
-        min_character_resemblance: The same, of runs of characters.
         drops: Duplicates are dropped, not only reported: of words, the usual value is 0.8.
 
     Raises:
-        InvalidParameter: One is out of its range, or of what the channels do not go by.
+        InvalidParameter: It is out of its range, or channels of both measures are named.
     """
     check_share("min_resemblance", min_resemblance)
-    check_share("min_character_resemblance", min_character_resemblance)
-    least = least_resemblance(names, min_resemblance, min_character_resemblance)
-    usual = DROP_RESEMBLANCE if drops and duplicate_measure(names) == "words" else LEAST_SHARE
-    return usual if least is None else least
+    is_of_words = duplicate_measure(names) == "words"
+    usual = DROP_RESEMBLANCE if drops and is_of_words else LEAST_SHARE
+    return usual if min_resemblance is None else min_resemblance
 
 
 def check_short_texts(channels: Sequence[str], *, short_texts: bool) -> None:

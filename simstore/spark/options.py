@@ -53,8 +53,6 @@ class DedupOptions:
         radius: Bits, inclusive; None: the default.
         layout: Bands of the sketches of words; None: 42 of 3 values.
         min_resemblance: Least resemblance of an edge, above 0, at most 1, inclusive; None: 0.5.
-        min_character_resemblance: With ``characters``, the same as ``min_resemblance``, by the
-            name that queries have for it.
         short_texts: With ``characters``, texts of at most 24 words (characters of Chinese) have
             edges too.
         policy: ``first``, ``longest`` or ``prefer:REGEX``: which document is canonical.
@@ -68,7 +66,6 @@ class DedupOptions:
     radius: int | None = None
     layout: BandLayout | None = None
     min_resemblance: float | None = None
-    min_character_resemblance: float | None = None
     short_texts: bool = False
     policy: str = "first"
     read: ReadOptions = field(default_factory=ReadOptions)
@@ -90,7 +87,7 @@ class DedupOptions:
             )
         if scheme.reads_metadata:
             raise InvalidParameter("fields of metadata take no part here: leave out --field")
-        least = found_share(self.channels, self.min_resemblance, self.min_character_resemblance)
+        least = found_share(self.channels, self.min_resemblance)
         if self.cell_rows < 2:
             raise InvalidParameter(f"cell rows {self.cell_rows}: at least 2")
         channels = found_channels(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from datetime import date, timedelta
 from typing import TYPE_CHECKING, Unpack
 
 from simstore.model import (
@@ -146,8 +145,7 @@ class Changes(Opened, of="Store"):
             min_resemblance: Least resemblance of a near-duplicate to its
                 original, above 0, at most 1; None: as the store was made, 0.8
                 unless it says otherwise (text may be lost by it, so it asks for
-                more than clusters do), or any where there is a radius. Also
-                taken as ``threshold``.
+                more than clusters do), or any where there is a radius.
             radius: Largest distance of a near-duplicate's fingerprint to its
                 original's, bits; None: it does not count. Where both are given,
                 both have to hold.
@@ -294,9 +292,8 @@ class Changes(Opened, of="Store"):
 
     def expire(
         self,
-        older_than: str | timedelta | date | None = None,
+        not_seen_since: TimeOrAge,
         *,
-        not_seen_since: TimeOrAge | None = None,
         dry_run: bool = False,
         refresh: bool = True,
         batch_documents: int | None = None,
@@ -311,17 +308,16 @@ class Changes(Opened, of="Store"):
         >>> store.expire("90d", dry_run=True).removed
         0
         >>> from datetime import datetime, timedelta
-        >>> store.expire(older_than=timedelta(days=90)).removed
+        >>> store.expire(timedelta(days=90)).removed
         0
-        >>> store.expire(not_seen_since=datetime(2020, 5, 1)).removed
+        >>> store.expire(datetime(2020, 5, 1)).removed
         0
 
         Args:
-            older_than: Remove what was not seen for so long: a timedelta, or
-                ``90d``, ``30 days``, ``2w`` or ``12h``; or what was last seen
-                before this time: a datetime or date, or ISO 8601 as
-                ``2026-05-01``, without a zone it is UTC.
-            not_seen_since: The same, or seconds since 1970.
+            not_seen_since: Remove what was last seen before this time: a
+                datetime or date, ISO 8601 as ``2026-05-01`` (UTC without a
+                zone), or seconds since 1970; or what was not seen for so long:
+                a timedelta, or ``90d``, ``30 days``, ``2w`` or ``12h``.
             dry_run: Only count.
             refresh: Refresh a live store at the end.
             batch_documents: Most documents a transaction; None: 8,000.
@@ -336,16 +332,15 @@ class Changes(Opened, of="Store"):
             last seen before.
 
         Raises:
-            InvalidParameter: Not one of the two times is given, or it is none.
-                A bare number is no duration: it does not say of what.
+            InvalidParameter: The time is none.
         """
-        from simstore.services.removal.expire import expire_documents, expiry_time
+        from simstore.services.removal.expire import expire_documents
         from simstore.services.removal.remove import BATCH_DOCUMENTS
 
         chosen = with_keywords("expire", DocumentFilter, None, wanted)
         return expire_documents(
             self._opened,
-            expiry_time(not_seen_since, older_than),
+            not_seen_since,
             wanted=chosen,
             dry_run=dry_run,
             refresh_after=refresh,

@@ -60,9 +60,9 @@ class Clusters(Namespace, ClusterSet):
 
         Keyword Args:
             min_resemblance: Least resemblance of a member to its canonical
-                document, above 0, at most 1; also taken as ``threshold``. Where
-                neither it nor ``min_likeness`` is given: 0.65, or a likeness of
-                0.58 (0.5 where the store keeps no texts to tell likeness by).
+                document, above 0, at most 1. Where neither it nor
+                ``min_likeness`` is given: 0.65, or a likeness of 0.58 (0.5
+                where the store keeps no texts to tell likeness by).
             min_likeness: Least likeness, in the same range: the cosine of
                 weighted terms.
             min_cosine: Least cosine that goes with the likeness, 0 to 1; None:
@@ -114,7 +114,6 @@ class Clusters(Namespace, ClusterSet):
         policy: str | None = None,
         rebuild: bool = False,
         on_progress: Progress | None = None,
-        threshold: float | None = None,  # noqa: ARG002 - it came as min_resemblance
     ) -> ClustersStatus:
         """Bring the stored clusters up to date; the first time, build them.
 
@@ -128,7 +127,6 @@ class Clusters(Namespace, ClusterSet):
                 else ``first``.
             rebuild: Make them anew, by what is given.
             on_progress: Called with texts done and in all.
-            threshold: The same as ``min_resemblance``.
 
         Returns:
             The state of the clusters: how many there are, and by which rule.

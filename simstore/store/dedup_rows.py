@@ -26,7 +26,6 @@ def dedup_rows(
     min_resemblance: float | None = None,
     policy: str = "first",
     channels: Sequence[str] = DEFAULT_CHANNELS,
-    min_character_resemblance: float | None = None,
     short_texts: bool = False,
     store: Store | None = None,
     mark: bool = False,
@@ -66,8 +65,6 @@ def dedup_rows(
             or both, or ``characters`` alone, for scans and typed copies. Then
             the resemblance is that of runs of characters. A store decides
             which of words it has.
-        min_character_resemblance: With ``characters``, the same as
-            ``min_resemblance``, by the name that queries have for it.
         short_texts: With ``characters``, rows of at most 24 words (characters
             of Chinese) are dropped too; else only where they are the same text.
         store: Rows that duplicate its documents are dropped too, and those that
@@ -102,7 +99,6 @@ def dedup_rows(
         min_resemblance=min_resemblance,
         policy=policy,
         channels=tuple(channels),
-        min_character_resemblance=min_character_resemblance,
         short_texts=short_texts,
         mark=mark,
         log=None if log is None else os.fspath(log),

@@ -76,7 +76,6 @@ def dedupe(
     texts: Iterable[str],
     *,
     min_resemblance: float = DROP_RESEMBLANCE,
-    threshold: float | None = None,  # noqa: ARG001 - it came as min_resemblance
 ) -> Deduped:
     """Return texts without their near-duplicates; of each group the first stays.
 
@@ -95,7 +94,6 @@ def dedupe(
         texts: The texts: a list, a column of a DataFrame, a generator.
         min_resemblance: Least resemblance of a near-duplicate to the text that
             is kept, above 0, at most 1.
-        threshold: The same as ``min_resemblance``.
 
     Returns:
         The texts that are kept, with ``kept``, ``dropped`` and ``groups``.

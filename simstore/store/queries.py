@@ -75,7 +75,7 @@ class Queries(Opened, of="Store"):
             collection: Only documents of this collection.
             min_resemblance: Only documents whose shingles resemble the text's
                 so much, 0 to 1 (|A∩B| / |A∪B|); None: all that were found,
-                whatever they resemble. Also taken as ``threshold``.
+                whatever they resemble.
             min_containment: Only documents that contain this share of the text,
                 0 to 1.
             since: Only documents first seen at or after this time: a datetime

@@ -173,10 +173,10 @@ def test_threads_may_share_a_store_or_a_client(held: Held) -> None:
 def test_collections_are_frames(library: dict[str, Held]) -> None:
     pytest.importorskip("pandas")
     held, client = library["store"], library["client"]
-    assert held.clusters.to_frame().equals(client.clusters.to_pandas())
-    assert held.duplicates.to_frame().equals(client.duplicates.to_pandas())
-    assert held.rejects.to_frame().equals(client.rejects.to_pandas())
-    assert held.runs.to_pandas()["kind"].tolist() == client.runs.to_frame()["kind"].tolist()
+    assert held.clusters.to_frame().equals(client.clusters.to_frame())
+    assert held.duplicates.to_frame().equals(client.duplicates.to_frame())
+    assert held.rejects.to_frame().equals(client.rejects.to_frame())
+    assert held.runs.to_frame()["kind"].tolist() == client.runs.to_frame()["kind"].tolist()
 
 
 def test_a_length_reads_nothing_of_a_collection_and_a_list_reads_it_once(

@@ -56,7 +56,7 @@ NOT_SERVED = [
     ["init"],
     ["clusters", "--rebuild"],
     ["export"],
-    ["expire", "--older-than", "9d"],
+    ["expire", "--not-seen-since", "9d"],
     ["passages", "build"],
     ["token", "list"],
     ["serve"],

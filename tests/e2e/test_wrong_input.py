@@ -204,7 +204,7 @@ def test_number_far_out_of_range_is_told_or_taken(enter: Enter) -> None:
     kinds = (click.types.IntParamType, click.types.FloatParamType)
     for path, one in options():
         # They serve, or start a Java machine.
-        is_number = isinstance(one.type, kinds) or one.name in ("older_than", "since", "bands")
+        is_number = isinstance(one.type, kinds) or one.name in ("not_seen_since", "since", "bands")
         if is_number and path[0] not in ("serve", "spark"):
             for number in NUMBERS:
                 enter()

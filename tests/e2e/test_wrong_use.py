@@ -125,7 +125,6 @@ def test_wrong_word_is_named_and_changes_nothing(nursery: Nursery, folder: Path)
         (["query", "--plan", "probe", "-k", "4", "sample.txt"], 2, "at most 3"),
         (["query", "--where", "=x", "sample.txt"], 2, "FIELD=VALUE"),
         (["compact", "--bands", "33x4"], 2, "at most 128"),
-        (["clusters", "--min-character-resemblance", "0.4"], 2, "the threshold is --min-res"),
         (["report"], 3, "simstore query"),
         (["report", "7"], 3, "7"),
         (["init"], 4, "simstore.db"),

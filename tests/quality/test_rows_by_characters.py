@@ -41,7 +41,7 @@ def store(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Store:
 def test_each_row_has_the_canonical_document_and_the_resemblance_that_a_store_tells(
     source: Path, store: Store, tmp_path: Path, least: float
 ) -> None:
-    asked = {"channels": ("characters",), "min_character_resemblance": least}
+    asked = {"channels": ("characters",), "min_resemblance": least}
     found = store.clusters.once(**asked)  # type: ignore[arg-type]
     expected = {
         member.key: (cluster.key, round(member.resemblance, 6))

@@ -82,7 +82,7 @@ _NEEDS = {
     "token revoke": ["name"], "completion": ["bash"], "spark load": ["folder"], "expire": ["--yes"],
     "clusters": ["--once"], "export": [],
 }  # fmt: skip
-_DATED = ("since", "not_seen_since", "older_than", "expires")
+_DATED = ("since", "not_seen_since", "expires")
 _PATTERNED = ("policy", "original", "exclude")
 _PATHED = (
     "sources", "papers", "files", "output", "log_file", "filter_file", "keys_from", "text_file",

@@ -46,7 +46,7 @@ def ask(store: Store | Client) -> Results[Match]:
 
 def look_after(store: Store) -> ClustersStatus:
     store.expire("90d")
-    store.expire(older_than=timedelta(days=90))
+    store.expire(not_seen_since=timedelta(days=90))
     store.expire(not_seen_since=datetime(2026, 5, 1))
     print(store.export("a.parquet", part="unique", format="auto").document_count)
     print(store.maintenance.compact().bytes_after, store.runs.ingest()[0].added)
@@ -55,11 +55,11 @@ def look_after(store: Store) -> ClustersStatus:
 
 
 def as_newcomers_write(store: Store | Client, texts: list[str]) -> list[str]:
-    unique: list[str] = list(dedupe(texts, threshold=0.9))
-    for match in store.query(unique[0], threshold=0.5, since=timedelta(days=30)):
+    unique: list[str] = list(dedupe(texts, min_resemblance=0.9))
+    for match in store.query(unique[0], min_resemblance=0.5, since=timedelta(days=30)):
         print(match.key, len(dedupe(texts).groups))
-    clustering: results.Clustering = store.clusters(threshold=0.5)
-    print(clustering.to_pandas(), len(store.duplicates), "key" in store.clusters)
+    clustering: results.Clustering = store.clusters(min_resemblance=0.5)
+    print(clustering.to_frame(), len(store.duplicates), "key" in store.clusters)
     store.expire(datetime(2026, 5, 1))
     options.QueryOptions(since="30 days")
     return [cluster.key for cluster in store.clusters] + [store.clusters["key"].key]

@@ -21,7 +21,7 @@ def wrong(store: Store, client: Client, held: Store | Client) -> None:
     held.query("text", limit="all")  # wrong
     held.clusters.listing()  # wrong
     client.add_many([("a", "b")], threads="many")  # wrong
-    store.query("text", threshold="high")  # wrong
+    store.query("text", min_resemblance="high")  # wrong
     store.clusters[3]  # wrong
     store.list()[0]  # wrong
     dedupe("text", similarity=0.8)  # wrong

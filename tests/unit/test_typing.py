@@ -86,7 +86,4 @@ def test_keywords_are_the_fields_of_the_options() -> None:
     ]:
         hints = get_type_hints(options)
         expected = {field.name: hints[field.name] for field in fields(options)}
-        if keywords in (QueryKeywords, ClusterKeywords, IngestKeywords):
-            # Another word for one of them.
-            expected["threshold"] = hints["min_resemblance"]
         assert get_type_hints(keywords) == expected

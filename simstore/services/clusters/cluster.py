@@ -5,7 +5,7 @@ Nothing is stored: the clusters are computed anew for each call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -22,7 +22,6 @@ from simstore.model import (
     LeastShares,
     Progress,
 )
-from simstore.model.channels import least_resemblance
 from simstore.search.duplicate_measure import check_radius_is_used
 from simstore.search.hamming import distances
 from simstore.search.likeness import LEAST_COSINE, LEAST_LIKENESS, SURE_RESEMBLANCE
@@ -72,8 +71,6 @@ class ClusterOptions(DocumentFilter):
             ``characters`` alone, for scans and typed copies. Then the
             resemblance is that of runs of characters, 0.5 where none is given,
             and there is no likeness. None named: those of words.
-        min_character_resemblance: With ``characters``, the same as
-            ``min_resemblance``, by the name that queries have for it.
         short_texts: With ``characters``, texts of at most 24 words (characters
             of Chinese) are members too; else only of those of the same text.
     """
@@ -87,7 +84,6 @@ class ClusterOptions(DocumentFilter):
     min_cosine: float | None = None
     channels: tuple[str, ...] = ()
     short_texts: bool = False
-    min_character_resemblance: float | None = None
 
 
 class ClusterKeywords(DocumentFilterKeywords, total=False):
@@ -102,9 +98,6 @@ class ClusterKeywords(DocumentFilterKeywords, total=False):
     min_cosine: float | None
     channels: tuple[str, ...]
     short_texts: bool
-    min_character_resemblance: float | None
-    # As min_resemblance.
-    threshold: float | None
 
 
 def cluster_documents(
@@ -130,10 +123,6 @@ def cluster_documents(
             it keeps no texts.
     """
     _check(options)
-    asked = least_resemblance(
-        options.channels, options.min_resemblance, options.min_character_resemblance
-    )
-    options = replace(options, min_resemblance=asked, min_character_resemblance=None)
     with opened.database.read() as connection:
         snapshot = opened.snapshot(connection)
         measure = Measure.of(
@@ -175,7 +164,6 @@ def cluster_documents(
 
 def _check(options: ClusterOptions) -> None:
     check_share("min_resemblance", options.min_resemblance)
-    check_share("min_character_resemblance", options.min_character_resemblance)
     check_share("min likeness", options.min_likeness)
     if options.min_cosine is not None and options.min_likeness is None:
         raise InvalidParameter("a least cosine goes with a least likeness: give that too")

@@ -52,8 +52,6 @@ class RowOptions:
             resemblance is that of runs of characters.
         radius: Of fingerprints, bits; None: 3.
         layout: Bands of sketches of words; None: 42 of 3 values.
-        min_character_resemblance: With ``characters``, the same as
-            ``min_resemblance``, by the name that queries have for it.
         short_texts: With ``characters``, rows of at most 24 words (characters
             of Chinese) are dropped too; else only where they are the same text.
         mark: Keep all rows, and add the columns ``duplicate_of``,
@@ -73,7 +71,6 @@ class RowOptions:
     channels: tuple[str, ...] = DEFAULT_CHANNELS
     radius: int | None = None
     layout: BandLayout | None = None
-    min_character_resemblance: float | None = None
     short_texts: bool = False
     mark: bool = False
     on_reject: Literal["drop", "keep"] = "drop"
@@ -92,12 +89,7 @@ class RowOptions:
     @property
     def least(self) -> float:
         """Return the least resemblance, of the runs by which rows are compared."""
-        return found_share(
-            self.channels,
-            self.min_resemblance,
-            self.min_character_resemblance,
-            drops=not self.mark,
-        )
+        return found_share(self.channels, self.min_resemblance, drops=not self.mark)
 
     @property
     def stored_channels(self) -> tuple[str, ...]:

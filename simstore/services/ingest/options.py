@@ -157,8 +157,6 @@ class IngestKeywords(TypedDict, total=False):
     radius: int | None
     channels: tuple[str, ...]
     short_texts: bool
-    # As min_resemblance.
-    threshold: float | None
 
 
 class IngestFilesKeywords(IngestKeywords, ReadKeywords, total=False):

@@ -16,27 +16,9 @@ from simstore.text.decoding import exact_text
 _READ_NUMBERS = 100_000
 
 
-def expiry_time(not_seen_since: TimeOrAge | None, older_than: TimeOrAge | None) -> int:
-    """Return the time before which documents expire, in seconds since 1970-01-01 UTC.
-
-    Args:
-        not_seen_since: The time, or how long before now, as
-            :func:`~simstore.model.times.moment` takes it.
-        older_than: The same.
-
-    Raises:
-        InvalidParameter: Both are given, or neither, or one of them is none.
-    """
-    if (not_seen_since is None) == (older_than is None):
-        raise InvalidParameter("give one of not_seen_since and older_than")
-    if older_than is None:
-        return moment_given("not_seen_since", not_seen_since, now=now())
-    return moment_given("older_than", older_than, now=now())
-
-
 def expire_documents(
     opened: OpenStore,
-    since: int,
+    not_seen_since: TimeOrAge,
     *,
     wanted: DocumentFilter,
     dry_run: bool = False,
@@ -53,7 +35,7 @@ def expire_documents(
 
     Args:
         opened: The store.
-        since: What was last seen before it expires, in seconds since 1970-01-01 UTC.
+        not_seen_since: What was last seen before it expires; an age is counted from now.
         wanted: Only these documents; keys that were skipped are only meant where all are.
         dry_run: Only count; no orphans are told.
         refresh_after: Refresh a live store at the end.
@@ -62,11 +44,12 @@ def expire_documents(
         on_refresh: Called while the store is refreshed, with documents done and in all.
 
     Raises:
-        InvalidParameter: A batch would be empty.
+        InvalidParameter: A batch would be empty, or the time is none.
         ReindexInProgress: The store is between two schemes.
     """
     if batch_documents < 1:
         raise InvalidParameter(f"batches of {batch_documents}: there must be at least 1")
+    since = moment_given("not_seen_since", not_seen_since, now=now())
     with opened.database.read() as connection:
         total = documents.count_unseen(connection, since, wanted)
         if dry_run:

@@ -56,7 +56,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "vocabulary status": ([], 0),
     "init": (["--db", "new.db"], 0),
     "remove": (["bread"], 0),
-    "expire": (["--older-than", "1d", "--yes"], 0),
+    "expire": (["--not-seen-since", "1d", "--yes"], 0),
     "backup": (["--force", "copy.db"], 0),
     "copy": (["simstore.db", "other.db", "--restart"], 0),
     "restore": (["simstore.db", "--db", "restored.db"], 0),

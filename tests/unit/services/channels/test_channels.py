@@ -212,12 +212,7 @@ def test_a_store_with_a_channel_of_a_newer_simstore_is_refused(tmp_path: Path) -
         ({"channels": ("characters",), "radius": 3}, "a radius is one of fingerprints"),
         ({"channels": ("characters",), "layout": BandLayout(2, 2)}, "sketches of words"),
         ({"short_texts": True}, "short texts go with channels characters"),
-        ({"min_character_resemblance": 0.4}, "the threshold is min_resemblance="),
-        ({"channels": ("characters",), "min_character_resemblance": 2.0}, "at most 1"),
-        (
-            {"channels": ("characters",), "min_resemblance": 0.4, "min_character_resemblance": 0.4},
-            "beside min_character_resemblance=",
-        ),
+        ({"channels": ("characters",), "min_resemblance": 2.0}, "at most 1"),
     ],
 )
 def test_rows_and_spark_refuse_what_does_not_go_with_their_channels(
