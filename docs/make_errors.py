@@ -39,7 +39,7 @@ CODES = {
     ),
     5: (
         "input could not be read",
-        "the rest was stored; `simstore rejects list` says what was not, and why",
+        "the rest was stored; `simstore rejects` says what was not, and why",
     ),
     6: (
         "the store or the server cannot do it",

@@ -11,7 +11,7 @@ import click
 
 from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
 from simstore.cli.output import progress
-from simstore.cli.parameters import choice, command_group, completed, flag, option
+from simstore.cli.parameters import choice, command_group, completed, option
 from simstore.cli.results import print_items, print_rows, print_summary
 from simstore.errors import InvalidParameter, printable
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 _RADIUS = option(
     "-k --radius", f"Largest Hamming distance.  {RADIUS_DEFAULT}", type=int, metavar="BITS"
-)
-_RESIDENT = flag(
-    "--resident", "Read all fingerprints into memory first: faster for many questions."
 )
 
 
@@ -99,10 +96,9 @@ def remove(files: tuple[str, ...], output_format: str) -> None:
 @fingerprints.command()
 @click.argument("values", nargs=-1, required=True, metavar="HEX...")
 @_RADIUS
-@_RESIDENT
 @format_option()
 @common_options
-def near(values: tuple[str, ...], radius: int | None, resident: bool, output_format: str) -> None:
+def near(values: tuple[str, ...], radius: int | None, output_format: str) -> None:
     """Find the stored fingerprints near some, and their documents.
 
     A value is hexadecimal; - reads them from standard input, one a line.
@@ -116,7 +112,7 @@ def near(values: tuple[str, ...], radius: int | None, resident: bool, output_for
 
     with (
         open_store(read_only=True) as store,
-        store.fingerprints.reader(resident=resident) as reader,
+        store.fingerprints.reader() as reader,
     ):
         bits = reader.bits
         queries: list[int] = []

@@ -60,9 +60,7 @@ def ingest_observed(
     """
     from simstore.services.ingest.ingest import Observer
 
-    rejects = _Shown(
-        "%d more; `simstore rejects list` shows all" if server_url() is None else "%d more"
-    )
+    rejects = _Shown("%d more; `simstore rejects` shows all" if server_url() is None else "%d more")
     parts = _Shown("%d more were passed over; -v names them")
 
     def on_reject(rejection: Rejection) -> None:
@@ -288,7 +286,7 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
         log.warning("a server keeps no rejected records; what is wrong with them is said above")
         raise SystemExit(5)
     if summary.rejected:
-        log.warning("`simstore rejects list` shows what was rejected, and why")
+        log.warning("`simstore rejects` shows what was rejected, and why")
         raise SystemExit(5)
 
 

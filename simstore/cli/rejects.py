@@ -1,30 +1,29 @@
-"""The commands ``simstore rejects``: list and clear records that were not stored."""
+"""The command ``simstore rejects``: list and clear records that were not stored."""
 
 from __future__ import annotations
 
 from simstore.cli.options import common_options, format_option, open_store, yes_option
 from simstore.cli.output import confirm
-from simstore.cli.parameters import command_group
+from simstore.cli.parameters import command, flag
 from simstore.cli.results import print_rows, print_summary
-from simstore.cli.source_options import (
-    with_remedy,
-)
+from simstore.cli.source_options import with_remedy
 
 
-@command_group()
-def rejects() -> None:
-    """Records that could not be stored, and why."""
-
-
-@rejects.command("list")
+@command()
+@flag("--clear", "Forget all of them; it asks first, and without a terminal it wants --yes.")
+@yes_option
 @format_option()
 @common_options
-def list_rejects(output_format: str) -> None:
-    """List the rejected records of all sources, as last read.
+def rejects(clear: bool, yes: bool, output_format: str) -> None:
+    """List the records of all sources that could not be stored, and why, as last read.
 
-    Example:
-      simstore rejects list --format csv > rejects.csv
+    Examples:
+      simstore rejects --format csv > rejects.csv
+      simstore rejects --clear --yes
     """
+    if clear:
+        _clear(output_format, yes=yes)
+        return
     with open_store(read_only=True, served=True) as store:
         found = store.rejects.list()
     columns = ("reject", "source", "record", "byte", "reason")
@@ -41,18 +40,8 @@ def list_rejects(output_format: str) -> None:
     print_rows(columns, rows, output_format, drop=("byte", "record"))
 
 
-@rejects.command()
-@yes_option
-@format_option()
-@common_options
-def clear(yes: bool, output_format: str) -> None:
-    """Forget all rejected records.
-
-    Example:
-      simstore rejects clear --yes
-
-    It asks first; without a terminal it wants --yes.
-    """
+def _clear(output_format: str, *, yes: bool) -> None:
+    """Forget all rejected records."""
     with open_store() as store:
         if count := len(store.rejects.list()):
             confirm(f"all rejected records would be forgotten: {count:,}", yes=yes)

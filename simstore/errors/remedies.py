@@ -82,7 +82,7 @@ _PYTHON = {
         "`store.maintenance.reindex(channels=['simhash', 'minhash', 'characters'])`",
     "`simstore reindex --resume`": "`store.maintenance.reindex(resume=True)`",
     "`simstore reindex --scheme ...`": "`store.maintenance.reindex(SchemeChoice(...))`",
-    "`simstore rejects list`": "`store.rejects.list()`",
+    "`simstore rejects`": "`store.rejects.list()`",
     "`simstore restore`": "`simstore.restore_store()`",
     "`simstore runs`": "`store.runs.ingest()`",
     "`simstore show KEY`": "`store.get(KEY)`",
@@ -100,7 +100,7 @@ _HTTP = {
     "--encoding ": "`encoding` ",
     "`simstore list`": "`GET /v1/documents`",
     "`simstore query SAMPLE`": "`simstore query SAMPLE` where the store is",
-    "`simstore rejects list`": "`GET /v1/rejects`",
+    "`simstore rejects`": "`GET /v1/rejects`",
     "do it where the store is, with --db": "do it where the store is",
 }
 # What is a command of the shell for programs, too.

@@ -187,7 +187,7 @@ class CliFace(Face):
 
     def rejects(self) -> list[Any]:
         names = ("source", "record", "reason")
-        return [{name: one[name] for name in names} for one in self._object("rejects", "list")]
+        return [{name: one[name] for name in names} for one in self._object("rejects")]
 
     def expire(self, **options: Any) -> dict[str, Any]:
         found = self._object("expire", "--yes", **options)

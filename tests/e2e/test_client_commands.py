@@ -43,8 +43,7 @@ READING = [
     ["clusters", "--merges", "--format", "csv"],
     ["duplicates", "--format", "jsonl", "--of", "lamp"],
     ["runs", "--limit", "1"],
-    ["rejects", "list"],
-    ["rejects", "show", "99"],
+    ["rejects"],
 ]
 # Commands, and options of commands, that only a store knows.
 NOT_SERVED = [
@@ -260,4 +259,4 @@ def test_writing_is_the_same(nursery: Nursery, tmp_path: Path) -> None:
         named = [line for line in told.error_lines if line.startswith("rejected:")]
         assert (told.code, len(named)) == (5, 10)
         assert "10 more" in told.errors
-        assert "rejects list" not in told.errors
+        assert "simstore rejects" not in told.errors

@@ -80,7 +80,7 @@ def test_bar_tells_bytes_rate_documents_rejects_and_time_left_and_is_taken_back(
     assert terminal.screen.text.splitlines() == [
         "made s.db: scheme web/1, M = 64 (any language; `simstore init` chooses another)",
         *(reject.format(at, sum(map(len, lines[:at]))) for at in (0, 100, 200)),
-        "`simstore rejects list` shows what was rejected, and why",
+        "`simstore rejects` shows what was rejected, and why",
     ]
     assert terminal.screen.cursor_is_shown
     assert terminal.out == f"{SUMMARY}\n"

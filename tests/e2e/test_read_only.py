@@ -102,7 +102,7 @@ def test_writing_command_on_a_read_only_disk_says_so_in_one_line(
         ["vocabulary", "policy", "frozen"],
         ["reindex"],
         ["compact"],
-        ["rejects", "clear", "--yes"],
+        ["rejects", "--clear", "--yes"],
         ["expire", "--not-seen-since", "2100-01-01", "--yes"],
         ["backup", disk / "copy.db"],
         ["report", "-o", disk / "result.txt"],
@@ -137,7 +137,7 @@ def test_reading_command_works_on_a_read_only_disk(
         ["compare", "key:page-00001", "key:page-00002"],
         ["report", "-o", "-"],
         ["fsck"],
-        ["rejects", "list"],
+        ["rejects"],
         ["vocabulary", "show", "--limit", "1000000"],
     ):
         done = nursery.simstore(tmp_path, *words, "--db", path)

@@ -92,7 +92,7 @@ def test_a_record_without_text_is_told_with_the_option_that_names_it(shell: Shel
     assert told + remedy in shell("ingest", "crawl.jsonl", code=5).errors
     assert told + remedy in shell("query", "crawl.jsonl", code=5).errors
     for output_format in ("csv", "jsonl"):
-        assert told + remedy in shell("rejects", "list", "--format", output_format).text
+        assert told + remedy in shell("rejects", "--format", output_format).text
     assert told + remedy in shell("ingest", "--strict", "crawl.jsonl", code=5).errors
     with Store.open(shell.folder / "simstore.db") as store:
         (rejected,) = store.rejects.list()

@@ -63,7 +63,6 @@ RIGHT = {
     "fingerprints add": ["hashes.txt"],
     "fingerprints remove": ["hashes.txt"],
     "fingerprints near": ["00"],
-    "rejects clear": ["--yes"],
     "vocabulary policy": ["frozen"],
     "decontaminate": ["article.txt", "--against", "article.txt", "-o", "out/"],
     "dedup": ["article.txt", "-o", "out/"],

@@ -246,7 +246,7 @@ class Reading:
             {_key(one): one.get("text", "") for one in documents},
             {_key(one): one.get("source") or "" for one in documents},
         )
-        asked = ["rejects", "list", "--format", "jsonl", *place]
+        asked = ["rejects", "--format", "jsonl", *place]
         listed = self.command(*asked, codes=(_DONE,)).out
         for line in listed.split(b"\n"):
             if line:

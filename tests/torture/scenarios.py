@@ -124,7 +124,7 @@ SCENARIOS = (
     Scenario("upgrade", "store", ("upgrade", *_DB)),
     Scenario("refresh", "course", ("vocabulary", "refresh", *_DB)),
     Scenario("query with a run", "rich", ("query", *_DB, "sample.txt")),
-    Scenario("clear rejects", "rich", ("rejects", "clear", "--yes", *_DB)),
+    Scenario("clear rejects", "rich", ("rejects", "--clear", "--yes", *_DB)),
     Scenario("init", "sources", ("init", *_DB, "--on-duplicate", "skip"), codes_again=(4,)),
 )
 

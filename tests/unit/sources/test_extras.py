@@ -82,7 +82,7 @@ def test_files_of_a_folder_that_need_an_extra_are_rejected_and_the_others_stored
         assert line.startswith(f"rejected: in/{name}, record 0 ")
         assert "needs the extra '" in line
         assert "pip install '" in line
-    assert CliRunner().invoke(main, ["rejects", "list"]).stdout.count("pip install") == 5
+    assert CliRunner().invoke(main, ["rejects"]).stdout.count("pip install") == 5
     done = CliRunner().invoke(main, ["query", "in/*"])
     assert (done.exit_code, done.stderr.count("rejected: ")) == (5, 5)
     assert "in/a.txt" in done.stdout
