@@ -27,9 +27,7 @@ NOT_SERVED = {
     "maintenance.stats_over_time", "maintenance.warm",
 }  # fmt: skip
 # What reads a list that is not served, and so is not.
-OF_NOT_SERVED = {
-    f"{space}.to_{what}" for space in ("tokens", "vocabulary") for what in ("frame", "pandas")
-}
+OF_NOT_SERVED = {"tokens.to_frame", "vocabulary.to_frame"}
 # What a server sees to by itself, or is asked for page by page.
 LEFT_OUT = {
     "add": {"refresh"},
