@@ -44,9 +44,6 @@ _SHM_PAGE_BYTES = 4_096
 _PRIVATE = 0o600
 # File systems take names of 255 bytes; a draft's name adds 27 and its journal's 8.
 _MOST_DRAFT_BYTES = 215
-# The file that marks a folder as ours.
-_MARK = "simstore-state"
-_MARK_LINE = b"The state of a simstore run. It is deleted when the run is done.\n"
 
 
 def is_standard_output(path: str | os.PathLike[str]) -> bool:
@@ -204,43 +201,115 @@ def check_output(path: str | os.PathLike[str], *, replace: bool) -> None:
         check_file(path, replace=replace)
 
 
+class Drafts:
+    """Output files that get their names together, when all of them are written.
+
+    Each is written to a private draft in the folder of the file. Drafts that have no name yet are
+    deleted when this object is closed.
+
+    >>> with Drafts() as drafts:
+    ...     with drafts.stream("out.txt") as out, drafts.stream("log.txt") as log:
+    ...         sizes = out.write(b"Rye."), log.write(b"one row")
+    ...     Path("out.txt").exists()
+    ...     drafts.publish()
+    False
+    >>> Path("out.txt").read_text(), Path("log.txt").read_text()
+    ('Rye.', 'one row')
+    """
+
+    def __init__(self) -> None:
+        self._unnamed: list[Path] = []
+        self._named: list[tuple[Path, Path, bool]] = []
+
+    @contextmanager
+    def stream(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        replace: bool = False,
+        compress: bool = True,
+        make_folders: bool = False,
+    ) -> Iterator[BinaryIO]:
+        """Yield a stream for the content of a file.
+
+        Standard output, a pipe, a terminal and the like (``/dev/null``) are written to directly.
+
+        Args:
+            path: The file; ``-`` is standard output.
+            replace: Put it in the place of a file that is there.
+            compress: Compress what is called ``.gz``, ``.zst``, ``.bz2`` or ``.xz``.
+            make_folders: Make the folders above it with its name, if they are missing.
+
+        Raises:
+            NotAFile: There is a folder, a disk or a socket.
+            OutputExists: There is a file already.
+            StorageError: It cannot be written.
+        """
+        if is_standard_output(path):
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+            return
+        suffix = Path(path).suffix if compress else ""
+        with writing(path):
+            if _is_stream(path):
+                with Path(path).open("wb") as file, compressed(file, suffix) as stream:
+                    yield stream
+                return
+            place = check_file(path, replace=replace)
+            folder = place.parent
+            while make_folders and not folder.exists():
+                folder = folder.parent
+            draft = self.beside(folder / place.name)
+            with draft.open("wb") as file, compressed(file, suffix) as stream:
+                yield stream
+        self._named.append((draft, place, replace))
+
+    def beside(self, path: Path) -> Path:
+        """Return a new, empty draft in the folder of a file; it gets no name.
+
+        Raises:
+            StorageError: The folder cannot be written.
+        """
+        draft = draft_beside(path)
+        with writing(path):
+            make_private(draft)
+        self._unnamed.append(draft)
+        return draft
+
+    def publish(self) -> None:
+        """Give each file that was written its name.
+
+        Raises:
+            OutputExists: A file came into the place of one meanwhile; none has its name.
+            StorageError: A name cannot be given.
+        """
+        for _, place, is_replaced in self._named:
+            if not is_replaced and os.path.lexists(place):
+                raise OutputExists(str(place))
+        for draft, place, is_replaced in self._named:
+            with writing(place):
+                make_folder(place.parent)
+                publish(draft, place, replace=is_replaced)
+        self._named = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for draft in self._unnamed:
+            with suppress(OSError):
+                draft.unlink(missing_ok=True)
+
+
 @contextmanager
 def written(
     path: str | os.PathLike[str], *, replace: bool = False, compress: bool = True
 ) -> Iterator[BinaryIO]:
-    """Yield a stream for the content of a file, which appears when all of it was written.
-
-    A pipe, a terminal and the like (``/dev/null``) are written to as they are.
-
-    Args:
-        path: The file; ``-`` is standard output.
-        replace: Put it in the place of a file that is there.
-        compress: Compress what is called ``.gz``, ``.zst``, ``.bz2`` or ``.xz``.
-
-    Raises:
-        NotAFile: There is a folder, a disk or a socket.
-        OutputExists: There is a file already.
-        StorageError: It cannot be written.
-    """
-    if is_standard_output(path):
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    suffix = Path(path).suffix if compress else ""
-    with _writing(path):
-        if _is_stream(path):
-            with Path(path).open("wb") as file, compressed(file, suffix) as stream:
-                yield stream
-            return
-        place = check_file(path, replace=replace)
-        draft = draft_beside(place)
-        try:
-            make_private(draft)
-            with draft.open("wb") as file, compressed(file, suffix) as stream:
-                yield stream
-            publish(draft, place, replace=replace)
-        finally:
-            draft.unlink(missing_ok=True)
+    """Yield a stream for the content of a file, as :meth:`Drafts.stream` does; then publish it."""
+    with Drafts() as drafts:
+        with drafts.stream(path, replace=replace, compress=compress) as stream:
+            yield stream
+        drafts.publish()
 
 
 def write_file(path: str | os.PathLike[str], data: bytes, *, replace: bool) -> None:
@@ -464,119 +533,13 @@ def _is_alive(process: int) -> bool:
 
 
 @contextmanager
-def _writing(path: str | os.PathLike[str]) -> Iterator[None]:
+def writing(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Raise an error of the system as a StorageError that names a file."""
     try:
         yield
     except OSError as error:
         reason = error.strerror or printable(str(error))
         raise StorageError(f"{printable(os.fspath(path))} cannot be written: {reason}") from error
-
-
-class StateFolder:
-    """A private, marked folder next to an output, with the state of a run.
-
-    It is locked until it is closed. Links in its place, or in the place of its files, are not
-    followed.
-
-    Args:
-        path: The folder; it is made if there is none.
-
-    Attributes:
-        path: The folder.
-        is_new: Whether it holds nothing of an earlier run.
-
-    Raises:
-        Conflict: Something that simstore did not make is there, or another run uses the folder.
-        StorageError: It cannot be made or read.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.is_new = False
-        self._lock = -1
-        with _writing(path):
-            with suppress(FileExistsError):
-                path.mkdir(_PRIVATE | stat.S_IXUSR)
-                self.is_new = True
-            mode = os.lstat(path).st_mode
-            if not stat.S_ISDIR(mode):
-                raise self._foreign()
-            self._lock = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-            try:
-                self._claim(mode)
-            except BaseException:
-                self.close()
-                raise
-
-    def _claim(self, mode: int) -> None:
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise Conflict(
-                f"{printable(str(self.path))} is the state of a run that is under way; wait for "
-                "it, or name another output"
-            ) from None
-        names = os.listdir(self.path)
-        # A run that was killed may not have come to mark what it made.
-        if self.is_new or (not names and stat.S_IMODE(mode) == _PRIVATE | stat.S_IXUSR):
-            with self.new_file(_MARK) as file:
-                file.write(_MARK_LINE)
-        elif _MARK not in names or not stat.S_ISREG(os.lstat(self.path / _MARK).st_mode):
-            raise self._foreign()
-
-    def _foreign(self) -> Conflict:
-        return Conflict(
-            f"{printable(str(self.path))} is not simstore's, and is left as it is; move it away, "
-            "or name another output"
-        )
-
-    @contextmanager
-    def new_file(self, name: str) -> Iterator[BinaryIO]:
-        """Yield a new file for writing, in the place of one of the state."""
-        (self.path / name).unlink(missing_ok=True)
-        make_private(self.path / name)
-        with (self.path / name).open("wb") as file:
-            yield file
-
-    def open_to_append(self, name: str) -> BinaryIO:
-        """Open a file for appending; it is made if there is none."""
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
-        return os.fdopen(os.open(self.path / name, flags, _PRIVATE), "ab")
-
-    def open_to_read(self, name: str) -> BinaryIO:
-        """Open a file for reading."""
-        flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-        return os.fdopen(os.open(self.path / name, flags), "rb")
-
-    def names(self) -> set[str]:
-        """Return the names of the files that a run made."""
-        return set(os.listdir(self.path)) - {_MARK}
-
-    def clear(self, but: str = "") -> None:
-        """Delete the files, except those whose names have this beginning."""
-        for name in self.names():
-            if not but or not name.startswith(but):
-                (self.path / name).unlink()
-
-    def close(self) -> None:
-        """Release the lock; the files stay."""
-        if self._lock >= 0:
-            os.close(self._lock)
-            self._lock = -1
-
-    def remove(self) -> None:
-        """Delete the folder; what cannot be deleted stays."""
-        with suppress(OSError):
-            self.clear()
-            (self.path / _MARK).unlink()
-            self.path.rmdir()
-        self.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
 
 @contextmanager

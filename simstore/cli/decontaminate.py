@@ -125,10 +125,10 @@ def decontaminate(
     """
     read = take_read_options(given)
 
-    from simstore.outputs import is_standard_output, written
+    from simstore.outputs import is_standard_output
     from simstore.services.dedup.benchmarks import Benchmarks, RunRule
     from simstore.services.dedup.decontaminate import Contamination
-    from simstore.services.dedup.dedup import check_run, dedup_files
+    from simstore.services.dedup.dedup import Report, check_run, dedup_files
     from simstore.services.dedup.options import RowOptions
 
     options = RowOptions(
@@ -137,35 +137,30 @@ def decontaminate(
         on_reject=on_reject,  # type: ignore[arg-type]
         log=log_file,
         rejects=rejects,
-        force=force,
+        replace=force,
         read=read,
     )
     rule = RunRule(words=words, characters=characters, common_share=common_share)
     _refuse_benchmarks(against, output, log_file, rejects, report_file)
-    beside = {"report": report_file}
-    check_run(inputs, output, options, has_store=False, beside=beside)
+    check_run(inputs, output, options, has_store=False, report_file=report_file)
     items = _items(against, replace(read, text_field=item_field))
     with ExitStack() as stack:
         found = Contamination(
             Benchmarks(items, rule), stack.enter_context(_resembling(items, min_resemblance))
         )
         shown = stack.enter_context(shown_rows())
-        gate = found.gate(", ".join(against), (min_resemblance,))
 
-        def finish() -> None:
-            if report_file is not None:
-                with written(report_file, replace=True) as stream:
-                    told = [asdict(one) for one in found.reports]
-                    stream.write(json.dumps(told, ensure_ascii=True, indent=1).encode() + b"\n")
+        def content() -> bytes:
+            reports = [asdict(one) for one in found.reports]
+            return json.dumps(reports, ensure_ascii=True, indent=1).encode() + b"\n"
 
         summary = dedup_files(
             list(inputs),
             output,
             options,
             shown.observer,
-            gate=gate,
-            beside=beside,
-            finish=finish,
+            gate=found.gate(),
+            report=None if report_file is None else Report(report_file, content),
         )
     if not is_standard_output(output):
         _print(found.reports, output_format)

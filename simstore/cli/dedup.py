@@ -107,9 +107,8 @@ def dedup(
 
     With --db rows that duplicate a document of the store are dropped too, and those that are kept
     are added to it; where there is no store, one is made. Without --db, before or behind the name
-    of the command, no store is used, whatever SIMSTORE_DB names, and nothing is left behind. The
-    same command again, after an interruption or a full disk, goes on where it was: its state is
-    in OUTPUT.partial meanwhile.
+    of the command, no store is used, whatever SIMSTORE_DB names. The output appears when all of it
+    is written. After an interruption the same command keeps the rows that it stored before.
     """
     read = take_read_options(given)
 
@@ -129,7 +128,7 @@ def dedup(
         on_reject=on_reject,  # type: ignore[arg-type]
         log=log_file,
         rejects=rejects,
-        force=force,
+        replace=force,
         threads=threads,
         read=read,
     )

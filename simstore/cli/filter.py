@@ -8,15 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.options import (
-    RADIUS_DEFAULT,
-    common_options,
-    format_option,
-    open_store,
-    store_place,
-)
+from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
 from simstore.cli.parameters import choice, command, completed, option, section
-from simstore.cli.remote import given_by_hand, server_url
+from simstore.cli.remote import given_by_hand
 from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
 from simstore.model.channels import DROP_RESEMBLANCE
@@ -87,9 +81,8 @@ def filter_rows(
       zcat a.jsonl.gz | simstore filter - --server http://10.0.0.7:8765 -o - > b
 
     Rows are those of JSON Lines, CSV, Parquet, Arrow, or texts of a folder, compressed or not. They
-    keep their columns, types and order; those of JSON Lines and CSV are the very bytes. The same
-    command again, after an interruption or a full disk, goes on where it was: its state is in
-    OUTPUT.partial meanwhile.
+    keep their columns, types and order; those of JSON Lines and CSV are the very bytes. The output
+    appears when all of it is written.
     """
     read = take_read_options(given)
 
@@ -104,29 +97,26 @@ def filter_rows(
         on_reject=on_reject,  # type: ignore[arg-type]
         log=log_file,
         rejects=rejects,
-        force=force,
+        replace=force,
         read=read,
     )
     refuse_stores(output, log_file, rejects, place=against)
     check_run(inputs, output, options, has_store=False)
     with ExitStack() as stack:
-        store, name = stack.enter_context(_asked(against))
+        store = stack.enter_context(_asked(against))
         shown = stack.enter_context(shown_rows())
-        gate = Gate(
-            name=name, answer=store_answer(store, min_resemblance, radius=radius), keep=keep
-        )
+        gate = Gate(answer=store_answer(store, min_resemblance, radius=radius), keep=keep)
         summary = dedup_files(list(inputs), output, options, shown.observer, gate=gate)
     dropped = "known" if keep == "new" else "new"
     shown.report(summary, f"{summary.dropped:,} {dropped}", output, output_format, rejects)
 
 
 @contextmanager
-def _asked(against: str | None) -> Iterator[tuple[Store, str]]:
-    """Yield the store that is asked, or a server's client, and its name."""
+def _asked(against: str | None) -> Iterator[Store]:
+    """Yield the store that is queried, or a server's client."""
     if against is None:
-        name = server_url() or store_place()
         with open_store(read_only=True, served=True) as store:
-            yield store, name
+            yield store
         return
     if given_by_hand("server") or given_by_hand("db"):
         raise click.UsageError("--against names the store: leave out --db and --server")
@@ -134,4 +124,4 @@ def _asked(against: str | None) -> Iterator[tuple[Store, str]]:
     from simstore.store import Store
 
     with Store.open(against, read_only=True) as store:
-        yield store, against
+        yield store

@@ -25,7 +25,7 @@ _SHOWN = 10
 output_option = option(
     "-o --output",
     "What is written: a file; a folder, with a file for each input, where it is one, ends in "
-    "/, or inputs are texts or a data set; - is standard output.",
+    "/, or inputs are texts; - is standard output.",
     required=True,
     metavar="OUTPUT",
     shell_complete=completed("file"),
@@ -50,7 +50,7 @@ row_outputs = (
         "What becomes of rows that cannot be read: keep writes them as they are.",
         default="drop",
     ),
-    flag("--force", "Take the place of files that are there; begin anew where needed."),
+    flag("--force", "Replace files that exist."),
 )
 
 
@@ -112,8 +112,6 @@ class ShownRows:
             f"{counted(summary.read, 'row')}: {summary.kept:,} kept, {dropped}, "
             f"{summary.rejected:,} rejected"
         )
-        if summary.resumed_at:
-            log.info("went on after %s", counted(summary.resumed_at, "row"))
         if as_message or is_standard_output(output):
             log.info("%s", line)
         else:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from simstore.errors import InvalidParameter, printable
 from simstore.model import Document, Rejection
@@ -22,18 +22,6 @@ DROPPED, KEPT, PASSED = 0, 1, 2
 Row = Document | Rejection
 # Values of columns that are added to rows, by their names: a value a row.
 Marks = Mapping[str, Sequence[Any]]
-
-
-class Place(NamedTuple):
-    """A place in a file between two rows.
-
-    Attributes:
-        position: Rows before it; of files of lines, lines.
-        byte_offset: Where reading goes on, as the file's format counts.
-    """
-
-    position: int = 0
-    byte_offset: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +63,13 @@ class RowBatch:
 
     Attributes:
         rows: What each row is: its document, or why it is none.
-        end: Where the next batch begins.
+        end: How far the file is read: bytes; of tables, rows.
         content: What the rows are made of; None: there are none.
         damage: Why the file cannot be read on; None: it can.
     """
 
     rows: tuple[Row, ...]
-    end: Place
+    end: int
     content: Content | None
     damage: Rejection | None = None
 
@@ -127,8 +115,8 @@ class RowFile(Protocol):
             MissingExtra: A package is not installed.
         """
 
-    def batches(self, start: Place = ...) -> Iterator[RowBatch]:
-        """Yield the rows from a place on, in batches.
+    def batches(self) -> Iterator[RowBatch]:
+        """Yield the rows in batches.
 
         Raises:
             SourceNotFound: It has gone.

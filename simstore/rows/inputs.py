@@ -5,11 +5,12 @@ from __future__ import annotations
 import csv
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
 
 from simstore.errors import InvalidParameter, UnreadableSource, printable
-from simstore.outputs import StateFolder
+from simstore.outputs import writing
 from simstore.rows import lines, tables, texts
 from simstore.rows.batch import RowFile
 from simstore.rows.lines import LineRows
@@ -39,7 +40,7 @@ _PIECE = 1 << 20
 
 
 def open_rows(
-    names: Sequence[str], options: ReadOptions, spool: StateFolder | None = None
+    names: Sequence[str], options: ReadOptions, spool: Callable[[], Path] | None = None
 ) -> tuple[list[RowFile], list[str]]:
     r"""Return the files of rows that are meant, and the names of files that are passed over.
 
@@ -52,7 +53,8 @@ def open_rows(
     Args:
         names: Files, folders, patterns; ``-`` or a pipe: what is read once.
         options: How to read them.
-        spool: Where what is read once is written to first; rows are read more than once.
+        spool: Returns an empty file to which what is read once is written first: rows are read
+            more than once.
 
     Raises:
         SourceNotFound: A name means nothing.
@@ -71,8 +73,8 @@ def open_rows(
                 raise InvalidParameter("standard input and pipes cannot be read here: name files")
             stream_count += 1
             called = STANDARD_INPUT if stream_count == 1 else f"{STANDARD_INPUT}{stream_count}"
-            path = spool.path / f"input-{stream_count}"
-            with open_bytes(name) as stream, spool.new_file(path.name) as target:
+            path = spool()
+            with open_bytes(name) as stream, writing(path), path.open("wb") as target:
                 shutil.copyfileobj(stream, target, _PIECE)
             if options.format == "auto" and not path.stat().st_size:
                 # No rows are rows of some format: an output is written, without any.
@@ -223,4 +225,4 @@ def check_unchanged(file: RowFile, known: Sequence[int]) -> None:
         UnreadableSource: It is another.
     """
     if identity(file.path) != tuple(known):
-        raise UnreadableSource(file.name, "it has changed since it was read; begin again (--force)")
+        raise UnreadableSource(file.name, "it has changed since it was read; begin again")

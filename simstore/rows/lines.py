@@ -24,7 +24,6 @@ from simstore.rows.batch import (
     Content,
     LineContent,
     Marks,
-    Place,
     Row,
     RowBatch,
     already_there,
@@ -87,19 +86,16 @@ class LineRows:
             return found or None
         return no_key(self._options.key_field, found.names)
 
-    def batches(self, start: Place = Place()) -> Iterator[RowBatch]:  # noqa: B008
-        """Yield the rows from a place on, in batches."""
+    def batches(self) -> Iterator[RowBatch]:
+        """Yield the rows in batches."""
         options = self._options
-        with ByteStream(self.name, options.max_expansion, self.path).open(
-            start.byte_offset
-        ) as opened:
+        with ByteStream(self.name, options.max_expansion, self.path).open() as opened:
             stream = opened
             if self._head is None:
                 _, self._head, stream = look_ahead(opened, self.name, options)
             recorder = _Recorder(stream)
-            header = b"" if start.byte_offset else self._header()
-            request = ReadRequest(self.name, *start, options, self._head, is_lean=True)
-            batch = _Batch(recorder, start, header)
+            request = ReadRequest(self.name, 0, 0, options, self._head, is_lean=True)
+            batch = _Batch(recorder, self._header())
             for record in read_with(reader_named(self.format), buffered(recorder), request):
                 if not isinstance(record, Document | Rejection):
                     continue
@@ -346,10 +342,10 @@ class _Recorder(io.RawIOBase):
 class _Batch:
     """Rows that are collected for a batch."""
 
-    def __init__(self, recorder: _Recorder, start: Place, header: bytes) -> None:
+    def __init__(self, recorder: _Recorder, header: bytes) -> None:
         self._recorder = recorder
-        self._end = start
-        self._header: bytes | None = None if start.byte_offset else header
+        self._end = 0
+        self._header: bytes | None = header
         self._rows: list[Row] = []
 
     def append(self, row: Row) -> None:
@@ -359,12 +355,12 @@ class _Batch:
     def is_full(self) -> bool:
         """Return whether there are enough."""
         end = self._rows[-1].end_offset or 0
-        return len(self._rows) >= BATCH_ROWS or end - self._end.byte_offset >= BATCH_BYTES
+        return len(self._rows) >= BATCH_ROWS or end - self._end >= BATCH_BYTES
 
     def taken(self, *, at_end: bool = False) -> RowBatch:
         """Return the batch, and begin the next."""
         rows, header = tuple(self._rows), self._header
-        begin = self._end.byte_offset
+        begin = self._end
         end = (rows[-1].end_offset or 0) if rows else begin
         data = self._recorder.take(None if at_end else end - begin)
         if header is not None:
@@ -372,8 +368,7 @@ class _Batch:
         spans = [
             (max((row.byte_offset or 0) - begin, 0), (row.end_offset or 0) - begin) for row in rows
         ]
-        self._end = Place(1 + (rows[-1].position or 0) if rows else self._end.position, end)
-        self._rows, self._header = [], None
+        self._end, self._rows, self._header = end, [], None
         return RowBatch(rows, self._end, LineContent(data, spans, header))
 
     def ended(self, damage: Rejection | None = None) -> Iterator[RowBatch]:

@@ -22,7 +22,6 @@ from simstore.rows.batch import (
     KEPT,
     Content,
     Marks,
-    Place,
     Row,
     RowBatch,
     TableContent,
@@ -39,6 +38,8 @@ from simstore.sources.streams import ByteStream, sought
 
 FORMATS = ("parquet", "arrow")
 _ARROW_STREAM = b"\xff\xff\xff\xff"
+# Behind any row: the schema is read, and no batch.
+_NO_ROWS = 1 << 62
 # Types of columns that are added, as PyArrow names them; of others: strings.
 _TYPES = {"resemblance": "float64", "cluster": "int64"}
 
@@ -84,16 +85,12 @@ def _parquet_batches(
     metadata = file.metadata
     yield _written_by(metadata)
     yield file.schema_arrow
+    if request.position == _NO_ROWS:
+        return
     size = sum(metadata.row_group(n).total_byte_size for n in range(metadata.num_row_groups))
     most = max(1, min(BATCH_ROWS, BATCH_BYTES * metadata.num_rows // max(size, 1)))
-    position = 0
     for group in range(metadata.num_row_groups):
-        count = metadata.row_group(group).num_rows
-        if position + count > request.position:
-            yield from _from(
-                file.iter_batches(most, row_groups=[group]), request.position - position
-            )
-        position += count
+        yield from file.iter_batches(most, row_groups=[group])
 
 
 def _checked_batches(
@@ -104,15 +101,14 @@ def _checked_batches(
         yield pyarrow.ipc.open_stream(stream).schema
     else:
         yield pyarrow.ipc.open_file(stream).schema
+    if request.position == _NO_ROWS:
+        return
     stream.seek(0)
-    passed = request.position
     for batch in arrow_batches(pyarrow, stream, request.head):
         # A place outside of a batch would be read, and be a text, or end the process.
         batch.validate(full=True)
         most = max(1, min(BATCH_ROWS, BATCH_BYTES * batch.num_rows // max(batch.nbytes, 1)))
-        parts = [batch.slice(first, most) for first in range(0, batch.num_rows, most)]
-        yield from _from(iter(parts), passed)
-        passed = max(0, passed - batch.num_rows)
+        yield from (batch.slice(first, most) for first in range(0, batch.num_rows, most))
 
 
 def _written_by(metadata: Any) -> dict[str, Any]:
@@ -125,14 +121,6 @@ def _written_by(metadata: Any) -> dict[str, Any]:
         "compression": "none" if codec == "uncompressed" else codec,
         "use_deprecated_int96_timestamps": "INT96" in physical,
     }
-
-
-def _from(batches: Iterator[Any], passed: int) -> Iterator[Any]:
-    """Yield batches without their first rows."""
-    for batch in batches:
-        if passed < batch.num_rows:
-            yield batch.slice(max(passed, 0))
-        passed -= batch.num_rows
 
 
 class TableRows:
@@ -168,19 +156,19 @@ class TableRows:
             return refused.reason
         return no_key(self._options.key_field, schema.names)
 
-    def batches(self, start: Place = Place()) -> Iterator[RowBatch]:  # noqa: B008
-        """Yield the rows from a place on, in batches."""
-        position = start.position
+    def batches(self) -> Iterator[RowBatch]:
+        """Yield the rows in batches."""
+        position = 0
         fields = RecordFields(self.name, self._options, is_lean=True)
         names: list[str] | None = None
-        for batch in self._pieces(position):
+        for batch in self._pieces():
             if isinstance(batch, Rejection):
-                yield RowBatch((), Place(position, position), None, batch)
+                yield RowBatch((), position, None, batch)
                 return
             if names is None:
                 names, refused = self._columns(batch.schema.names)
                 if refused is not None:
-                    yield RowBatch((), start, None, refused)
+                    yield RowBatch((), 0, None, refused)
                     return
             columns = [batch.column(name).to_pylist() for name in names]
             rows: list[Row] = [
@@ -188,7 +176,7 @@ class TableRows:
                 for number, values in enumerate(zip(*columns, strict=True), position)
             ]
             position += batch.num_rows
-            yield RowBatch(tuple(rows), Place(position, position), TableContent(batch))
+            yield RowBatch(tuple(rows), position, TableContent(batch))
 
     def again(
         self,
@@ -206,7 +194,7 @@ class TableRows:
             UnreadableSource: It is another file since.
         """
         left = sum(1 for _ in spans)
-        for batch in self._pieces(0):
+        for batch in self._pieces():
             if isinstance(batch, Rejection):
                 if whole or left:
                     raise UnreadableSource(self.name, batch.reason)
@@ -245,11 +233,11 @@ class TableRows:
         with opened as target:
             yield TableWriter(pyarrow, target, schema, tuple(marks))
 
-    def _pieces(self, position: int) -> Iterator[Any]:
-        """Yield the batches from a row on; a rejection where the file is damaged."""
+    def _pieces(self) -> Iterator[Any]:
+        """Yield the batches; a rejection where the file is damaged."""
         pyarrow = pyarrow_for("Arrow", "pyarrow.ipc")
         with self._opened() as stream:
-            request = ReadRequest(self.name, position, 0, self._options, self._head())
+            request = ReadRequest(self.name, 0, 0, self._options, self._head())
             for number, piece in enumerate(TableBatches().pieces(stream, request)):
                 if isinstance(piece, Rejection):
                     yield piece
@@ -267,8 +255,7 @@ class TableRows:
             return self._begun
         pyarrow = pyarrow_for("Arrow", "pyarrow.ipc")
         with self._opened() as stream:
-            # At a row that is not there: the schema comes alone.
-            request = ReadRequest(self.name, 1 << 62, 0, self._options, self._head())
+            request = ReadRequest(self.name, _NO_ROWS, 0, self._options, self._head())
             found: list[bytes] = []
             for piece in TableBatches().pieces(stream, request):
                 if isinstance(piece, Rejection):

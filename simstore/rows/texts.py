@@ -10,7 +10,7 @@ from typing import BinaryIO
 
 from simstore.errors import InvalidParameter
 from simstore.model import Document, Rejection
-from simstore.rows.batch import DROPPED, Content, FileContent, Marks, Place, RowBatch
+from simstore.rows.batch import DROPPED, Content, FileContent, Marks, RowBatch
 from simstore.sources.files import FileSource
 from simstore.sources.reader import ReadOptions
 
@@ -44,13 +44,11 @@ class TextFile:
     def refused(self) -> None:
         """Return None: a text has no columns."""
 
-    def batches(self, start: Place = Place()) -> Iterator[RowBatch]:  # noqa: B008
+    def batches(self) -> Iterator[RowBatch]:
         """Yield the one row, in a batch."""
-        if start.position:
-            return
         records = FileSource(self.path, self._options, self.name).records()
         rows = tuple(row for row in records if isinstance(row, Document | Rejection))[:1]
-        yield RowBatch(rows, Place(1, 0), FileContent(Path(self.path)) if rows else None)
+        yield RowBatch(rows, 0, FileContent(Path(self.path)) if rows else None)
 
     def again(
         self,

@@ -201,11 +201,27 @@ def last_run(connection: Connection) -> int:
     return int(found or 0)
 
 
-def runs_called(connection: Connection, name: str, after: int) -> set[int]:
+def runs_called(connection: Connection, name: str, after: int = 0) -> set[int]:
     """Return the numbers of the runs behind a number that have a name among their sources."""
+    return set(_sources_with(connection, name, after))
+
+
+def rename_source(connection: Connection, name: str, new_name: str) -> None:
+    """Replace a name among the sources of all runs."""
     run = tables.ingest_run.c
-    rows = connection.execute(sql.select(run.run_id, run.sources).where(run.run_id > after))
-    return {int(number) for number, sources in rows if name in sources}
+    for number, sources in _sources_with(connection, name, 0).items():
+        named = [new_name if one == name else one for one in sources]
+        changed = sql.update(tables.ingest_run).where(run.run_id == number)
+        connection.execute(changed.values(sources=named))
+
+
+def _sources_with(connection: Connection, name: str, after: int) -> dict[int, list[str]]:
+    run = tables.ingest_run.c
+    called = sql.select(run.run_id, run.sources).where(
+        run.run_id > after, run.sources.cast(sql.Text).contains(name)
+    )
+    found = connection.execute(called)
+    return {int(number): sources for number, sources in found if name in sources}
 
 
 def source_state(connection: Connection, name: bytes) -> tuple[int, SourceState] | None:

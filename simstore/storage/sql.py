@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sqlalchemy import Float as Float
     from sqlalchemy import Integer as Integer
     from sqlalchemy import LargeBinary as LargeBinary
+    from sqlalchemy import Text as Text
     from sqlalchemy import bindparam as bindparam
     from sqlalchemy import delete as delete
     from sqlalchemy import func as func

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Literal
 
-from simstore.errors import InvalidParameter, SimstoreError
+from simstore.errors import InvalidParameter
 from simstore.model.arguments import checked
 from simstore.model.channels import DEFAULT_CHANNELS
 from simstore.sources.files import names_of
@@ -32,7 +32,7 @@ def dedup_rows(
     log: str | os.PathLike[str] | None = None,
     rejects: str | os.PathLike[str] | None = None,
     on_reject: Literal["drop", "keep"] = "drop",
-    force: bool = False,
+    replace: bool = False,
     read: ReadOptions | None = None,
     observer: RowObserver | None = None,
 ) -> RowSummary:
@@ -48,14 +48,15 @@ def dedup_rows(
     True
 
     Rows keep their columns, types and order; those of JSON Lines and CSV are
-    the very bytes. An interrupted call goes on where it was when it is made
-    again. ``simstore dedup`` is the same on the command line.
+    the very bytes. Outputs appear when all of them are written; with a store,
+    the same call after an interruption keeps the rows that it stored before.
+    ``simstore dedup`` is the same on the command line.
 
     Args:
         inputs: Files of JSON Lines, CSV, Parquet, Arrow or text, compressed or
             not; folders or patterns of such.
         output: A file; a folder, with a file for each input, where it is one,
-            ends in a slash, or inputs are texts or a data set.
+            ends in a slash, or inputs are texts.
         min_resemblance: Least resemblance of a row that is dropped to the one
             that is kept, above 0, at most 1; None: 0.8, and 0.5 with ``mark``
             and without a store, or by characters.
@@ -76,7 +77,7 @@ def dedup_rows(
         rejects: A file to write the rows to that cannot be read; JSON Lines.
         on_reject: What becomes of these rows: ``drop``, or ``keep`` as they
             are.
-        force: Take the place of files that are there.
+        replace: Replace files that exist.
         read: How inputs are read.
         observer: Hears of what happens.
 
@@ -88,7 +89,7 @@ def dedup_rows(
         InvalidParameter: An option is out of its range, or rows cannot stand in
             such an output.
         OutputExists: There is a file already.
-        StorageError: There is no room; the same call goes on.
+        StorageError: There is no room.
         UnreadableSource: An input changed while it was read.
     """
     from simstore.services.dedup.dedup import dedup_files
@@ -104,7 +105,7 @@ def dedup_rows(
         log=None if log is None else os.fspath(log),
         rejects=None if rejects is None else os.fspath(rejects),
         on_reject=on_reject,
-        force=force,
+        replace=replace,
         read=read or ReadOptions(),
     )
     if as_table(inputs) is not None or isinstance(inputs, Mapping):
@@ -112,18 +113,10 @@ def dedup_rows(
             f"{type(inputs).__name__} is no name of a file: dedup_rows reads files; write the rows "
             "to one first, as JSON Lines or Parquet (`store.filter(rows)` takes rows in memory)"
         )
-    try:
-        return dedup_files(
-            names_of(inputs),
-            os.fspath(output),
-            options,
-            observer or RowObserver(),
-            store=None if store is None else store._opened,
-        )
-    except SimstoreError as error:
-        # Elsewhere the option is called `replace` in Python.
-        error.args = tuple(
-            one.replace("--force", "force=True") if isinstance(one, str) else one
-            for one in error.args
-        )
-        raise
+    return dedup_files(
+        names_of(inputs),
+        os.fspath(output),
+        options,
+        observer or RowObserver(),
+        store=None if store is None else store._opened,
+    )

@@ -244,6 +244,7 @@ class StoreFace(PythonFace):
     def dedup(self, inputs: list[str], **options: Any) -> dict[str, Any]:
         options = renamed({"output": self.new_output(), **options})
         read = {name: options.pop(name) for name in ("key_field", "text_field") if name in options}
+        options["replace"] = options.pop("force", False)
         target = self.folder / options.pop("output")
         if options.pop("remember", False):
             options["store"] = self.opened

@@ -19,20 +19,27 @@ from simstore import Store
 from .shells import Shell
 
 REPOSITORY = Path(__file__).resolve().parents[2]
-# Ends the process, as a kill does, at the n-th time that something is kept.
+# Ends the process at the n-th time that a row of the input is noted, stored or written.
 KILLED = """
 import os, signal, sys
-from simstore.services.dedup import ledger
-ledger._CHECKPOINT_SECONDS = 0.0
+from simstore import outputs
+from simstore.rows.lines import LineWriter
+from simstore.services.dedup import stored_rows
+from simstore.services.dedup.work_files import WorkFiles
 left = int(sys.argv.pop(1))
-real = ledger.Ledger.append
-def append(self, name, data):
-    global left
-    left -= 1
-    if not left:
-        os.kill(os.getpid(), signal.SIGKILL)
-    real(self, name, data)
-ledger.Ledger.append = append
+def killed(owner, name):
+    real = getattr(owner, name)
+    def step(*arguments, **named):
+        global left
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments, **named)
+    setattr(owner, name, step)
+killed(WorkFiles, "append")
+killed(stored_rows, "ingest_documents")
+killed(LineWriter, "write")
+killed(outputs, "publish")
 from simstore.cli import main
 main()
 """
@@ -76,24 +83,29 @@ def test_rows_of_one_template_are_dropped_with_a_warning(shell: Shell) -> None:
 
 @pytest.mark.timeout(300)
 @pytest.mark.slow
-def test_a_killed_run_goes_on_and_ends_as_one_that_was_not(shell: Shell) -> None:
+def test_a_killed_run_leaves_the_output_as_it_was_and_loses_no_row(shell: Shell) -> None:
     (shell.folder / "rows.jsonl").write_bytes(b"".join(_rows(9_000)))
     shell("dedup", "rows.jsonl", "-o", "whole.jsonl")
     whole = (shell.folder / "whole.jsonl").read_bytes()
     assert len(whole.splitlines()) < 9_000
-    for after in (6, 13):
+    # A signal while rows are noted, stored, written and published.
+    for after in (6, 13, 18):
         output = f"{after}.jsonl"
+        (shell.folder / output).write_bytes(b"an earlier output")
         store = ["--db", f"{after}.db"]
+        words = [*store, "dedup", "rows.jsonl", "-o", output, "--force"]
         shell("init", *store)
-        command = [sys.executable, "-c", KILLED, str(after), *store, "dedup", "rows.jsonl"]
         done = subprocess.run(
-            [*command, "-o", output], cwd=shell.folder, check=False, capture_output=True
-        )
-        assert done.returncode == -signal.SIGKILL, done.stderr
-        assert not (shell.folder / output).exists()
-        shell(*store, "dedup", "rows.jsonl", "-o", output)
-        assert (shell.folder / output).read_bytes() == whole
-        assert not (shell.folder / f"{output}.partial").exists()
+            [sys.executable, "-c", KILLED, str(after), *words],
+            cwd=shell.folder, check=False, capture_output=True,
+        )  # fmt: skip
+        assert done.returncode == -signal.SIGKILL, (after, done.stderr)
+        assert (shell.folder / output).read_bytes() == b"an earlier output"
+        drafts = [path.name for path in shell.folder.glob(".*.new")]
+        assert len(drafts) <= 1, after
+        shell(*words)
+        assert (shell.folder / output).read_bytes() == whole, after
+        assert not list(shell.folder.glob(".*.new")), after
 
 
 @pytest.mark.slow

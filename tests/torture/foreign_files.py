@@ -1,4 +1,4 @@
-"""Commands that write, next to files of others in the places of drafts, states and journals."""
+"""Commands that write, next to files of others in the places of drafts, logs and journals."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ from .campaign import Campaign
 from .scenarios import make_templates
 
 _JOURNALS = ("{}-wal", "{}-shm", "{}-journal")
-_STATE = ("{}.partial",)
 # Names that drafts have, had, or that the drafts of others have: they are never in the way.
 _NEAR = (
     ".{}.4194305.new", ".{}.new", ".{}.00000000-4194305-00000000.new", ".{}.sent", "{}.tmp",
-    ".{}.4194305.new-journal", ".{}.partial.new", "{}.lock",
+    ".{}.4194305.new-journal", "{}.partial", "{}.lock",
 )  # fmt: skip
 _KINDS = ("file", "folder", "link to a file", "link to a folder", "link to nothing")
 
@@ -47,16 +46,14 @@ _DB = ("--db", "s.db")
 _ROWS = ("--log", "log.jsonl", "--rejects", "rejects.jsonl")
 _NEW_STORE = {"new.db": _JOURNALS}
 COMMANDS = (
-    Writing(("dedup", "rows.csv", "-o", "out.csv", *_ROWS), ("out.csv", "log.jsonl"),
-            {"out.csv": _STATE}),
+    Writing(("dedup", "rows.csv", "-o", "out.csv", *_ROWS), ("out.csv", "log.jsonl")),
     Writing(("dedup", "pages.jsonl", "-o", "out.jsonl", *_ROWS), ("out.jsonl", "rejects.jsonl"),
-            {"out.jsonl": _STATE}, code=5),
-    Writing(("dedup", "rows.csv", "-o", "out.csv", *_DB), ("out.csv",), {"out.csv": _STATE}),
-    Writing(("dedup", "folder", "-o", "texts/"), (), {"texts": _STATE}),
-    Writing(("filter", "rows.csv", "--against", "s.db", "-o", "out.csv"), ("out.csv",),
-            {"out.csv": _STATE}),
+            code=5),
+    Writing(("dedup", "rows.csv", "-o", "out.csv", *_DB), ("out.csv",)),
+    Writing(("dedup", "folder", "-o", "texts/"), (), {"texts": ()}),
+    Writing(("filter", "rows.csv", "--against", "s.db", "-o", "out.csv"), ("out.csv",)),
     Writing(("decontaminate", "rows.csv", "--against", "more.jsonl.gz", "-o", "out.csv",
-             "--report", "found.json"), ("out.csv", "found.json"), {"out.csv": _STATE}),
+             "--report", "found.json"), ("out.csv", "found.json")),
     Writing(("export", *_DB, "-o", "all.jsonl"), ("all.jsonl",)),
     Writing(("export", *_DB, "--unique", "-o", "all.csv.gz", "--log", "log.jsonl"),
             ("all.csv.gz", "log.jsonl")),
@@ -78,7 +75,7 @@ class ForeignFiles(Campaign):
     4. Neither the files nor what links lead to change, and the command leaves nothing else.
     """
 
-    title = "files of others in the places of drafts, states, logs and journals"
+    title = "files of others in the places of drafts, logs and journals"
     unit = "commands"
     slice_rounds = len(COMMANDS)
     full_cases = 1_000

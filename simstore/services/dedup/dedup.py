@@ -1,59 +1,59 @@
 """Give rows of files back without their near-duplicates.
 
-First all rows are signed, and what was made of them is kept in a ledger beside the output; then it
-is decided which are near-duplicates of which; then the inputs are read once more, as bytes, and
-what is kept is written. A run that is interrupted goes on from the last checkpoint.
+First all rows are signed, and what was derived from them goes into work files; then it is decided
+which are near-duplicates of which; then the inputs are read once more, as bytes, and what is kept
+is written. Outputs get their names together at the end.
 """
 
 from __future__ import annotations
 
 import io
 import os
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, replace
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from tempfile import gettempdir
 
 import numpy as np
 
-from simstore.errors import InvalidParameter, SimstoreError, StorageError, printable
+from simstore.errors import InvalidParameter, StorageError, printable
 from simstore.errors.remedies import in_words
 from simstore.model import Ignored
 from simstore.outputs import (
-    StateFolder,
+    Drafts,
     check_apart,
     check_no_part,
     check_output,
     is_standard_output,
-    written,
 )
 from simstore.rows.batch import RowFile
-from simstore.rows.inputs import check_columns, open_rows
+from simstore.rows.inputs import check_columns, check_unchanged, identity, open_rows
 from simstore.rows.texts import TextFile
-from simstore.services.dedup import gates, signed_rows, stored_rows
-from simstore.services.dedup.data_sets import sidecars, write_sidecars
+from simstore.services.dedup import gates, stored_rows
 from simstore.services.dedup.gates import Gate
-from simstore.services.dedup.ledger import Ledger
 from simstore.services.dedup.options import MARKS, RowObserver, RowOptions, RowSummary
-from simstore.services.dedup.outputs import (
-    Target,
-    Writing,
-    check_inputs,
-    identities,
-    log_lines,
-    targets_of,
-)
+from simstore.services.dedup.outputs import Target, Writing, log_lines, targets_of
 from simstore.services.dedup.signed_rows import REJECTS, Reading, SignedRows, StoredKeys, sign_files
 from simstore.services.dedup.verdicts import Verdicts, judge
+from simstore.services.dedup.work_files import WorkFiles
 from simstore.services.open_store.open_store import OpenStore
 from simstore.sources.streams import is_read_once
 
-_VERSION = 2
-_NOTHING_BESIDE: Mapping[str, str | None] = {}
-# Options that change neither what is read nor what is decided.
-_OF_THE_WRITING = ("force", "threads", "mark", "on_reject")
+_PIECE = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A file of a caller that is published with the outputs.
+
+    Attributes:
+        path: The file.
+        content: Returns the bytes when all rows were decided.
+    """
+
+    path: str
+    content: Callable[[], bytes]
 
 
 def dedup_files(
@@ -64,8 +64,7 @@ def dedup_files(
     *,
     store: OpenStore | None = None,
     gate: Gate | None = None,
-    beside: Mapping[str, str | None] = _NOTHING_BESIDE,
-    finish: Callable[[], None] = lambda: None,
+    report: Report | None = None,
 ) -> RowSummary:
     """Write the rows of files without their near-duplicates.
 
@@ -73,59 +72,75 @@ def dedup_files(
         names: Files, folders, patterns; ``-`` or a pipe.
         output: A file, a folder (that is there, or ends in a slash), or ``-``.
         options: Of the run.
-        observer: Hears of what happens.
+        observer: Called with what happens.
         store: The store whose documents come before all rows, and to which those that are kept are
             added; None: none.
         gate: What decides of rows instead, and takes none; None: the rule of clusters.
-        beside: Other files that the caller writes, by what they are called.
-        finish: Writes these, when the outputs have their names; where it raises, or the process
-            ends before, the same command goes on.
+        report: Another file that is written.
 
     Raises:
         InvalidParameter: An option is out of its range, or asks for what cannot be done; or the
             columns of an input hold no text.
         OutputExists: An output is there already.
-        Conflict: Another run left its state, or is under way.
-        StorageError: There is no such folder; or no room, and the same command goes on.
+        StorageError: There is no such folder, or no room.
         UnreadableSource: An input has changed since it was read.
     """
-    check_run(names, output, options, has_store=store is not None, beside=beside)
+    report_file = None if report is None else report.path
+    check_run(names, output, options, has_store=store is not None, report_file=report_file)
     if store is not None:
         stored_rows.check_store(store, options)
         if store.database.given is not None:
             for path in filter(None, (output, options.log, options.rejects)):
                 check_no_part(path, store.database.given)
-    is_once = any(map(is_read_once, names))
     with ExitStack() as stack:
-        folder, is_kept = _folder(stack, output, is_once=is_once)
-        state = stack.enter_context(StateFolder(folder))
-        try:
-            files = _opened(names, options, observer, state if is_once else None)
-            begun = _begun(files, output, options, store, gate, beside)
-            names_of_state = _files_of(store, gate)
-            ledger = stack.enter_context(
-                Ledger(state, begun, names_of_state, anew=not is_kept, force=options.force)
-            )
-            # An interrupted run may have given some of its files their names already.
-            replaces = options.force or ledger.is_publishing
-            targets = targets_of(names, files, output, replace(options, force=replaces))
-            _check_apart(files, targets, options, beside)
-            for one in (options.log, options.rejects, *beside.values(), *sidecars(names, output)):
-                if one is not None:
-                    check_output(one, replace=replaces)
-            check_columns(files)
-            _check_marks(files, options, MARKS if gate is None else gate.columns)
-        except SimstoreError:
-            if state.is_new:
-                state.remove()
-            raise
-        resumed_at = Reading.of(ledger.last).row_count
-        summary = _run(
-            names, files, targets, ledger, begun, options, observer, store, gate, output, resumed_at
+        drafts = stack.enter_context(Drafts())
+        folder = None if is_standard_output(output) else _folder_of(output)
+
+        def spool() -> Path:
+            return drafts.beside((folder or Path(gettempdir())) / "simstore-input")
+
+        files = _opened(names, options, observer, spool)
+        known = [identity(file.path) for file in files]
+        targets = targets_of(names, files, output, options)
+        _check_apart(files, targets, options, report_file)
+        check_columns(files)
+        _check_marks(files, options, MARKS if gate is None else gate.columns)
+        work = stack.enter_context(WorkFiles(folder))
+        reading = Reading(files, observer)
+        mark = stored_rows.run_mark(names, output)
+        observer.on_stage("read")
+        keys, verdicts = _judged(reading, work, options, store, gate, mark)
+        _check_unchanged(files, known)
+        observer.on_stage("write")
+        writing = Writing(reading, keys.rows, verdicts, options)
+        paths = writing.write(targets, drafts, observer)
+        _check_unchanged(files, known)
+        if options.log is not None:
+            with drafts.stream(options.log, replace=options.replace) as stream:
+                stream.writelines(log_lines(files, keys, verdicts))
+        if options.rejects is not None:
+            with drafts.stream(options.rejects, replace=options.replace) as stream:
+                rejected_rows = work.stream(REJECTS)
+                while data := rejected_rows.read(_PIECE):
+                    stream.write(data)
+        if report is not None:
+            with drafts.stream(report.path, replace=options.replace) as stream:
+                stream.write(report.content())
+        drafts.publish()
+        if store is not None:
+            stored_rows.mark_written(store, mark)
+        rejected = int(np.count_nonzero(keys.rows["kind"] == 0))
+        dropped = int(np.count_nonzero(verdicts.dropped))
+        return RowSummary(
+            read=len(keys),
+            kept=len(keys) - rejected - dropped,
+            dropped=dropped,
+            rejected=rejected + len(reading.damaged),
+            clusters=verdicts.cluster_count,
+            most_differing=verdicts.most_differing,
+            written=writing.row_count,
+            outputs=paths,
         )
-        finish()
-        ledger.remove()
-    return summary
 
 
 def check_run(
@@ -134,7 +149,7 @@ def check_run(
     options: RowOptions,
     *,
     has_store: bool,
-    beside: Mapping[str, str | None] = _NOTHING_BESIDE,
+    report_file: str | None = None,
 ) -> None:
     """Refuse a run that cannot be done, before anything is read or made.
 
@@ -149,12 +164,12 @@ def check_run(
         output: A file, a folder, or ``-``.
         options: Of the run.
         has_store: Rows are added to a store.
-        beside: Other files that the caller writes, by what they are called.
+        report_file: Another file that is written.
 
     Raises:
         InvalidParameter: The policy needs all rows at once, and they come one by one; or an option
             is one that the store decides; or two outputs are one file, or one is an input.
-        OutputExists: The log, the file of rejected rows, or one beside them is there already.
+        OutputExists: The log, the file of rejected rows or the report is there already.
         StorageError: The folder of a file that is to be written does not exist.
     """
     order = options.rule().order
@@ -166,11 +181,9 @@ def check_run(
             f"the policy {order} reads all rows before the first is written, which {what} "
             "cannot do here: choose first, or give files and no store"
         )
-    others = {"log": options.log, "rejects": options.rejects, **beside}
+    others = _others(options, report_file)
     files = [name for name in names if not os.path.isdir(name)]
     check_apart({"output": output, **others}, files)
-    if not is_standard_output(output):
-        check_apart({"state of the run": _state_of(output), **others})
     for path in (output, *others.values()):
         if path is not None and not is_standard_output(path):
             parent = os.path.dirname(path.rstrip(os.sep))
@@ -180,11 +193,11 @@ def check_run(
                 )
     for path in others.values():
         if path is not None:
-            check_output(path, replace=options.force or os.path.exists(_state_of(output)))
+            check_output(path, replace=options.replace)
 
 
 def _opened(
-    names: Sequence[str], options: RowOptions, observer: RowObserver, spool: StateFolder | None
+    names: Sequence[str], options: RowOptions, observer: RowObserver, spool: Callable[[], Path]
 ) -> list[RowFile]:
     """Return the files of rows that are meant."""
     files, passed_over = open_rows(names, options.read, spool)
@@ -201,116 +214,50 @@ def _opened(
     return files
 
 
-def _run(
-    names: Sequence[str],
-    files: Sequence[RowFile],
-    targets: Sequence[Target],
-    ledger: Ledger,
-    begun: dict[str, Any],
+def _judged(
+    reading: Reading,
+    work: WorkFiles,
     options: RowOptions,
-    observer: RowObserver,
     store: OpenStore | None,
     gate: Gate | None,
-    output: str,
-    resumed_at: int,
-) -> RowSummary:
+    mark: str,
+) -> tuple[StoredKeys, Verdicts]:
+    """Return the rows of files, and the decision about each."""
+    if gate is not None:
+        return gates.judge_by_gate(gate, reading, work)
+    if store is not None:
+        return stored_rows.judge_by_store(store, reading, work, options, mark)
     rule = options.rule()
-    replaces = options.force or ledger.is_publishing
-    observer.on_stage("read")
-    verdicts: Verdicts
-    keys: StoredKeys
-    if gate is not None:
-        reading, keys, verdicts = gates.judge_by_gate(gate, files, ledger, observer)
-    elif store is None:
-        reading = sign_files(files, ledger, rule, options, observer)
-        observer.on_stage("compare")
-        signed = SignedRows(ledger, rule.recipe.sketching.values)
-        verdicts = judge(signed, rule, observer.on_progress)
-        keys = signed
-    else:
-        reading, keys, verdicts = stored_rows.judge_by_store(
-            store, files, ledger, options, observer
-        )
-    check_inputs(files, begun["identities"])
-    observer.on_stage("write")
-    writing = Writing(files, ledger, keys.rows, verdicts, options, reading.damaged)
-    made = writing.write(targets, observer)
-    check_inputs(files, begun["identities"])
-    if not is_standard_output(output):
-        write_sidecars(names, output, options, replace=replaces)
-    if options.log is not None:
-        with _written(options.log, replace=replaces) as stream:
-            stream.writelines(log_lines(files, keys, verdicts))
-    if options.rejects is not None:
-        with _written(options.rejects, replace=replaces) as stream, ledger.opened(REJECTS) as lines:
-            while data := lines.read(1 << 20):
-                stream.write(data)
-    rejected = int(np.count_nonzero(keys.rows["kind"] == 0))
-    dropped = int(np.count_nonzero(verdicts.dropped))
-    return RowSummary(
-        read=len(keys),
-        kept=len(keys) - rejected - dropped,
-        dropped=dropped,
-        rejected=rejected + len(reading.damaged),
-        clusters=verdicts.cluster_count,
-        most_differing=verdicts.most_differing,
-        written=made.rows,
-        resumed_at=resumed_at,
-        outputs=tuple(made.paths),
-    )
+    sign_files(reading, work, rule, options)
+    reading.observer.on_stage("compare")
+    signed = SignedRows(work, rule.recipe.sketching.values)
+    return signed, judge(signed, rule, reading.observer.on_progress)
 
 
-def _state_of(output: str) -> Path:
-    """Return where the state of a run is, beside its output."""
-    path = Path(output.rstrip(os.sep) or os.sep)
-    return path.with_name(f"{path.name}.partial")
+def _folder_of(output: str) -> Path:
+    """Return the folder in whose file system an output is written."""
+    path = Path(output).absolute()
+    return path if path.is_dir() else path.parent
 
 
-def _folder(stack: ExitStack, output: str, *, is_once: bool) -> tuple[Path, bool]:
-    """Return the folder of the state, and whether another run can go on with it."""
-    if is_standard_output(output):
-        made = stack.enter_context(tempfile.TemporaryDirectory(prefix="simstore-"))
-        return Path(made, "state"), False
-    # What comes by a pipe comes once: nobody can say whether it is the same again.
-    return _state_of(output), not is_once
+def _check_unchanged(files: Sequence[RowFile], known: Sequence[tuple[int, int, int]]) -> None:
+    """Raise UnreadableSource if a file has changed since the run began."""
+    for file, one in zip(files, known, strict=True):
+        check_unchanged(file, one)
 
 
-def _files_of(store: OpenStore | None, gate: Gate | None) -> tuple[str, ...]:
-    if gate is not None:
-        return gates.FILES
-    return signed_rows.FILES if store is None else stored_rows.FILES
-
-
-def _begun(
-    files: Sequence[RowFile],
-    output: str,
-    options: RowOptions,
-    store: OpenStore | None,
-    gate: Gate | None,
-    beside: Mapping[str, str | None],
-) -> dict[str, Any]:
-    """Return what a run has in common with one that goes on with it."""
-    chosen = {name: value for name, value in asdict(options).items() if name not in _OF_THE_WRITING}
-    return {
-        "simstore_dedup": _VERSION,
-        "output": output,
-        "files": [[file.name, file.format] for file in files],
-        "identities": identities(files),
-        "options": chosen | {"least": options.least},
-        "beside": dict(beside),
-        "store": None if store is None else str(store.database.url),
-        "gate": None if gate is None else [gate.name, gate.keep, *gate.version],
-    }
+def _others(options: RowOptions, report_file: str | None) -> dict[str, str | None]:
+    return {"log": options.log, "rejects": options.rejects, "report": report_file}
 
 
 def _check_apart(
     files: Sequence[RowFile],
     targets: Sequence[Target],
     options: RowOptions,
-    beside: Mapping[str, str | None],
+    report_file: str | None,
 ) -> None:
     """Refuse a log, or the like, that is one of the files that are read or written."""
-    others = {"log": options.log, "rejects": options.rejects, **beside}
+    others = _others(options, report_file)
     if any(others.values()):
         check_apart(others, [file.path for file in files])
         for target in targets:
@@ -323,15 +270,3 @@ def _check_marks(files: Sequence[RowFile], options: RowOptions, columns: Sequenc
         for file in files:
             with file.writer(io.BytesIO(), columns):
                 pass
-
-
-@contextmanager
-def _written(path: str, *, replace: bool) -> Iterator[BinaryIO]:
-    """Yield a stream for what is written beside the output, which has its name by now."""
-    try:
-        with written(path, replace=replace) as stream:
-            yield stream
-    except StorageError as error:
-        raise StorageError(
-            f"{error}; once it can be, the same command goes on where it was"
-        ) from error

@@ -1,7 +1,7 @@
 """Sort rows by what is known elsewhere: a store, a server, or benchmarks. Nothing is written there.
 
-A gate answers for some documents at a time what each is like. The rest is as in a run of
-`simstore dedup`: the ledger, rejects, the log, outputs, and going on after an interruption.
+A gate returns for some documents at a time what each resembles. Rejects, the log and outputs are
+those of `simstore dedup`.
 """
 
 from __future__ import annotations
@@ -16,24 +16,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.model import Document
-from simstore.rows.batch import Place, RowBatch, RowFile
-from simstore.services.dedup.ledger import Ledger
-from simstore.services.dedup.options import MARKS, RowObserver
+from simstore.rows.batch import RowBatch
+from simstore.services.dedup.options import MARKS
 from simstore.services.dedup.signed_rows import (
     KEYS,
     REJECTS,
     ROWS,
     Reading,
     StoredKeys,
-    read_files,
     rejection_lines,
     row_array,
 )
 from simstore.services.dedup.verdicts import Verdicts
+from simstore.services.dedup.work_files import WorkFiles
 from simstore.text.decoding import encode, text_digest
 
 FOUND = "found.jsonl"
-FILES = (ROWS, KEYS, FOUND, REJECTS)
 Keep = Literal["new", "known"]
 
 
@@ -63,20 +61,16 @@ class Gate:
     """A question to a store that decides which rows are kept.
 
     Attributes:
-        name: What is asked, for an interrupted run: it goes on with the same alone.
         answer: Returns what each of some documents is like; None: it is new.
         keep: Which rows are kept: those that are ``new``, or those that are ``known``.
         columns: Names of the columns that are added where rows are marked: the first two are the
             key and the resemblance, others are facts of that name.
-        version: What the answers depend on besides the name; JSON values.
         settle: Given what was found of all rows, returns what stands; None: all of it.
     """
 
-    name: str
     answer: Answer
     keep: Keep = "new"
     columns: tuple[str, ...] = MARKS[:2]
-    version: tuple[Any, ...] = ()
     settle: Callable[[dict[int, Known], StoredKeys], dict[int, Known]] | None = None
 
 
@@ -85,7 +79,7 @@ class GateVerdicts:
 
     Args:
         gate: The gate.
-        rows: The rows of the ledger.
+        rows: The rows.
         found: By number, what is known of a row.
     """
 
@@ -125,31 +119,21 @@ class GateVerdicts:
         return {**told, **one.facts}, None
 
 
-def judge_by_gate(
-    gate: Gate, files: Sequence[RowFile], ledger: Ledger, observer: RowObserver
-) -> tuple[Reading, StoredKeys, Verdicts]:
-    """Ask a gate about the rows of files.
-
-    Returns:
-        How far files were read, the rows, and what was decided of each.
-    """
-    now = Reading.of(ledger.last)
-    for number, batch, reached in read_files(files, ledger, observer):
-        _note(gate, number, batch, now.row_count, ledger)
-        now = reached
-        ledger.checkpoint(now.as_json())
-    now = Reading(len(files), Place(), now.row_count, now.damaged)
-    ledger.checkpoint(now.as_json(), now=True)
-    keys = StoredKeys(ledger)
-    with ledger.opened(FOUND) as file:
-        found = {one.pop("row"): Known(**one) for one in map(json.loads, file)}
+def judge_by_gate(gate: Gate, reading: Reading, work: WorkFiles) -> tuple[StoredKeys, Verdicts]:
+    """Ask a gate about the rows of files; return the rows, and the decision about each."""
+    first = 0
+    for number, batch in reading.batches():
+        _note(gate, number, batch, first, work)
+        first += len(batch.rows)
+    keys = StoredKeys(work)
+    found = {one.pop("row"): Known(**one) for one in map(json.loads, work.stream(FOUND))}
     if gate.settle is not None:
         found = gate.settle(found, keys)
-    return now, keys, GateVerdicts(gate, keys.rows, found)
+    return keys, GateVerdicts(gate, keys.rows, found)
 
 
-def _note(gate: Gate, number: int, batch: RowBatch, first: int, ledger: Ledger) -> None:
-    """Ask about the documents of a batch, and note the answers in the ledger."""
+def _note(gate: Gate, number: int, batch: RowBatch, first: int, work: WorkFiles) -> None:
+    """Ask about the documents of a batch, and note the answers."""
     made = row_array(number, batch.rows)
     held = [(place, row) for place, row in enumerate(batch.rows) if isinstance(row, Document)]
     answers = gate.answer([row for _, row in held])
@@ -169,10 +153,10 @@ def _note(gate: Gate, number: int, batch: RowBatch, first: int, ledger: Ledger) 
                 "facts": known.facts,
             }
             lines.append(json.dumps(told).encode() + b"\n")
-    ledger.append(ROWS, made.tobytes())
-    ledger.append(KEYS, b"".join(keys))
-    ledger.append(FOUND, b"".join(lines))
-    ledger.append(REJECTS, rejection_lines(batch))
+    work.append(ROWS, made.tobytes())
+    work.append(KEYS, b"".join(keys))
+    work.append(FOUND, b"".join(lines))
+    work.append(REJECTS, rejection_lines(batch))
 
 
 def _rounded(share: float | None) -> float | None:

@@ -60,8 +60,7 @@ class RowOptions:
             ``keep``, as they are.
         log: A file to write each dropped row to; JSON Lines.
         rejects: A file to write the rows to that cannot be read; JSON Lines.
-        force: Take the place of files that are there, and begin anew where an
-            interrupted run cannot be gone on with.
+        replace: Replace files that exist.
         threads: Threads that sign rows; None: as many as processors, at most 4.
         read: How inputs are read.
     """
@@ -76,7 +75,7 @@ class RowOptions:
     on_reject: Literal["drop", "keep"] = "drop"
     log: str | None = None
     rejects: str | None = None
-    force: bool = False
+    replace: bool = False
     threads: int | None = None
     read: ReadOptions = field(default_factory=ReadOptions)
 
@@ -185,8 +184,6 @@ class RowSummary(Shown):
         most_differing: Rows that are near-duplicates of one text with a
             resemblance below 1; of the text that has most of them.
         written: Rows that were written.
-        resumed_at: Rows that an interrupted run had read before; 0: it began
-            at the first.
         outputs: The files that were written.
     """
 
@@ -197,7 +194,6 @@ class RowSummary(Shown):
     clusters: int = 0
     most_differing: int = 0
     written: int = 0
-    resumed_at: int = 0
     outputs: tuple[str, ...] = ()
 
     @property

@@ -4,31 +4,26 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 
-from simstore.errors import InvalidParameter, OutputExists, printable
+from simstore.errors import InvalidParameter, printable
 from simstore.outputs import (
+    STANDARD_OUTPUT,
+    Drafts,
     check_file,
-    compressed,
     is_same_file,
     is_standard_output,
-    make_folder,
-    publish,
 )
 from simstore.rows import lines
 from simstore.rows.batch import DROPPED, KEPT, PASSED, Content, LineContent, RowFile, TableContent
-from simstore.rows.inputs import check_one_output, check_unchanged, identity
-from simstore.services.dedup.data_sets import is_data_set
-from simstore.services.dedup.ledger import Ledger
+from simstore.rows.inputs import check_one_output
 from simstore.services.dedup.options import RowObserver, RowOptions
-from simstore.services.dedup.signed_rows import StoredKeys
+from simstore.services.dedup.signed_rows import Reading, StoredKeys
 from simstore.services.dedup.verdicts import Verdicts
 from simstore.sources.registry import is_known, named_reader
 from simstore.sources.streams import base_name
@@ -40,14 +35,6 @@ class Target:
 
     path: Path | None
     files: tuple[int, ...]
-
-
-@dataclass(slots=True)
-class Written:
-    """Counts of what was written."""
-
-    rows: int = 0
-    paths: list[str] = field(default_factory=list)
 
 
 def targets_of(
@@ -69,12 +56,12 @@ def targets_of(
     if is_standard_output(output):
         check_one_output(files)
         return [Target(None, numbers)]
-    if not is_folder(output, names, files):
+    if not is_folder(output, files):
         _check_format(output, files[0])
         check_one_output(files)
         found = [Target(Path(output), numbers)]
     else:
-        _check_folder(output, names, files)
+        _check_folder(output, files)
         found = [
             Target(Path(output, name), (number,))
             for number, name in enumerate(_names_below(names, files))
@@ -85,13 +72,13 @@ def targets_of(
                 raise InvalidParameter(
                     f"{printable(str(target.path))} is an input; name another output"
                 )
-            check_file(target.path, replace=options.force)
+            check_file(target.path, replace=options.replace)
     return found
 
 
-def _check_folder(output: str, names: Sequence[str], files: Sequence[RowFile]) -> None:
+def _check_folder(output: str, files: Sequence[RowFile]) -> None:
     """Raise where texts are to be written to a folder that is called as a file."""
-    if output.endswith(os.sep) or os.path.isdir(output) or any(map(is_data_set, names)):
+    if output.endswith(os.sep) or os.path.isdir(output):
         return
     if is_known(output):
         text = next(file for file in files if file.format == "text")
@@ -106,13 +93,12 @@ def _check_folder(output: str, names: Sequence[str], files: Sequence[RowFile]) -
         )
 
 
-def is_folder(output: str, names: Sequence[str], files: Sequence[RowFile]) -> bool:
+def is_folder(output: str, files: Sequence[RowFile]) -> bool:
     """Return whether an output is a folder with a file for each input."""
     return (
         output.endswith(os.sep)
         or os.path.isdir(output)
         or any(file.format == "text" for file in files)
-        or any(map(is_data_set, names))
     )
 
 
@@ -147,64 +133,54 @@ class Writing:
     """Writes the rows of files by what was decided of them.
 
     Args:
-        files: The files.
-        ledger: Its folder holds drafts.
-        rows: The rows as the ledger has them.
+        reading: The files, which were read.
+        rows: Their rows.
         verdicts: What was decided.
         options: Of the run.
-        damaged: Numbers of files that break off.
     """
 
     def __init__(
-        self,
-        files: Sequence[RowFile],
-        ledger: Ledger,
-        rows: Any,
-        verdicts: Verdicts,
-        options: RowOptions,
-        damaged: Sequence[int],
+        self, reading: Reading, rows: Any, verdicts: Verdicts, options: RowOptions
     ) -> None:
-        self._files = files
-        self._ledger = ledger
+        self._files = reading.files
         self._rows = rows
         self._verdicts = verdicts
         self._options = options
-        self._damaged = damaged
-        self._bounds = np.searchsorted(rows["file"], np.arange(len(files) + 1)).tolist()
+        self._damaged = reading.damaged
+        self._bounds = np.searchsorted(rows["file"], np.arange(len(self._files) + 1)).tolist()
         kept = PASSED if options.on_reject == "keep" else DROPPED
         fates = np.where(rows["kind"] == 1, KEPT, kept)
         if not options.mark:
             fates[verdicts.dropped] = DROPPED
         self._fates = fates
+        self.row_count = int(np.count_nonzero(fates != DROPPED))
 
-    def write(self, targets: Sequence[Target], observer: RowObserver) -> Written:
-        """Write all files, then give them their names.
+    def write(
+        self, targets: Sequence[Target], drafts: Drafts, observer: RowObserver
+    ) -> tuple[str, ...]:
+        """Write all files; return those that get a name with the drafts.
 
         Raises:
-            StorageError: There is no room; the run can go on.
+            StorageError: There is no room.
             UnreadableSource: An input has changed since it was read.
         """
-        written = Written(int(np.count_nonzero(self._fates != DROPPED)))
-        drafts: list[tuple[Path, Path]] = []
         done, total = 0, len(self._rows)
-        for number, target in enumerate(targets):
-            draft = self._ledger.state.path / f"output-{number}"
-            # What cannot be written to standard output is no fault of the state.
-            kept = nullcontext() if target.path is None else self._ledger.written()
-            with kept, self._stream(target, draft) as stream:
-                marks = self._verdicts.columns if self._options.mark else ()
-                with self._files[target.files[0]].writer(stream, marks) as writer:
-                    for file in target.files:
-                        for content, first, end in self._contents(file):
-                            fates = self._fates[first:end].tolist()
-                            writer.write(content, fates, self._marks(first, end))
-                            done += end - first
-                            observer.on_progress(done, total)
-            if target.path is not None and self._is_wanted(target):
-                drafts.append((draft, target.path))
-        self._publish(drafts)
-        written.paths = [str(path) for _, path in drafts]
-        return written
+        wanted = [target for target in targets if self._is_wanted(target)]
+        marks = self._verdicts.columns if self._options.mark else ()
+        for target in wanted:
+            path = STANDARD_OUTPUT if target.path is None else target.path
+            replaces = self._options.replace
+            with (
+                drafts.stream(path, replace=replaces, make_folders=True) as stream,
+                self._files[target.files[0]].writer(stream, marks) as writer,
+            ):
+                for file in target.files:
+                    for content, first, end in self._contents(file):
+                        fates = self._fates[first:end].tolist()
+                        writer.write(content, fates, self._marks(first, end))
+                        done += end - first
+                        observer.on_progress(done, total)
+        return tuple(str(target.path) for target in wanted if target.path is not None)
 
     def _is_wanted(self, target: Target) -> bool:
         """Return whether a file has a row, or may be without: a text is there or not."""
@@ -227,30 +203,6 @@ class Writing:
 
     def _marks(self, first: int, end: int) -> dict[str, list[Any]]:
         return self._verdicts.marks(first, end) if self._options.mark else {}
-
-    @contextmanager
-    def _stream(self, target: Target, draft: Path) -> Iterator[BinaryIO]:
-        if target.path is None:
-            yield sys.stdout.buffer
-            sys.stdout.buffer.flush()
-            return
-        new_file = self._ledger.state.new_file(draft.name)
-        with new_file as file, compressed(file, target.path.suffix) as stream:
-            yield stream
-
-    def _publish(self, drafts: Sequence[tuple[Path, Path]]) -> None:
-        is_again = self._ledger.is_publishing
-        if not is_again and not self._options.force:
-            for _, path in drafts:
-                if os.path.lexists(path):
-                    raise OutputExists(str(path))
-        self._ledger.is_publishing = True
-        self._ledger.checkpoint(self._ledger.last, now=True)
-        with self._ledger.written():
-            for draft, path in drafts:
-                make_folder(path.absolute().parent)
-                place = Path(os.path.realpath(path))
-                publish(draft, place, replace=is_again or self._options.force)
 
 
 def log_lines(files: Sequence[RowFile], keys: StoredKeys, verdicts: Verdicts) -> Iterator[bytes]:
@@ -280,17 +232,6 @@ def _place(prefix: str, files: Sequence[RowFile], rows: Any, row: int | None) ->
         f"{prefix}source": printable(file.name),
         f"{prefix}position": int(rows["position"][row]),
     }
-
-
-def identities(files: Sequence[RowFile]) -> list[list[int]]:
-    """Return what tells each file from another one in its place."""
-    return [list(identity(file.path)) for file in files]
-
-
-def check_inputs(files: Sequence[RowFile], known: Sequence[Sequence[int]]) -> None:
-    """Raise where a file has changed since the run began."""
-    for file, one in zip(files, known, strict=True):
-        check_unchanged(file, one)
 
 
 def _row_count(content: Content) -> int:

@@ -1,12 +1,11 @@
-"""Sign the rows of files: digests, fingerprints, sketches and shingle sets, kept in a ledger."""
+"""Sign the rows of files: digests, fingerprints, sketches and shingle sets, in work files."""
 
 from __future__ import annotations
 
 import base64
 import json
-import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -18,17 +17,17 @@ from simstore.fingerprint.channels import signatures
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.model import Document, Rejection
-from simstore.rows.batch import LineContent, Place, Row, RowBatch, RowFile, TableContent
+from simstore.rows.batch import LineContent, Row, RowBatch, RowFile, TableContent
 from simstore.rows.inputs import check_unchanged, identity
 from simstore.rows.tables import row_json
-from simstore.services.dedup.ledger import Ledger
 from simstore.services.dedup.options import RowObserver, RowOptions, RowRule
+from simstore.services.dedup.work_files import WorkFiles
 from simstore.services.ingest.garbage import collected_between
 from simstore.services.ingest.pipeline import in_order
 from simstore.services.workers.processors import usual_processor_count
 from simstore.text.decoding import document_digest, encode, exact_text
 
-# A row as it stands in the ledger. `kind` is 1 for a document, 0 for what could not be read.
+# A row in the work files. `kind` is 1 for a document, 0 for what could not be read.
 ROW = np.dtype(
     [
         ("file", "<i4"), ("kind", "u1"), ("position", "<i8"), ("first", "<i8"), ("end", "<i8"),
@@ -37,7 +36,6 @@ ROW = np.dtype(
     ]
 )  # fmt: skip
 ROWS, KEYS, SKETCHES, SETS, REJECTS = "rows", "keys", "sketches", "sets", "rejects.jsonl"
-FILES = (ROWS, KEYS, SKETCHES, SETS, REJECTS)
 # Kernels read values of 16 bits, of whichever sketches.
 SKETCH_VALUE = np.dtype("<u2")
 _MOST_THREADS = 4
@@ -46,77 +44,43 @@ _BLOCK_ROWS = 1 << 15
 _COLUMN_BYTES = 96 << 20
 
 
-_BEGINNING = Place()
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reading:
-    """How far files were read.
+    """The files of rows that a run reads.
 
     Attributes:
-        file: Number of the file that is read.
-        place: Where it is read on.
-        row_count: Rows that were read of all.
-        damaged: Numbers of files that break off.
-    """
-
-    file: int = 0
-    place: Place = _BEGINNING
-    row_count: int = 0
-    damaged: tuple[int, ...] = ()
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON values."""
-        return {
-            "file": self.file,
-            "place": list(self.place),
-            "row_count": self.row_count,
-            "damaged": list(self.damaged),
-        }
-
-    @classmethod
-    def of(cls, facts: dict[str, Any]) -> Reading:
-        """Return what a checkpoint tells; the beginning, where there was none."""
-        if "file" not in facts:
-            return cls()
-        place = Place(*facts["place"])
-        return cls(facts["file"], place, facts["row_count"], tuple(facts["damaged"]))
-
-
-def read_files(
-    files: Sequence[RowFile], ledger: Ledger, observer: RowObserver
-) -> Iterator[tuple[int, RowBatch, Reading]]:
-    """Yield the batches of files that are still to be read, and how far reading is after each.
-
-    Args:
         files: The files.
-        ledger: Tells where reading goes on.
-        observer: Hears of what cannot be read.
-
-    Raises:
-        UnreadableSource: A file has changed since the run began, or cannot be read.
+        observer: Called with progress and with what cannot be read.
+        damaged: Numbers of the files that break off.
     """
-    now = Reading.of(ledger.last)
-    sizes = [identity(file.path)[0] for file in files]
-    for number in range(now.file, len(files)):
-        file, known = files[number], identity(files[number].path)
-        place = now.place if number == now.file else Place()
-        damaged = now.damaged
-        for batch in file.batches(place):
-            place = batch.end
-            for row in batch.rows:
-                if isinstance(row, Rejection):
-                    observer.on_reject(row)
-            if batch.damage is not None:
-                observer.on_reject(batch.damage)
-                damaged = (*damaged, number)
-            now = Reading(number, place, now.row_count + len(batch.rows), damaged)
-            yield number, batch, now
-            done = sum(sizes[:number]) + min(place.byte_offset, sizes[number])
-            observer.on_progress(done, sum(sizes))
-        check_unchanged(file, known)
-        now = Reading(number + 1, Place(), now.row_count, damaged)
-    observer.on_progress(sum(sizes), sum(sizes))
+
+    files: Sequence[RowFile]
+    observer: RowObserver
+    damaged: list[int] = field(default_factory=list)
+
+    def batches(self) -> Iterator[tuple[int, RowBatch]]:
+        """Yield the number of a file and some of its rows, in order.
+
+        Raises:
+            UnreadableSource: A file changed while it was read, or cannot be read.
+        """
+        known = [identity(file.path) for file in self.files]
+        total = sum(size for size, *_ in known)
+        done = 0
+        for number, file in enumerate(self.files):
+            size = known[number][0]
+            for batch in file.batches():
+                for row in batch.rows:
+                    if isinstance(row, Rejection):
+                        self.observer.on_reject(row)
+                if batch.damage is not None:
+                    self.observer.on_reject(batch.damage)
+                    self.damaged.append(number)
+                yield number, batch
+                self.observer.on_progress(done + min(batch.end, size), total)
+            check_unchanged(file, known[number])
+            done += size
+        self.observer.on_progress(total, total)
 
 
 def rejection_lines(batch: RowBatch) -> bytes:
@@ -155,42 +119,24 @@ def _rejection_line(row: Rejection, data: bytes, byte_offset: int | None) -> byt
     return json.dumps(told).encode() + b"\n"
 
 
-def sign_files(
-    files: Sequence[RowFile],
-    ledger: Ledger,
-    rule: RowRule,
-    options: RowOptions,
-    observer: RowObserver,
-) -> Reading:
-    """Sign all rows of files that are not signed yet.
-
-    Returns:
-        How far files were read: to their end.
-    """
-    compiled.announce(sum(identity(file.path)[0] for file in files))
+def sign_files(reading: Reading, work: WorkFiles, rule: RowRule, options: RowOptions) -> None:
+    """Sign all rows of files."""
+    compiled.announce(sum(identity(file.path)[0] for file in reading.files))
     threads = options.threads or min(usual_processor_count(), _MOST_THREADS)
-    now = Reading.of(ledger.last)
 
-    def signed(read: tuple[int, RowBatch, Reading]) -> tuple[dict[str, bytes], Reading]:
-        number, batch, reached = read
-        return _signed(number, batch, rule), reached
+    def signed(read: tuple[int, RowBatch]) -> dict[str, bytes]:
+        return _signed(*read, rule)
 
     share = 1 / (2 * threads)
-    read = read_files(files, ledger, observer)
     with collected_between() as collect:
-        for made, reached in in_order(signed, read, threads, share=lambda _: share):
+        for made in in_order(signed, reading.batches(), threads, share=lambda _: share):
             for name, data in made.items():
-                ledger.append(name, data)
-            now = reached
-            ledger.checkpoint(now.as_json())
+                work.append(name, data)
             collect()
-    now = Reading(len(files), Place(), now.row_count, now.damaged)
-    ledger.checkpoint(now.as_json(), now=True)
-    return now
 
 
 def row_array(number: int, rows: Sequence[Row]) -> NDArray[Any]:
-    """Return rows as they stand in the ledger, without what is made of their texts."""
+    """Return rows for the work files, without what is derived from their texts."""
     made = np.zeros(len(rows), ROW)
     made["file"] = number
     made["kind"] = [isinstance(row, Document) for row in rows]
@@ -201,7 +147,7 @@ def row_array(number: int, rows: Sequence[Row]) -> NDArray[Any]:
 
 
 def _signed(number: int, batch: RowBatch, rule: RowRule) -> dict[str, bytes]:
-    """Return what a batch adds to the files of a ledger."""
+    """Return what a batch adds to the work files, by their names."""
     rows = batch.rows
     made = row_array(number, rows)
     documents = [row for row in rows if isinstance(row, Document)]
@@ -241,16 +187,16 @@ def _signed(number: int, batch: RowBatch, rule: RowRule) -> dict[str, bytes]:
 
 
 class StoredKeys:
-    """The rows of a ledger with their keys. Files are mapped into memory, not read.
+    """The rows of the work files with their keys. Files are mapped into memory, not read.
 
     Attributes:
         rows: Shape (rows,), dtype ``ROW``.
     """
 
-    def __init__(self, ledger: Ledger) -> None:
-        self._ledger = ledger
-        self.rows: NDArray[Any] = _mapped(ledger, ROWS, ROW)
-        self._keys = _mapped(ledger, KEYS, np.dtype("u1"))
+    def __init__(self, work: WorkFiles) -> None:
+        self._work = work
+        self.rows: NDArray[Any] = work.mapped(ROWS, ROW)
+        self._keys = work.mapped(KEYS, np.dtype("u1"))
         self._key_starts = _starts(self.rows["key_bytes"])
 
     def __len__(self) -> int:
@@ -263,22 +209,22 @@ class StoredKeys:
 
 
 class SignedRows(StoredKeys):
-    """The rows of a ledger, all of them signed.
+    """The rows of the work files, all of them signed.
 
     Args:
-        ledger: The ledger.
+        work: The files.
         values: Values of a sketch.
     """
 
-    def __init__(self, ledger: Ledger, values: int) -> None:
-        super().__init__(ledger)
+    def __init__(self, work: WorkFiles, values: int) -> None:
+        super().__init__(work)
         self._values = values
         self._set_starts = _starts(self.rows["shingles"])
 
     @property
     def sketches(self) -> NDArray[np.uint16]:
         """Return the sketches, shape (rows, values)."""
-        return _mapped(self._ledger, SKETCHES, SKETCH_VALUE).reshape(-1, self._values)
+        return self._work.mapped(SKETCHES, SKETCH_VALUE).reshape(-1, self._values)
 
     def band_columns(
         self, rows: NDArray[np.int64], layout: BandLayout
@@ -297,24 +243,23 @@ class SignedRows(StoredKeys):
             some = BandLayout(min(together, layout.bands - first), layout.rows)
             made = np.empty((some.bands, len(rows)), np.uint64)
             begin, end = first * layout.rows, (first + some.bands) * layout.rows
-            with self._ledger.opened(SKETCHES) as file:
-                for start in range(0, len(self), _BLOCK_ROWS):
-                    block = np.fromfile(file, SKETCH_VALUE, _BLOCK_ROWS * self._values)
-                    block = block.reshape(-1, self._values)
-                    low, high = np.searchsorted(rows, (start, start + _BLOCK_ROWS))
-                    chosen = block[rows[low:high] - start, begin:end]
-                    made[:, low:high] = band_values(chosen, some).T
+            block_bytes = _BLOCK_ROWS * self._values * SKETCH_VALUE.itemsize
+            for number, start in enumerate(range(0, len(self), _BLOCK_ROWS)):
+                data = self._work.read(SKETCHES, number * block_bytes, block_bytes)
+                block = np.frombuffer(data, SKETCH_VALUE).reshape(-1, self._values)
+                low, high = np.searchsorted(rows, (start, start + _BLOCK_ROWS))
+                chosen = block[rows[low:high] - start, begin:end]
+                made[:, low:high] = band_values(chosen, some).T
             yield from made
 
     def sets(self, rows: NDArray[np.int64]) -> ShingleSets:
         """Return the shingle sets of rows."""
         starts, sizes = self._set_starts[rows].tolist(), self.rows["shingles"][rows].tolist()
         # Read, not mapped: most are looked at once, and pages of a mapped file stay in memory.
-        with self._ledger.opened(SETS) as file:
-            held = [
-                np.frombuffer(os.pread(file.fileno(), 8 * size, 8 * start), "<u8")
-                for start, size in zip(starts, sizes, strict=True)
-            ]
+        held = [
+            np.frombuffer(self._work.read(SETS, 8 * start, 8 * size), "<u8")
+            for start, size in zip(starts, sizes, strict=True)
+        ]
         return from_rows(held)
 
 
@@ -322,11 +267,3 @@ def _starts(sizes: NDArray[Any]) -> NDArray[np.int64]:
     ends = np.cumsum(sizes, dtype=np.int64)
     result: NDArray[np.int64] = ends - sizes
     return result
-
-
-def _mapped(ledger: Ledger, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-    with ledger.opened(name) as file:
-        if not os.fstat(file.fileno()).st_size:
-            return np.empty(0, dtype)
-        # Kernels are compiled for arrays that can be written; changes would stay in memory.
-        return np.asarray(np.memmap(file, dtype, "c"))

@@ -4,6 +4,10 @@ Rows are ingested with ``on_duplicate="skip"``, so the decision is the store's o
 and text are stored is known, and dropped. Where another text has its key, as where two files number
 their rows, it gets a key of its own in the store: the key, ``@`` and a digest of its text.
 
+The ingests of a run have a name that is derived from its output and inputs, and another one as
+soon as the output is published. So the same command, after an interruption, recognises the rows
+that it stored before and that are in no output yet, and keeps them.
+
 Several processes may add rows at once. What is known of keys is read before the transaction that
 stores rows, and looked at again in it: where another process stored one of them meanwhile, nothing
 is written and the rows are judged again.
@@ -11,35 +15,37 @@ is written and the rows are judged again.
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 from uuid import uuid4
 
 import numpy as np
 
 from simstore.errors import printable
 from simstore.model import Document, Duplicate, Outcome
-from simstore.rows.batch import Place, RowBatch, RowFile
-from simstore.services.dedup.ledger import Ledger
-from simstore.services.dedup.options import RowObserver, RowOptions
+from simstore.outputs import is_standard_output
+from simstore.rows.batch import RowBatch
+from simstore.services.dedup.options import RowOptions
 from simstore.services.dedup.signed_rows import (
     KEYS,
     REJECTS,
     ROWS,
     Reading,
     StoredKeys,
-    read_files,
     rejection_lines,
     row_array,
 )
-from simstore.services.dedup.verdicts import ClusterVerdicts, Original, Verdicts, numbered
+from simstore.services.dedup.verdicts import ClusterVerdicts, Original, numbered
+from simstore.services.dedup.work_files import WorkFiles
 from simstore.services.duplicates.measure import Measure
 from simstore.services.ingest.ingest import ingest_documents
 from simstore.services.ingest.options import IngestOptions, Observer
 from simstore.services.open_store.open_store import OpenStore
 from simstore.services.query.warm import warm
+from simstore.sources.streams import is_read_once
 from simstore.storage import documents, duplicates, runs
 from simstore.storage.documents import DocumentRow
 from simstore.storage.duplicates import DuplicateRow
@@ -47,7 +53,6 @@ from simstore.storage.engine import Connection
 from simstore.text.decoding import document_digest, encode, exact_text
 
 FOUND = "found.jsonl"
-FILES = (ROWS, KEYS, FOUND, REJECTS)
 # Rows that are given to the store at once.
 _GROUP_ROWS = 8_000
 _DIGEST_LETTERS = 16
@@ -85,38 +90,46 @@ class _Judged:
     resemblance: float = 0.0
 
 
+def run_mark(names: Sequence[str], output: str) -> str:
+    """Return the name of the ingests of a run until its output is published.
+
+    Args:
+        names: The inputs as they were named.
+        output: A file, a folder, or ``-``.
+    """
+    if is_standard_output(output) or any(map(is_read_once, names)):
+        # Nothing shows that another run would write the same.
+        return f"dedup {uuid4().hex[:12]}"
+    places = [os.fsencode(os.path.abspath(name)) for name in (output, *names)]
+    return f"dedup {hashlib.blake2b(bytes(1).join(places), digest_size=6).hexdigest()}"
+
+
+def mark_written(store: OpenStore, mark: str) -> None:
+    """Note that the rows of a run are in its output: runs that begin now drop them as known."""
+    with store.database.write() as connection:
+        runs.rename_source(connection, mark, _written(mark))
+
+
+def _written(mark: str) -> str:
+    return f"{mark}, written"
+
+
 def judge_by_store(
-    store: OpenStore,
-    files: Sequence[RowFile],
-    ledger: Ledger,
-    options: RowOptions,
-    observer: RowObserver,
-) -> tuple[Reading, StoredKeys, Verdicts]:
+    store: OpenStore, reading: Reading, work: WorkFiles, options: RowOptions, mark: str
+) -> tuple[StoredKeys, ClusterVerdicts]:
     """Add the rows of files to a store that duplicate nothing in it.
 
     Returns:
-        How far files were read, the rows, and what was decided of each.
+        The rows, and the decision about each.
     """
-    now = Reading.of(ledger.last)
-    if "mark" not in ledger.last:
-        # Before a row is stored: what a run of this mark stored is of this one.
-        with store.database.read() as connection:
-            last_run = runs.last_run(connection)
-        called = f"dedup {uuid4().hex[:12]}"
-        ledger.checkpoint({**now.as_json(), "mark": called, "last_run": last_run}, now=True)
-    mark: dict[str, Any] = {name: ledger.last[name] for name in ("mark", "last_run")}
-    names = [printable(file.name) for file in files[:_NAMED_FILES]]
-    judging = _Judging(store, ledger, options, [*names, mark["mark"]], mark["last_run"])
-    for group in _groups(read_files(files, ledger, observer)):
-        for _, batch, reached in group:
-            ledger.append(REJECTS, rejection_lines(batch))
-            now = reached
-        judging.take([(number, batch) for number, batch, _ in group])
-        ledger.checkpoint({**now.as_json(), **mark}, now=True)
-    now = Reading(len(files), Place(), now.row_count, now.damaged)
-    ledger.checkpoint({**now.as_json(), **mark}, now=True)
-    keys = StoredKeys(ledger)
-    return now, keys, _verdicts(ledger, keys)
+    names = [printable(file.name) for file in reading.files[:_NAMED_FILES]]
+    judging = _Judging(store, work, options, [*names, mark])
+    for group in _groups(reading.batches()):
+        for _, batch in group:
+            work.append(REJECTS, rejection_lines(batch))
+        judging.take(group)
+    keys = StoredKeys(work)
+    return keys, _verdicts(work, keys)
 
 
 def check_store(store: OpenStore, options: RowOptions) -> None:
@@ -131,23 +144,21 @@ class _Judging:
 
     Args:
         store: The store.
-        ledger: Where it is noted.
+        work: Where it is noted.
         options: Of the run.
-        names: What its ingests are called; the last name is this run's alone.
-        last_run: The latest ingest of the store when the run began.
+        names: The names of its ingests; the last one is the mark of the run.
     """
 
     def __init__(
         self,
         store: OpenStore,
-        ledger: Ledger,
+        work: WorkFiles,
         options: RowOptions,
         names: Sequence[str],
-        last_run: int,
     ) -> None:
         self._store = store
         self._names = names
-        self._ledger = ledger
+        self._work = work
         self._ingest = IngestOptions(
             on_duplicate="skip",
             # The store drops the texts of rows that are marked, too.
@@ -156,13 +167,15 @@ class _Judging:
             channels=options.stored_channels,
             short_texts=options.short_texts,
         )
-        self._row_count = Reading.of(ledger.last).row_count
+        self._row_count = 0
         self._packed_as = self._layout_id()
-        # Ingests of this run that may have stored rows which the ledger does not tell of, and the
-        # texts of theirs that it tells of.
+        # Ingests of this process; and those whose rows are all in this run's output.
+        self._own: set[int] = set()
+        self._cut_off: set[int] = set()
+        # Texts that were stored by ingests that were cut off, and met again.
+        self._kept: set[bytes] = set()
         with store.database.read() as connection:
-            self._cut_off = runs.runs_called(connection, names[-1], last_run)
-        self._kept = _kept_digests(ledger) if self._cut_off else set()
+            self._last_run = runs.last_run(connection)
 
     def _layout_id(self) -> int | None:
         """Return the layout by which the sketches of the store are packed."""
@@ -197,9 +210,9 @@ class _Judging:
                         "basis": one.original.basis,
                         "resemblance": one.resemblance,
                     }
-                    self._ledger.append(FOUND, json.dumps(told).encode() + b"\n")
-            self._ledger.append(ROWS, made.tobytes())
-            self._ledger.append(KEYS, b"".join(keys))
+                    self._work.append(FOUND, json.dumps(told).encode() + b"\n")
+            self._work.append(ROWS, made.tobytes())
+            self._work.append(KEYS, b"".join(keys))
             self._row_count += len(batch.rows)
 
     def _judged(self, held: Sequence[Document], digests: Sequence[bytes]) -> list[_Judged]:
@@ -254,8 +267,13 @@ class _Judging:
         ]
         with self._store.database.read() as connection:
             asked = sorted({encode(key) for key in usual + apart})
+            mark = self._names[-1]
+            same = runs.runs_called(connection, mark)
+            # The same command may be running twice: each of its outputs is complete.
+            same |= runs.runs_called(connection, _written(mark), after=self._last_run)
             rows = documents.by_keys(connection, asked)
             others = duplicates.by_keys(connection, asked)
+        self._cut_off |= same - self._own
         stored = {exact_text(key): row for key, row in rows.items()}
         # A key that was skipped has a date of its own: with another text it would come first.
         skipped = {
@@ -301,6 +319,7 @@ class _Judging:
                 self._cut_off |= written
                 raise _Moved
             written.add(run_id)
+            self._own.add(run_id)
 
         ingest_documents(
             self._store,
@@ -326,9 +345,9 @@ class _Judging:
 
 
 def _groups(
-    read: Iterator[tuple[int, RowBatch, Reading]],
-) -> Iterator[list[tuple[int, RowBatch, Reading]]]:
-    group: list[tuple[int, RowBatch, Reading]] = []
+    read: Iterator[tuple[int, RowBatch]],
+) -> Iterator[list[tuple[int, RowBatch]]]:
+    group: list[tuple[int, RowBatch]] = []
     count = 0
     for one in read:
         group.append(one)
@@ -340,23 +359,8 @@ def _groups(
         yield group
 
 
-def _found(ledger: Ledger) -> dict[int, dict[str, Any]]:
-    with ledger.opened(FOUND) as file:
-        return {one["row"]: one for one in map(json.loads, file)}
-
-
-def _kept_digests(ledger: Ledger) -> set[bytes]:
-    dropped = _found(ledger)
-    rows = StoredKeys(ledger).rows
-    return {
-        rows["digest"][row].tobytes()
-        for row in np.flatnonzero(rows["kind"]).tolist()
-        if row not in dropped
-    }
-
-
-def _verdicts(ledger: Ledger, keys: StoredKeys) -> ClusterVerdicts:
-    found = _found(ledger)
+def _verdicts(work: WorkFiles, keys: StoredKeys) -> ClusterVerdicts:
+    found = {one["row"]: one for one in map(json.loads, work.stream(FOUND))}
     count = len(keys.rows)
     dropped = np.zeros(count, np.bool_)
     shares = np.zeros(count, np.float64)

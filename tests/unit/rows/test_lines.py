@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
 import io
 import json
-import lzma
 from pathlib import Path
 
 import pytest
 
 from simstore.errors import InvalidParameter, UnreadableSource
 from simstore.model import Document
-from simstore.rows.batch import DROPPED, KEPT, PASSED, Place, RowFile
+from simstore.rows.batch import DROPPED, KEPT, PASSED, RowFile
 from simstore.rows.inputs import check_one_output, open_rows, row_file
 from simstore.sources.reader import ReadOptions
 
@@ -124,18 +122,6 @@ def test_marks_of_csv_are_cells_that_are_empty_in_rows_that_are_passed(tmp_path:
         "3;too;many;fields;;\r\n"
         '4;Barley;"x";"q""";1'
     )
-
-
-def test_compressed_rows_are_read_from_any_place(tmp_path: Path) -> None:
-    for pack in (gzip.compress, bz2.compress, lzma.compress):
-        path = tmp_path / "odd.jsonl.packed"
-        path.write_bytes(pack(b"".join(ODD_JSON)))
-        file = _read(path, format="jsonl")
-        [first, *_] = file.batches()
-        rows = first.rows
-        place = Place((rows[0].position or 0) + 1, rows[0].end_offset or 0)
-        again = [row for batch in file.batches(place) for row in batch.rows]
-        assert again == list(rows[1:]), pack
 
 
 def test_rows_of_other_columns_do_not_stand_in_one_file(tmp_path: Path) -> None:

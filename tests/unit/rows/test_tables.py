@@ -11,7 +11,7 @@ import pytest
 
 from simstore.errors import InvalidParameter
 from simstore.model import Document, Rejection
-from simstore.rows.batch import DROPPED, KEPT, PASSED, Place, RowFile
+from simstore.rows.batch import DROPPED, KEPT, PASSED, RowFile
 from simstore.rows.inputs import row_file
 from simstore.sources.reader import ReadOptions
 
@@ -128,15 +128,6 @@ def test_parquet_is_compressed_as_it_was(tmp_path: Path) -> None:
     file = _read(_written(tmp_path / "t.parquet"))
     made = _copied(file, [KEPT] * COUNT)
     assert pq.ParquetFile(io.BytesIO(made)).metadata.row_group(0).column(0).compression == "GZIP"
-
-
-def test_reading_goes_on_at_any_row(tmp_path: Path) -> None:
-    for name in ("t.parquet", "t.arrow", "t.arrows"):
-        file = _read(_written(tmp_path / name))
-        rows = [row for batch in file.batches() for row in batch.rows]
-        for start in (1, 1_499, 1_500, 1_701, COUNT - 1, COUNT):
-            again = [row for batch in file.batches(Place(start, start)) for row in batch.rows]
-            assert again == rows[start:], name
 
 
 def test_added_columns_have_types(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Rows of files without their near-duplicates: what is written, and what goes on after a stop."""
+"""Rows of files without their near-duplicates: the output, also after interrupted runs."""
 
 from __future__ import annotations
 
@@ -13,15 +13,11 @@ from typing import Any
 
 import pytest
 
-from simstore import Store, dedup_rows
-from simstore.errors import (
-    Conflict,
-    InvalidParameter,
-    OutputExists,
-    StorageError,
-    UnreadableSource,
-)
-from simstore.services.dedup import ledger, signed_rows, stored_rows
+from simstore import Store, dedup_rows, outputs
+from simstore.errors import InvalidParameter, StorageError, UnreadableSource
+from simstore.rows.lines import LineWriter
+from simstore.services.dedup import signed_rows, stored_rows
+from simstore.services.dedup.work_files import WorkFiles
 from simstore.sources.reader import ReadOptions
 
 WORDS = [f"word{n}" for n in range(3_000)]
@@ -90,7 +86,7 @@ def test_kept_lines_are_the_bytes_of_the_input(
         n: of for n, of in enumerate(expected) if of is not None
     }
     assert all(0.5 <= one["resemblance"] <= 1 for one in told)
-    assert not (tmp_path / "out.jsonl.partial").exists()
+    assert {one.name for one in tmp_path.iterdir()} == {"rows.jsonl", "out.jsonl", "log.jsonl"}
 
 
 def test_what_another_process_stores_meanwhile_is_seen_before_rows_are_kept(
@@ -171,7 +167,7 @@ def test_the_longest_or_preferred_row_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_bytes(b"".join(_lines(rows)))
     for policy, kept in (("first", 0), ("longest", 1), ("prefer:^www", 2)):
-        dedup_rows(path, tmp_path / "out.jsonl", policy=policy, force=True)
+        dedup_rows(path, tmp_path / "out.jsonl", policy=policy, replace=True)
         assert (tmp_path / "out.jsonl").read_bytes() == _lines(rows)[kept]
 
 
@@ -212,26 +208,6 @@ def test_parquet_files_end_up_in_a_folder_with_their_types(rows: Any, tmp_path: 
     assert str(marked.schema.field("cluster").type) == "int64"
 
 
-@pytest.mark.frames
-def test_a_data_set_of_hugging_face_stays_one(rows: Any, tmp_path: Path) -> None:
-    datasets = pytest.importorskip("datasets", reason="needs the packages of dev")
-
-    made = datasets.Dataset.from_list(rows)
-    datasets.DatasetDict({"train": made, "test": made.select(range(5))}).save_to_disk(
-        str(tmp_path / "in")
-    )
-    dedup_rows(tmp_path / "in", tmp_path / "out", mark=True)
-    found = datasets.load_from_disk(str(tmp_path / "out"))
-    # Files are taken in the order of their names: the test split is the first.
-    assert found["test"].num_rows == 5
-    assert found["train"].num_rows == len(rows)
-    assert found["train"]["duplicate_of"][0] == "k0"
-    dedup_rows(tmp_path / "in" / "train", tmp_path / "unique")
-    unique = datasets.load_from_disk(str(tmp_path / "unique"))
-    assert unique.features == made.features
-    assert unique.num_rows == _oracle(rows).count(None)
-
-
 @pytest.mark.parametrize(
     ("name", "field", "on_reject"),
     [("c.csv", None, "keep"), ("c.csv", "body", "drop"), ("c.parquet", None, "drop")],
@@ -262,182 +238,139 @@ def test_columns_without_the_text_are_refused_before_anything_is_written(
 
 
 class _Stop(Exception):
-    """Ends a run, as a kill does."""
+    """Ends a run, as a signal does."""
+
+
+STEPS = (
+    (WorkFiles, "append"),
+    (stored_rows, "ingest_documents"),
+    (stored_rows, "mark_written"),
+    (LineWriter, "write"),
+    (outputs, "publish"),
+)
 
 
 def _stopping(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
-    """Let a run end at its n-th step: an append or a checkpoint."""
+    """End a run at its n-th step, before or after it: noting, storing, writing, publishing."""
     count = 0
-    real = {name: getattr(ledger.Ledger, name) for name in ("append", "checkpoint", "opened")}
 
-    def step(name: str):  # type: ignore[no-untyped-def]
-        def stopping(self: Any, *arguments: Any, **named: Any) -> Any:
+    def stopping(real: Any, name: str) -> Any:
+        def step(*arguments: Any, **named: Any) -> Any:
             nonlocal count
             count += 1
             if count == after:
                 raise _Stop
-            return real[name](self, *arguments, **named)
+            made = real(*arguments, **named)
+            # Behind the last step the run is done.
+            count += name != "mark_written"
+            if count == after:
+                raise _Stop
+            return made
 
-        return stopping
+        return step
 
-    for name in real:
-        monkeypatch.setattr(ledger.Ledger, name, step(name))
+    for owner, name in STEPS:
+        monkeypatch.setattr(owner, name, stopping(getattr(owner, name), name))
 
 
 @pytest.mark.slow
-def test_a_run_that_was_stopped_anywhere_goes_on(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("with_store", [False, True])
+def test_a_run_that_is_stopped_anywhere_leaves_the_output_whole_and_loses_no_row(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_store: bool
 ) -> None:
-    with_store = True
-    monkeypatch.setattr(ledger, "_CHECKPOINT_SECONDS", 0.0)
-    monkeypatch.setattr("simstore.rows.lines.BATCH_ROWS", 10)
-    monkeypatch.setattr(stored_rows, "_GROUP_ROWS", 20)
+    monkeypatch.setattr("simstore.rows.lines.BATCH_ROWS", 30)
+    monkeypatch.setattr(stored_rows, "_GROUP_ROWS", 30)
     dedup_rows(source, tmp_path / "whole.jsonl", log=tmp_path / "whole.log")
-    expected = (tmp_path / "whole.jsonl").read_bytes()
-    resumed = set()
-    # Each run with a store makes one: some of the steps do.
-    for after in range(1, 200, 5 if with_store else 2):
-        out = tmp_path / f"{after}.jsonl"
+    new, old = (tmp_path / "whole.jsonl").read_bytes(), b"an earlier output"
+    stages = set()
+    for after in range(1, 200):
+        place = tmp_path / str(after)
+        place.mkdir()
+        out, log = place / "out.jsonl", place / "log.jsonl"
+        out.write_bytes(old)
         with Store(tmp_path / f"{after}.db") if with_store else Store(":memory:") as store:
             given = store if with_store else None
             with monkeypatch.context() as patched:
                 _stopping(patched, after)
                 try:
-                    dedup_rows(source, out, store=given)
+                    dedup_rows(source, out, store=given, log=log, replace=True)
                 except _Stop:
                     pass
                 else:
                     break
-            summary = dedup_rows(source, out, store=given)
-            resumed.add(summary.resumed_at)
-            assert out.read_bytes() == expected, after
-            assert not (tmp_path / f"{after}.jsonl.partial").exists()
+            left = {path.name for path in place.iterdir()}
+            assert left in ({"out.jsonl"}, {"out.jsonl", "log.jsonl"}), after
+            assert out.read_bytes() in (old, new), after
+            stages.add((out.read_bytes() == new, len(left)))
+            dedup_rows(source, out, store=given, log=log, replace=True)
+            assert out.read_bytes() == new, after
     else:
         pytest.fail("it never came to an end")
-    assert len(resumed) > 1
+    assert stages == {(False, 1), (True, 1), (True, 2)}
 
 
-def test_a_full_disk_is_told_and_the_run_goes_on(
+def test_a_full_disk_is_reported_and_leaves_the_output_as_it_was(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_arguments: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     out = tmp_path / "out.jsonl"
-    with monkeypatch.context() as patched:
-        patched.setattr("simstore.rows.lines.LineWriter.write", full)
-        with pytest.raises(StorageError, match="the same command goes on"):
-            dedup_rows(source, out)
-    assert not out.exists()
-    summary = dedup_rows(source, out)
-    assert summary.resumed_at == 60
-    assert out.exists()
+    out.write_text("an earlier output")
+    for owner, name in ((LineWriter, "write"), (WorkFiles, "_file")):
+        with monkeypatch.context() as patched:
+            patched.setattr(owner, name, full)
+            with pytest.raises(StorageError, match="No space left"):
+                dedup_rows(source, out, replace=True)
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["out.jsonl", "rows.jsonl"]
+        assert out.read_text() == "an earlier output"
 
 
-@pytest.mark.parametrize("kind", ["file", "folder", "empty folder", "link", "link to nothing"])
-def test_what_simstore_did_not_make_is_never_taken_for_the_state_of_a_run(
-    source: Path, tmp_path: Path, kind: str
-) -> None:
-    out, other = tmp_path / "out.jsonl", tmp_path / "other"
-    state = tmp_path / "out.jsonl.partial"
-    other.mkdir()
-    (other / "thesis").write_text("precious")
-    if kind == "file":
-        state.write_text("precious")
-    elif kind.endswith("folder"):
-        state.mkdir(0o755)
-        if kind == "folder":
-            (state / "thesis").write_text("precious")
-    else:
-        state.symlink_to("nothing" if kind == "link to nothing" else "other")
-    before = {path: path.is_dir() or path.read_text() for path in other.parent.rglob("*")
-              if path.exists()}  # fmt: skip
-    for force in (False, True):
-        with pytest.raises(Conflict, match=r"out\.jsonl\.partial is not simstore's"):
-            dedup_rows(source, out, force=force)
-    assert {path: path.is_dir() or path.read_text() for path in before} == before
-    assert state.is_symlink() == kind.startswith("link")
-    assert not out.exists()
-
-
-def _interrupted(source: Path, out: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> Path:
-    """Begin a run that is stopped when all rows are read; return the folder of its state."""
-    with monkeypatch.context() as patched:
-        patched.setattr("simstore.rows.lines.LineWriter.write", _stop)
-        with pytest.raises(_Stop):
-            dedup_rows(source, out, **options)
-    return out.with_name(f"{out.name}.partial")
-
-
-def _stop(*_arguments: Any) -> None:
-    raise _Stop
-
-
-@pytest.mark.parametrize("with_store", [False, True])
-@pytest.mark.parametrize("damage", ["lost", "cut", "changed", "longer by zeros"])
-def test_damaged_state_of_an_interrupted_run_is_an_error_that_names_force(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str, with_store: bool
-) -> None:
-    dedup_rows(source, tmp_path / "whole.jsonl")
-    names = stored_rows.FILES if with_store else signed_rows.FILES
-    for name in (*names, "journal.jsonl"):
-        out = tmp_path / f"{name}.out.jsonl"
-        with Store(tmp_path / f"{name}.db") if with_store else Store(":memory:") as store:
-            given = {"store": store} if with_store else {}
-            path = _interrupted(source, out, monkeypatch, **given) / name
-            data = path.read_bytes()
-            if not data:
-                continue
-            if damage == "lost":
-                path.unlink()
-            elif damage == "cut":
-                # The last line of a journal may be torn: the run goes on from the one before.
-                path.write_bytes(b"" if name == "journal.jsonl" else data[:-1])
-            else:
-                middle = len(data) // 3
-                path.write_bytes(data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :])
-                if damage == "longer by zeros":
-                    path.write_bytes(bytes(len(data)))
-            held = {one.name: hash(one.read_bytes()) for one in path.parent.iterdir()}
-            with pytest.raises(StorageError, match=f"its file {name} is not .* force=True begins"):
-                dedup_rows(source, out, **given)
-            assert not out.exists()
-            assert {one.name: hash(one.read_bytes()) for one in path.parent.iterdir()} == held
-            if not with_store:
-                dedup_rows(source, out, force=True)
-                assert out.read_bytes() == (tmp_path / "whole.jsonl").read_bytes()
-                assert not path.parent.exists()
-
-
-def test_state_that_cannot_be_read_is_an_error_of_simstore(
+def test_rows_of_an_interrupted_run_are_kept_by_the_same_command_alone(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     out = tmp_path / "out.jsonl"
-    state = _interrupted(source, out, monkeypatch)
-    for name in ("sets", "journal.jsonl"):
-        held = (state / name).read_bytes()
-        (state / name).unlink()
-        (state / name).symlink_to("rows")
-        with pytest.raises(StorageError, match=r"out\.jsonl\.partial cannot be read"):
-            dedup_rows(source, out)
-        (state / name).unlink()
-        (state / name).write_bytes(held)
-    assert dedup_rows(source, out).resumed_at == 60
+    with Store(tmp_path / "s.db") as store:
+        with monkeypatch.context() as patched:
+            patched.setattr(outputs, "publish", _stop)
+            with pytest.raises(_Stop):
+                dedup_rows(source, out, store=store)
+        stored = store.stats().document_count
+        assert dedup_rows(source, tmp_path / "other.jsonl", store=store).kept == 0
+        assert dedup_rows(source, out, store=store).kept == stored
+        # From now on they are known.
+        assert dedup_rows(source, out, store=store, replace=True).kept == 0
+        sources = [name for run in store.runs.ingest() for name in run.sources]
+        assert any(name.endswith(", written") for name in sources)
 
 
-def test_log_that_another_run_did_not_begin_is_not_replaced(
+def test_the_same_command_twice_at_once_writes_complete_outputs(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    out, log = tmp_path / "out.jsonl", tmp_path / "notes.txt"
-    _interrupted(source, out, monkeypatch, log=log)
-    log.write_text("precious")
-    with pytest.raises(OutputExists, match=r"notes\.txt"):
-        dedup_rows(source, out, log=log)
-    with pytest.raises(Conflict, match="other options"):
-        dedup_rows(source, out, log=tmp_path / "log")
-    assert log.read_text() == "precious"
-    log.unlink()
-    assert dedup_rows(source, out, log=log).resumed_at == 60
+    out = tmp_path / "out.jsonl"
+    monkeypatch.setattr("simstore.rows.lines.BATCH_ROWS", 10)
+    monkeypatch.setattr(stored_rows, "_GROUP_ROWS", 20)
+    real, written = stored_rows.ingest_documents, []
+
+    def ingest(*arguments: Any, **named: Any) -> Any:
+        made = real(*arguments, **named)
+        with monkeypatch.context() as patched, Store(tmp_path / "s.db") as other:
+            patched.setattr(stored_rows, "ingest_documents", real)
+            dedup_rows(source, out, store=other, replace=True)
+        monkeypatch.setattr(stored_rows, "ingest_documents", real)
+        written.append(out.read_bytes())
+        return made
+
+    monkeypatch.setattr(stored_rows, "ingest_documents", ingest)
+    with Store(tmp_path / "s.db") as store:
+        dedup_rows(source, out, store=store, replace=True)
+    dedup_rows(source, tmp_path / "alone.jsonl")
+    assert written == [out.read_bytes()] == [(tmp_path / "alone.jsonl").read_bytes()]
+
+
+def _stop(*_arguments: Any, **_named: Any) -> None:
+    raise _Stop
 
 
 def test_an_input_that_changes_while_it_is_read_is_noticed(

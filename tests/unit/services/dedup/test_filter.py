@@ -27,7 +27,7 @@ def _text(seed: int, changed: int = 0) -> str:
 def run(
     store: Store, names: list[Path], output: Path, keep: Keep = "new", **options: Any
 ) -> RowSummary:
-    gate = Gate(name="s", answer=store_answer(store), keep=keep)
+    gate = Gate(answer=store_answer(store), keep=keep)
     chosen = RowOptions(**options)
     return dedup_files(list(map(str, names)), str(output), chosen, RowObserver(), gate=gate)
 
