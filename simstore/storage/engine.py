@@ -6,7 +6,7 @@ import errno
 import os
 import sqlite3
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -144,25 +144,17 @@ class Database:
         return "" if self.url is None else self.url.render_as_string(hide_password=False)
 
     @contextmanager
-    def write(self, claims: Sequence[int] | None = None) -> Iterator[Connection]:
+    def write(self) -> Iterator[Connection]:
         """Yield a writer's connection; commit at the end, roll back on error.
 
-        Args:
-            claims: Numbers of 64 bits, signed, that no other writer claims at the same time; where
-                the database can, other writers work beside this one, and what they commit is seen
-                from statement to statement. None: this is the only writer.
+        Writers take turns.
 
         Raises:
             DatabaseBusy: Another writer was at work for longer than the time to wait.
         """
         self._check_writable()
-        with translated(self.label), self._backend.writing(claims) as connection:
+        with translated(self.label), self._backend.writing() as connection:
             yield connection
-
-    @property
-    def allows_concurrent_writers(self) -> bool:
-        """Return whether several writers may work at the same time."""
-        return self._backend.allows_concurrent_writers
 
     @contextmanager
     def autocommit(self) -> Iterator[Connection]:

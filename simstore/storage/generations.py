@@ -9,10 +9,10 @@ from typing import Any, NamedTuple, cast
 from simstore.errors import CorruptStore, ReindexInProgress
 from simstore.fingerprint.scheme import SchemeRecord
 from simstore.model import OnDuplicate, Policy
-from simstore.storage import counter_deltas, sql, tables
+from simstore.storage import sql, tables
 from simstore.storage.connection import Connection
 from simstore.storage.damage import corrupt, json_of
-from simstore.storage.rows import dialect_of, execute, fetch, insert_one
+from simstore.storage.rows import execute, fetch, insert_one
 from simstore.storage.tables.names import links_name
 
 
@@ -85,48 +85,22 @@ LARGEST_GENERATION = (1 << 32) - 1
 _SETTINGS_COUNT = 15
 
 
-class _Statements(NamedTuple):
-    """Statements that read counters: of settings, of what stands, of generations by status."""
-
-    settings: str
-    standing: str
-    of_status: str
-
-
-def _made(changes: str, fingerprint_count: str, edition: str) -> _Statements:
-    # There is one passage index at most.
-    columns = f"""policy, text_kept, vocabulary_recorded, {changes},
+# There is one passage index at most.
+_SETTINGS = """policy, text_kept, vocabulary_recorded, changes,
     (SELECT max(index_id) FROM passage_index), (SELECT max(status) FROM passage_index),
     on_duplicate, min_resemblance, radius, keep_columns,
     EXISTS (SELECT 1 FROM scheme WHERE status = 'building'), EXISTS (SELECT 1 FROM duplicate),
     EXISTS (SELECT 1 FROM document_link), EXISTS (SELECT 1 FROM clustering),
-    (SELECT max(layout_id) FROM band_layout WHERE status = 'standing')"""  # noqa: S608 - our own words
-    counted = f"{fingerprint_count}, packed_count, {edition}"
-    return _Statements(
-        f"SELECT {columns} FROM store",  # noqa: S608 - our own words
-        # Asked at the start of every transaction.
-        f"""
-SELECT {columns},
+    (SELECT max(layout_id) FROM band_layout WHERE status = 'standing')"""
+_COUNTS = "fingerprint_count, packed_count, edition"
+# Run at the start of every transaction.
+_STANDING = f"""
+SELECT {_SETTINGS},
     (SELECT max(scheme_id) FROM scheme WHERE status = 'standing'),
-    generation_id, scheme_id, basis, {counted}
+    generation_id, scheme_id, basis, {_COUNTS}
 FROM store LEFT JOIN generation ON generation.status = 'standing'
 ORDER BY generation_id DESC LIMIT 1
-""",  # noqa: S608 - our own words
-        f"SELECT generation_id, scheme_id, status, basis, {counted} "  # noqa: S608 - our own words
-        "FROM generation WHERE status IN ({}) ORDER BY generation_id DESC",
-    )
-
-
-_STATEMENTS = _made("changes", "fingerprint_count", "edition")
-# With what concurrent writers have appended.
-_STATEMENTS_WITH_DELTAS = _made(
-    counter_deltas.CHANGES, counter_deltas.FINGERPRINT_COUNT, counter_deltas.EDITION
-)
-
-
-def _statements(connection: Connection) -> _Statements:
-    appends = dialect_of(connection).appends_counts
-    return _STATEMENTS_WITH_DELTAS if appends else _STATEMENTS
+"""  # noqa: S608 - our own words
 
 
 def create_settings(
@@ -150,7 +124,7 @@ def settings(connection: Connection) -> StoreSettings:
     Raises:
         CorruptStore: They are gone.
     """
-    rows = fetch(connection, _statements(connection).settings)
+    rows = fetch(connection, f"SELECT {_SETTINGS} FROM store")  # noqa: S608 - our own words
     return _settings(_one(connection, rows))
 
 
@@ -160,7 +134,7 @@ def standing(connection: Connection) -> tuple[StoreSettings, int | None, Generat
     Raises:
         CorruptStore: The settings are gone, or the number of the generation is damaged.
     """
-    row = _one(connection, fetch(connection, _statements(connection).standing))
+    row = _one(connection, fetch(connection, _STANDING))
     scheme_id, number, *rest = row[_SETTINGS_COUNT:]
     found = None if number is None else GenerationRow(number, rest[0], "standing", *rest[1:])
     if number is not None and number > LARGEST_GENERATION:
@@ -207,10 +181,7 @@ def set_policy(connection: Connection, policy: Policy) -> None:
 
 def note_change(connection: Connection) -> None:
     """Count a change of the stored documents."""
-    if dialect_of(connection).appends_counts:
-        counter_deltas.note_change(connection)
-    else:
-        execute(connection, "UPDATE store SET changes = changes + 1")
+    execute(connection, "UPDATE store SET changes = changes + 1")
 
 
 def add_scheme(
@@ -333,9 +304,12 @@ def add_generation(
 
 def generations(connection: Connection, statuses: Sequence[str]) -> list[GenerationRow]:
     """Return the generations with one of these statuses, the newest first."""
-    statement = _statements(connection).of_status
     marks = ", ".join("?" * len(statuses))
-    return [GenerationRow(*row) for row in fetch(connection, statement.format(marks), *statuses)]
+    statement = (
+        f"SELECT generation_id, scheme_id, status, basis, {_COUNTS} "  # noqa: S608 - our own words
+        f"FROM generation WHERE status IN ({marks}) ORDER BY generation_id DESC"
+    )
+    return [GenerationRow(*row) for row in fetch(connection, statement, *statuses)]
 
 
 def generation_with_status(connection: Connection, status: str) -> GenerationRow | None:
@@ -370,12 +344,9 @@ def note_fingerprints(
         packed: Those that are in pages now and were not, less those that are not any more.
 
     Returns:
-        What is counted by now; None: nothing has changed, or it has to be read.
+        The new counts; None: nothing has changed.
     """
     if not added and not packed:
-        return None
-    if not packed and dialect_of(connection).appends_counts:
-        counter_deltas.note_fingerprints(connection, generation_id, added)
         return None
     rows = fetch(
         connection,

@@ -97,8 +97,6 @@ def insert_rows(
     name = table if isinstance(table, str) else table.name
     if len(rows) == 1:
         return execute(connection, _insert(name, columns, conflict, 1), *rows[0])
-    if not conflict and dialect_of(connection).copy_rows(connection, name, columns, rows):
-        return len(rows)
     most = _PARAMETERS // len(columns)
     changed = start = 0
     for size in (most, most // 16, 8, 1):

@@ -16,7 +16,7 @@ from sqlalchemy import Column, LargeBinary
 from sqlalchemy import Table as Table
 
 from simstore.errors import Conflict
-from simstore.storage import counter_deltas, generations
+from simstore.storage import generations
 from simstore.storage.connection import Connection
 from simstore.storage.migrate import HEAD
 from simstore.storage.rows import dialect_of, execute, fetch, insert_rows
@@ -88,8 +88,7 @@ def write(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
             for row in rows
         ]
     names = tuple(column.name for column in table.columns)
-    if not dialect_of(connection).copy_rows(connection, table.name, names, rows, least=1):
-        insert_rows(connection, table, names, rows)
+    insert_rows(connection, table, names, rows)
 
 
 def write_own_references(source: Connection, target: Connection, table: Table) -> None:
@@ -192,7 +191,6 @@ def finish(source: Connection, target: Connection) -> None:
         if column is not None:
             last = dialect_of(source).last_number(source, table.name, column.name)
             dialect_of(target).go_on_after(target, table.name, column.name, last)
-    counter_deltas.settle_all(target)
     target.exec_driver_sql(f"DROP TABLE {_UNDER_WAY}")
 
 

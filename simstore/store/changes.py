@@ -17,7 +17,7 @@ from simstore.model import (
     TimeOrAge,
     with_keywords,
 )
-from simstore.sources.documents import DocumentsGiven, accept, document_with, keys_of
+from simstore.sources.documents import DocumentsGiven, document_with, keys_of
 from simstore.sources.files import names_of, open_sources
 from simstore.sources.reader import ReadOptions
 from simstore.store.opened import Opened
@@ -80,15 +80,11 @@ class Changes(Opened, of="Store"):
         """
         given = document_with("Store.add", key, text, said)
         self._check_takes_documents()
-        from simstore.services.ingest.ingest import Observer, ingest_documents
         from simstore.services.ingest.options import options_of_one
 
         options = options_of_one(
             refresh, on_duplicate, min_resemblance, radius, tuple(channels), short_texts
         )
-        if self._opened.database.allows_concurrent_writers:
-            documents = map(accept, [given])
-            return outcome_of(ingest_documents(self._opened, documents, options, Observer()))
         from simstore.services.ingest.one_document import store_one
 
         return store_one(self._opened, given, options)

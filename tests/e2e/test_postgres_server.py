@@ -168,13 +168,19 @@ def test_queries_go_on_during_a_long_transaction(server: PostgresServer, name: s
 def test_writer_that_waits_for_too_long_says_so(server: PostgresServer, name: str) -> None:
     url = server.url(name)
     Store.create(url).close()
+    server.execute("CREATE SCHEMA another", database=name)
     first, second = Database(url), Database(url, busy_seconds=0.05)
+    other = Database(server.url(name, schema="another"), busy_seconds=0.05)
     try:
-        with first.write() as _, pytest.raises(DatabaseBusy), second.write():
-            pass
+        with first.write():
+            with pytest.raises(DatabaseBusy), second.write():
+                pass
+            # A store in another schema has turns of its own.
+            with other.write():
+                pass
     finally:
-        first.close()
-        second.close()
+        for database in (first, second, other):
+            database.close()
 
 
 def test_statement_that_takes_too_long_or_is_cancelled_says_which(

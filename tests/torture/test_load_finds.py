@@ -28,9 +28,9 @@ class Undone(Exception):
     pass
 
 @contextmanager
-def write_or_not(self, claims=None):
+def write_or_not(self):
     try:
-        with write(self, claims) as connection:
+        with write(self) as connection:
             yield connection
             if getattr(of_server, "loses", False):
                 raise Undone

@@ -270,8 +270,7 @@ class FingerprintIndex:
             each = probes * (_PAGE_COST + _COMPARE_COST * self.count / (1 << SEGMENT_BITS))
         if not has_tail_tables and query_count * each > self.count * _SORT_COST:
             return "sorted"
-        by_server = tail.can_find_near(self._snapshot.connection, self.bits)
-        return "batch" if has_tail_tables or is_batch or by_server else "single"
+        return "batch" if has_tail_tables or is_batch else "single"
 
     def search_many(
         self, queries: NDArray[np.uint64], radius: int, plan: Plan
@@ -338,7 +337,7 @@ class FingerprintIndex:
         """Return the tail in memory; it may hold fingerprints that have gone."""
         snapshot = self._snapshot
         connection = snapshot.connection
-        if self._is_exact or tail.can_find_near(connection, self.bits):
+        if self._is_exact:
             return None
         return snapshot.store.tail_tables(connection, self.bits, self._row, query_count)
 
@@ -360,8 +359,6 @@ class FingerprintIndex:
                     words.append(found)
         if tail_tables is not None:
             near = tail_tables.near_many(queries, radius)
-        elif tail.can_find_near(connection, bits):
-            near = tail.near(connection, bits, row.generation_id, queries, radius, thresholds)
         elif row.fingerprint_count > row.packed_count:
             from simstore.search.sorted_tables import SortedTables
 

@@ -409,23 +409,16 @@ class SketchSearch:
         kept = self._cache.tail.get(key)
         since = changes = state.settings.changes
         index = BandIndex(self._whole.bands)
-        # Where writers work beside each other, later numbers may be read before smaller ones come.
-        settled = self._cache.settled.up_to(self._snapshot.connection)
-        if kept:
-            if settled is not None or kept.since <= changes:
-                since, index = kept.since, kept.index
-                after = max(after, index.last_number)
-            if settled is None and kept.since <= changes <= kept.changes:
+        if kept and kept.since <= changes:
+            since, index = kept.since, kept.index
+            after = max(after, index.last_number)
+            if changes <= kept.changes:
                 # What came later is found in vain: no document has it in this snapshot.
                 yield index
                 return
         read = self._tables.read_after(self._snapshot.connection, state.scheme_id, after)
         for numbers, packed in read:
             bands = band_values(self._unpacked(packed), self._whole)
-            if settled is not None and numbers[-1] > settled:
-                count = int(np.searchsorted(numbers, settled, "right"))
-                yield BandTable(bands[count:], numbers[count:])
-                bands, numbers = bands[:count], numbers[:count]
             if len(index) + len(numbers) > _KEPT_SKETCHES:
                 # What is not kept is read anew each time.
                 yield index
@@ -470,8 +463,6 @@ def note_added(snapshot: Snapshot, name: str, number: int, packed: bytes) -> Non
         packed: The sketch, of a set that is not empty.
     """
     cache, before = snapshot.store.sketch_cache(name), snapshot.settings.changes
-    if snapshot.store.database.allows_concurrent_writers:
-        return
     row = _layout(snapshot, name)
     key = snapshot.scheme_id, row.layout_id if row else 0
     kept, recipe = cache.tail.get(key), snapshot.channels.recipe(name)

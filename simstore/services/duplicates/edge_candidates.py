@@ -163,6 +163,6 @@ class EdgeCandidates:
         return FingerprintIndex(
             self._snapshot,
             self._row,
-            resident=None if store.is_beside else store.resident,
+            resident=store.resident,
             exact=False,
         )

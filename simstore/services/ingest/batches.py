@@ -17,7 +17,6 @@ from simstore.services.features import feature_counts
 from simstore.services.features.prepare import PreparedBatch
 from simstore.services.ingest import batch_history
 from simstore.services.ingest.batch_history import KeyHistory
-from simstore.services.ingest.concurrent_writers import NeedsExclusiveWriter
 from simstore.services.ingest.decisions import Decisions, FinalDocument, decide
 from simstore.services.ingest.duplicate_checker import DuplicateChecker, DuplicateRule
 from simstore.services.ingest.duplicate_records import comes_again, let_go, write_found
@@ -92,9 +91,6 @@ def store_batch(
         source_ids: Source of each document by its place in the batch; none: from no source.
         check: What is done with duplicates; then no key occurs twice. None: they are not looked
             for.
-
-    Raises:
-        MustBeAlone: A document makes duplicates of others, and the writer is not alone.
     """
     connection = snapshot.connection
     make_screen = None
@@ -103,8 +99,6 @@ def store_batch(
     decisions = decide(connection, batch, source_ids or {}, make_screen, now=seen_at, run_id=run_id)
     screen = decisions.screen
     unsettled = None if screen is None else screen.unsettled
-    if unsettled is not None and snapshot.store.is_beside:
-        raise NeedsExclusiveWriter("a stored document becomes a duplicate")
     batch = batch.part(0, len(decisions.outcomes))
     known = batch_history.known_duplicates(snapshot, decisions)
     first_seen = batch_history.first_sights(known)

@@ -39,10 +39,9 @@ def check_and_store(
         seen_at: The time, when documents were seen that have no date of their own.
         source_ids: Source of each document by its place in the batch.
     """
-    takes_turns = not snapshot.store.database.allows_concurrent_writers
-    is_alone = len(batch.documents) == 1 and not source_ids and takes_turns
     if (
-        is_alone
+        len(batch.documents) == 1
+        and not source_ids
         and new_document.may_be_new(snapshot, batch, check)
         and new_document.store(snapshot, batch, run_id=run_id, seen_at=seen_at)
     ):

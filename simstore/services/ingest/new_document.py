@@ -24,7 +24,7 @@ def may_be_new(
     """Return whether nothing stored has to do with the document of a batch but by key or text.
 
     Args:
-        snapshot: The store in the transaction of a writer that is the only one.
+        snapshot: The store in the writer's transaction.
         batch: One document, prepared with what stands.
         rule: What is a duplicate; None: nothing is looked for.
         measure: What finds and compares duplicates by the rule; None: it is not known yet.

@@ -28,8 +28,6 @@ from simstore.version import __version__
 def store_one(opened: OpenStore, given: Document, options: IngestOptions) -> Outcome:
     """Add or update one document; durable on return.
 
-    For a store that one writer changes at a time: nothing is claimed.
-
     Args:
         opened: The store.
         given: The document, as a caller gives it.

@@ -13,7 +13,6 @@ from simstore.model import (
     SourceState,
 )
 from simstore.services.features.prepare import PreparedBatch, is_prepared_for, prepare
-from simstore.services.ingest import concurrent_writers
 from simstore.services.ingest.batch_history import see_again
 from simstore.services.ingest.batches import BatchOutcome
 from simstore.services.ingest.check_insert import check_and_store
@@ -32,8 +31,6 @@ from simstore.version import __version__
 Work = tuple[Batch, PreparedBatch, State]
 # Looks, in the transaction that writes, whether documents of these keys may be written.
 Guard = Callable[[Connection, int, Sequence[bytes]], None]
-# Changes of the vocabulary that are gathered together.
-_MERGED_TOGETHER = 64
 RUN_COUNTS = (
     "added", "updated", "unchanged", "flagged", "skipped", "duplicates", "rejected", "byte_count",
     "passed_over",
@@ -57,7 +54,6 @@ class Run:
         other_folder_keys: The first keys of documents that such a file replaced.
         packed_at: Documents that it had written when it last looked whether a tail is long.
         repeated_keys: The first keys that came more than once, with other content.
-        unmerged: Changes of the vocabulary that it appended beside others since it gathered them.
         guard: Called in each transaction before it writes; None: nothing is.
     """
 
@@ -79,7 +75,6 @@ class Run:
     uncovered: set[bytes] = field(default_factory=set)
     unflagged: set[bytes] = field(default_factory=set)
     packed_at: int = 0
-    unmerged: int = 0
     repeated_keys: tuple[str, ...] = ()
     guard: Guard | None = None
 
@@ -98,68 +93,20 @@ def commit(
     *,
     ends_run: bool,
 ) -> None:
-    """Write batches, their rejections and their source positions in one transaction.
-
-    Other processes write beside it where the database lets them and they decide of other things.
-    """
+    """Write batches, their rejections and their source positions in one transaction."""
     if check is not None:
         works = _joined(works)
-    prepared = [(batch, state) for _, batch, state in works]
-    names = {name for batch, _, _ in works for name in batch.marks}
-    seen = [part.seen_key for batch, _, _ in works for part in batch.passed_over if part.seen_key]
-    claimed = concurrent_writers.claims(opened, prepared, names, seen, check)
-    if claimed is not None:
-        try:
-            _commit(opened, run, works, observer, check, claimed, ends_run=ends_run)
-        except concurrent_writers.NeedsExclusiveWriter:
-            claimed = None
-    if claimed is None:
-        _commit(opened, run, works, observer, check, None, ends_run=ends_run)
-    elif run.unmerged >= _MERGED_TOGETHER:
-        # What is appended beside others is gathered by one alone.
-        with opened.write() as connection:
-            state = opened.state(connection)
-            deltas.merge_many(connection, state.scheme_id, run.unmerged)
-        run.unmerged = 0
-
-
-def _joined(works: Sequence[Work]) -> Sequence[Work]:
-    """Return batches as one where that makes no difference: documents are looked up together."""
-    state = works[0][2]
-    if len(works) == 1 or not all(
-        batch.is_plain and prepared.counts is None and is_prepared_for(with_state, state)
-        for batch, prepared, with_state in works
-    ):
-        return works
-    batch = Batch.joined(batch for batch, _, _ in works)
-    return [(batch, PreparedBatch.joined([prepared for _, prepared, _ in works]), state)]
-
-
-def _commit(
-    opened: OpenStore,
-    run: Run,
-    works: Sequence[Work],
-    observer: Observer,
-    check: DuplicateRule | None,
-    claimed: Sequence[int] | None,
-    *,
-    ends_run: bool,
-) -> None:
-    """Write batches alone, or beside writers that claim nothing of the same."""
     counts, detected = Counter(run.counts), Counter(run.detected)
     source_ids = dict(run.source_ids)
     rewritten = set(run.rewritten)
     orphans, uncovered, unflagged = set(run.orphans), set(run.uncovered), set(run.unflagged)
     outcomes: list[BatchOutcome] = []
-    with opened.write(claimed) as connection:
+    with opened.write() as connection:
         # Not before: what waited for others comes after what they stored.
         seen_at = now()
         snapshot = opened.snapshot(connection)
         if snapshot.settings.is_reindexing:
             generations.refuse_during_reindex(connection)
-        if claimed is not None:
-            prepared_works = [(batch, with_state) for _, batch, with_state in works]
-            concurrent_writers.verify(snapshot, prepared_works, check)
         run_id = run.run_id
         if run_id is None:
             run_id = runs.begin_run(connection, run.names, seen_at, __version__)
@@ -216,10 +163,8 @@ def _commit(
             counts["markup"] += sum(one.holds_markup for one in batch.documents)
             detected.update(one.encoding for one in decodings if one.is_detected)
             counts["byte_count"] += sum(prepared.sizes)
-        # Of each batch what is written, and what is replaced.
-        appended = 2 * len(works)
-        if claimed is None:
-            deltas.merge_many(connection, snapshot.scheme_id, appended)
+        # Each batch appends what it writes, and what it replaces.
+        deltas.merge_many(connection, snapshot.scheme_id, 2 * len(works))
         runs.count_in_run(
             connection,
             run_id,
@@ -229,7 +174,6 @@ def _commit(
     run.run_id, run.counts, run.source_ids, run.state = run_id, counts, source_ids, snapshot
     run.detected, run.rewritten = detected, rewritten
     run.orphans, run.uncovered, run.unflagged = orphans, uncovered, unflagged
-    run.unmerged += 0 if claimed is None else appended
     for (batch, prepared, _), outcome in zip(works, outcomes, strict=True):
         keys = [prepared.documents[place].key for place in sorted(outcome.repeated)]
         known = dict.fromkeys((*run.repeated_keys, *keys))
@@ -239,6 +183,18 @@ def _commit(
         run.other_folder_keys = (*run.other_folder_keys, *keys)[:NAMED_KEYS]
         _tell(run, batch, prepared, outcome, observer)
     _tell_progress(run, works[-1][0], observer)
+
+
+def _joined(works: Sequence[Work]) -> Sequence[Work]:
+    """Return batches as one where that makes no difference: documents are looked up together."""
+    state = works[0][2]
+    if len(works) == 1 or not all(
+        batch.is_plain and prepared.counts is None and is_prepared_for(with_state, state)
+        for batch, prepared, with_state in works
+    ):
+        return works
+    batch = Batch.joined(batch for batch, _, _ in works)
+    return [(batch, PreparedBatch.joined([prepared for _, prepared, _ in works]), state)]
 
 
 def _replaced_from_elsewhere(run: Run, batch: Batch, outcome: BatchOutcome) -> list[str]:

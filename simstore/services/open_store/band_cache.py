@@ -14,7 +14,6 @@ from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.search.band_index import BandHashes, BandIndex
 from simstore.search.bands import BandFilter
 from simstore.services.open_store.caches import SnapshotCache
-from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.sketches import LayoutRow
 
 
@@ -110,7 +109,6 @@ class SketchCache:
     """The in-memory caches of the sketches of one channel.
 
     Attributes:
-        settled: Up to which sketches are known by their numbers.
         layout: How sketches of words are packed, by the scheme and ``StoreSettings.layout_id``.
         tail: By the scheme and the layout it is the tail of, 0 before the first.
         filters: By the layout.
@@ -122,7 +120,6 @@ class SketchCache:
             up last; by the layout and its bands.
     """
 
-    settled: SettledNumbers
     layout: SnapshotCache[tuple[int, int | None], LayoutRow | None] = field(
         default_factory=SnapshotCache
     )

@@ -25,11 +25,9 @@ from simstore.services.open_store.caches import (
     repays_keeping,
 )
 from simstore.services.open_store.state import State
-from simstore.storage import counter_deltas, generations, vocabularies
-from simstore.storage.commit_horizon import SettledNumbers
+from simstore.storage import generations, vocabularies
 from simstore.storage.engine import Connection, Database
 from simstore.storage.generations import GenerationRow
-from simstore.storage.sketches import SKETCHES
 from simstore.storage.vocabularies import Frequencies
 
 if TYPE_CHECKING:
@@ -154,8 +152,6 @@ class OpenStore:
         self._repays_keeping = False
         self._turns = FairLock()
         self._short_questions = LongTurns()
-        # Whether the writer of this process works beside others.
-        self.is_beside = False
         # What stood when it was last asked; it may have changed since.
         self.last_state: State | None = None
         self._schemes: dict[int, tuple[Scheme, Channels]] = {}
@@ -189,23 +185,14 @@ class OpenStore:
         return self._short_questions
 
     @contextmanager
-    def write(self, claims: Sequence[int] | None = None) -> Iterator[Connection]:
-        """Yield a writer's connection; commit at the end, roll back on error.
-
-        Args:
-            claims: What no other process decides of meanwhile, where the database lets writers
-                work beside each other; they may add then, and change or remove nothing. None: this
-                is the only writer.
-        """
+    def write(self) -> Iterator[Connection]:
+        """Yield a writer's connection; commit at the end, roll back on error."""
         with self._turns:
-            self.is_beside = claims is not None and self.database.allows_concurrent_writers
             if self._repays_keeping and self.resident is None:
                 self._keep_all()
             try:
-                with self.database.write(claims) as connection:
-                    if not self.is_beside:
-                        counter_deltas.settle(connection)
-                    if self.resident is not None and not self.is_beside:
+                with self.database.write() as connection:
+                    if self.resident is not None:
                         self.resident.begin(connection)
                     yield connection
                 if self.resident is not None:
@@ -341,8 +328,7 @@ class OpenStore:
         if kept is None:
             from simstore.services.open_store.band_cache import SketchCache
 
-            made = SketchCache(SettledNumbers(SKETCHES[name].name, "sketch_id"))
-            kept = self._sketch_caches.setdefault(name, made)
+            kept = self._sketch_caches.setdefault(name, SketchCache())
         return kept
 
     def holds_sketches(self, name: str) -> bool:
@@ -361,14 +347,12 @@ class OpenStore:
             row: The generation in it.
             asked: How many fingerprints are about to be looked up.
         """
-        if row.packed_count and not self.is_beside:
+        if row.packed_count:
             looked_up = asked + (self._looked_up.get(row.generation_id) or 0)
             self._looked_up.put(row.generation_id, looked_up)
             self._repays_keeping = repays_keeping(row, bits, looked_up)
         kept = self.tail_cache.current(row)
-        if kept is not None or self.is_beside:
-            return kept
-        return self.tail_cache.read(connection, bits, row, asked)
+        return self.tail_cache.read(connection, bits, row, asked) if kept is None else kept
 
     def note_added(
         self,
@@ -384,8 +368,7 @@ class OpenStore:
             counts: What the generation counts after it; None: it is read.
         """
         connection, row = before.connection, before.generation
-        if row is None or (self.tail_cache.is_unused and self.resident is None) or self.is_beside:
-            # Beside other writers, nobody knows what the tail holds by what this one has added.
+        if row is None or (self.tail_cache.is_unused and self.resident is None):
             return
         if counts is not None:
             after: GenerationRow | None = replace(row, **counts._asdict())

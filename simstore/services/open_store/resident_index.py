@@ -17,7 +17,6 @@ from simstore.fingerprint.simhash import word_count
 from simstore.search.hamming import BatchResults, distinct_results, verify, verify_values
 from simstore.search.sorted_tables import GrowingTables, LookUp, SortedTables
 from simstore.services.open_store.state import State
-from simstore.storage.commit_horizon import SettledNumbers
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints
 from simstore.storage.generations import GenerationRow
@@ -123,7 +122,6 @@ class ResidentIndex:
         # What the writer under way has; None: what is kept.
         self._pending: ResidentTables | None = None
         self._lock = threading.Lock()
-        self._settled = SettledNumbers("sketch", "sketch_id")
 
     def begin(self, connection: Connection) -> None:
         """Begin a writer's turn."""
@@ -152,7 +150,7 @@ class ResidentIndex:
         with self._lock:
             held = self._held(connection)
             if held is None or not held.serves(row):
-                held = self._all_known(connection, _brought_up(connection, state, row, held))
+                held = _brought_up(connection, state, row, held)
                 self._put(connection, held)
         return held
 
@@ -163,7 +161,7 @@ class ResidentIndex:
             held = _sorted_anew(held)
         if held.base.count != row.fingerprint_count:
             # Some have gone, or have come after this snapshot.
-            held = self._all_known(connection, _read(connection, state, row))
+            held = _read(connection, state, row)
         with self._lock:
             self._put(connection, held)
         return held.base
@@ -187,13 +185,6 @@ class ResidentIndex:
         if self._writer is connection and held is not None and held.serves(before):
             grown = replace(held, grown=held.grown.extended(words), edition=after.edition)
             self._pending = _trimmed(grown, after)
-
-    def _all_known(self, connection: Connection, held: ResidentTables) -> ResidentTables:
-        """Return what was read, to be looked up again where smaller numbers may still come."""
-        settled = self._settled.up_to(connection)
-        if settled is None or settled >= held.last_sketch:
-            return held
-        return replace(held, last_sketch=settled)
 
     def _held(self, connection: Connection) -> ResidentTables | None:
         pending = self._pending  # one read: another thread may put another in its place

@@ -321,8 +321,7 @@ def _record(
         if getattr(options, field.name) != field.default
     }
     try:
-        # Beside ingests: it claims nothing that they decide of.
-        with opened.write(()) as connection:
+        with opened.write() as connection:
             run_id = queries.record_run(
                 connection,
                 run,

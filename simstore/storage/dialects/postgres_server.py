@@ -1,14 +1,12 @@
-"""Open, read and write a store in a PostgreSQL database, with one or many writers.
+"""Open, read and write a store in a PostgreSQL database.
 
-Readers have a snapshot each. A writer is the only one, or one of many that write beside each
-other: each claims what it is about to decide of (keys, texts, segment values, bands), in one
-order, and waits for whoever has claimed the same.
+Readers have a snapshot each and never wait. Writers take turns, by one advisory lock per store.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
@@ -16,7 +14,7 @@ from typing import Any
 import sqlalchemy
 from sqlalchemy import Engine, create_engine, event
 from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, OperationalError
+from sqlalchemy.exc import DBAPIError
 
 from simstore.errors import (
     DatabaseUnreachable,
@@ -37,23 +35,16 @@ from simstore.storage.tables import metadata
 _DRIVER_NAME = "postgresql+psycopg"
 # Spellings that other programs take, of the same thing.
 _SHORT_NAMES = ("postgres", "postgresql")
-# bit_count came with it.
+# Older releases are no longer maintained.
 MINIMUM_SERVER = 14
-# Writers beside each other hold this lock together, the only writer holds it alone.
-_ALONE = f"SELECT pg_advisory_xact_lock({APPLICATION_ID})"
-# The transaction gets its number before it takes any from a sequence: whoever reads can tell
-# which numbers may still come (``storage.commit_horizon``).
-_BESIDE = f"SELECT pg_advisory_xact_lock_shared({APPLICATION_ID}), pg_current_xact_id()"
-# A function scan gives its rows in the order of the array.
-_CLAIM = "SELECT pg_advisory_xact_lock(claimed) FROM unnest(%s::bigint[]) AS claimed"
+# A writer's turn ends with its transaction. A store is a schema.
+_TAKE_TURN = (
+    f"SELECT pg_advisory_xact_lock({APPLICATION_ID}, current_schema()::regnamespace::oid::int)"
+)
 _BYTES = (
     "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c "
     "WHERE c.relkind = 'r' AND c.relnamespace = current_schema()::regnamespace"
 )
-# Transactions that are thought to write beside each other: the server's locks are shared by them.
-_BESIDE_EACH_OTHER = 8
-# What the server says when its table of locks is full.
-_OUT_OF_MEMORY = "53200"
 _SNAPSHOT = re.compile(r"[0-9A-Fa-f-]{1,64}")
 
 
@@ -66,8 +57,6 @@ class PostgresServer:
         synchronous: ``full``: a commit is written to the disk; ``normal``: it is soon.
         busy_seconds: How long to wait for other writers.
     """
-
-    allows_concurrent_writers = True
 
     def __init__(
         self,
@@ -88,7 +77,6 @@ class PostgresServer:
         self._label = label
         self._synchronous = synchronous
         self._busy_seconds = busy_seconds
-        self._most_claims: int | None = None
         self._writer: Engine | None = None
         self._reader: Engine | None = None
 
@@ -123,14 +111,10 @@ class PostgresServer:
             yield SharedSnapshot(connection, name, lambda: True)
 
     @contextmanager
-    def writing(self, claims: Sequence[int] | None, /) -> Iterator[Connection]:
-        """Yield a connection in a writer's transaction.
-
-        Too many claims for the server's table of locks are one for everything.
-        """
+    def writing(self) -> Iterator[Connection]:
+        """Yield a connection in the transaction of the one writer."""
         with self._write_engine().connect() as connection:
-            if claims is None or not self._claim(connection, claims):
-                connection.exec_driver_sql(_ALONE)
+            connection.exec_driver_sql(_TAKE_TURN)
             try:
                 yield self._wrapped(connection)
                 connection.commit()
@@ -139,21 +123,6 @@ class PostgresServer:
                 with suppress(DBAPIError):
                     connection.rollback()
                 raise
-
-    def _claim(self, connection: sqlalchemy.Connection, claims: Sequence[int]) -> bool:
-        """Wait for whoever has claimed the same; return whether all is claimed."""
-        if len(claims) > self._claims_at_once(connection):
-            return False
-        connection.exec_driver_sql(_BESIDE)
-        if claims:
-            try:
-                connection.exec_driver_sql(_CLAIM, (sorted(set(claims)),))
-            except OperationalError as error:
-                if getattr(error.orig, "sqlstate", None) != _OUT_OF_MEMORY:
-                    raise
-                connection.rollback()
-                return False
-        return True
 
     @contextmanager
     def outside(self) -> Iterator[Connection]:
@@ -203,19 +172,9 @@ class PostgresServer:
         """Forget all connections: they belong to another process."""
         self._reader = self._writer = None
 
-    def _claims_at_once(self, connection: sqlalchemy.Connection) -> int:
-        """Return how many claims a transaction may hold as locks."""
-        if self._most_claims is None:
-            settings = connection.exec_driver_sql(
-                "SELECT current_setting('max_locks_per_transaction')::bigint * "
-                "(current_setting('max_connections')::bigint + "
-                "current_setting('max_prepared_transactions')::bigint)"
-            )
-            self._most_claims = int(settings.scalar_one()) // _BESIDE_EACH_OTHER
-        return self._most_claims
-
     def _write_engine(self) -> Engine:
         if self._writer is None:
+            # A snapshot from before the lock would not show what the previous writer committed.
             self._writer = self._engine("READ COMMITTED", reads_only=False)
         return self._writer
 

@@ -23,7 +23,7 @@ from simstore.errors import (
     printable,
 )
 from simstore.storage.connection import Connection
-from simstore.storage.dialects.protocol import COPIED_ROWS, LargestNumber
+from simstore.storage.dialects.protocol import Row
 
 # SQLSTATE to what it means; see "PostgreSQL Error Codes" in the server's manual.
 _BUSY = frozenset({"40P01", "40001", "55P03"})
@@ -71,48 +71,13 @@ _MESSAGES = {
 class PostgresDialect:
     """The SQL of PostgreSQL where databases differ."""
 
-    appends_counts = True
-    searches = True
-
     def run(self, connection: Connection, statement: str, parameters: Sequence[Any]) -> Any:
         """Run a statement by the driver, which prepares it where it comes again."""
         driver: Any = connection.driver
         return driver.execute(_marked(statement), parameters)
 
-    def copy_rows(
-        self,
-        connection: Connection,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Any]],
-        *,
-        least: int = COPIED_ROWS,
-    ) -> bool:
-        """Write rows by COPY, where they are many."""
-        if len(rows) < least:
-            return False
-        driver: Any = connection.driver
-        names = ", ".join(f'"{name}"' for name in columns)
-        with driver.cursor() as cursor, cursor.copy(f"COPY {table} ({names}) FROM STDIN") as copy:
-            for row in rows:
-                copy.write_row(row)
-        return True
-
-    def replace_rows(
-        self,
-        connection: Connection,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Any]],
-    ) -> None:
-        """Replace rows."""
-        names = ", ".join(columns)
-        marks = ", ".join("?" * len(columns))
-        set_to = ", ".join(f"{name} = excluded.{name}" for name in columns[1:])
-        statement = (
-            f"INSERT INTO {table} ({names}) VALUES ({marks}) "  # noqa: S608
-            f"ON CONFLICT ({columns[0]}) DO UPDATE SET {set_to}"
-        )
+    def run_many(self, connection: Connection, statement: str, rows: Sequence[Row]) -> None:
+        """Run a statement once for each row of parameters."""
         driver: Any = connection.driver
         with driver.cursor() as cursor:
             cursor.executemany(_marked(statement), rows)
@@ -120,23 +85,10 @@ class PostgresDialect:
     def next_numbers(
         self, connection: Connection, table: str, column: str, count: int
     ) -> list[int]:
-        """Return numbers of the sequence of a column; others may take some in between."""
+        """Return the next numbers of the sequence of a column."""
         statement = f"SELECT nextval(pg_get_serial_sequence('{table}', '{column}')) "
         rows = self.run(connection, statement + "FROM generate_series(1, ?)", (count,)).fetchall()
-        return sorted(row[0] for row in rows)
-
-    def largest_number(
-        self, connection: Connection, table: str, column: str
-    ) -> LargestNumber | None:
-        """Return the largest number, of one snapshot with the transactions under way then."""
-        statement = (
-            f"SELECT coalesce((SELECT max({column}) FROM {table}), 0), "  # noqa: S608 - ours
-            "coalesce((SELECT min(xid::text::bigint) "
-            "FROM pg_snapshot_xip(pg_current_snapshot()) AS xid), "
-            "pg_snapshot_xmax(pg_current_snapshot())::text::bigint), "
-            "pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
-        )
-        return LargestNumber(*self.run(connection, statement, ()).fetchone())
+        return [row[0] for row in rows]
 
     def last_number(self, connection: Connection, table: str, column: str) -> int:
         """Return the last number that the sequence of a column has given out."""

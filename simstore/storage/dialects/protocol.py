@@ -35,17 +35,14 @@ class SharedSnapshot:
     is_latest: Callable[[], bool]
 
 
+Row = tuple[Any, ...]
+
+
 class Backend(Protocol):
     """The interface of a database: its connections, its size and its abilities.
 
     How statements differ from database to database: :class:`Dialect`.
-
-    Attributes:
-        allows_concurrent_writers: Whether several writers may work at once; else they
-            take turns.
     """
-
-    allows_concurrent_writers: bool
 
     def check_exists(self) -> None:
         """Raise StoreNotFound or NotAStore unless there is a store."""
@@ -60,13 +57,8 @@ class Backend(Protocol):
     def sharing(self) -> AbstractContextManager[SharedSnapshot]:
         """Return the context of a snapshot that other processes can read too."""
 
-    def writing(self, claims: Sequence[int] | None, /) -> AbstractContextManager[Connection]:
-        """Return the context of a writer's transaction.
-
-        Args:
-            claims: What no other writer claims at the same time: numbers of 64 bits, signed. None:
-                it is the only writer.
-        """
+    def writing(self) -> AbstractContextManager[Connection]:
+        """Return the context of a writer's transaction; writers take turns."""
 
     def outside(self) -> AbstractContextManager[Connection]:
         """Return the context of a writer's connection without a transaction."""
@@ -94,78 +86,19 @@ class Backend(Protocol):
         """Forget all connections: they belong to another process."""
 
 
-# Rows from which on a server takes them by COPY: fewer are sooner written as values.
-COPIED_ROWS = 32
-
-
-@dataclass(frozen=True, slots=True)
-class LargestNumber:
-    """The largest number of a row, and which transactions a snapshot does not see.
-
-    Attributes:
-        largest: 0: there is no row.
-        oldest_open: The first transaction, other than the own, that had not ended.
-        next_transaction: None with this number or a larger one had begun.
-    """
-
-    largest: int
-    oldest_open: int
-    next_transaction: int
-
-
 class Dialect(Protocol):
-    """The interface of a dialect: the SQL in which databases differ.
-
-    Attributes:
-        appends_counts: Counters of the store are appended to, not changed: writers work beside
-            each other, and would wait for whoever changed one.
-        searches: The database looks for fingerprints by itself; see
-            ``storage.fingerprints.tail.near``.
-    """
-
-    appends_counts: bool
-    searches: bool
+    """The interface of a dialect: the SQL in which databases differ."""
 
     def run(self, connection: Connection, statement: str, parameters: Sequence[Any]) -> Any:
         """Run a statement, with ``?`` for parameters, by the driver; return its cursor."""
 
-    def copy_rows(
-        self,
-        connection: Connection,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Any]],
-        *,
-        least: int = COPIED_ROWS,
-    ) -> bool:
-        """Write rows as a stream; return False where they are to be inserted as values.
-
-        Args:
-            connection: A writer.
-            table: The table.
-            columns: Its columns that the rows give values for.
-            rows: A value a column each.
-            least: Fewer rows are inserted as values.
-        """
-
-    def replace_rows(
-        self,
-        connection: Connection,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Any]],
-    ) -> None:
-        """Replace the rows that have the same first column, the key."""
+    def run_many(self, connection: Connection, statement: str, rows: Sequence[Row]) -> None:
+        """Run a statement once for each row of parameters."""
 
     def next_numbers(
         self, connection: Connection, table: str, column: str, count: int
     ) -> list[int]:
         """Return numbers that no row of a table has had, ascending, for a writer."""
-
-    def largest_number(
-        self, connection: Connection, table: str, column: str
-    ) -> LargestNumber | None:
-        """Return the largest number of a row; None: writers take turns, and so do numbers."""
 
     def last_number(self, connection: Connection, table: str, column: str) -> int:
         """Return the last number that was given to a row of a table; 0: it keeps no account."""

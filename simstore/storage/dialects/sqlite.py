@@ -25,12 +25,11 @@ from simstore.errors import (
 from simstore.storage import sql
 from simstore.storage.connection import Connection
 from simstore.storage.dialects.column_types import COLUMN_TYPES, JSON_COLUMNS
-from simstore.storage.dialects.protocol import COPIED_ROWS, LargestNumber
+from simstore.storage.dialects.protocol import Row
 
 if TYPE_CHECKING:
     from sqlalchemy import Column
 
-Row = tuple[Any, ...]
 _WORDS = {int: "a number", float: "a number", str: "a text", bytes: "bytes"}
 # JSON that is a list; all other is an object.
 LISTS = frozenset(("sources", "known_answers"))
@@ -46,35 +45,13 @@ _STORED_AS = {int: "integer", float: "real", str: "text", bytes: "blob"}
 class SqliteDialect:
     """The SQL of SQLite where databases differ."""
 
-    appends_counts = False
-    searches = False
-
     def run(self, connection: Connection, statement: str, parameters: Sequence[Any]) -> Any:
         """Run a statement by the driver."""
         return connection.driver.execute(statement, parameters)
 
-    def copy_rows(
-        self,
-        connection: Connection,  # noqa: ARG002
-        table: str,  # noqa: ARG002
-        columns: Sequence[str],  # noqa: ARG002
-        rows: Sequence[Sequence[Any]],  # noqa: ARG002
-        *,
-        least: int = COPIED_ROWS,  # noqa: ARG002
-    ) -> bool:
-        """Return False: SQLite has no stream."""
-        return False
-
-    def replace_rows(
-        self,
-        connection: Connection,
-        table: str,
-        columns: Sequence[str],
-        rows: Sequence[Sequence[Any]],
-    ) -> None:
-        """Replace rows."""
-        marks = ", ".join("?" * len(columns))
-        connection.driver.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)  # noqa: S608
+    def run_many(self, connection: Connection, statement: str, rows: Sequence[Row]) -> None:
+        """Run a statement once for each row of parameters."""
+        connection.driver.executemany(statement, rows)
 
     def next_numbers(
         self,
@@ -83,7 +60,7 @@ class SqliteDialect:
         column: str,
         count: int,
     ) -> list[int]:
-        """Return the numbers after the last that was given out: no other writer is at work."""
+        """Return the numbers after the last that was given out."""
         first = self.last_number(connection, table, column) + 1
         return list(range(first, first + count))
 
@@ -108,15 +85,6 @@ class SqliteDialect:
     def in_order(self, column: Column[Any]) -> str:
         """Return the column's name: SQLite compares byte by byte."""
         return f'"{column.name}"'
-
-    def largest_number(
-        self,
-        connection: Connection,  # noqa: ARG002
-        table: str,  # noqa: ARG002
-        column: str,  # noqa: ARG002
-    ) -> LargestNumber | None:
-        """Return None: there is one writer at a time."""
-        return None
 
     def wrong_type(self, column: Column[Any]) -> str | None:
         """Return the SQL condition that a value is of another type than its column."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -211,8 +211,6 @@ class SqliteFile:
         InvalidParameter: The path is empty.
     """
 
-    allows_concurrent_writers = False
-
     def __init__(
         self,
         given: Path,
@@ -290,7 +288,7 @@ class SqliteFile:
             yield SharedSnapshot(connection, lambda: None, lambda: version() == first)
 
     @contextmanager
-    def writing(self, _claims: Sequence[int] | None = None, /) -> Iterator[Connection]:
+    def writing(self) -> Iterator[Connection]:
         """Yield the connection of the one writer's transaction."""
         try:
             with self._writers().transaction() as connection:

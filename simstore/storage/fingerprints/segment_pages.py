@@ -44,6 +44,10 @@ _ASKED_AT_ONCE = 1_000
 BEFORE = pages.MOST_SHARED
 AFTER = pages.ROW_NUMBERS - 1
 _OF_PAGE = f"page BETWEEN first - {BEFORE} AND first + {AFTER}"
+_PUT = (
+    "INSERT INTO fingerprint_page (page, records) VALUES (?, ?) "
+    "ON CONFLICT (page) DO UPDATE SET records = excluded.records"
+)
 _ROW = "SELECT records FROM fingerprint_page WHERE page = ?"
 # A block is read whole where at least this share of it is wanted, and written whole where at least
 # that share of it changes: written in order, leaves of the B-tree are full.
@@ -438,8 +442,6 @@ def _rewrite(connection: Connection, first: int, end: int, rows: list[tuple[int,
 def _replace(connection: Connection, held: dict[int, bytes], rows: list[tuple[int, bytes]]) -> None:
     """Write the rows that differ from those held, and delete those that are no more."""
     different = [row for row in rows if held.get(row[0]) != row[1]]
-    dialect_of(connection).replace_rows(
-        connection, "fingerprint_page", ("page", "records"), different
-    )
+    dialect_of(connection).run_many(connection, _PUT, different)
     gone = held.keys() - {row[0] for row in rows}
     delete_in(connection, tables.fingerprint_page.c.page, sorted(gone))

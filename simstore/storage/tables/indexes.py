@@ -99,18 +99,6 @@ generation = Table(
     sqlite_autoincrement=True,
 )
 
-# What writers that work beside each other have added, each a row of its own: none waits for
-# another to count. Added to the counts of store and generation by a writer that is the only one.
-addition = Table(
-    "addition",
-    metadata,
-    Column("addition_id", BIG, primary_key=True),
-    # None: a change of the documents.
-    Column("generation_id", Integer),
-    # Distinct fingerprints that came, less those that went.
-    Column("fingerprints", BIG, nullable=False, server_default="0"),
-)
-
 feature = Table(
     "feature",
     metadata,
