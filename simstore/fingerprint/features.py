@@ -6,11 +6,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint import kernels
 from simstore.fingerprint.packed_terms import PackedTerms
 from simstore.text.scanning import Scanned
 
@@ -86,12 +86,7 @@ def count_features(
             rows = rows[kept]
             tokens = (np.cumsum(kept_terms) - 1)[tokens[kept]]
             terms = [term for term in terms if term not in excluded]
-    width = max(len(terms), 1)
-    cells, counts = np.unique(rows * width + tokens, return_counts=True)
-    offsets = np.searchsorted(cells, np.arange(len(lengths) + 1) * width)
-    return FeatureCounts(
-        tuple(terms), offsets.astype(np.int64), cells % width, counts.astype(np.int64)
-    )
+    return _counted(tuple(terms), rows, tokens, len(lengths))
 
 
 def count_scanned(scanned: Scanned, excluded: frozenset[bytes] = frozenset()) -> FeatureCounts:
@@ -109,9 +104,23 @@ def count_scanned(scanned: Scanned, excluded: frozenset[bytes] = frozenset()) ->
         numbers = (np.cumsum(~left_out, dtype=np.int32) - np.int32(1))[numbers[kept]]
         places = np.concatenate(([0], np.cumsum(kept)))[places]
         terms = terms.chosen(~left_out)
-    offsets = np.zeros(len(places), np.int64)
-    columns, counts = kernels.COUNT_ROWS(numbers, places, offsets, len(terms))
-    return FeatureCounts(terms, offsets, columns, counts)
+    rows = np.repeat(np.arange(len(places) - 1), np.diff(places))
+    return _counted(terms, rows, numbers, len(places) - 1)
+
+
+def _counted(
+    terms: Sequence[bytes], rows: NDArray[np.int64], tokens: NDArray[Any], row_count: int
+) -> FeatureCounts:
+    """Count tokens, each of which is the number of a term in one of ``row_count`` rows."""
+    width = max(len(terms), 1)
+    # Sorted, not np.unique, which looks for NaN and hashes.
+    cells = rows * width + tokens
+    cells.sort()
+    begins = np.flatnonzero(np.append(True, cells[1:] != cells[:-1])[: len(cells)])
+    counts = np.diff(begins, append=len(cells))
+    cells = cells[begins]
+    offsets = np.searchsorted(cells, np.arange(row_count + 1) * width)
+    return FeatureCounts(terms, offsets.astype(np.int64), cells % width, counts)
 
 
 def assemble(rows: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> FeatureCounts:

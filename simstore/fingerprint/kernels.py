@@ -17,22 +17,6 @@ from simstore.fingerprint.packed_terms import xxh3_short
 _U0, _U1, _U64 = (np.uint64(n) for n in (0, 1, 64))
 
 
-def _signed_sums(
-    offsets: Any, rows: Any, weights: Any, signs: Any, least: Any, result: Any
-) -> None:
-    bits = signs.shape[1]
-    sums = np.zeros(bits, np.int64)
-    for document in range(len(offsets) - 1):
-        sums[:] = 0
-        for entry in range(offsets[document], offsets[document + 1]):
-            weight = weights[entry]
-            row = rows[entry]
-            for bit in range(bits):
-                sums[bit] += weight * signs[row, bit]
-        for bit in range(bits):
-            result[document, bit] = sums[bit] >= least
-
-
 def _lanes(columns: Any, weights: Any, hashes: Any, word: Any, sums: Any) -> Any:
     """Add each weight to the lanes of its hash's ones, the lowest bit first; return all weights.
 
@@ -244,60 +228,6 @@ def _sums_of_places(
         result[text, 0] = value >> spare
 
 
-def _count_rows(numbers: Any, places: Any, offsets: Any, term_count: Any) -> Any:
-    """Count the terms of each text; columns ascend within a row."""
-    occurrences = np.zeros(term_count, np.int32)
-    seen = np.empty(term_count + 1, np.int32)
-    columns = np.empty(len(numbers), np.int32)
-    counts = np.empty(len(numbers), np.int32)
-    of_column = np.zeros(term_count + 1, np.int64)
-    end = 0
-    for text in range(len(places) - 1):
-        distinct = 0
-        for place in range(places[text], places[text + 1]):
-            number = numbers[place]
-            count = occurrences[number]
-            seen[distinct] = number
-            distinct += 1 if count == 0 else 0
-            occurrences[number] = count + 1
-        for entry in range(distinct):
-            number = seen[entry]
-            columns[end] = number
-            counts[end] = occurrences[number]
-            occurrences[number] = 0
-            of_column[number + 1] += 1
-            end += 1
-        offsets[text + 1] = end
-    # Twice transposed, each row is in order: first all entries by column, then back by text.
-    for column in range(term_count):
-        of_column[column + 1] += of_column[column]
-    text_of = np.empty(end, np.int32)
-    column_of = np.empty(end, np.int32)
-    count_of = np.empty(end, np.int32)
-    for text in range(len(places) - 1):
-        for entry in range(offsets[text], offsets[text + 1]):
-            column = columns[entry]
-            slot = of_column[column]
-            of_column[column] = slot + 1
-            text_of[slot] = text
-            column_of[slot] = column
-            count_of[slot] = counts[entry]
-    next_entry = offsets[: len(places) - 1].copy()
-    sorted_columns = np.empty(end, np.int64)
-    sorted_counts = np.empty(end, np.int64)
-    for slot in range(end):
-        text = text_of[slot]
-        entry = next_entry[text]
-        next_entry[text] = entry + 1
-        sorted_columns[entry] = column_of[slot]
-        sorted_counts[entry] = count_of[slot]
-    return sorted_columns, sorted_counts
-
-
-SIGNED_SUMS = Kernel(
-    _signed_sums,
-    ["void(int64[::1], int64[::1], int64[::1], int8[:, ::1], int64, boolean[:, ::1])"],
-)
 SUMS_OF_HASHES = Kernel(
     _sums_of_hashes,
     ["void(int64[::1], int64[::1], int64[::1], uint64[:, ::1], int64, boolean, uint64[:, ::1])"],
@@ -311,12 +241,6 @@ SUMS_OF_PLACES = Kernel(
     ],
     parts=[_lanes, xxh3_short, _key_ones, _repeated, _damp],
 )
-COUNT_ROWS = Kernel(
-    _count_rows,
-    ["Tuple((int64[::1], int64[::1]))(int32[::1], int64[::1], int64[::1], int64)"],
-)
-
-
 _int: Any = np.int64
 # FNV-1a, 64 bits: http://www.isthe.com/chongo/tech/comp/fnv/
 _BASIS = np.uint64(0xCBF29CE484222325)

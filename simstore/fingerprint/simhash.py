@@ -39,74 +39,7 @@ def word_count(bits: int) -> int:
     return (bits + 63) // 64
 
 
-def signs_of_bits(rows: NDArray[np.uint8]) -> NDArray[np.int8]:
-    """Return +1 for each 1 and -1 for each 0, the same shape."""
-    return (rows.astype(np.int8) * 2 - 1).astype(np.int8)
-
-
-def signs_of_hashes(hashes: NDArray[np.uint64], bits: int) -> NDArray[np.int8]:
-    """Return the signs of the first bits of each hash.
-
-    Args:
-        hashes: Shape (features, words), most significant word first.
-        bits: Fingerprint length, at most ``64 * words``.
-
-    Returns:
-        +1 or -1, int8, shape (features, bits).
-    """
-    as_bytes = np.ascontiguousarray(hashes.astype(">u8")).view(np.uint8)
-    unpacked = np.unpackbits(as_bytes.reshape(len(hashes), 8 * hashes.shape[1]), axis=1, count=bits)
-    return signs_of_bits(unpacked)
-
-
 def fingerprints(
-    offsets: NDArray[np.int64],
-    rows: NDArray[np.int64],
-    weights: NDArray[np.int64],
-    signs: NDArray[np.int8],
-    tie: int = 0,
-) -> NDArray[np.uint64]:
-    """Compute the fingerprint of each document.
-
-    Bit b is 1 where the sum of ``weight * signs[row, b]`` over the document's features is
-    positive, ``tie`` where it is zero, else 0. Sums are exact integers, so the result depends on
-    no order, machine or library.
-
-    Args:
-        offsets: Document d has the entries ``offsets[d]:offsets[d + 1]``; shape (documents + 1,).
-        rows: Row of ``signs`` of each entry, shape (entries,).
-        weights: Positive integer weight of each entry; a document's sum is below 2**53.
-        signs: +1 or -1, shape (features, M).
-        tie: Bit that a zero sum gives, 0 or 1.
-
-    Returns:
-        uint64, shape (documents, ceil(M / 64)).
-    """
-    document_count = len(offsets) - 1
-    bits = signs.shape[1]
-    positive = np.empty((document_count, bits), bool)
-    if compiled.pays(_SECONDS_AN_ENTRY * len(rows)):
-        from simstore.fingerprint import kernels
-
-        kernels.SIGNED_SUMS(
-            np.ascontiguousarray(offsets, np.int64),
-            np.ascontiguousarray(rows, np.int64),
-            np.ascontiguousarray(weights, np.int64),
-            np.ascontiguousarray(signs, np.int8),
-            0 if tie else 1,
-            positive,
-        )
-    else:
-        for document in range(document_count):
-            part = slice(offsets[document], offsets[document + 1])
-            part_weights = weights[part]
-            exact = np.float32 if part_weights.sum() < _EXACT_FLOAT32 else np.float64
-            sums = part_weights.astype(exact) @ signs[rows[part]].astype(exact)
-            positive[document] = sums >= 0 if tie else sums > 0
-    return pack(positive)
-
-
-def fingerprints_of_hashes(
     offsets: NDArray[np.int64],
     columns: NDArray[np.int64],
     weights: NDArray[np.int64],
@@ -114,34 +47,50 @@ def fingerprints_of_hashes(
     bits: int,
     tie: int = 0,
 ) -> NDArray[np.uint64]:
-    """Compute the fingerprint of each document: :func:`fingerprints` with signs of hashes.
+    """Compute the fingerprint of each document.
+
+    Bit b is 1 where the features whose hash has bit b weigh more than the others, ``tie`` where
+    they weigh as much, else 0. Sums are exact integers, so the result depends on no order, machine
+    or library.
 
     Args:
-        offsets: As there.
+        offsets: Document d has the entries ``offsets[d]:offsets[d + 1]``; shape (documents + 1,).
         columns: Row of ``hashes`` of each entry, shape (entries,).
-        weights: As there.
-        hashes: Shape (features, ceil(bits / 64)), most significant word first.
+        weights: Positive integer weight of each entry; a document's sum is below 2**53.
+        hashes: Shape (features, ceil(bits / 64)), most significant word first; the first ``bits``
+            bits count.
         bits: Fingerprint length M.
         tie: Bit that a zero sum gives, 0 or 1.
 
     Returns:
         uint64, shape (documents, ceil(M / 64)).
     """
-    if not compiled.pays(_SECONDS_AN_ENTRY * len(columns)):
-        return fingerprints(offsets, columns, weights, signs_of_hashes(hashes, bits), tie)
-    from simstore.fingerprint import kernels
+    document_count, words = len(offsets) - 1, hashes.shape[1]
+    if compiled.pays(_SECONDS_AN_ENTRY * len(columns)):
+        from simstore.fingerprint import kernels
 
-    result = np.empty((len(offsets) - 1, hashes.shape[1]), np.uint64)
-    kernels.SUMS_OF_HASHES(
-        np.ascontiguousarray(offsets, np.int64),
-        np.ascontiguousarray(columns, np.int64),
-        np.ascontiguousarray(weights, np.int64),
-        np.ascontiguousarray(hashes, np.uint64),
-        bits,
-        bool(tie),
-        result,
-    )
-    return result
+        result = np.empty((document_count, words), np.uint64)
+        kernels.SUMS_OF_HASHES(
+            np.ascontiguousarray(offsets, np.int64),
+            np.ascontiguousarray(columns, np.int64),
+            np.ascontiguousarray(weights, np.int64),
+            np.ascontiguousarray(hashes, np.uint64),
+            bits,
+            bool(tie),
+            result,
+        )
+        return result
+    positive = np.empty((document_count, bits), bool)
+    for document in range(document_count):
+        part = slice(offsets[document], offsets[document + 1])
+        own = hashes[columns[part]].astype(">u8").view(np.uint8).reshape(-1, 8 * words)
+        ones = np.unpackbits(own, axis=1, count=bits)
+        total = weights[part].sum()
+        exact = np.float32 if total < _EXACT_FLOAT32 else np.float64
+        # A sum is positive where the ones weigh more than half of all.
+        doubled = 2 * (weights[part].astype(exact) @ ones.astype(exact))
+        positive[document] = doubled >= total if tie else doubled > total
+    return pack(positive)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

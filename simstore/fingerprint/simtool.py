@@ -13,7 +13,7 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import generated_rows
 from simstore.fingerprint.features import FeatureCounts, count_features, count_scanned
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
-from simstore.fingerprint.simhash import check_bits, fingerprints, signs_of_bits
+from simstore.fingerprint.simhash import check_bits, fingerprints, pack, word_count
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.vocabulary import check_features
 from simstore.text.decoding import encode
@@ -59,7 +59,9 @@ class SimtoolScheme(Scheme):
         self.ranked_features = features
         self.stopwords = ENGLISH if stopwords is None else stopwords
         self._rows = rows[:features, :bits]
-        self._signs = signs_of_bits(self._rows)
+        # Filled up at the end: the first bit of a row is the first of its words.
+        filled = np.pad(self._rows, ((0, 0), (0, 64 * word_count(bits) - bits)))
+        self._hashes = pack(filled.astype(bool))
 
     @classmethod
     def from_record(cls, record: SchemeRecord) -> SimtoolScheme:
@@ -98,7 +100,11 @@ class SimtoolScheme(Scheme):
         ranked = rows >= 0
         kept_before = np.concatenate(([0], np.cumsum(ranked, dtype=np.int64)))
         return fingerprints(
-            kept_before[counts.offsets], rows[ranked], counts.counts[ranked], self._signs
+            kept_before[counts.offsets],
+            rows[ranked],
+            counts.counts[ranked],
+            self._hashes,
+            self.bits,
         )
 
     def parameters(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.simhash import (
     ScannedWeights,
     check_bits,
-    fingerprints_of_hashes,
+    fingerprints,
     fingerprints_of_scanned,
 )
 from simstore.fingerprint.weights import (
@@ -277,7 +277,7 @@ class WebScheme(Scheme):
                 number, weight = self._field_hashes[term]
                 hashes[column] = left_aligned([number], self.bits)[0]
                 weights = np.where(counts.columns == column, weight * self._unit, weights)
-        return fingerprints_of_hashes(
+        return fingerprints(
             counts.offsets,
             counts.columns,
             weights,

@@ -26,31 +26,8 @@ from numpy.typing import NDArray
 from simstore.compiled import Kernel, pays
 from simstore.fingerprint.shingle_sets import distinct
 
-
-def _merge(hashes: Any, rows: Any, more: Any, others: Any, made: Any, numbered: Any) -> None:
-    """Merge two ascending sequences of hashes, each with its rows; of equal ones the first goes."""
-    first = second = 0
-    for place in range(len(made)):
-        if second == len(more) or (first < len(hashes) and hashes[first] <= more[second]):
-            made[place] = hashes[first]
-            numbered[place] = rows[first]
-            first += 1
-        else:
-            made[place] = more[second]
-            numbered[place] = others[second]
-            second += 1
-
-
-JOINED = Kernel(
-    _merge,
-    ["void(uint64[::1], uint32[::1], uint64[::1], uint32[::1], uint64[::1], uint32[::1])"],
-)
-
-
 # Sketches of a buffer.
 _BUFFERED = 128
-# Seconds that NumPy takes to join one with others.
-_SECONDS_TO_JOIN = 8e-8
 # Rows are marked, not sorted, where they are more than one in so many of all.
 _WORTH_MARKING = 32
 
@@ -275,12 +252,8 @@ def _with(levels: tuple[_Level, ...], last: _Level) -> tuple[_Level, ...]:
 def _merged(one: _Sorted, other: _Sorted, count: int) -> _Sorted:
     """Return the hashes of two levels, the first of ``count`` sketches, as those of one."""
     shifted = other.rows + np.uint32(count)
-    size = len(one.hashes) + len(other.hashes)
-    if pays(_SECONDS_TO_JOIN * size):
-        hashes, rows = np.empty(size, np.uint64), np.empty(size, np.uint32)
-        JOINED(one.hashes, one.rows, other.hashes, shifted, hashes, rows)
-        return _Sorted(hashes, rows)
     hashes = np.concatenate((one.hashes, other.hashes))
+    # The stable sort finds the two sequences in order, and merges them.
     order = np.argsort(hashes, kind="stable")
     return _Sorted(hashes[order], np.concatenate((one.rows, shifted))[order])
 

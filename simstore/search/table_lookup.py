@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.compiled import Kernel, pays
+from simstore.compiled import Kernel
 from simstore.search.hamming import bits_of
 from simstore.search.segments import SEGMENT_BITS, rotated, segment_widths, turned
 
@@ -212,28 +212,6 @@ def _grown(numbers: Any, count: Any, needed: Any) -> Any:
     return larger
 
 
-def _next_table(source: Any, target: Any, ends: Any, used_bits: Any, width: Any) -> None:
-    """Move the last ``width`` bits to the front: one pass of a radix sort.
-
-    As ``source`` is sorted and the pass keeps its order, ``target`` becomes sorted.
-    """
-    below = np.uint64(64 - used_bits)
-    low = np.uint64((1 << width) - 1)
-    used = ~((np.uint64(1) << below) - np.uint64(1))
-    for place in range(source.size):
-        ends[np.int64((source[place] >> below) & low)] += 1
-    total = 0
-    for value in range(ends.size):
-        total += ends[value]
-        ends[value] = total - ends[value]
-    for place in range(source.size):
-        word = source[place]
-        first = (word >> below) & low
-        turned = (word >> np.uint64(width)) & used
-        target[ends[np.int64(first)]] = turned | (first << np.uint64(64 - width))
-        ends[np.int64(first)] += 1
-
-
 def _near_values(
     held: Any, asked: Any, used_bits: Any, query: Any, radius: Any, limit: Any, found: Any
 ) -> Any:
@@ -346,7 +324,6 @@ _OF_NEAR_PLACES = [
     "Tuple((int64[::1], int64[::1], int64))(uint64[::1], uint32[::1], uint64[::1], "
     "int64[::1], uint64[::1], int64, int64)"
 ]
-NEXT_TABLE = Kernel(_next_table, ["void(uint64[::1], uint64[::1], int64[::1], int64, int64)"])
 NEAR_VALUES = Kernel(
     _near_values,
     [
@@ -373,10 +350,6 @@ PAIRED_PLACES = Kernel(
 )
 
 
-# Seconds that NumPy takes to sort one number.
-_SORT_SECONDS = 1e-7
-
-
 def sorted_copies(
     words: NDArray[np.uint64], bits: int
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
@@ -400,14 +373,7 @@ def sorted_copies(
     rests = np.empty((len(widths), count if bits > 64 else 0), np.uint64)
     tables[0] = aligned[0]
     rests[0] = aligned[1:].ravel()
-    compiled = bits <= 64 and pays(_SORT_SECONDS * count * len(widths))
-    # From the last on, as each table is one pass of a radix sort away from the one that follows it.
-    for segment in range(len(widths) - 1, 0, -1):
-        if compiled:
-            source = tables[(segment + 1) % len(widths)]
-            ends = np.zeros(1 << widths[segment], np.int64)
-            NEXT_TABLE(source, tables[segment], ends, bits, widths[segment])
-            continue
+    for segment in range(1, len(widths)):
         copy = turned(aligned, bits, SEGMENT_BITS * segment)
         if bits > 64:
             copy = copy[:, np.argsort(copy[0])]

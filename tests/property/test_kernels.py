@@ -17,7 +17,7 @@ from simstore import compiled
 from simstore.fingerprint import simhash
 from simstore.fingerprint.characters import CharacterSketching
 from simstore.fingerprint.packed_terms import PackedTerms, first_code_points, packed, term_hashes
-from simstore.fingerprint.simhash import fingerprints, fingerprints_of_hashes, to_integers
+from simstore.fingerprint.simhash import fingerprints, to_integers
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.sketching import Sketching
 from simstore.fingerprint.web import WebScheme
@@ -109,15 +109,6 @@ def rows_of(documents: list[list[tuple[int, int]]]) -> tuple[Any, Any, Any]:
     )
 
 
-def by_product(
-    documents: list[list[tuple[int, int]]], signs: list[list[int]], tie: int
-) -> list[int]:
-    made = fingerprints(*rows_of(documents), np.array(signs, np.int8), tie)
-    assert made.dtype == np.uint64
-    assert made.shape == (len(documents), (len(signs[0]) + 63) // 64)
-    return to_integers(made)
-
-
 def by_hashes(
     documents: list[list[tuple[int, int]]], signs: list[list[int]], tie: int
 ) -> list[int]:
@@ -125,8 +116,9 @@ def by_hashes(
     width = 64 if bits <= 64 else 128
     rows = [sum((s > 0) << (width - 1 - bit) for bit, s in enumerate(row)) for row in signs]
     hashes = simhash.to_words(rows, width)
-    made = fingerprints_of_hashes(*rows_of(documents), hashes, bits, tie)
+    made = fingerprints(*rows_of(documents), hashes, bits, tie)
     assert made.dtype == np.uint64
+    assert made.shape == (len(documents), (bits + 63) // 64)
     return to_integers(made)
 
 
@@ -137,7 +129,6 @@ def test_each_form_equals_a_plain_loop(
 ) -> None:
     compiled.enable(0) if fast else compiled.disable()
     documents, signs = case
-    assert by_product(documents, signs, tie) == by_plain_loop(documents, signs, tie)
     assert by_hashes(documents, signs, tie) == by_plain_loop(documents, signs, tie)
 
 

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import (
     fingerprints,
     pack,
-    signs_of_bits,
-    signs_of_hashes,
     to_hex,
     to_integers,
     to_words,
 )
+
+
+def hashes_of(signs: list[list[int]]) -> NDArray[np.uint64]:
+    """Return a hash for each row of signs, its first bit the highest."""
+    rows = ["".join("1" if sign > 0 else "0" for sign in row).ljust(64, "0") for row in signs]
+    return np.array([[int(row, 2)] for row in rows], np.uint64)
 
 
 def one_document(weights: list[int], signs: list[list[int]], tie: int = 0) -> int:
@@ -20,7 +25,8 @@ def one_document(weights: list[int], signs: list[list[int]], tie: int = 0) -> in
             np.array([0, count], np.int64),
             np.arange(count, dtype=np.int64),
             np.array(weights, np.int64),
-            np.array(signs, np.int8),
+            hashes_of(signs),
+            len(signs[0]),
             tie,
         )
     )
@@ -40,9 +46,10 @@ def test_zero_sum_gives_the_tie() -> None:
 
 def test_document_without_features_has_only_zero_sums() -> None:
     for tie, expected in ((0, 0), (1, 0b111)):
-        signs = np.array([[1, -1, 1]], np.int8)
         empty = np.empty(0, np.int64)
-        made = fingerprints(np.array([0, 0, 0], np.int64), empty, empty, signs, tie)
+        made = fingerprints(
+            np.array([0, 0, 0], np.int64), empty, empty, hashes_of([[1, -1, 1]]), 3, tie
+        )
         assert to_integers(made) == [expected, expected], tie
 
 
@@ -69,10 +76,3 @@ def test_hexadecimal_is_padded_to_the_bits() -> None:
     assert to_hex(5, 16) == "0005"
     assert to_hex(5, 17) == "00005"
     assert to_hex((1 << 128) - 1, 128) == "f" * 32
-
-
-def test_signs_of_a_table_and_of_hashes_agree() -> None:
-    rows = np.array([[1, 0, 1] + [0] * 61 + [1, 0]], np.uint8)
-    assert signs_of_bits(rows).tolist() == [[1, -1, 1] + [-1] * 61 + [1, -1]]
-    hashes = np.array([[0xA000000000000000, 0x8000000000000000]], np.uint64)
-    assert signs_of_hashes(hashes, 66).tolist() == signs_of_bits(rows).tolist()
