@@ -135,6 +135,14 @@ class Kernel:
         # Even no names at all take a while to pass on.
         return self._compiled(*arguments, **named) if named else self._compiled(*arguments)
 
+    def plain(self, *arguments: Any) -> Any:
+        """Run the function itself, in Python: for little work, and without Numba."""
+        import numpy as np
+
+        # Compiled, a product of uint64 wraps in silence.
+        with np.errstate(over="ignore"):
+            return self._function(*arguments)
+
     def _compile(self) -> Callable[..., Any]:
         import numba
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from simstore import compiled
 from simstore.compiled import Kernel
 from simstore.fingerprint.shingle_sets import ShingleSets
-from simstore.search.hamming import bits_of, distances
+from simstore.search.hamming import bits_of
 
 # Shingles that are held, unless those of one comparison are more: 128 MB. Their parities take 4
 # to 8 MB at a least resemblance of .8 and 12 to 24 MB at .5, but 32 bytes a set at least: those of
@@ -54,7 +54,7 @@ class SetPool:
 
     Attributes:
         compared_count: Pairs that were compared.
-        walked_count: Those of them that their parities did not decide.
+        walked_count: Those of them that their parities did not decide: without Numba, all.
     """
 
     def __init__(self, count: int, read: Read, least: float, most: int = POOL_SHINGLES) -> None:
@@ -149,9 +149,8 @@ class SetPool:
             sets = self._pool, self._starts, self._sizes
             self.walked_count += _COMMON(*sets, parities, texts, others, least, common)
         else:
-            left = np.flatnonzero(self._odd(texts, others) <= both - 2 * least)
-            self.walked_count += len(left)
-            for place in left.tolist():
+            self.walked_count += len(others)
+            for place in range(len(others)):
                 common[place] = _common(self._set(texts[place]), self._set(others[place]))
             common[common < least] = -1
         result = np.full(len(others), -1.0)
@@ -162,26 +161,6 @@ class SetPool:
     def _set(self, text: int) -> NDArray[np.uint64]:
         start = self._starts[text]
         return self._pool[start : start + self._sizes[text]]
-
-    def _odd(self, texts: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return in how many bits the parities of two texts differ, at equal widths."""
-        odd = np.zeros(len(others), np.int64)
-        one, other = self._widths[texts], self._widths[others]
-        for own, width in {*zip(one.tolist(), other.tolist(), strict=True)}:
-            places = np.flatnonzero((one == own) & (other == width))
-            few = min(own, width)
-            mine = self._folded(texts[places], own, few)
-            odd[places] = distances(self._folded(others[places], width, few), mine)
-        return odd
-
-    def _folded(self, texts: NDArray[np.int64], width: int, few: int) -> NDArray[np.uint64]:
-        """Return parities of some width as those of another; it divides the width."""
-        parities = self._parities[self._parity_starts[texts][:, None] + np.arange(width)]
-        # A parity of half as many bits is one half exclusive-or the other.
-        folded: NDArray[np.uint64] = np.bitwise_xor.reduce(
-            parities.reshape(len(texts), -1, few), axis=1
-        )
-        return folded
 
 
 def _common(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> int:

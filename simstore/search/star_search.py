@@ -20,8 +20,7 @@ from simstore import compiled
 from simstore.compiled import Kernel
 from simstore.model import Progress
 from simstore.search.block_keys import block_keys
-from simstore.search.hamming import bits_of, distances
-from simstore.search.resemblance import size_ratios
+from simstore.search.hamming import bits_of
 from simstore.search.stars import FoundSpokes
 from simstore.text.tokens import mix
 
@@ -96,38 +95,13 @@ class ColumnPostings:
         self.slots = np.empty(int(held.sum()), np.int32)
 
     def arrays(self) -> tuple[Any, ...]:
-        """Return the arrays of the compiled form."""
+        """Return the arrays that kernels read and write."""
         return self.offsets, self.groups, self.starts, self.filled, self.slots
-
-    def of(self, row: int) -> NDArray[np.int32]:
-        """Return the groups of a row: the values that it shares."""
-        return self.groups[self.offsets[row] : self.offsets[row + 1]]
 
     def shares(self) -> NDArray[np.bool_]:
         """Return which rows share a value with another, shape (count,)."""
         result: NDArray[np.bool_] = np.diff(self.offsets) > 0
         return result
-
-    def stand(self, row: int) -> None:
-        """Let a row be met."""
-        for group in self.of(row):
-            self.slots[self.starts[group] + self.filled[group]] = row
-            self.filled[group] += 1
-
-    def fall(self, row: int) -> None:
-        """Take the row back that was the last to stand."""
-        for group in self.of(row):
-            self.filled[group] -= 1
-
-    def met(self, row: int) -> NDArray[np.int32]:
-        """Return the rows that stand and share a value with one; they may repeat."""
-        groups = self.of(row)
-        groups = groups[self.filled[groups] > 0]
-        parts = [self.slots[:0]]
-        for group in groups.tolist():
-            start = self.starts[group]
-            parts.append(self.slots[start : start + self.filled[group]])
-        return np.concatenate(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +221,7 @@ def search_stars(
         comparer: Decides of candidates.
         on_progress: Called with texts that are placed and in all.
     """
-    walk = walk_of(signatures, order)
+    walk = Walk(signatures, order)
     total = len(order)
     canonical = np.ones(total, np.bool_)
     texts, centres, shares, likeness = [], [], [], []
@@ -284,126 +258,63 @@ def search_stars(
     )
 
 
-def walk_of(signatures: StarSignatures, order: NDArray[np.int64]) -> Walk:
-    """Return a walk over texts, of which none stands; arguments as of :func:`search_stars`."""
-    pays = compiled.pays(len(order) * _SECONDS_A_TEXT)
-    return (_CompiledWalk if pays else Walk)(signatures, order)
-
-
 class Walk:
-    """Takes texts in their order; whoever has no candidate stands at once."""
+    """Takes texts in their order, of which none stands; who has no candidate stands at once.
+
+    Args:
+        signatures: Tells candidates.
+        order: The texts, the earliest first.
+    """
 
     def __init__(self, signatures: StarSignatures, order: NDArray[np.int64]) -> None:
-        self._signatures = signatures
         self._order = order
-
-    def likely(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return pairs that will most likely be compared, without letting any text stand."""
-        first, second = [], []
-        stood = []
-        pair_count = 0
-        for turn in range(start, stop):
-            text = int(self._order[turn])
-            others = self.candidates(text)
-            if len(others) and pair_count < TOLD_PAIRS:
-                first.append(np.full(len(others), text, np.int64))
-                second.append(others)
-                pair_count += len(others)
-            if not len(others) or self._equal(text, others).max() < self._signatures.likely_equal:
-                self.stand(text)
-                stood.append(text)
-        for text in reversed(stood):
-            self._fall(text)
-        none = np.empty(0, np.int64)
-        return np.concatenate([none, *first]), np.concatenate([none, *second])
-
-    def next(self, start: int, stop: int) -> tuple[int, NDArray[np.int64]]:
-        """Return the place of the next text that has candidates, and these; ``stop``: none has."""
-        for turn in range(start, stop):
-            text = int(self._order[turn])
-            others = self.candidates(text)
-            if len(others):
-                return turn, others
-            self.stand(text)
-        return stop, np.empty(0, np.int64)
-
-    def stand(self, text: int) -> None:
-        """Let a text be met by those after it."""
-        self._signatures.bands.stand(text)
-        bounds = self._signatures.print_bounds
-        for row in range(bounds[text], bounds[text + 1]):
-            self._signatures.prints.stand(row)
-
-    def _fall(self, text: int) -> None:
-        self._signatures.bands.fall(text)
-        bounds = self._signatures.print_bounds
-        for row in range(bounds[text], bounds[text + 1]):
-            self._signatures.prints.fall(row)
-
-    def candidates(self, text: int) -> NDArray[np.int64]:
-        """Return the texts that stand and may have an edge to one, ascending."""
-        made = self._signatures
-        parts = [made.bands.met(text).astype(np.int64)]
-        for row in range(made.print_bounds[text], made.print_bounds[text + 1]):
-            rows = made.prints.met(row)
-            if len(rows):
-                near = distances(made.words[rows], made.words[[row]]) <= made.radius
-                parts.append(made.print_texts[rows[near]])
-        others = np.unique(np.concatenate(parts))
-        if made.least_ratio and len(others):
-            size = made.sizes[[text]]
-            others = others[size_ratios(made.sizes[others], size) >= made.least_ratio]
-        if made.fewest_equal and len(others):
-            others = others[self._equal(text, others) >= made.fewest_equal]
-        return others
-
-    def _equal(self, text: int, others: NDArray[np.int64]) -> NDArray[np.int64]:
-        sketches = self._signatures.sketches
-        result: NDArray[np.int64] = np.count_nonzero(sketches[others] == sketches[text], axis=1)
-        return result
-
-
-class _CompiledWalk(Walk):
-    """The same, compiled."""
-
-    def __init__(self, signatures: StarSignatures, order: NDArray[np.int64]) -> None:
-        super().__init__(signatures, order)
+        self._is_compiled = compiled.pays(len(order) * _SECONDS_A_TEXT)
         count = len(signatures.sizes)
-        self._met = np.zeros(count, np.int64)
         self._found = np.empty(count, np.int64)
-        # The number of the look-up that a text was last met by, in the first place.
-        self._stamp = np.zeros(1, np.int64)
+        self._bands, self._prints = signatures.bands.arrays(), signatures.prints.arrays()
+        self._rows = signatures.print_bounds, signatures.print_texts, signatures.words
         self._arrays = (
-            signatures.bands.arrays(),
-            signatures.prints.arrays(),
-            (signatures.print_bounds, signatures.print_texts, signatures.words),
+            self._bands,
+            self._prints,
+            self._rows,
             (signatures.sketches, signatures.sizes),
-            (self._met, self._found, self._stamp),
+            # The number of the look-up that a text was last met by, what is found, and the number
+            # of the last look-up.
+            (np.zeros(count, np.int64), self._found, np.zeros(1, np.int64)),
             (signatures.radius, signatures.fewest_equal, signatures.likely_equal),
             signatures.least_ratio,
         )
 
     def likely(self, start: int, stop: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return pairs that will most likely be compared, without letting any text stand."""
         pairs = np.empty((2, TOLD_PAIRS), np.int64)
-        pair_count = _LIKELY(self._order[start:stop], pairs, *self._arrays)
+        pair_count = self._run(_LIKELY, self._order[start:stop], pairs)
         return pairs[0, :pair_count], pairs[1, :pair_count]
 
-    def candidates(self, text: int) -> NDArray[np.int64]:
-        return np.sort(self._found[: _MEET(text, *self._arrays)])
-
     def next(self, start: int, stop: int) -> tuple[int, NDArray[np.int64]]:
-        turn, count = _NEXT(self._order[start:stop], *self._arrays)
+        """Return the place of the next text that has candidates, and these; ``stop``: none has."""
+        turn, count = self._run(_NEXT, self._order[start:stop])
         return start + turn, np.sort(self._found[:count])
+
+    def candidates(self, text: int) -> NDArray[np.int64]:
+        """Return the texts that stand and may have an edge to one, ascending."""
+        return np.sort(self._found[: self._run(_MEET, text)])
+
+    def stand(self, text: int) -> None:
+        """Let a text be met by those after it."""
+        _stand(text, self._bands, self._prints, self._rows[0])
+
+    def _run(self, kernel: Kernel, *arguments: Any) -> Any:
+        run = kernel if self._is_compiled else kernel.plain
+        return run(*arguments, *self._arrays)
 
 
 _int: Any = np.int64
 
 
 def _equal_values(sketches: Any, one: Any, other: Any) -> Any:
-    equal = _int(0)
-    for value in range(sketches.shape[1]):
-        equal += sketches[one, value] == sketches[other, value]
-    return equal
+    # Quicker than a loop in Python, and nearly as quick as one compiled.
+    return (sketches[one] == sketches[other]).sum()
 
 
 def _note(text: Any, other: Any, sketch: Any, cut: Any, found: Any, count: Any, most: Any) -> Any:
@@ -468,6 +379,12 @@ def _post(row: Any, postings: Any) -> None:
         filled[group] += 1
 
 
+def _stand(text: Any, bands: Any, prints: Any, bounds: Any) -> None:
+    _post(text, bands)
+    for row in range(bounds[text], bounds[text + 1]):
+        _post(row, prints)
+
+
 def _take_back(row: Any, postings: Any) -> None:
     offsets, groups, _, filled, _ = postings
     for place in range(offsets[row], offsets[row + 1]):
@@ -489,9 +406,7 @@ def _next(
         count, _ = _meet(text, bands, prints, rows, sketch, state, (limits, ratio))
         if count:
             return turn, count
-        _post(text, bands)
-        for row in range(rows[0][text], rows[0][text + 1]):
-            _post(row, prints)
+        _stand(text, bands, prints, rows[0])
     return len(order), _int(0)
 
 
@@ -517,9 +432,7 @@ def _likely(
             told += 1
         if not count or most < limits[2]:
             stood[turn] = True
-            _post(text, bands)
-            for row in range(rows[0][text], rows[0][text + 1]):
-                _post(row, prints)
+            _stand(text, bands, prints, rows[0])
     for turn in range(len(order)):
         if stood[turn]:
             text = order[turn]
@@ -543,10 +456,10 @@ _MEET = Kernel(
 _NEXT = Kernel(
     _next,
     [f"UniTuple(int64, 2)(int64[::1], {_ARGUMENTS})"],
-    parts=[bits_of, _equal_values, _note, _meet, _post],
+    parts=[bits_of, _equal_values, _note, _meet, _post, _stand],
 )
 _LIKELY = Kernel(
     _likely,
     [f"int64(int64[::1], int64[:, ::1], {_ARGUMENTS})"],
-    parts=[bits_of, _equal_values, _note, _meet, _post, _take_back],
+    parts=[bits_of, _equal_values, _note, _meet, _post, _stand, _take_back],
 )

@@ -23,7 +23,6 @@ from simstore.search.star_search import (
     StarSignatures,
     Walk,
     print_postings,
-    walk_of,
 )
 from simstore.services.duplicates.candidate_text import CandidateText
 from simstore.services.duplicates.comparison import Verified
@@ -80,7 +79,7 @@ class SequentialEdges:
         if len(asked) > 1:
             signatures = _signatures(search, asked)
             self._shares = signatures.shares().tolist()
-            self._walk = walk_of(signatures, np.arange(len(asked)))
+            self._walk = Walk(signatures, np.arange(len(asked)))
             self._guess(self._walk)
 
     def _guess(self, walk: Walk) -> None:
