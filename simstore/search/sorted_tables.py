@@ -47,7 +47,6 @@ from simstore.search.table_lookup import (
     expanded,
     near_places,
     offsets_of,
-    paired_places,
     sorted_copies,
 )
 from simstore.search.table_plans import (
@@ -67,6 +66,8 @@ _FIRST_ROOM = 256
 _FEW_LOOK_UPS = 64
 # Pairs that are held at a time.
 _HELD_PAIRS = 1 << 22
+# Fingerprints that are looked up at a time without Numba, to find pairs.
+_PLAIN_ROWS = 1 << 12
 # Queries that a scan for pairs compares at a time.
 _SCAN_ROWS = 1 << 10
 # One number joined with those of its range, and compared with one of them.
@@ -326,7 +327,18 @@ class SortedTables:
         table, offsets = self._tables[segment], self._offsets[segment]
         for mask in one.masks.tolist():
             if not pays(self._compiled_seconds):
-                yield from paired_places(table, offsets, mask, one.length, radius)
+                for order in np.split(np.arange(self.count), range(0, self.count, _PLAIN_ROWS)):
+                    lefts, rights, _ = near_places(
+                        table,
+                        offsets,
+                        table,
+                        order,
+                        np.array([mask], np.uint64),
+                        one.length,
+                        radius,
+                    )
+                    later = rights > lefts
+                    yield lefts[later], rights[later]
                 continue
             begin = 0
             while begin < self.count:

@@ -120,33 +120,6 @@ def near_places(
     return np.concatenate(rows), np.concatenate(places), looked_at
 
 
-def paired_places(
-    table: NDArray[np.uint64], offsets: NDArray[np.uint32], mask: int, length: int, radius: int
-) -> Iterator[Places]:
-    """Yield the places of pairs near each other whose prefixes differ by a mask.
-
-    Args:
-        table: Sorted numbers.
-        offsets: Their offsets.
-        mask: The difference of the prefixes, in the highest bits of a word.
-        length: Bits of a prefix, 1 to 63.
-        radius: Largest distance, in bits, inclusive.
-    """
-    places = np.arange(len(table))
-    prefixes = table >> np.uint64(64 - length)
-    if mask:
-        partners = prefixes ^ np.uint64(mask >> (64 - length))
-        places = places[partners > prefixes]
-        begins, ends = bounds(table, offsets, partners[places], length)
-    else:
-        _, ends = bounds(table, offsets, prefixes, length)
-        begins = places + 1
-    for turns, others in expanded(begins, ends - begins):
-        ones = places[turns]
-        near = np.flatnonzero(np.bitwise_count(table[ones] ^ table[others]) <= radius)
-        yield ones[near], others[near]
-
-
 def expanded(begins: NDArray[np.int64], lengths: NDArray[np.int64]) -> Iterator[Places]:
     """Yield each number's index with the places of its range, about a block at a time."""
     ends = np.cumsum(lengths)
