@@ -19,7 +19,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -40,16 +40,10 @@ from simstore.search.table_lookup import NEAR_VALUES
 from simstore.services.check import check
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.query import query
-from simstore.services.workers import forks
 
 Text = tuple[str, str]
 COLUMNS = ("what", "1 thread, s", "2 threads, s", "×", "processor s, 1", "processor s, 2")
 PAPER_WORDS = 60
-# How worker processes are started: as by `simstore query` and `check`, or as in other programs.
-PROGRAMS: dict[str, Callable[[], AbstractContextManager[None]]] = {
-    "by the command (forks)": partial(forks.allowed, nullcontext),
-    "in another program": nullcontext,
-}
 SINGLE = 400
 # The look-up of one fingerprint, letting other threads run meanwhile as those of a store do not.
 LETTING_GO = Kernel(NEAR_VALUES._function, NEAR_VALUES._signatures, parts=NEAR_VALUES._parts)
@@ -169,22 +163,22 @@ def without_times(found: Sequence[SampleResult]) -> list[SampleResult]:
     ]
 
 
-def asked(place: str, source: str, threads: int, program: str) -> list[Any]:
+def asked(place: str, source: str, threads: int) -> list[Any]:
     """Query with many samples in this process, which has done nothing else."""
     compiled.leave_out_blas()
     started, processor = time.perf_counter(), processor_seconds()
-    with PROGRAMS[program](), Store.open(place, read_only=True) as store:
+    with Store.open(place, read_only=True) as store:
         found = store.query_many(Files(source), threads=threads).samples
     took = [time.perf_counter() - started, processor_seconds() - processor]
     digest = hashlib.sha256(repr(without_times(found)).encode()).hexdigest()
     return [*took, digest]
 
 
-def checked(place: str, source: str, threads: int, program: str) -> list[Any]:
+def checked(place: str, source: str, threads: int) -> list[Any]:
     """Check many papers in this process, which has done nothing else."""
     compiled.leave_out_blas()
     started, processor = time.perf_counter(), processor_seconds()
-    with PROGRAMS[program](), Store.open(place, read_only=True) as store:
+    with Store.open(place, read_only=True) as store:
         found = list(store.check_many(Files(source), threads=threads))
     took = [time.perf_counter() - started, processor_seconds() - processor]
     return [*took, hashlib.sha256(repr(found).encode()).hexdigest()]
@@ -201,20 +195,18 @@ def shared(
     """Time what is shared out to processes; the answers must be the same.
 
     Returns:
-        How many times as fast two processors are, where the program forks.
+        How many times as fast two processors are.
     """
-    bests = {program: Best() for program in PROGRAMS}
+    best = Best()
     answers = set()
     for _ in range(rounds):
-        for program, best in bests.items():
-            for way in (1, 2):
-                seconds, processor, digest = alone(work, str(place), str(source), way, program)
-                best.note(way, seconds, processor)
-                answers.add(digest)
+        for way in (1, 2):
+            seconds, processor, digest = alone(work, str(place), str(source), way)
+            best.note(way, seconds, processor)
+            answers.add(digest)
     if len(answers) != 1:
         raise ValueError("the answers differ")
-    forked, _ = (best.row(table, f"{what}, {program}") for program, best in bests.items())
-    return forked
+    return best.row(table, what)
 
 
 def papers_of(texts: Sequence[Text], count: int) -> Iterator[Text]:
@@ -378,8 +370,8 @@ def main() -> None:
         f"({os.getloadavg()[0]:.1f} when this began, for {os.cpu_count()} processors), two "
         "processors were hardly ever idle, and `×` is rough. Each run is a process of its own, "
         "with the load of kernels and without the import of the library; all answers are "
-        "compared. Commands fork their worker processes; other programs start them anew, for "
-        f"more than {samples:,} samples or {check.ALONE_PAPERS} papers, or {megabytes} MB and "
+        "compared. Worker processes are started for more than "
+        f"{samples:,} samples or {check.ALONE_PAPERS} papers, or {megabytes} MB and "
         f"{kilobytes} kB of text."
     )
     report = Report("threads", "Two processors", intro)

@@ -10,13 +10,12 @@ import click
 
 from simstore import compiled
 from simstore.cli.imports import uncollected
-from simstore.cli.interrupts import INTERRUPTED, interruptible, uninterruptible
+from simstore.cli.interrupts import INTERRUPTED, interruptible
 from simstore.cli.options import common_options
 from simstore.cli.output import BriefErrors, fail, settle_streams
 from simstore.cli.parameters import Sectioned, Suggesting
 from simstore.errors import SimstoreError
 from simstore.errors.remedies import speak_to
-from simstore.services.workers import forks
 from simstore.version import __version__
 
 # Under each heading, each command: its module in this package, its function there, and what the
@@ -131,7 +130,7 @@ class _Commands(BriefErrors, Suggesting, Sectioned):
         settle_streams()
         compiled.leave_out_blas()
         try:
-            with interruptible(), forks.allowed(uninterruptible):
+            with interruptible():
                 return super().invoke(ctx)
         except SimstoreError as error:
             fail(str(error), error.exit_code, page=error.page)

@@ -40,10 +40,7 @@ def interruptible() -> Iterator[None]:
 
 @contextmanager
 def uninterruptible() -> Iterator[None]:
-    """Leave signals to a command with its own handlers, which ends after it has cleaned up.
-
-    No thread runs meanwhile, so that it may fork.
-    """
+    """Leave signals to a command with its own handlers, which ends after it has cleaned up."""
     handling = _handling.get()
     if handling is None:
         yield

@@ -35,7 +35,6 @@ from simstore.server.workers.reader_process import ReaderProcess
 from simstore.server.workers.store_process import StoreProcess
 from simstore.server.workers.writer_process import WriterProcess
 from simstore.services.maintenance.killed_runs import end_killed_runs
-from simstore.storage.engine import import_statements
 from simstore.version import __version__
 
 # Ten times as often as Python does by itself.
@@ -65,7 +64,6 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
     """
     # A query may wait so long for the writer's thread at each of its statements.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    import_statements()
     # What was imported stays: no collection looks at it again, and all processes share its pages.
     gc.freeze()
     # What a request leaves behind goes by itself, but for few cycles.

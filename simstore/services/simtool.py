@@ -24,7 +24,6 @@ from simstore.fingerprint.vocabulary import (
 from simstore.model import Match, Rejection, SampleResult
 from simstore.search.hamming import verify
 from simstore.search.plan import default_radius
-from simstore.services.workers.processors import processor_count
 from simstore.sources.articles import read_articles
 from simstore.sources.course import (
     part_ends,
@@ -37,6 +36,7 @@ from simstore.sources.streams import ByteStream
 from simstore.sources.unpacking import DamagedStream
 from simstore.text.decoding import exact_text
 from simstore.text.letter_scan import PADDING, LetterTable, scan_letters_of
+from simstore.workers.shared_work import processor_count
 
 _LEAST_PART_BYTES = 1 << 20
 

@@ -1,13 +1,13 @@
-"""Readers that run in a child process, since the native code that parses a file may crash.
+"""Read files in worker processes, since the native code that parses a file may crash.
 
-A damaged file can crash such code, keep it busy for ever, or let it ask for any memory. The process
+A damaged file can crash such code, keep it busy for ever, or let it ask for any memory. A worker
 reads one file after the other; it ends at a file that it cannot stand, and only that file is lost,
 from the record on where it happened.
 
-It sends frames: a header (two sizes), a JSON object, and the texts of its records, one after the
-other in UTF-8; or, of readers of whole tables, bytes. The object has a ``kind``: ``records``
-(perhaps none: reading goes on), ``end``, ``missing`` (an optional package) or ``failed`` (why
-reading ended).
+It streams frames: a header (the size of a JSON object), the object, and the texts of its records,
+one after the other in UTF-8; or, of readers of whole tables, bytes. The object has a ``kind``:
+``records`` (perhaps none: reading goes on), ``missing`` (an optional package), ``option`` (a wrong
+parameter) or ``failed`` (why reading ended).
 """
 
 from __future__ import annotations
@@ -16,78 +16,69 @@ import atexit
 import io
 import json
 import os
-import select
-import socket
+import signal
 import struct
-import subprocess
 import tempfile
+import time
 from abc import ABC, abstractmethod
 from base64 import b64decode, b64encode
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, fields
-from threading import Lock
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import fields
 from typing import Any
 
-from simstore.errors import MissingExtra
+from simstore.errors import InvalidParameter, MissingExtra, SimstoreError
 from simstore.model import Document, Ignored, Rejection
-from simstore.sources import bounded
-from simstore.sources.reader import ReadRequest, is_installed
+from simstore.sources.reader import ReadOptions, ReadRequest, is_installed
 from simstore.sources.source import Record
-from simstore.sources.streams import count_read
+from simstore.sources.streams import CountingReader, count_read
+from simstore.sources.unpacking import buffered
+from simstore.workers.process import Limits, WorkerEnded, WorkerPool
 
-HEADER = struct.Struct(">IQ")
+_HEADER = struct.Struct(">I")
 # A key or a title may hold bytes that are no UTF-8, as lone surrogates.
 _ERRORS = "surrogatepass"
 # Fields of a document but its key and its text.
 _FIELDS = tuple(field.name for field in fields(Document))[2:]
-PROGRAM = "simstore.sources.isolated_process"
-# Processor time from one answer to the next. Books of a thousand pages take some seconds.
+# Processor time from one frame to the next. Books of a thousand pages take some seconds.
 MOST_SECONDS = 60
-# By the clock: where a system knows no limit of processor time, and for a process that waits.
+# By the clock: for a system without limits of processor time, and a process that waits.
 _PATIENCE = 10
 # A table may hold a part of its file in memory, packed and unpacked.
 _LEAST_MEMORY = 4 << 30
 _MEMORY_A_BYTE = 2
-# Libraries may keep some memory of each file that they read.
-_MOST_FILES = 1_000
-_MOST_IDLE = 4
 _PIECE = 1 << 20
-_PIPE_BYTES = 1 << 20
-# Of what is asked.
-SIZE = struct.Struct(">I")
+_RECORDS = 1_000
+_CHARACTERS = 1 << 20
+# Without records, an empty frame reports so often that reading goes on.
+_FRAME_SECONDS = 0.5
+_OUT_OF_TIME = getattr(signal, "SIGXCPU", None)
+_MORE_MEMORY = "reading it takes more memory than it may have"
 
 
 def packed(kind: str, records: Sequence[Record | bytes] = (), **facts: Any) -> bytes:
     """Pack records into a frame.
 
     Args:
-        kind: What it is.
+        kind: Its kind.
         records: The records in it.
-        facts: What else it says: JSON values.
+        facts: More members of its object: JSON values.
     """
     texts: list[bytes] = []
     rows = [_row(record, texts) for record in records]
     told = json.dumps(
         {"kind": kind, "records": rows, **facts}, ensure_ascii=False, separators=(",", ":")
     ).encode(errors=_ERRORS)
-    size = sum(map(len, texts))
-    return b"".join((HEADER.pack(len(told), size), told, *texts))
+    return b"".join((_HEADER.pack(len(told)), told, *texts))
 
 
-def unpacked(
-    told: bytes | bytearray, texts: bytes | bytearray
-) -> tuple[dict[str, Any], list[Record | bytes]]:
-    """Unpack a frame into its JSON facts and its records.
-
-    Args:
-        told: Its JSON object.
-        texts: The texts after it.
-    """
-    facts: dict[str, Any] = json.loads(str(told, errors=_ERRORS))
+def unpacked(frame: bytes) -> tuple[dict[str, Any], list[Record | bytes]]:
+    """Unpack a frame into its JSON facts and its records."""
+    (size,) = _HEADER.unpack_from(frame)
+    view = memoryview(frame)
+    place = _HEADER.size + size
+    facts: dict[str, Any] = json.loads(str(view[_HEADER.size : place], errors=_ERRORS))
     records: list[Record | bytes] = []
-    view = memoryview(texts)
-    place = 0
     for row in facts.pop("records"):
         kind = row[0]
         if kind == "rejection":
@@ -122,17 +113,97 @@ def _row(record: Record | bytes, texts: list[bytes]) -> tuple[Any, ...]:
     return ("passed over", *place, record.seen_key, record.seen_at, record.is_source)
 
 
-class IsolatedReader(ABC):
-    """A base of readers that read in a process of their own.
+def frames_of(
+    records: Iterable[Record | bytes | None], raw: CountingReader | None = None
+) -> Iterator[bytes]:
+    """Yield frames of records, and as the last one why reading ended before its end.
 
-    A process that is bounded itself, as the one that reads what is sent to a server, reads by
-    itself.
+    Args:
+        records: The records; None where reading goes on without one.
+        raw: The file, whose bytes are counted.
+    """
+    waiting: list[Record | bytes] = []
+    characters, framed_at = 0, time.monotonic()
+
+    def frame() -> bytes:
+        return packed("records", waiting, bytes_read=0 if raw is None else raw.count)
+
+    try:
+        for record in records:
+            if record is not None:
+                waiting.append(record)
+                piece = record if isinstance(record, bytes) else getattr(record, "text", "")
+                characters += len(piece)
+                is_full = len(waiting) >= _RECORDS or characters >= _CHARACTERS
+            else:
+                is_full = bool(waiting) or time.monotonic() - framed_at > _FRAME_SECONDS
+            if is_full:
+                yield frame()
+                waiting, characters, framed_at = [], 0, time.monotonic()
+        yield frame()
+    except MissingExtra as error:
+        yield packed("missing", feature=error.feature, extra=error.extra)
+    except InvalidParameter as error:
+        yield packed("option", reason=str(error))
+    except MemoryError:
+        yield packed("failed", reason=_MORE_MEMORY)
+    except SimstoreError as error:
+        yield packed("failed", reason=getattr(error, "reason", str(error)))
+    except Exception as error:
+        # Of a damaged file libraries raise whatever their code comes upon.
+        line = " ".join(str(error).split())[:200] or type(error).__name__
+        yield packed("failed", reason=f"the file is damaged: {line}")
+
+
+def records_of(frame: bytes, stream: io.BufferedReader | None = None) -> list[Record | bytes]:
+    """Return the records of a frame; count what was read for them.
+
+    Raises:
+        MissingExtra: The worker lacks a package.
+        InvalidParameter: A parameter of reading is wrong.
+        ReadingEnded: It cannot go on.
+    """
+    facts, records = unpacked(frame)
+    if facts["kind"] == "records":
+        if stream is not None:
+            count_read(stream, facts["bytes_read"])
+        return records
+    if facts["kind"] == "missing":
+        raise MissingExtra(facts["feature"], facts["extra"])
+    if facts["kind"] == "option":
+        raise InvalidParameter(facts["reason"])
+    raise ReadingEnded(facts["reason"])
+
+
+class ReadingEnded(Exception):
+    """Raised if reading ends before the file does; its text says why."""
+
+
+def why_ended(error: WorkerEnded, limits: Limits) -> str:
+    """Return why a worker ended without an answer, within its limits."""
+    status = error.status
+    if status is None and limits.seconds is None:
+        return f"reading it gives nothing for {limits.piece_seconds:,.0f} s"
+    if status is None or status == -signal.SIGKILL:
+        return "reading it takes more time or memory than it may have"
+    if -status == _OUT_OF_TIME:
+        return f"reading it takes more than {limits.processor_seconds:,} s of processor time"
+    if status < 0:
+        what = (signal.strsignal(-status) or f"signal {-status}").lower()
+        return f"the process that reads it ended: {what}"
+    return f"the library that reads it ended by itself (status {status})"
+
+
+class IsolatedReader(ABC):
+    """A base of readers that read in a worker process.
+
+    A worker, such as the one that reads a file sent to a server, reads by itself.
 
     Attributes:
         package: What must be installed.
         feature: What needs it, for the error.
         extra: The extra of simstore that brings it.
-        most_seconds: Processor time from one answer of the process to the next.
+        most_seconds: Processor time from one frame to the next.
     """
 
     needs_file = True
@@ -171,18 +242,18 @@ class IsolatedReader(ABC):
         """
         if not is_installed(self.package):
             raise MissingExtra(self.feature, self.extra)
-        if bounded.is_bounded():
+        if _is_bounded:
             for record in self.read_here(stream, request):
                 if record is not None:
                     yield record
             return
         position, byte_offset = request.position, request.byte_offset
         try:
-            for record in _records(self, stream, request):
+            for record in self._records(stream, request):
                 yield record
                 if not isinstance(record, bytes):
                     position, byte_offset = (record.position or 0) + 1, record.end_offset or 0
-        except _Ended as error:
+        except ReadingEnded as error:
             yield self.broken_off(stream, request, (position, byte_offset), str(error))
 
     def broken_off(
@@ -203,51 +274,32 @@ class IsolatedReader(ABC):
         position, byte_offset = place
         return Rejection(request.name, position, byte_offset, byte_offset, reason)
 
+    def _records(self, stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record | bytes]:
+        """Yield the records that a worker reads.
 
-class _Ended(Exception):
-    """The process gave no answer; says why."""
-
-
-def _records(
-    reader: IsolatedReader, stream: io.BufferedReader, request: ReadRequest
-) -> Iterator[Record | bytes]:
-    """Yield what a process reads of a file.
-
-    Raises:
-        MissingExtra: It lacks a package.
-        _Ended: It ended before the file did.
-    """
-    size = stream.seek(0, io.SEEK_END)
-    stream.seek(0)
-    job = {
-        "reader": f"{type(reader).__module__}:{type(reader).__qualname__}",
-        "name": request.name,
-        "position": request.position,
-        "byte_offset": request.byte_offset,
-        "head_bytes": len(request.head),
-        "options": asdict(request.options),
-        "seconds": reader.most_seconds,
-        "memory_bytes": _LEAST_MEMORY + _MEMORY_A_BYTE * size,
-    }
-    with _file_of(stream) as descriptor:
-        process = _started(job, descriptor)
-        answered = False
-        try:
-            while True:
-                facts, records = process.answer(reader.most_seconds)
-                count_read(stream, facts.get("bytes_read", 0))
-                yield from records
-                if facts["kind"] == "records":
-                    continue
-                if facts["kind"] == "failed":
-                    raise _Ended(facts["reason"])
-                answered = True
-                if facts["kind"] == "missing":
-                    raise MissingExtra(facts["feature"], facts["extra"])
-                return
-        finally:
-            # One that was left in the middle of a file would go on with it.
-            _give_back(process) if answered else process.end()
+        Raises:
+            MissingExtra: It lacks a package.
+            ReadingEnded: It ended before the file did.
+        """
+        size = stream.seek(0, io.SEEK_END)
+        stream.seek(0)
+        limits = Limits(
+            processor_seconds=self.most_seconds,
+            memory_bytes=_LEAST_MEMORY + _MEMORY_A_BYTE * size,
+            piece_seconds=self.most_seconds * _PATIENCE,
+        )
+        with _file_of(stream) as descriptor:
+            try:
+                with READERS.worker() as worker:
+                    for frame in worker.stream(
+                        "read", type(self), request, limits=limits, descriptor=descriptor
+                    ):
+                        yield from records_of(frame, stream)
+            except WorkerEnded as error:
+                raise ReadingEnded(why_ended(error, limits)) from None
+            except OSError as error:
+                reason = f"no process to read it can be started ({error.strerror})"
+                raise ReadingEnded(reason) from None
 
 
 @contextmanager
@@ -265,149 +317,46 @@ def _file_of(stream: io.BufferedReader) -> Iterator[int]:
         yield descriptor
 
 
-class _Process:
-    """A process that reads files, one after the other.
+# The worker's side
 
-    Raises:
-        _Ended: It cannot be started.
-    """
+_is_bounded = False
 
-    def __init__(self) -> None:
-        self.file_count = 0
-        self._socket, theirs = socket.socketpair()
-        with theirs:
-            try:
-                self._process = bounded.start(PROGRAM, standard_input=theirs.fileno())
-            except OSError as error:
-                self._socket.close()
-                reason = f"no process to read it can be started ({error.strerror})"
-                raise _Ended(reason) from None
-        pipe = self._process.stdout
-        if pipe is None:
-            raise RuntimeError("the process has no output")
-        self._pipe = pipe
-        self._poll = select.poll()
-        self._poll.register(pipe, select.POLLIN)
-        with suppress(ImportError, AttributeError, OSError):
-            import fcntl
 
-            # It reads on while its last answer is worked on.
-            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, _PIPE_BYTES)
+class FileReading:
+    """Reads files in a worker."""
 
-    def ask(self, job: dict[str, Any], descriptor: int) -> None:
-        """Send what to read, and the file; wait until it is taken.
+    def read(
+        self, reader: type[IsolatedReader], request: ReadRequest, descriptor: int
+    ) -> Iterator[bytes]:
+        """Yield frames of the records that a reader finds in an open file."""
+        with os.fdopen(descriptor, "rb", buffering=0) as file:
+            raw = CountingReader(file)
+            raw.seek(0)
+            stream = buffered(raw)
+            yield from frames_of(reader().read_here(stream, request), raw)
 
-        Raises:
-            _Ended: It is not.
-        """
-        self.file_count += 1
-        data = json.dumps(job).encode()
-        # Where it has ended, it gives no answer.
-        with suppress(OSError):
-            socket.send_fds(self._socket, [SIZE.pack(len(data))], [descriptor])
-            self._socket.sendall(data)
-        self.answer(job["seconds"])
-
-    def answer(self, seconds: int) -> tuple[dict[str, Any], list[Record | bytes]]:
-        """Return its next answer.
+    def read_file(self, name: str, options: Mapping[str, Any]) -> Iterator[bytes]:
+        """Yield frames of the records of a file of any format.
 
         Args:
-            seconds: Processor time that it may take.
-
-        Raises:
-            _Ended: It gives none.
+            name: Its path.
+            options: Options of :class:`~simstore.sources.reader.ReadOptions`.
         """
-        told, size = HEADER.unpack(self._bytes(HEADER.size, seconds))
-        return unpacked(self._bytes(told, seconds), self._bytes(size, seconds))
+        from simstore.sources.files import FileSource
 
-    def _bytes(self, size: int, seconds: int) -> bytearray:
-        data = bytearray(size)
-        view = memoryview(data)
-        while view:
-            if not self._poll.poll(seconds * _PATIENCE * 1_000):
-                raise _Ended(f"reading it gives nothing for {seconds * _PATIENCE:,} s")
-            # What is behind it stays in the pipe, where poll sees it.
-            count = os.readv(self._pipe.fileno(), [view])
-            if not count:
-                with suppress(subprocess.TimeoutExpired):
-                    # It is ending by itself, for a reason that shall be known.
-                    self._process.wait(1)
-                self.end()
-                raise _Ended(bounded.why_ended(self._process.returncode, seconds))
-            view = view[count:]
-        return data
+        def records() -> Iterator[Record]:
+            yield from FileSource(name, ReadOptions(**options)).records()
 
-    def end(self) -> None:
-        """End it."""
-        _all.discard(self)
-        self._socket.close()
-        self._process.kill()
-        self._pipe.close()
-        self._process.wait()
-
-    def forget(self) -> None:
-        """Leave it to the process that this one was forked from."""
-        self._socket.close()
-        self._pipe.close()
-        # Nobody here may wait for it.
-        self._process.returncode = 0
+        return frames_of(records())
 
 
-_lock = Lock()
-_idle: list[_Process] = []
-_all: set[_Process] = set()
+@contextmanager
+def reading_files() -> Iterator[FileReading]:
+    """Yield what reads files in a worker, where readers need no other process."""
+    global _is_bounded
+    _is_bounded = True
+    yield FileReading()
 
 
-def _started(job: dict[str, Any], descriptor: int) -> _Process:
-    """Return a process that begins to read a file.
-
-    Raises:
-        _Ended: There is none.
-    """
-    while True:
-        with _lock:
-            waiting = _idle.pop() if _idle else None
-        process = waiting or _Process()
-        _all.add(process)
-        try:
-            process.ask(job, descriptor)
-        except _Ended:
-            process.end()
-            # One that waited may have been ended by somebody else.
-            if waiting is None:
-                raise
-        except BaseException:
-            process.end()
-            raise
-        else:
-            return process
-
-
-def _give_back(process: _Process) -> None:
-    """Keep a process for the next file, but one that has read many."""
-    with _lock:
-        if process.file_count < _MOST_FILES and len(_idle) < _MOST_IDLE:
-            _idle.append(process)
-            return
-    process.end()
-
-
-@atexit.register
-def end_all() -> None:
-    """End all processes that read files, as is done at the end of this one."""
-    _idle.clear()
-    for process in list(_all):
-        process.end()
-
-
-def _forget_all() -> None:
-    global _lock
-    _lock = Lock()
-    for process in _all:
-        process.forget()
-    _all.clear()
-    _idle.clear()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_all)
+READERS = WorkerPool(reading_files)
+atexit.register(READERS.end)

@@ -32,7 +32,7 @@ from simstore.storage.dialects.protocol import (
     Synchronous,
 )
 from simstore.storage.dialects.sqlite import from_sqlite, gone
-from simstore.storage.dialects.sqlite_file import SqliteFile, has_open
+from simstore.storage.dialects.sqlite_file import SqliteFile
 
 if TYPE_CHECKING:
     from sqlalchemy.engine import URL
@@ -43,7 +43,6 @@ __all__ = [
     "Database",
     "SharedSnapshot",
     "Synchronous",
-    "import_statements",
     "translated",
     "translated_files",
 ]
@@ -130,8 +129,12 @@ class Database:
             yield connection
 
     @contextmanager
-    def share(self) -> Iterator[SharedSnapshot]:
-        """Yield a snapshot that other processes can read too."""
+    def share(self, count: int) -> Iterator[SharedSnapshot]:
+        """Yield a snapshot that a number of processes can read, this one among them."""
+        if count == 1:
+            with self.read() as connection:
+                yield SharedSnapshot(connection, lambda: None, lambda: False)
+            return
         self._check_usable()
         with translated(self.label), self._backend.sharing() as snapshot:
             yield snapshot
@@ -206,11 +209,6 @@ class Database:
         self._has_ended = True
         self.close()
 
-    @property
-    def is_open(self) -> bool:
-        """Return whether this process has connections; True where that cannot be told."""
-        return self.path is None or has_open(self.path)
-
     def _check_writable(self) -> None:
         self._check_usable()
         if self.read_only or not self.can_write:
@@ -264,21 +262,6 @@ def translated_files(path: str) -> Iterator[None]:
             raise DiskFull(path) from error
         reason = error.strerror or str(error)
         raise StorageError(f"{path} cannot be written: {reason}; name another place") from error
-
-
-def import_statements() -> None:
-    """Import now what the first statement of SQLAlchemy would import.
-
-    For a process that forks others: they share it, and their first writer does not wait for it.
-
-    >>> import_statements()
-    """
-    import sqlalchemy.dialects.sqlite
-
-    from simstore.storage import tables
-
-    # Both have been looked up, which is what imports them.
-    _ = sqlalchemy.dialects.sqlite, tables.metadata
 
 
 def _url(text: str) -> URL:

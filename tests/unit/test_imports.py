@@ -135,22 +135,6 @@ def test_a_query_loads_only_what_it_needs(tmp_path: Path) -> None:
     assert '"distance": 0' in done.stdout or '"distance":0' in done.stdout
 
 
-@pytest.mark.slow
-def test_a_server_imports_all_before_it_forks() -> None:
-    done = run(
-        "import gc, sys\n"
-        "from simstore.server import serving\n"
-        "from simstore.server.settings import ServerSettings\n"
-        "def frozen():\n"
-        "    named = ('sqlalchemy.dialects.sqlite', 'simstore.storage.tables.documents')\n"
-        "    print([name in sys.modules for name in named])\n"
-        "    raise SystemExit\n"
-        "gc.freeze = frozen\n"
-        "serving.serve('none.db', ServerSettings())"
-    )
-    assert done.stdout == "[True, True]\n"
-
-
 def test_the_store_is_imported_without_a_database_or_compiler() -> None:
     done = run(
         "import gc, sys\n"

@@ -7,41 +7,39 @@ works in a folder that is deleted with all that is in it.
 
 from __future__ import annotations
 
-import math
 import os
 import re
-import signal
-import subprocess
+import struct
 import tempfile
 import unicodedata
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from threading import Timer
 from typing import Any
 
 from simstore.errors import (
     InvalidParameter,
-    MissingExtra,
     SimstoreError,
     TooLarge,
     UnreadableSource,
     printable,
 )
-from simstore.model import Document, Rejection
-from simstore.server.workers import upload_process
-from simstore.sources import bounded
+from simstore.model import Document, Ignored, Rejection
+from simstore.sources.isolated import ReadingEnded, reading_files, records_of, why_ended
 from simstore.sources.reader import sees_bytes
+from simstore.sources.source import MAX_DOCUMENT_BYTES
 from simstore.store import Store
-from simstore.wire import decoded, encoded, from_wire
+from simstore.wire import from_wire, to_wire
+from simstore.workers.process import Limits, Worker, WorkerEnded
 
 _LONGEST_NAME = 180
 _NO_NAME = re.compile(r'[\x00-\x1f\x7f/\\:*?"<>|\[\]]')
 _PASSED_ON = ("PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "SYSTEMROOT")
-# JSON takes more than the text: a control character six bytes.
+# JSON takes more than a value: a control character six bytes.
 _ROOM, _MARGIN = 6, 1 << 20
-_PIECE = 1 << 16
+_MOST_REJECTIONS = 100
+# Raised for frames that are none, which a library may have written.
+_MALFORMED = (ValueError, TypeError, LookupError, AttributeError, RuntimeError, struct.error)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +105,12 @@ def read_upload(
     shown = safe_name(name)
     with tempfile.TemporaryDirectory(prefix="simstore-upload-") as folder:
         (Path(folder) / shown).write_bytes(data)
-        job = encoded(
-            {
-                "name": shown,
-                "options": dict(options or {}),
-                "seconds": math.ceil(bounds.seconds) + 1,
-                "processor_seconds": bounds.processor_seconds,
-                "memory_bytes": bounds.memory_bytes,
-                "text_bytes": bounds.text_bytes,
-                "documents": bounds.documents,
-                "written_bytes": bounds.written_bytes,
-            }
+        documents, rejections = _records(Path(folder), shown, dict(options or {}), bounds)
+    if not documents:
+        raise UnreadableSource(
+            shown, rejections[0].reason if rejections else "there is no text in it"
         )
-        answer = _answer(Path(folder), shown, job, bounds)
-    return _upload(shown, answer, bounds)
+    return Upload(tuple(documents), tuple(rejections))
 
 
 def read_paper(
@@ -157,85 +147,68 @@ def safe_name(name: str) -> str:
     return data.decode(errors="ignore") or "file"
 
 
-def _answer(folder: Path, name: str, job: bytes, limits: UploadLimits) -> bytes:
-    """Return what the process says; it and all that it started have ended then."""
+def _records(
+    folder: Path, name: str, options: dict[str, Any], bounds: UploadLimits
+) -> tuple[list[Document], list[Rejection]]:
+    """Return the documents and rejections that a worker of its own reads; it has ended then."""
     environment = {key: os.environ[key] for key in _PASSED_ON if key in os.environ}
     environment |= {"TMPDIR": str(folder), "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    # A document may be as long as all of them may be together.
+    longest = max(bounds.text_bytes, MAX_DOCUMENT_BYTES)
+    limits = Limits(
+        processor_seconds=bounds.processor_seconds,
+        memory_bytes=bounds.memory_bytes,
+        piece_seconds=bounds.seconds,
+        seconds=bounds.seconds,
+        written_bytes=bounds.written_bytes,
+        piece_bytes=longest * _ROOM + _MARGIN,
+    )
+    documents: list[Document] = []
+    rejections: list[Rejection] = []
+    room = bounds.text_bytes
     try:
-        process = bounded.start(upload_process.__name__, environment=environment, folder=folder)
+        worker = Worker(environment=environment, folder=folder)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise UnreadableSource(name, f"no process to read it can be started ({reason})") from error
-    timer = Timer(limits.seconds, _kill, (process,))
-    timer.daemon = True
-    timer.start()
     try:
-        # Until it has ended: then its end of the pipe is closed.
-        answer = _exchange(process, job, limits.text_bytes * _ROOM + _MARGIN)
+        worker.begin(reading_files)
+        options = {"max_document_bytes": longest, **options}
+        for frame in worker.stream("read_file", name, options, limits=limits):
+            for record in map(_checked, records_of(frame)):
+                if isinstance(record, Document):
+                    documents.append(record)
+                    room -= len(record.text.encode("utf-8", "surrogatepass"))
+                elif len(rejections) < _MOST_REJECTIONS:
+                    if isinstance(record, Rejection):
+                        rejections.append(record)
+                    elif isinstance(record, Ignored) and not record.is_source:
+                        place = record.position, record.byte_offset, record.end_offset
+                        rejections.append(Rejection(record.source, *place, record.reason))
+            if len(documents) > bounds.documents:
+                raise TooLarge(f"documents in {name}", bounds.documents)
+            if room < 0:
+                raise TooLarge(f"bytes of text in {name}", bounds.text_bytes)
+    except ReadingEnded as error:
+        raise UnreadableSource(name, str(error)) from None
+    except WorkerEnded as error:
+        raise UnreadableSource(name, why_ended(error, limits)) from None
+    except SimstoreError:
+        raise
+    except _MALFORMED as error:
+        raise UnreadableSource(name, "the process that reads it gave no answer") from error
     finally:
-        timer.cancel()
-        timer.join()
-        _kill(process)
-        for pipe in (process.stdin, process.stdout):
-            if pipe is not None:
-                with suppress(OSError):
-                    pipe.close()
-        process.wait()
-    if answer is None:
-        raise TooLarge(f"bytes of text in {name}", limits.text_bytes)
-    if not answer.endswith(b"\n"):
-        raise UnreadableSource(
-            name, bounded.why_ended(process.returncode, limits.processor_seconds)
-        )
-    return answer
+        worker.end()
+    return documents, rejections
 
 
-def _exchange(process: subprocess.Popen[bytes], job: bytes, most: int) -> bytes | None:
-    """Return all that a process answers; None: it is more than it may."""
-    if process.stdin is None or process.stdout is None:
-        return b""
-    with suppress(OSError):
-        process.stdin.write(job)
-        process.stdin.close()
-    answer = bytearray()
-    while data := process.stdout.read(_PIECE):
-        answer += data
-        if len(answer) > most:
-            return None
-    return bytes(answer)
+def _checked(record: Any) -> Any:
+    """Return a record with values of the right types: it is believed no more than the file.
 
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    """End a process and those that it started; its number is its own until it is waited for."""
-    with suppress(OSError):
-        os.killpg(process.pid, signal.SIGKILL)
-
-
-def _upload(name: str, answer: bytes, limits: UploadLimits) -> Upload:
-    """Return what an answer says, which is believed no more than the file itself."""
+    Raises:
+        TypeError: It has others.
+    """
     try:
-        content = from_wire(dict[str, Any], decoded(answer))
-        error = _error(name, content, limits) if "kind" in content else None
-        documents = from_wire(list[Document], content.get("documents", []))
-        rejections = from_wire(list[Rejection], content.get("rejections", []))
-    except InvalidParameter as wrong:
-        raise UnreadableSource(name, "the process that reads it gave no answer") from wrong
-    if error is not None:
-        raise error
-    if not documents:
-        reason = rejections[0].reason if rejections else "there is no text in it"
-        raise UnreadableSource(name, reason)
-    return Upload(tuple(documents), tuple(rejections))
-
-
-def _error(name: str, told: Mapping[str, Any], limits: UploadLimits) -> SimstoreError:
-    kind, what = str(told["kind"]), str(told.get("what"))
-    if kind == "extra":
-        return MissingExtra(what, str(told.get("extra")))
-    if kind == "documents":
-        return TooLarge(f"documents in {name}", limits.documents)
-    if kind == "bytes":
-        return TooLarge(f"bytes of text in {name}", limits.text_bytes)
-    if kind == "option":
-        return InvalidParameter(what)
-    return UnreadableSource(name, what)
+        return from_wire(type(record), to_wire(record))
+    except InvalidParameter as error:
+        raise TypeError(str(error)) from None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter, SimstoreError
+from simstore.errors import InvalidParameter
 from simstore.model import CheckedPaper, CheckOptions, Copy, Document, Rejection
 from simstore.model.documents import folded_name
 from simstore.search import alignment
@@ -42,18 +42,12 @@ from simstore.services.check.sentence_lookup import (
     unit_weights,
 )
 from simstore.services.open_store.open_store import OpenStore, Snapshot
-from simstore.services.workers.worker_pool import (
-    EarlyStart,
-    WorkerPool,
-    in_order,
-    snapshot_for,
-    worker_count,
-)
 from simstore.storage.engine import Database
 from simstore.text.decoding import encode, exact_text
 from simstore.text.passages import Span
 from simstore.text.patterns import Globs
 from simstore.text.separators import letters_between_words, without_letters_between
+from simstore.workers.shared_work import SharedWork, early_workers, in_order, worker_count
 
 CHECK_CHANNELS = ("anchors", "sentences", "simhash")
 # What is checked before worker processes are started takes about as long as starting them.
@@ -402,19 +396,15 @@ def check_papers(
     """
     check_options(options)
     count = worker_count(threads)
-    early = EarlyStart(
-        opened.database,
-        count,
-        expected_characters,
-        ALONE_CHARACTERS,
-        lambda: _warm_up(opened, options),
-        __name__,
-    )
-    with early.workers() as workers, snapshot_for(opened.database, count) as shared:
+    is_much = expected_characters > ALONE_CHARACTERS
+    with (
+        early_workers(count - 1 if is_much else 0, __name__) as workers,
+        opened.database.share(count) as shared,
+    ):
         check = _checks(opened.snapshot(shared.connection), options, on_step or no_step)
-        pool = WorkerPool(
+        work = SharedWork(
             count=count,
-            task=_checking,
+            opening=_checking,
             arguments=lambda: (opened.database.place, shared.name(), options),
             is_valid=shared.is_latest,
             least_items=ALONE_PAPERS,
@@ -422,7 +412,7 @@ def check_papers(
             weight=lambda paper: 0 if isinstance(paper, Rejection) else len(paper.text),
             early=workers,
         )
-        yield from in_order(papers, check, pool)
+        yield from in_order(papers, check, work)
 
 
 def _checks(
@@ -447,13 +437,6 @@ def _checking(
         # Before it is asked: the others would wait for its first answer.
         check(_SHORT_PAPER)
         yield check
-
-
-def _warm_up(opened: OpenStore, options: CheckOptions) -> None:
-    """Import and compile in this process what many papers need."""
-    # What is wrong is told where the papers are checked.
-    with suppress(SimstoreError), opened.database.read() as connection:
-        _checks(opened.snapshot(connection), options, no_step)(_SHORT_PAPER)
 
 
 def with_others(copies: list[FoundCopy], others: Iterable[FoundCopy]) -> list[FoundCopy]:

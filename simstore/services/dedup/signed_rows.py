@@ -24,8 +24,8 @@ from simstore.services.dedup.options import RowObserver, RowOptions, RowRule
 from simstore.services.dedup.work_files import WorkFiles
 from simstore.services.ingest.garbage import collected_between
 from simstore.services.ingest.pipeline import in_order
-from simstore.services.workers.processors import usual_processor_count
 from simstore.text.decoding import document_digest, encode, exact_text
+from simstore.workers.shared_work import usual_processor_count
 
 # A row in the work files. `kind` is 1 for a document, 0 for what could not be read.
 ROW = np.dtype(

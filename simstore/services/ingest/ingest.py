@@ -45,11 +45,11 @@ from simstore.services.ingest.source_batches import (
 )
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.open_store.state import State
-from simstore.services.workers.processors import usual_processor_count
 from simstore.sources.source import Source
 from simstore.storage import runs
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode, storable
+from simstore.workers.shared_work import usual_processor_count
 
 __all__ = ["IngestOptions", "Observer", "ingest_batches", "ingest_documents", "ingest_sources"]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from dataclasses import fields, replace
 
 from simstore import compiled
 from simstore.errors import (
     InvalidParameter,
-    SimstoreError,
     StaleGeneration,
     StorageError,
     counted,
@@ -30,17 +29,11 @@ from simstore.search.plan import check_radius, default_radius
 from simstore.services.open_store.open_store import SHORT_CHARACTERS, OpenStore, Snapshot, now
 from simstore.services.open_store.state import State
 from simstore.services.query.matching import Matcher
-from simstore.services.workers.worker_pool import (
-    EarlyStart,
-    WorkerPool,
-    in_order,
-    snapshot_for,
-    worker_count,
-)
 from simstore.storage import documents, queries
 from simstore.storage.connection import Connection
 from simstore.storage.engine import Database
 from simstore.storage.fingerprints import fingerprints
+from simstore.workers.shared_work import SharedWork, early_workers, in_order, worker_count
 
 _UNTOLD = SourceFacts()
 BATCH_SAMPLES = 256
@@ -102,18 +95,11 @@ def query_samples(
     is_whole = threads == 1 and on_progress is None and _is_short(samples)
     computing = _in_the_same_turn if is_whole else opened.computing
     compiled.announce(expected_characters)
-    early = EarlyStart(
-        opened.database,
-        threads,
-        expected_characters,
-        ALONE_CHARACTERS,
-        lambda: _warm_up(opened, options),
-        __name__,
-    )
+    is_much = expected_characters > ALONE_CHARACTERS
     with (
         opened.computing() if is_whole else nullcontext(),
-        early.workers() as workers,
-        snapshot_for(opened.database, threads) as shared,
+        early_workers(threads - 1 if is_much else 0, __name__) as workers,
+        opened.database.share(threads) as shared,
     ):
         with computing():
             snapshot = opened.snapshot(shared.connection)
@@ -123,9 +109,9 @@ def query_samples(
             with computing(_characters(batch)):
                 return matcher.answer(batch)
 
-        pool = WorkerPool(
+        work = SharedWork(
             count=threads,
-            task=_answering,
+            opening=_answering,
             arguments=lambda: (
                 opened.database.place,
                 shared.name(),
@@ -137,7 +123,7 @@ def query_samples(
             weight=_characters,
             early=workers,
         )
-        for answered in in_order(_batches(samples, rejections), answer, pool):
+        for answered in in_order(_batches(samples, rejections), answer, work):
             results += answered
             if on_progress is not None:
                 on_progress()
@@ -172,13 +158,6 @@ def _matcher(snapshot: Snapshot, options: QueryOptions) -> tuple[int, Matcher]:
     check_radius(radius, bits)
     check_method(options.plan, bits, radius)
     return radius, Matcher(snapshot, replace(options, radius=radius))
-
-
-def _warm_up(opened: OpenStore, options: QueryOptions) -> None:
-    """Import and compile in this process what answers to many samples need."""
-    # What is wrong is told where the samples are asked for.
-    with suppress(SimstoreError), opened.database.read() as connection:
-        _matcher(opened.snapshot(connection), options)[1].answer(_short_samples())
 
 
 def _short_samples() -> list[Document]:

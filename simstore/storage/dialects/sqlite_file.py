@@ -192,7 +192,6 @@ _WRITER_CACHE_KIB = 65_536
 # How long a log is waited for that others read or write, when its file has lost its name.
 _EMPTYING_MILLISECONDS = 1_000
 # Where Linux shows the descriptors of this process.
-_DESCRIPTORS = Path("/proc/self/fd")
 
 
 class SqliteFile:
@@ -488,26 +487,3 @@ def _identity(path: str) -> tuple[int, int] | None:
 def _has_journal(path: Path) -> bool:
     journal = path.with_name(path.name + "-wal")
     return journal.exists() and journal.stat().st_size > 0
-
-
-def has_open(path: Path, descriptors: Path = _DESCRIPTORS) -> bool:
-    """Return whether this process has a file open; True where the system does not tell.
-
-    It is not opened to find out: closing it again would take all of SQLite's locks away.
-
-    Args:
-        path: The file.
-        descriptors: The folder in which Linux shows the descriptors of this process.
-    """
-    try:
-        file = path.stat()
-        names = os.listdir(descriptors)
-    except OSError:
-        return True
-    for name in names:
-        # The one of the listing itself is closed by now.
-        with suppress(OSError, ValueError):
-            opened = os.fstat(int(name))
-            if (opened.st_dev, opened.st_ino) == (file.st_dev, file.st_ino):
-                return True
-    return False

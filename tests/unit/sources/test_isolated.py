@@ -15,8 +15,8 @@ import pytest
 from simstore import Store
 from simstore.errors import MissingExtra
 from simstore.model import Document, Ignored, Rejection
-from simstore.sources import isolated, registry
-from simstore.sources.isolated import HEADER, packed, unpacked
+from simstore.sources import registry
+from simstore.sources.isolated import READERS, packed, unpacked
 from simstore.sources.reader import ReadRequest
 
 from .ending_readers import EndingReader, QuickEndingReader
@@ -100,8 +100,8 @@ def test_two_files_are_read_in_turn() -> None:
 
 
 def test_process_that_has_read_many_files_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(isolated, "_MOST_FILES", 2)
-    isolated.end_all()
+    monkeypatch.setattr(READERS, "most_uses", 2)
+    READERS.end()
     numbers = [processes(b"a\n")[0] for _ in range(4)]
     assert numbers[0] == numbers[1] != numbers[2] == numbers[3]
 
@@ -143,7 +143,7 @@ def test_forked_process_starts_one_of_its_own() -> None:
     number = os.fork()
     if not number:
         os.write(writing, str(processes(b"a\n")[0]).encode())
-        isolated.end_all()
+        READERS.end()
         os._exit(0)
     os.waitpid(number, 0)
     theirs = int(os.read(reading, 100))
@@ -179,14 +179,12 @@ def test_frame_holds_records_as_they_are() -> None:
         Ignored("s", 1, 2, 3, "why", "k", 7, is_source=True),
         Document("k", ""),
     ]
-    data = packed("records", records, bytes_read=5)
-    told, _ = HEADER.unpack(data[: HEADER.size])
-    body = data[HEADER.size :]
-    assert unpacked(body[:told], body[told:]) == ({"kind": "records", "bytes_read": 5}, records)
+    frame = packed("records", records, bytes_read=5)
+    assert unpacked(frame) == ({"kind": "records", "bytes_read": 5}, records)
 
 
 def test_process_that_cannot_be_started_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    isolated.end_all()
+    READERS.end()
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     (reason,) = reasons(read_stream(EndingReader(), b"a\n"))
     assert reason == "no process to read it can be started (No such file or directory)"

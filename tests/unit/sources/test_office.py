@@ -15,7 +15,7 @@ from reportlab.pdfgen.canvas import Canvas
 
 from simstore.errors import MissingExtra
 from simstore.model import Document, Rejection
-from simstore.sources import isolated
+from simstore.sources.isolated import READERS
 from simstore.sources.pdf import PdfReader
 from simstore.sources.registry import reader_named
 from simstore.text.passages import sentences
@@ -333,7 +333,7 @@ def test_pdf_that_would_take_hours_is_rejected_and_the_next_one_is_read() -> Non
 
 def test_pdf_whose_reader_ends_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
     reader = reader_named("pdf")
-    isolated.end_all()
+    READERS.end()
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.setenv("PYTHONHOME", "nowhere")
     (found,) = reasons(read_stream(reader, made_pdf([["a page"]])))

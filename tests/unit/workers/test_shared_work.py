@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -16,10 +17,15 @@ from simstore.errors import InvalidParameter
 from simstore.model import CheckedPaper, SampleResult
 from simstore.services.check import check
 from simstore.services.query import query
-from simstore.services.workers import worker_pool
-from simstore.services.workers.processors import processor_count
-from simstore.services.workers.worker_pool import Worker, WorkerPool, in_order
-from simstore.sources import bounded
+from simstore.workers import shared_work
+from simstore.workers.process import Worker
+from simstore.workers.shared_work import (
+    SharedWork,
+    early_workers,
+    in_order,
+    processor_count,
+    worker_count,
+)
 
 from .worker_tasks import failing, squaring
 
@@ -35,19 +41,19 @@ class Watched:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.started: list[Worker] = []
         self.answered = threading.Event()
-        begin, ask = Worker.__init__, Worker.ask
+        begin, call = Worker.__init__, Worker.call
 
-        def noted(worker: Worker, *modules: Any) -> None:
-            begin(worker, *modules)
+        def noted(worker: Worker, **options: Any) -> None:
+            begin(worker, **options)
             self.started.append(worker)
 
-        def answer(worker: Worker, item: Any) -> tuple[bool, Any]:
-            found = ask(worker, item)
+        def answer(worker: Worker, *asked: Any) -> Any:
+            found = call(worker, *asked)
             self.answered.set()
             return found
 
         monkeypatch.setattr(Worker, "__init__", noted)
-        monkeypatch.setattr(Worker, "ask", answer)
+        monkeypatch.setattr(Worker, "call", answer)
 
     def have_ended(self) -> bool:
         return all(worker._process.returncode is not None for worker in self.started)
@@ -58,10 +64,10 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> Watched:
     return Watched(monkeypatch)
 
 
-def pool(count: int = 2, least_items: int = 1, **others: Any) -> WorkerPool:
-    made = WorkerPool(
+def pool(count: int = 2, least_items: int = 1, **others: Any) -> SharedWork:
+    made = SharedWork(
         count=count,
-        task=squaring,
+        opening=squaring,
         arguments=lambda: (2,),
         is_valid=lambda: True,
         least_items=least_items,
@@ -121,53 +127,43 @@ def test_an_error_comes_after_the_results_before_its_item(watched: Watched) -> N
 def test_what_a_killed_worker_had_to_do_is_done_here(
     watched: Watched, caplog: pytest.LogCaptureFixture
 ) -> None:
-    killed = threading.Event()
-    ended = Worker.ended
-
-    def noted(worker: Worker) -> str:
-        told = ended(worker)
-        killed.set()
-        return told
-
     def work(number: int) -> int:
         # The worker takes one of the items, all of which it dies of.
-        assert number == 0 or killed.wait(60)
+        assert number == 0 or watched.started[0].wait() == -9
         return number
 
-    with pytest.MonkeyPatch.context() as patch, caplog.at_level(logging.WARNING):
-        patch.setattr(Worker, "ended", noted)
-        found = list(in_order([0, *[99] * 20], work, pool()))
-    assert found == [0, *[99] * 20]
+    with caplog.at_level(logging.WARNING):
+        assert list(in_order([0, *[99] * 20], work, pool())) == [0, *[99] * 20]
     assert "a worker process has ended (signal 9)" in caplog.text
 
 
-def test_a_worker_that_cannot_begin_leaves_the_work_to_others() -> None:
-    met = threading.Event()
-    ready = Worker.wait_until_ready
-
-    def noted(worker: Worker) -> bool:
-        told = ready(worker)
-        met.set()
-        return told
-
+def test_a_worker_that_cannot_begin_leaves_the_work_to_others(watched: Watched) -> None:
     def work(number: int) -> int:
-        assert number == 0 or met.wait(60)
+        # It ends when it has said so.
+        assert number == 0 or watched.started[0].wait() == 0
         return number
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Worker, "wait_until_ready", noted)
-        assert list(in_order(range(9), work, pool(task=failing))) == list(range(9))
+    assert list(in_order(range(9), work, pool(opening=failing))) == list(range(9))
+    assert not watched.answered.is_set()
 
 
 def test_where_no_process_can_be_started_all_is_done_here(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def refuse(*_arguments: Any, **_options: Any) -> Any:
-        raise OSError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr(bounded, "start", refuse)
+    monkeypatch.setattr(sys, "executable", "/nowhere/python")
     assert list(in_order(range(9), lambda number: number, pool())) == list(range(9))
-    assert "no worker process can be started (Resource temporarily unavailable)" in caplog.text
+    assert "no worker process can be started (No such file or directory)" in caplog.text
+    with early_workers(2, "json") as none:
+        assert none == []
+
+
+def test_early_workers_are_used_from_the_first_item_on(watched: Watched) -> None:
+    with early_workers(3, "json") as early:
+        found = list(in_order(range(40), here(watched, 0), pool(3, 1_000, early=early)))
+        assert found == [number**2 for number in range(40)]
+        assert len(early) == 1
+    assert len(watched.started) == 3
+    assert watched.have_ended()
 
 
 def test_workers_end_when_nobody_wants_more(watched: Watched) -> None:
@@ -177,22 +173,10 @@ def test_workers_end_when_nobody_wants_more(watched: Watched) -> None:
     assert watched.have_ended()
 
 
-def test_a_worker_ends_by_itself_when_the_process_that_started_it_has_gone() -> None:
-    worker = Worker()
-    worker.begin(squaring, (3,))
-    try:
-        assert worker.wait_until_ready()
-        assert worker.ask(4) == (True, 64)
-        worker.close()
-        assert worker._process.wait(60) == 0
-    finally:
-        worker.end()
-
-
 def test_a_number_of_threads_below_one_is_refused() -> None:
     with pytest.raises(InvalidParameter, match="0 threads: there must be at least 1"):
-        worker_pool.worker_count(0)
-    assert worker_pool.worker_count(None) == processor_count() >= 1
+        worker_count(0)
+    assert worker_count(None) == processor_count() >= 1
 
 
 # In a store
@@ -223,9 +207,9 @@ def without_times(found: list[SampleResult]) -> list[SampleResult]:
 
 def waiting(monkeypatch: pytest.MonkeyPatch, wait: Callable[[], object]) -> None:
     """Have this process wait in its second piece of work and later ones."""
-    shared = worker_pool.in_order
+    shared = shared_work.in_order
 
-    def in_order(items: Any, work: Any, pool: WorkerPool) -> Any:
+    def in_order(items: Any, work: Any, pool: SharedWork) -> Any:
         done = 0
 
         def slowly(item: Any) -> Any:
@@ -277,25 +261,25 @@ def test_workers_read_the_same_snapshot_or_nothing(
     begun = []
     was_checked = threading.Event()
     ready = Worker.wait_until_ready
-    serve = worker_pool._Shared._serve
+    serve = shared_work._Sharing._serve
 
-    def write_first(worker: Worker) -> bool:
+    def write_first(worker: Worker) -> None:
         if not begun:
             begun.append(shelf.add("the new one", text))
-        return ready(worker)
+        ready(worker)
 
     def served(shared: Any, worker: Worker) -> None:
         serve(shared, worker)
         was_checked.set()
 
     monkeypatch.setattr(Worker, "wait_until_ready", write_first)
-    monkeypatch.setattr(worker_pool._Shared, "_serve", served)
+    monkeypatch.setattr(shared_work._Sharing, "_serve", served)
     begin = Worker.__init__
 
-    def after_a_commit(worker: Worker, *modules: Any) -> None:
+    def after_a_commit(worker: Worker, **options: Any) -> None:
         with Store.open(shelf.maintenance.path or shelf._opened.database.place) as other:
             other.add("the other new one", text)
-        begin(worker, *modules)
+        begin(worker, **options)
 
     monkeypatch.setattr(Worker, "__init__", after_a_commit)
     waiting(monkeypatch, lambda: watched.answered.is_set() or was_checked.wait(60))

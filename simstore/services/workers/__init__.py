@@ -1,1 +1,0 @@
-"""Worker processes that share the work of a command."""
