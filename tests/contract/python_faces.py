@@ -305,6 +305,7 @@ def checked(paper: dict[str, Any]) -> dict[str, Any]:
         "source_keys": list(sources),
         "passages": [one["kind"].replace("none", "neither") for one in paper["passages"]],
         "excluded": [one["excluded"] for one in paper["passages"]],
+        "not_counted": {one["reason"]: one["characters"] for one in paper["excluded"]},
         "warnings": [one["kind"] for one in paper["warnings"]],
     }
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 from forked import Nursery
@@ -87,15 +86,6 @@ def test_papers_are_compared_with_one_another_unless_they_are_many(shell: Shell)
 
 
 @pytest.mark.slow
-def test_pan_offsets(shell: Shell) -> None:
-    done = shell("check", "--format", "pan", "paper.txt")
-    (feature,) = ElementTree.fromstring(done.text)  # noqa: S314 - our own output
-    start = int(feature.attrib["this_offset"])
-    length = int(feature.attrib["this_length"])
-    assert (OWN + RIVER)[start : start + length] == RIVER.strip()
-
-
-@pytest.mark.slow
 def test_a_report_for_the_browser(shell: Shell) -> None:
     pytest.importorskip("jinja2", reason="needs jinja2 (the extra check)")
     done = shell("check", "paper.txt", "-o", "report.html")
@@ -132,29 +122,6 @@ def test_every_format_has_the_same_headline(shell: Shell, options: tuple[str, ..
     assert ("With what is excluded" in page) == is_excluded
     assert (totals["share_with_excluded"] > totals["share"]) == is_excluded
     assert totals["largest_source_share"] <= totals["share"]
-
-
-@pytest.mark.slow
-def test_quotations_of_a_word_document_are_what_they_are(shell: Shell) -> None:
-    docx = pytest.importorskip("docx", reason="needs python-docx")
-    made = docx.Document()
-    made.add_paragraph(f"{OWN.strip()} {BREAD.strip()}")
-    made.add_paragraph(RIVER.strip(), style="Quote")
-    made.add_paragraph("References")
-    made.add_paragraph("Somebody: A book of rivers and of those beside them, printed long ago.")
-    made.save(shell.folder / "paper.docx")
-    plain = json.loads(shell("check", "paper.docx", "--format", "jsonl").text)
-    assert {source["key"] for source in plain["sources"]} == {"river", "bread"}
-    options = ("--exclude-quotations", "--exclude-bibliography")
-    found = json.loads(shell("check", "paper.docx", "--format", "jsonl", *options).text)
-    kinds = {
-        found["copies"][one["copy"]]["source"]: one["excluded"]
-        for one in found["passages"]
-        if one["copy"] is not None
-    }
-    assert kinds == {"river": "quotation", "bread": None}
-    assert 0 < found["totals"]["share"] < plain["totals"]["share"]
-    assert found["totals"]["share"] == found["totals"]["share_without_quotations"]
 
 
 def test_records_that_cannot_be_read_end_with_5(shell: Shell) -> None:

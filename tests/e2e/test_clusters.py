@@ -12,9 +12,6 @@ import pytest
 import texts
 from forked import Nursery
 
-from simstore.text.normalization import normalize
-from simstore.text.tokens import tokens
-
 from . import corpora
 from .shells import Shell
 from .test_wrong_use import assert_refused
@@ -65,28 +62,6 @@ def groups(shell: Shell, *words: str) -> dict[str, list[str]]:
         found.setdefault(head, []).append(row["key"])
         assert int(row["cluster_id"]) == len(found)
     return found
-
-
-def resemblance(a: str, b: str) -> float:
-    one, other = (
-        {tuple(found[i : i + 3]) for i in range(max(len(found) - 2, min(len(found), 1)))}
-        for found in (tokens(normalize(text)) for text in (a, b))
-    )
-    return len(one & other) / len(one | other) if one and other else 0.0
-
-
-@pytest.mark.parametrize("words", [(), ("--exact-join",)])
-def test_kinds_of_texts(kinds: Shell, words: tuple[str, ...]) -> None:
-    found = groups(kinds, *words)
-    clusters = {key: head for head, members in found.items() for key in members}
-    for language in texts.LANGUAGES:
-        article = clusters[f"{language} unrelated a"]
-        for kind in ("retitled", "other digits", "other advertisements"):
-            assert clusters[f"{language} {kind} a"] == clusters[f"{language} {kind} b"] == article
-        # The other of the two unrelated articles is nobody's.
-        assert clusters.get(f"{language} unrelated b") != article
-    assert not any(key.startswith("odd") for key in clusters)
-    assert found == groups(kinds)
 
 
 @pytest.mark.slow

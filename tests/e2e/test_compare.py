@@ -105,12 +105,6 @@ def test_wrong_use_is_refused_in_one_line(nursery: Nursery, shell: Shell) -> Non
         assert sorted(path.name for path in shell.folder.iterdir()) == ["a.txt", "b.txt"]
 
 
-def test_unknown_key_exits_with_3(nursery: Nursery, with_store: Shell) -> None:
-    for words in (("bread", "nobody"), ("key:nobody", "a.txt")):
-        done = nursery.simstore(with_store.folder, "compare", *words)
-        assert_refused(done, 3, "nobody", "simstore list")
-
-
 PAGE = (
     "<html><title>Ferry</title><nav><a href=/>Home</a> <a href=/s>Sport</a></nav><article>"
     + "".join(

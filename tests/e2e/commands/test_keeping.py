@@ -96,17 +96,3 @@ def test_compact_gives_space_back_and_keeps_all(shell: Shell) -> None:
     assert after < before / 2
     assert shell.lines("list", "--format", "keys") == [key for key, _ in PAGES]
     assert_sound(shell.folder / "simstore.db")
-
-
-def test_fsck_names_what_is_broken_and_the_remedy(shell: Shell) -> None:
-    import sqlite3
-    from contextlib import closing
-
-    with closing(sqlite3.connect(shell.folder / "simstore.db")) as connection:
-        connection.execute("UPDATE document SET digest = zeroblob(16) WHERE key = ?", [b"bread"])
-        connection.commit()
-    done = shell("fsck", code=6)
-    assert len(done.text.splitlines()) == 1
-    assert "bread" in done.text
-    assert " -- " in done.text
-    assert done.errors == ""

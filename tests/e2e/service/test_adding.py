@@ -30,14 +30,6 @@ def test_malformed_documents_are_refused_with_the_place(ask: httpx.Client) -> No
     assert ask.get("/v1/documents").json()["documents"] == []
 
 
-def test_half_a_character_becomes_the_sign_for_it(ask: httpx.Client) -> None:
-    for text in ("\\ud800", "\\udc80"):
-        body = f'{{"key": "{text}", "text": "{text}"}}'
-        assert ask.post("/v1/documents", content=body).status_code == 200
-        (found,) = ask.get("/v1/documents?with_text=1").json()["documents"]
-        assert (found["key"], found["text"]) == ("\ufffd", "\ufffd")
-
-
 def test_bodies_of_another_kind_are_refused(ask: httpx.Client) -> None:
     for path in ("/v1/documents", "/v1/query", "/v1/seen", "/v1/check", "/v1/compare"):
         reply = ask.post(path, content=b"a=b", headers={"Content-Type": "text/plain"})
@@ -45,14 +37,6 @@ def test_bodies_of_another_kind_are_refused(ask: httpx.Client) -> None:
 
 
 # The same request again
-
-
-def test_a_document_that_is_sent_again_is_unchanged(ask: httpx.Client) -> None:
-    body = {"key": "a", "text": TEXT}
-    assert ask.post("/v1/documents", json=body).json()["counts"]["added"] == 1
-    again = ask.post("/v1/documents", json=body).json()
-    assert [one["outcome"] for one in again["documents"]] == ["unchanged"]
-    assert ask.get("/v1/documents/a").json()["revision"] == 1
 
 
 # Lines

@@ -12,7 +12,7 @@ from served import PATIENCE_SECONDS, serve
 
 from simstore import Store
 
-from .asked import NEAR, OTHER, TEXT, add, refused
+from .asked import NEAR, TEXT, add, refused
 
 
 @pytest.mark.parametrize("processes", ["0", "1"])
@@ -54,23 +54,6 @@ def test_wrong_options_of_a_query_are_refused(ask: httpx.Client) -> None:
         refused(ask.post("/v1/query", json={"text": TEXT, **options}), 400, "InvalidParameter")
     for options in forms:
         refused(ask.post("/v1/query", json={"text": TEXT, **options}), 422, "MalformedRequest")
-
-
-def test_options_of_a_check_hold(ask: httpx.Client) -> None:
-    add(ask, ("a", TEXT), ("b", OTHER))
-    paper = f"Some words of my own come first, as they should. {TEXT}"
-    for options, reason in (
-        ({"template": [TEXT]}, "template"),
-        ({"exclude_author": ["ann"]}, None),
-        ({"min_source_words": 1000}, "small source"),
-    ):
-        (found,) = ask.post("/v1/check", json={"text": paper, "options": options}).json()["papers"]
-        reasons = [one["reason"] for one in found["excluded"]]
-        assert reasons == ([] if reason is None else [reason])
-        assert (found["totals"]["copied"] == 0) == (reason is not None)
-    disguised = {"text": " ".join(f"{word} x" for word in TEXT.split())}
-    (found,) = ask.post("/v1/check", json=disguised).json()["papers"]
-    assert found["warnings"][0]["kind"] == "letters between words"
 
 
 def test_papers_beside_each_other_are_a_report_where_a_page_is_asked_for(ask: httpx.Client) -> None:

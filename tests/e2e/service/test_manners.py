@@ -23,18 +23,6 @@ def test_errors_have_one_shape_everywhere(ask: httpx.Client) -> None:
     refused(ask.get("/v1/documents/"), 404, "DocumentNotFound")
 
 
-def test_head_is_answered_as_get_is(ask: httpx.Client) -> None:
-    add(ask, ("a", TEXT))
-    for path in ("/", "/healthz", "/v1/documents", "/v1/stats", "/v1/documents/a"):
-        whole, head = ask.get(path), ask.head(path)
-        assert head.status_code == whole.status_code == 200
-        assert head.content == b""
-        assert head.headers["content-type"] == whole.headers["content-type"]
-    refused_head = ask.head("/v1/documents/nobody")
-    assert (refused_head.status_code, refused_head.content) == (404, b"")
-    assert ask.head("/v1/query").status_code == 405
-
-
 def test_parameters_that_are_not_known_are_refused(ask: httpx.Client) -> None:
     add(ask, ("a", TEXT))
     for method, path, name in (

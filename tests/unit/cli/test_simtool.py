@@ -80,20 +80,6 @@ def test_bad_parameters_are_exit_code_two(folder: Path) -> None:
         assert not (folder / "result.txt").exists()
 
 
-def test_bad_hash_table_is_exit_code_two_and_names_the_line(folder: Path) -> None:
-    for table, said in [
-        (b"1010\n01\n1100\n", "line 2"),
-        (b"1010\n0110\n1x00\n", "line 3, column 2"),
-        (b"", "line 1"),
-    ]:
-        (folder / "hashvalue.txt").write_bytes(table)
-        done = simtool(3, 4)
-        assert done.exit_code == 2
-        assert done.stderr.startswith("Error: hashvalue.txt, " + said)
-        assert done.stderr.count("\n") == 1
-        assert not (folder / "result.txt").exists()
-
-
 @pytest.mark.parametrize("name", ["article.txt", "hashvalue.txt"])
 def test_missing_file_is_exit_code_three_and_named(folder: Path, name: str) -> None:
     (folder / name).unlink()

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 
 import numpy as np
-import pytest
 import xxhash
 
-from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import FEATURE_HASHES, feature_hashes
 from simstore.fingerprint.web import WebScheme
 
@@ -85,21 +83,6 @@ def test_old_string_hash_of_python_2() -> None:
     assert hashed("hello", 64, "poly1000003") == 840651671246116861
 
 
-def test_hanzi_of_single_characters_repeats_their_place_in_the_table() -> None:
-    # The first two of GB2312, then the first of its second row of 94.
-    assert [hashed(c, 64, "hanzi") for c in "啊"] == [0]
-    assert hashed("阿", 64, "hanzi") == sum(1 << 13 * n for n in range(5))
-    assert hashed("薄", 13, "hanzi") == 94
-    # Two characters: 26 bits, three times, the oldest copy shifted out in part.
-    pair = 1 * 6885 + 94
-    assert hashed("阿薄", 64, "hanzi") == (pair << 52 | pair << 26 | pair) % 2**64
-
-
-def test_hanzi_codes_what_is_not_in_the_table_by_its_code_point() -> None:
-    assert hashed("\u7db2", 13, "hanzi") == 0x7DB2 % 2**13  # traditional, not in GB2312
-    assert hashed("a", 13, "hanzi") == ord("a") - 9 + 6768
-
-
 def test_hanzi_of_the_slides_is_what_their_code_answers() -> None:
     for term, expected in (
         ("文", 0xB27593AC9D64EB27),
@@ -141,13 +124,6 @@ def test_many_features_have_the_hashes_of_each() -> None:
                 name,
             )
             assert feature_hashes([], bits, name).shape == (0, together.shape[1]), (bits, name)
-
-
-def test_unknown_hash_is_refused() -> None:
-    with pytest.raises(InvalidParameter, match="choose one of xxh3, blake2b, md5"):
-        feature_hashes([b"a"], 64, "sha1")
-    with pytest.raises(InvalidParameter, match="feature hash 'sha1'"):
-        WebScheme(feature_hash="sha1")
 
 
 def test_schemes_of_different_hashes_have_different_answers() -> None:

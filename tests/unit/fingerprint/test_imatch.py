@@ -37,12 +37,6 @@ def test_lexicon_holds_the_terms_within_the_band_of_idf() -> None:
                 assert found == expected, (count, idf)
 
 
-def test_terms_of_all_documents_and_of_one_are_the_ends_of_the_band() -> None:
-    for documents in range(2, 400):
-        assert lexicon([documents, 1], documents, 0, 0) == [True, documents == 1]
-        assert lexicon([documents, 1], documents, 1, 1) == [False, True]
-
-
 def test_a_collection_of_less_than_two_documents_is_refused() -> None:
     for documents in (0, 1):
         with pytest.raises(InvalidParameter, match="too few"):

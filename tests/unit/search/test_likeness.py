@@ -46,14 +46,6 @@ def test_likeness_is_the_cosine_of_tf_idf(texts: list[list[str]], block: int) ->
     assert found.tolist() == pytest.approx(expected)
 
 
-def test_shared_rare_terms_count_more_than_shared_common_ones() -> None:
-    boilerplate = ["licence", "warranty", "copy", "the"]
-    texts = [[*boilerplate, f"name{n}"] for n in range(20)]
-    texts += [["bridge", "harbour", "boat", "the"], ["bridge", "harbour", "lamp", "the"]]
-    found = likenesses(term_vectors(counted(texts)), np.array([0, 20]), np.array([1, 21]))
-    assert found[0] < found[1]
-
-
 def test_document_counts_of_a_larger_store() -> None:
     texts = [["a", "b"], ["a", "c"]]
     counts = counted(texts)

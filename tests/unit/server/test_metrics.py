@@ -30,17 +30,6 @@ def test_latencies_are_counted_up_to_their_bounds_inclusive() -> None:
     assert found['simstore_http_request_seconds_sum{method="GET",route="/x"}'] == sum(given)
 
 
-def test_requests_are_counted_by_method_route_and_status() -> None:
-    metrics = Metrics()
-    for status in (200, 200, 404):
-        metrics.observe("GET", "/x", status, 0.1)
-    metrics.observe("POST", "/x", 200, 0.1)
-    found = values(metrics)
-    assert found['simstore_http_requests_total{method="GET",route="/x",status="200"}'] == 2
-    assert found['simstore_http_requests_total{method="GET",route="/x",status="404"}'] == 1
-    assert found['simstore_http_requests_total{method="POST",route="/x",status="200"}'] == 1
-
-
 def test_labels_are_escaped() -> None:
     lines = list(family("a", "gauge", "A thing.", [({"x": 'a"b\\c\nd'}, 1)]))
     assert lines == ["# HELP a A thing.", "# TYPE a gauge", 'a{x="a\\"b\\\\c\\nd"} 1']

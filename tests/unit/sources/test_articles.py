@@ -31,15 +31,6 @@ def test_pages_have_key_text_place_and_extent() -> None:
         assert PAGES[one.byte_offset :].startswith(one.key.encode("utf-8", "surrogateescape"))
 
 
-def test_reading_on_from_any_page_gives_the_rest() -> None:
-    whole = read(read_articles, PAGES)
-    for count, record in enumerate(whole, start=1):
-        offset = record.end_offset
-        assert offset is not None
-        rest = read(read_articles, PAGES[offset:], position=count, byte_offset=offset)
-        assert rest == whole[count:]
-
-
 def test_size_of_a_read_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for chunk in (1, 2, 3, 7, 20):
         whole = read(read_articles, PAGES)

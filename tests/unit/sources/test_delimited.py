@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import sys
 from pathlib import Path
 
@@ -38,24 +36,9 @@ def test_row_is_a_document_with_its_other_fields_as_metadata() -> None:
         assert (second.position, second.text) == (1, ""), end
 
 
-def test_quoted_fields_hold_separators_quotes_and_line_ends() -> None:
-    text = 'a, "b"\nc\r\n\n'
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows([["key", "text"], ["k", text], ["l", "m"]])
-    assert documents(read_csv(out.getvalue())) == [("k", text), ("l", "m")]
-
-
 def test_row_without_key_field_is_named_by_its_number() -> None:
     records = read_csv("text\na\n\nb\n")
     assert documents(records) == [("name:1", "a"), ("name:3", "b")]
-
-
-def test_separator_is_what_separates_most_in_the_first_row() -> None:
-    for delimiter in (",", ";", "\t", "|"):
-        rows = [["id", "text", "more"], ["1", "a, b; c", "x"]]
-        out = io.StringIO()
-        csv.writer(out, delimiter=delimiter).writerows(rows)
-        assert documents(read_csv(out.getvalue())) == [("1", "a, b; c")], delimiter
 
 
 def test_tsv_is_separated_by_tabs_alone() -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections import Counter
 from collections.abc import Iterator
-from html import unescape
 from pydoc_data.topics import topics
 
 import pytest
@@ -16,7 +14,6 @@ from simstore import Store
 from simstore.sources.main_text import EXTRACTOR, main_text
 from simstore.sources.web_pages import Page, read_page
 
-from .generated_pages import PAGES
 from .page_layouts import NO_ARTICLES, only_divs, semantic
 
 LEAST_WORDS = 150
@@ -111,27 +108,6 @@ def test_text_of_a_page_that_is_no_article_is_kept() -> None:
             kept = words(_text(NO_ARTICLES[name](items)))
             lost = [item for item in items if words(item) not in kept]
             assert not lost, (items, name)
-
-
-# Of the words that a generated page shows, menus and headers too, the least share that is kept.
-LEAST_KEPT = 0.75
-# Their largest class, of most of the page, is taken for an article; mostly links.
-LESS_KEPT = {"pydoc calendar": 0.5, "pydoc queue": 0.4, "pydoc colorsys": 0.6}
-
-
-@pytest.mark.slow
-def test_text_of_a_page_that_a_program_made_is_kept() -> None:
-    for name in PAGES:
-        page = PAGES[name]()
-        shown = Counter(re.findall(r"\w+", _shown(page)))
-        assert shown.total() > 10, name
-        kept = (shown & Counter(re.findall(r"\w+", _text(page)))).total()
-        assert kept >= LESS_KEPT.get(name, LEAST_KEPT) * shown.total(), name
-
-
-def _shown(page: str) -> str:
-    text = re.sub(r"(?s)<(script|style|head)\b.*?</\1>|<!--.*?-->", " ", page)
-    return unescape(re.sub(r"<[^>]*>", " ", text))
 
 
 def test_code_and_tables_in_figures_are_kept_and_captions_of_pictures_are_not() -> None:

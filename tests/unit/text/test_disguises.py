@@ -301,10 +301,3 @@ def steps_of(text: str) -> int:
     finally:
         sys.settrace(before)
     return count
-
-
-@pytest.mark.slow
-def test_megabytes_of_one_thing_are_folded() -> None:
-    for unit in ("\u0301", "\U000e0041", "a ", "b c   ", "&amp;", "ab-\ncd", " "):
-        text = unit * (1_000_000 // len(unit))
-        assert len(fold_disguises(text).text) <= len(text), unit

@@ -46,15 +46,6 @@ def test_both_scripts_of_a_text_have_one_form() -> None:
         )
 
 
-def test_words_of_taiwan_become_those_of_the_mainland_only_where_words_are_folded() -> None:
-    here, there = "用鼠标打开软件的文件夹", "用滑鼠打開軟體的資料夾"
-    assert SIMPLIFIED.apply(there) == "用滑鼠打开软体的资料夹"
-    folded = Normalization(han="simplified-words")
-    assert folded.apply(there) == folded.apply(here)
-    # A word of Taiwan that is another thing on the mainland comes to the same end.
-    assert folded.apply("開啟檔案，列印文件") == folded.apply("打开文件，打印文档")
-
-
 def test_one_character_of_several_origins_is_folded_by_its_phrase() -> None:
     assert SIMPLIFIED.apply("乾隆年間的乾糧") == "乾隆年间的干粮"
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import pytest
 
-from simstore.errors import InvalidParameter
 from simstore.text import recipes
 from simstore.text.normalization import Normalization
 from simstore.text.recipes import FeatureRecipe
@@ -72,20 +71,6 @@ def test_normalization_comes_first() -> None:
     kept = FeatureRecipe(Normalization(case="keep", width="keep"))
     assert features(kept, "Ｗide ABC é") == ["Ｗide", "ABC", "é"]
     assert features(kept, "ABC abc") == ["ABC", "abc"]
-
-
-def test_option_that_does_not_fit_is_refused() -> None:
-    for options in (
-        {"units": "bytes"},
-        {"shingle": 0},
-        {"shingle": 65},
-        {"segmenter": "other"},
-        {"stem": "klingon"},
-        {"units": "characters", "stem": "english"},
-        {"units": "characters", "segmenter": "jieba"},
-    ):
-        with pytest.raises(InvalidParameter):
-            FeatureRecipe(**options)  # type: ignore[arg-type]
 
 
 def test_recipe_comes_back_from_its_parameters_and_defaults_need_none() -> None:

@@ -210,14 +210,6 @@ def test_a_title_misspelt_in_several_words_is_told_by_its_characters(tmp_path: P
         assert [one.key for one in asked] == ["harbour"]
 
 
-def test_titles_that_differ_in_one_word_have_two_others_in_common(tmp_path: Path) -> None:
-    with create(tmp_path, channels=ALL) as store:
-        store.add("tide", "Low tide")
-        assert [one.key for one in store.query("Low spring tide")] == ["tide"]
-        assert list(store.query("High tide")) == []
-        assert list(store.query("Tide")) == []
-
-
 def test_a_title_that_contains_the_sample_is_told_if_it_is_at_most_twice_as_long(
     tmp_path: Path,
 ) -> None:
@@ -257,11 +249,3 @@ def test_a_store_without_the_channel_keeps_no_forms(tmp_path: Path) -> None:
         assert rows(tmp_path, "SELECT count(*) > 30 FROM title_form") == [(1,)]
         store.maintenance.reindex(channels=("simhash", "minhash"))
     assert rows(tmp_path, "SELECT count(*) FROM title_form") == [(0,)]
-
-
-def test_duplicates_and_clusters_do_not_go_by_characters(tmp_path: Path) -> None:
-    with headlines(tmp_path) as store:
-        store.add("new", "Harbour reopens after the summer storm", on_duplicate="skip")
-        found = store.query("Harbour reopens after the summer storm")
-        assert [match.key for match in found] == ["new", "harbour"]
-        assert store.clusters.build().cluster_count == 0

@@ -85,24 +85,6 @@ def test_a_passage_tells_how_like_each_of_its_copies_it_is(tmp_path):
         assert all(0 < share <= passage.similarity for _, share in passage.others)
 
 
-def test_fast_names_one_source_of_each_passage(tmp_path):
-    with Store.create(tmp_path / "s.db") as store:
-        store.passages.build()
-        store.add_many(
-            [(f"copy {n}", f"{words(20, n)}. {RIVER} {words(20, n + 50)}") for n in range(9)]
-        )
-        text = f"{OWN}\n\n{RIVER}\n\n{OWN}"
-        fast = store.check(text, CheckOptions(fast=True))
-        full = store.check(text)
-    assert len(full.sources) == 9
-    assert len(fast.sources) == 1
-    assert fast.passages[1].kind == full.passages[1].kind == "high"
-    # A case a source; in the total, what nine have is one stretch.
-    assert (len(fast.cases), len(full.cases)) == (1, 9)
-    assert full.totals.cases == 1
-    assert fast.totals == full.totals
-
-
 def test_texts_with_nothing_to_check(shelf):
     for text in ["", " \n ", "…", "☃", "word", "字", "\udc80", "\x00"]:
         paper = shelf.check(text)

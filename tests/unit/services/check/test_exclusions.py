@@ -9,7 +9,6 @@ import pytest
 pytest.importorskip("rapidfuzz", reason="needs rapidfuzz (the extra check)")
 
 from simstore import Store
-from simstore.errors import InvalidParameter
 from simstore.reports.check_html import html_report
 from simstore.reports.check_lines import render_jsonl, total_facts
 
@@ -31,10 +30,6 @@ def store(tmp_path):
         yield made
 
 
-def reasons(paper):
-    return [(one.reason, paper.text[one.start : one.end].strip()) for one in paper.excluded]
-
-
 def test_a_few_words_between_lines_of_a_form_are_no_copy(store):
     lines = [f"Question {n} asks for the name of river number {n} in the east." for n in range(5)]
     filled = "\n".join(f"{line}\nthe blue one" for line in lines)
@@ -42,37 +37,6 @@ def test_a_few_words_between_lines_of_a_form_are_no_copy(store):
     assert store.check(filled).totals.share == 1.0
     paper = store.check(filled, template=["\n".join(lines)])
     assert (paper.totals.share, paper.sources) == (0.0, ())
-
-
-def test_small_sources_and_matches_are_excluded_and_told(store):
-    store.add("river", RIVER)
-    first = RIVER.split(". ", maxsplit=1)[0]
-    store.add("small", first)
-    paper = store.check(f"{OWN}{RIVER} {OWN}", min_source_words=20)
-    assert [source.key for source in paper.sources] == ["river"]
-    assert paper.excluded == ()
-    paper = store.check(f"{OWN}{RIVER} {OWN}", min_source_words=40)
-    assert reasons(paper) == [("small source", RIVER)]
-    assert paper.totals.copied == 0
-    paper = store.check(f"{OWN}{first}. {OWN}", min_words=30)
-    assert [reason for reason, _ in reasons(paper)] == ["small match"]
-    assert (paper.copies, paper.totals.copied) == ((), 0)
-    with pytest.raises(InvalidParameter, match="min source words"):
-        store.check(OWN, min_source_words=0)
-
-
-def test_a_quotation_is_excluded_with_its_marks(store):
-    store.add("river", RIVER)
-    for quoted in (f"“{RIVER}”", f"「{RIVER}」", f'"{RIVER}"', f"‘{RIVER}’"):
-        paper = store.check(f"{OWN}As it says, {quoted} and so on.", exclude_quotations=True)
-        assert reasons(paper) == [("quotation", quoted)]
-        assert paper.totals.share == 0.0
-        # Its source is still told of, without a share.
-        assert [(one.key, one.characters, one.order) for one in paper.sources] == [
-            ("river", 0, None)
-        ]
-    paper = store.check(f"{OWN}《{RIVER}》", exclude_quotations=True)
-    assert paper.excluded == ()
 
 
 def test_what_is_excluded_is_in_table_json_and_report(store):

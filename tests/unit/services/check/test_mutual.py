@@ -16,44 +16,6 @@ def shelf(tmp_path):
         yield store
 
 
-def covered(paper, source_id):
-    """The characters of copies from a source that are no white space, by hand."""
-    places = {
-        place
-        for copy in paper.copies
-        if copy.source_document_id == source_id
-        for place in range(copy.start, copy.end)
-        if not paper.text[place].isspace()
-    }
-    return len(places)
-
-
-def test_pairs_with_text_in_common_are_ranked_with_both_shares(shelf):
-    papers = [
-        ("anna", f"{RIVER} {words(200, 1)}"),
-        ("ben", RIVER),
-        ("carla", words(120, 2)),
-        ("dora", f"{words(30, 3)} {HARBOUR} {words(30, 4)}"),
-        ("emil", f"{HARBOUR} {words(400, 5)}"),
-    ]
-    found = shelf.check_mutual(papers)
-    assert [(pair.first_key, pair.second_key) for pair in found.pairs] == [
-        ("ben", "anna"),
-        ("dora", "emil"),
-    ]
-    pair = found.pairs[0]
-    assert (pair.first, pair.second, pair.share, pair.identical_share) == (1, 0, 1.0, 1.0)
-    assert pair.characters == covered(found.papers[1], 0) == len("".join(RIVER.split()))
-    assert pair.second_share == covered(found.papers[0], 1) / found.papers[0].totals.characters
-    assert pair.cases == 1
-    assert [paper.key for paper in found.papers] == [key for key, _ in papers]
-    assert found.papers[2].copies == ()
-    (source,) = found.papers[0].sources
-    assert (source.key, source.document_id) == ("ben", 1)
-    assert "another paper" in found.papers[0].guarantee
-    assert len(shelf) == 0
-
-
 def test_each_pair_that_has_a_run_is_found_by_a_plain_search(shelf):
     """Of 12 papers any two share a run of 8 words or none; an oracle compares all runs."""
     rng = random.Random(5)
@@ -97,27 +59,6 @@ def test_the_index_of_the_store_says_how_papers_are_compared(tmp_path):
     # A stored document is no source.
     assert found.pairs == ()
     assert all(paper.totals.copied == 0 for paper in found.papers)
-
-
-def test_text_of_the_library_ranks_no_pair_higher(tmp_path):
-    """A document that is stored under the key of a paper is no library."""
-    with Store.create(tmp_path / "s.db") as store:
-        store.passages.build()
-        store.add_many([("river", RIVER), ("carla", HARBOUR)])
-        papers = [
-            ("anna", RIVER),
-            ("ben", RIVER),
-            ("carla", f"{HARBOUR} {words(200, 1)}"),
-            ("dora", f"{HARBOUR} {RIVER}"),
-        ]
-        found = store.check_mutual(papers)
-    first, *others = found.pairs
-    assert (first.first_key, first.second_key) == ("dora", "carla")
-    dora = found.papers[3]
-    share = covered(dora, 2) / dora.totals.characters
-    assert first.own_share == first.share == share
-    assert [pair.own_share for pair in others] == [0.0, 0.0, 0.0]
-    assert {pair.share for pair in others} == {1.0}
 
 
 def test_files_are_read_and_rejections_are_told(shelf, tmp_path):

@@ -11,7 +11,6 @@ from heard import heard
 from stores import numbered_text, raw
 
 from simstore.errors import CorruptStore, InvalidParameter
-from simstore.model import Document
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import anchor_segments, passages
 from simstore.store import Store
@@ -213,30 +212,6 @@ def test_each_kind_of_damage_is_named(
         assert {one.invariant for one in found} == {"passages"}
         assert any(problem in one.detail for one in found), found
         assert all("passages.build(" in one.remedy for one in found)
-        store.maintenance.compact(drop_passages=True)
-        store.passages.build()
-        assert store.maintenance.fsck() == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("column", "value"),
-    [("entry_bytes", -5), ("key_bits", 41)],
-)
-def test_damaged_widths_of_a_segment_are_a_named_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, column: str, value: int
-) -> None:
-    monkeypatch.setattr(passages, "TAIL_POSTINGS", 200)
-    with Store.create(tmp_path / "s.db") as store:
-        store.passages.build()
-        store.add_many([Document(f"k{number}", numbered_text(number)) for number in range(40)])
-        assert store.passages.status().segment_count  # type: ignore[union-attr]
-    with raw(tmp_path) as connection:
-        connection.execute(f"UPDATE anchor_segment SET {column} = {value}")
-    with Store.open(tmp_path / "s.db") as store:
-        with pytest.raises(CorruptStore, match="segment 1 of anchors has damaged widths"):
-            store.check(numbered_text(3))
-        assert store.maintenance.fsck()
         store.maintenance.compact(drop_passages=True)
         store.passages.build()
         assert store.maintenance.fsck() == []

@@ -92,22 +92,3 @@ def test_limits_hold_for_words_in_any_order(store: Store, options: CheckOptions)
     text = shuffled(BRIDGE).replace("steel", "wooden").replace("heavy", "empty")
     assert store.check(text).copies
     assert store.check(text, options).copies == ()
-
-
-@pytest.mark.slow
-def test_any_order_and_split_of_the_library_gives_the_same_cases(tmp_path: Path) -> None:
-    answers = []
-    for seed in range(3):
-        items = [("bridge", BRIDGE), ("han", HAN), ("own", OWN)]
-        random.Random(seed).shuffle(items)
-        with Store.create(tmp_path / f"{seed}.db") as store:
-            store.add_many(items[:seed])
-            store.passages.build()
-            for item in items[seed:]:
-                store.add_many([item])
-            paper = store.check(f"{shuffled(BRIDGE)} {shuffled(OWN)}")
-            answers.append(
-                sorted((c.source_key, c.start, c.end, c.source_start) for c in paper.cases)
-            )
-    assert answers[0] == answers[1] == answers[2]
-    assert [key for key, *_ in answers[0]] == ["bridge", "own"]

@@ -24,7 +24,6 @@ HAN = "渔民在天亮以前修补暴风撕破的网船长说今年冬天比往�
 
 
 BY_SENTENCES = CheckOptions()
-BY_ANCHORS = CheckOptions(channels=("anchors",))
 
 
 def terms_of(text: str) -> list[int]:
@@ -57,16 +56,6 @@ def places(store: Store, text: str, **options: object) -> list[tuple[str, int | 
     asked = QueryOptions(**options)  # type: ignore[arg-type]
     ((result),) = store.query_many([Document("q", text)], asked)
     return [(m.key, m.passage_start, m.passage_end) for m in result.matches]
-
-
-def test_check_tells_the_sentence_of_the_forum_as_copied(store: Store) -> None:
-    paper = store.check(CALLED_ELSEWHERE, BY_SENTENCES)
-    (copy,) = paper.copies
-    assert (copy.source_key, copy.source_text) == ("story", CALLED)
-    assert copy.similarity == pytest.approx(0.875)
-    assert paper.totals.share == 1.0
-    assert [passage.kind for passage in paper.passages] == ["high"]
-    assert store.check(CALLED_ELSEWHERE, BY_ANCHORS).copies == ()
 
 
 def test_a_fast_check_looks_for_no_edited_sentences(store: Store) -> None:
@@ -175,38 +164,6 @@ def test_one_pair_that_many_sentences_have_makes_no_copy(
         store.add("one", f"{stored}.")
         store.add_many((f"of-many-{number}", text) for number, text in enumerate(having))
         assert len(store.check(edited, BY_SENTENCES).copies) == told
-
-
-@pytest.mark.slow
-def test_any_order_and_split_of_the_input_gives_the_same_answers(tmp_path: Path) -> None:
-    answers = []
-    for seed in (None, 1, 2):
-        items = list(library().items())
-        with Store.create(tmp_path / f"{seed}.db") as store:
-            if seed is None:
-                store.add_many(items)
-                store.passages.build()
-            else:
-                random.Random(seed).shuffle(items)
-                store.passages.build()
-                for start in range(0, len(items), 7 * seed):
-                    store.add_many(items[start : start + 7 * seed])
-            status = store.passages.status()
-            assert status is not None
-            answers.append(
-                [
-                    status.term_count,
-                    *(
-                        [(c.source_key, c.start, c.end, c.similarity) for c in paper.copies]
-                        for paper in (
-                            store.check(text, BY_SENTENCES)
-                            for text in (CALLED_ELSEWHERE, PIER_EDITED)
-                        )
-                    ),
-                ]
-            )
-    assert answers[0] == answers[1] == answers[2]
-    assert answers[0][1]
 
 
 def test_an_index_without_terms_finds_none_and_is_told_how_to_get_them(tmp_path: Path) -> None:

@@ -136,19 +136,6 @@ def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_channels_and_exact_join_agree_from_08_on(crowded: Path) -> None:
-    policy = "longest"
-    with Store.open(crowded / "s.db") as store:
-        for least in (0.8, 0.9):
-            by_channels = store.clusters.once(ClusterOptions(min_resemblance=least, policy=policy))
-            exact = store.clusters.once(
-                ClusterOptions(min_resemblance=least, exact_join=True, policy=policy)
-            )
-            assert by_channels.clusters == exact.clusters
-            assert len(exact.clusters) > 30
-            assert exact.radius is None
-
-
 def test_without_texts_the_sketches_judge(tmp_path: Path) -> None:
     with filled(tmp_path, CHAIN | {"other": " ".join(made_up(2))}, text=False) as store:
         found = store.clusters.once(ClusterOptions(min_resemblance=0.4))

@@ -10,8 +10,7 @@ import pytest
 from stores import SIMTOOL, TEXTS, create, filled, rows
 
 from simstore import Files
-from simstore.errors import InvalidParameter, StaleGeneration
-from simstore.model import QueryOptions
+from simstore.errors import StaleGeneration
 from simstore.store import Store
 
 
@@ -80,18 +79,6 @@ def test_status_says_how_far_the_generation_has_drifted(tmp_path: Path) -> None:
         assert (again.fresh, again.changed_ranks, again.changed_fingerprints) == (True, 0, 0)
 
 
-def test_policy_can_be_changed(tmp_path: Path) -> None:
-    with filled(tmp_path, SIMTOOL) as store:
-        store.vocabulary.set_policy("frozen")
-        store.add("a", "river river river")
-        assert not store.stats().fresh
-        store.vocabulary.set_policy("live")
-        store.add("b", "lamp")
-        assert store.stats().fresh
-        with pytest.raises(InvalidParameter, match="frozen"):
-            store.vocabulary.set_policy("lively")  # type: ignore[arg-type]
-
-
 def test_stale_answer_says_so_and_fresh_one_can_be_required(tmp_path: Path) -> None:
     sample = tmp_path / "sample.txt"
     sample.write_bytes(b"sample\nriver\n\f")
@@ -131,14 +118,3 @@ def test_interrupted_refresh_leaves_the_standing_generation(tmp_path: Path) -> N
         assert store.maintenance.fsck() == []
     statuses = rows(tmp_path, "SELECT status FROM generation")
     assert statuses == [("standing",)]
-
-
-def test_store_without_generation_answers_nothing(tmp_path: Path) -> None:
-    plan = "segments"
-    with create(tmp_path, SIMTOOL) as store:
-        options = QueryOptions(plan=plan)  # type: ignore[arg-type]
-        assert store.query_many([("", "river")], options)[0].matches == ()
-        store.add("a", "river", refresh=False)
-        assert store.query_many([("", "river")], options)[0].matches == ()
-        assert store.stats().waiting == 1
-        assert store.maintenance.fsck() == []

@@ -54,20 +54,6 @@ def test_same_command_again_is_no_visit(tmp_path: Path, clock: Any) -> None:
     assert rows(tmp_path, TIMES) == [before[0], (900, "ingest", 1_000, 1, None)]
 
 
-def test_record_older_than_the_last_sight_is_no_update(tmp_path: Path) -> None:
-    batch_documents = 100
-    with create(tmp_path) as store:
-        given = [Document("k", text, seen_at=time) for text, time in (("b", 5), ("a", 2), ("c", 5))]
-        summary = store.add_many(given, batch_documents=batch_documents)
-        # Of one second, the later record is the later version.
-        assert (summary.added, summary.updated, summary.unchanged) == (1, 1, 1)
-        assert store.get("k", with_text=True).text == "c"
-        assert (store.get("k").first_seen, store.get("k").last_seen) == (2, 5)
-        store.add("k", "d")
-        assert store.get("k", with_text=True).text == "d"
-        assert store.maintenance.fsck() == []
-
-
 def test_only_the_latest_snapshots_are_kept(tmp_path: Path) -> None:
     most = MOST_SNAPSHOTS
     with create(tmp_path) as store:

@@ -4,28 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from stores import create
 
 from simstore.model import Document
 
 TEXT = "the harbour was quiet at dawn and the first boats came in with the tide and the wind"
-
-
-@pytest.mark.sqlite("reads SQLite's plan of a query")
-def test_key_is_looked_up_by_its_index(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        store.add("k", TEXT)
-        with store._opened.database.read() as connection:
-            for table, column in (
-                ("document", "key"),
-                ("document", "digest"),
-                ("duplicate", "key"),
-            ):
-                (plan,) = connection.exec_driver_sql(
-                    f"EXPLAIN QUERY PLAN SELECT * FROM {table} WHERE {column} = x'00'"
-                ).fetchall()
-                assert f"SEARCH {table} USING INDEX" in plan[3]
 
 
 def test_what_a_flagged_document_was_before_it_was_stored_does_not_count(tmp_path: Path) -> None:

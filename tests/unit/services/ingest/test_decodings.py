@@ -9,7 +9,6 @@ import pytest
 from stores import SIMTOOL, create
 
 from simstore import Files
-from simstore.model import CheckedPaper, Decoding
 from simstore.services.ingest.ingest import Observer
 from simstore.sources.reader import ReadOptions
 from simstore.sources.registry import reader_label
@@ -18,7 +17,6 @@ from simstore.store import Store
 TEXT = "人人生而自由，在尊严和权利上一律平等。他们赋有理性和良心，并应以兄弟关系的精神相对待。"
 GBK = TEXT.encode("gbk")
 KEEP = ReadOptions(encoding="keep")
-DETECTED = Decoding("gb18030", is_detected=True, replaced_bytes=0)
 
 
 @pytest.fixture
@@ -110,17 +108,3 @@ def test_store_of_the_course_sees_bytes(tmp_path: Path, encoding: str) -> None:
         assert store.get("one", with_text=True).text == TEXT
     of_course = ReadOptions(texts_are_articles=True)
     assert reader_label("articles", of_course) == "articles 8388608 None None"
-
-
-def test_query_and_check_tell_how_their_texts_were_decoded(store: Store, tmp_path: Path) -> None:
-    store.add("stored", TEXT)
-    store.passages.build()
-    path = tmp_path / "a.txt"
-    path.write_bytes(GBK)
-    run = store.query_many(Files(str(path)), record=True)
-    assert [(one.decoding, one.matches[0].key) for one in run.samples] == [(DETECTED, "stored")]
-    (paper,) = store.check_many(Files(str(path)))
-    assert isinstance(paper, CheckedPaper)
-    assert (paper.decoding, paper.totals.share) == (DETECTED, 1.0)
-    assert store.check(TEXT).decoding is None
-    assert store.query_many([("k", TEXT)])[0].decoding is None

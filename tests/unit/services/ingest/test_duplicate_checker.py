@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import Any
 
@@ -51,49 +50,6 @@ def store(tmp_path: Path) -> Any:
     with create(tmp_path, THREE_BITS) as made:
         yield made
         assert made.maintenance.fsck() == []
-
-
-def test_what_is_skipped_is_uncovered_once_its_original_says_something_else(store: Store) -> None:
-    add(store, ("a", A), mode="keep")
-    summary = add(store, ("b", B), ("a", UNLIKE), ("c", C), mode="skip")
-    assert (summary.added, summary.updated, summary.skipped) == (1, 1, 1)
-    assert (summary.uncovered, summary.orphaned) == (1, 0)
-    assert told(store) == {"b": ("uncovered", "a")}
-    assert [one.key for one in store] == ["a", "c"]
-    store.remove("a")
-    assert told(store) == {"b": ("orphaned", "a")}
-
-
-def test_what_is_skipped_stays_a_duplicate_while_its_original_covers_its_former_text(
-    store: Store,
-) -> None:
-    page = " ".join(f"word{number}" for number in range(60))
-    visits = [f"{page} seen {number} times by now {page[::-1]}" for number in range(1, 6)]
-    add(store, ("a", visits[0]), ("b", visits[0]), mode="skip")
-    for visit in visits[1:]:
-        summary = add(store, ("a", visit), mode="skip")
-        assert (summary.updated, summary.uncovered, summary.orphaned) == (1, 0, 0)
-    assert told(store) == {"b": ("skipped", "a")}
-    # In one batch: what follows the update is still a duplicate.
-    summary = add(store, ("c", visits[4]), ("a", visits[0]), ("b", visits[0]), mode="skip")
-    assert (summary.updated, summary.skipped, summary.uncovered) == (1, 2, 0)
-    assert told(store) == {"b": ("skipped", "a"), "c": ("skipped", "a")}
-
-
-def test_an_orphan_that_comes_again_in_the_same_batch_is_looked_at_anew(store: Store) -> None:
-    add(store, ("a", A), ("b", B), mode="skip")
-    summary = add(store, ("a", UNLIKE), ("b", B), mode="skip")
-    assert (summary.added, summary.updated, summary.orphaned) == (1, 1, 0)
-    assert told(store) == {}
-
-
-def test_a_stored_page_whose_new_text_duplicates_another_leaves(store: Store) -> None:
-    add(store, ("a", A), ("b", UNLIKE), ("of b", UNLIKE + " end"), mode="skip")
-    summary = add(store, ("b", B), mode="skip")
-    assert (summary.skipped, summary.orphaned) == (1, 1)
-    assert told(store) == {"b": ("skipped", "a"), "of b": ("orphaned", "b")}
-    assert [one.key for one in store] == ["a"]
-    assert store.vocabulary.terms(1)[0].document_count == 1
 
 
 def test_a_transaction_that_fails_leaves_no_trace_in_what_is_looked_at(store: Store) -> None:
@@ -164,31 +120,6 @@ def distances(store: Store) -> dict[str, tuple[str, int | None, float | None, st
         one.key: (one.original, one.distance, one.resemblance, one.basis)
         for one in store.duplicates.list()
     }
-
-
-@pytest.mark.parametrize("options", [{}, {"text": False}])
-def test_radius_alone_decides_whatever_the_texts_have_in_common(
-    tmp_path: Path, options: dict[str, Any]
-) -> None:
-    # The same words in another order: the same fingerprint, and not a shingle in common.
-    words = LONG.split()
-    turned = " ".join(reversed(words))
-    with create(tmp_path, SchemeChoice("web"), **options) as made:
-        made.add_many([("a", LONG), ("b", turned)], threads=1, on_duplicate="flag")
-        assert distances(made) == {}
-        made.add_many([("c", turned + " more")], on_duplicate="flag", radius=64, min_resemblance=1)
-        assert distances(made) == {}
-        made.add_many([("d", turned)], on_duplicate="flag", radius=0, min_resemblance=0.5)
-        assert distances(made) == {"d": ("b", 0, 1.0, "same")}
-        mixed = " ".join(random.Random(4).sample(words, len(words)))
-        summary = made.add_many([("e", mixed)], on_duplicate="skip", radius=0)
-        assert summary.skipped == 1
-        original, distance, resemblance, basis = distances(made)["e"]
-        assert (original, distance) == ("a", 0)
-        assert resemblance is not None
-        assert resemblance < 0.5
-        assert basis == ("sketch" if options else "text")
-        assert made.maintenance.fsck() == []
 
 
 def test_store_of_fingerprints_and_nothing_else_tells_no_resemblance(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import subprocess
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from stores import SIMTOOL, create, ingest, raw, rows
+from stores import SIMTOOL, create, ingest, raw
 
 import simstore
 from simstore.errors import InvalidParameter
@@ -34,20 +33,6 @@ def counts(summary: object) -> tuple[int, ...]:
 def kept_rejections(store: Store) -> list[tuple[str, int, int, str]]:
     found = [one.rejection for one in store.rejects.list()]
     return [(one.source, one.position, one.byte_offset, one.reason) for one in found]
-
-
-def test_link_to_nothing_in_a_folder_is_a_rejection_and_the_rest_is_ingested(
-    tmp_path: Path,
-) -> None:
-    folder = tmp_path / "in"
-    folder.mkdir()
-    (folder / "a.txt").symlink_to(folder / "nothing")
-    (folder / "b.txt").write_bytes(b"some text")
-    with create(tmp_path) as store:
-        assert counts(store.ingest([str(folder)])) == (1, 0, 0, 0, 1)
-        ((source, position, _, reason),) = kept_rejections(store)
-        assert (source, position) == (str(folder / "a.txt"), 0)
-        assert reason
 
 
 PROGRAM = """
@@ -97,28 +82,6 @@ def test_file_without_permission_is_a_rejection_and_the_rest_is_ingested(tmp_pat
     assert done.stdout.splitlines() == ["3 1", f"{closed}|0|no permission to read it"]
 
 
-@pytest.mark.parametrize("place", [0xFFFFFFFE, -400])
-def test_zip_whose_directory_is_damaged_leaves_a_sound_store(tmp_path: Path, place: int) -> None:
-    path = tmp_path / "a.zip"
-    with zipfile.ZipFile(path, "w") as archive:
-        archive.writestr("a.txt", "river")
-        archive.writestr("b.txt", "stone")
-    data = path.read_bytes()
-    if place > 0:
-        # Where the second member stands, in its entry of the directory.
-        at = data.rindex(b"PK\x01\x02") + 42
-        data = data[:at] + place.to_bytes(4, "little") + data[at + 4 :]
-    else:
-        # Where the directory stands, at the end: the library moves all members by the difference.
-        at = len(data) - 6
-        told = int.from_bytes(data[at : at + 4], "little")
-        data = data[:at] + (told - place).to_bytes(4, "little") + data[at + 4 :]
-    path.write_bytes(data)
-    with create(tmp_path) as store:
-        assert store.ingest([str(path)]).rejected >= 1
-        assert store.maintenance.fsck() == []
-
-
 @pytest.mark.filterwarnings("ignore:Duplicate name")
 def test_members_of_one_name_that_are_rejected_are_counted_and_the_last_is_kept(
     tmp_path: Path,
@@ -163,52 +126,6 @@ def test_truncated_file_is_ingested_up_to_the_damage(tmp_path: Path, suffix: str
         assert kept_rejections(store) == []
 
 
-def test_bad_lines_are_rejected_with_their_places_and_the_rest_is_ingested(
-    tmp_path: Path,
-) -> None:
-    lines = [
-        b'\xef\xbb\xbf{"key": "good", "text": "river"}',
-        b'{"key": "broken", "text": ',
-        b"[1, 2]",
-        b'{"key": "no text"}',
-        b'{"key": "surrogate", "text": "a \\ud800 b"}',
-        b'{"key": "not UTF-8", "text": "\xff"}',
-        b'{"key": "too long", "text": "' + b"x" * 500 + b'"}',
-        b'{"key": "", "text": "empty key"}',
-        b'{"key": "deep", "text": "t", "n": ' + b"[" * 700 + b"]" * 700 + b"}",
-        b'{"key": "good too", "text": "stone", "n": [1.5, null]}',
-    ]
-    path = tmp_path / "a.jsonl"
-    with create(tmp_path) as store:
-        summary = ingest(store, path, b"\n".join(lines), max_document_bytes=300)
-        assert counts(summary) == (3, 0, 0, 0, 7)
-        assert [one.key for one in store] == ["good", "surrogate", "good too"]
-        assert store.get("surrogate", with_text=True).text == "a \ufffd b"
-        assert store.get("good too").metadata == {"n": [1.5, None]}
-        offsets = [sum(len(line) + 1 for line in lines[:n]) for n in range(len(lines))]
-        found = kept_rejections(store)
-        assert [one[:3] for one in found] == [
-            (str(path), n, offsets[n]) for n in (1, 2, 3, 5, 6, 7, 8)
-        ]
-        assert all(reason and "\n" not in reason for *_, reason in found)
-        again = ingest(store, path, max_document_bytes=300)
-        assert counts(again) == (0, 0, 3, 0, 7)
-        assert len(store.rejects.list()) == 7
-        assert store.rejects.clear() == 7
-        assert store.rejects.list() == []
-
-
-@pytest.mark.parametrize("depth", [63, 64, 520, 3_000])
-def test_nested_metadata_never_end_an_ingest(tmp_path: Path, depth: int) -> None:
-    nested = '{"key": "k", "text": "t", "n": ' + "[" * depth + "]" * depth + "}"
-    with create(tmp_path) as store:
-        summary = ingest(
-            store, tmp_path / "a.jsonl", f'{nested}\n{{"key": "b", "text": "u"}}\n'.encode()
-        )
-        assert (summary.added, summary.rejected) == ((2, 0) if depth < 64 else (1, 1))
-        assert {one.key for one in store.list()} == ({"k", "b"} if depth < 64 else {"b"})
-
-
 def test_numbers_that_json_does_not_know_are_rejected_or_unchanged_the_second_time(
     tmp_path: Path,
 ) -> None:
@@ -218,18 +135,6 @@ def test_numbers_that_json_does_not_know_are_rejected_or_unchanged_the_second_ti
         second = ingest(store, tmp_path / "a.jsonl")
         assert first.added + first.rejected == 2
         assert counts(second) == (0, 0, first.added, 0, first.rejected)
-
-
-@pytest.mark.parametrize("name", ["article.txt", "a.jsonl", "a.csv"])
-def test_empty_file_is_told_and_is_no_document(tmp_path: Path, name: str) -> None:
-    with create(tmp_path) as store:
-        told: list[Ignored] = []
-        (tmp_path / name).write_bytes(b"")
-        found = store.ingest([str(tmp_path / name)], observer=Observer(on_pass_over=told.append))
-        assert counts(found) == (0, 0, 0, 0, 0)
-        assert [(Path(one.source).name, one.reason) for one in told] == [(name, "it is empty")]
-        assert store.maintenance.fsck() == []
-    assert rows(tmp_path, "SELECT complete, position FROM source") == [(1, 0)]
 
 
 @pytest.mark.parametrize(
@@ -349,17 +254,6 @@ def test_observer_hears_of_every_commit_and_rejection(tmp_path: Path) -> None:
     assert {one.source for one in progress} == {str(path)}
     assert [(one.position, one.source) for one in rejected] == [(1, str(path))]
     assert refreshed[-1] == (2, 2)
-
-
-def test_large_metadata_and_titles_come_back(tmp_path: Path) -> None:
-    metadata = {"é": ["字" * 3_000, 2**70, -0.0]}
-    record = {"key": "k", "text": "t", "title": "T" * 5_000, "n": metadata}
-    with create(tmp_path) as store:
-        ingest(store, tmp_path / "a.jsonl", json.dumps(record).encode())
-        stored = store.get("k")
-        assert stored.title == "T" * 5_000
-        assert stored.metadata == {"n": metadata}
-        assert counts(ingest(store, tmp_path / "a.jsonl")) == (0, 0, 1, 0, 0)
 
 
 def test_threads_of_an_ingest_end_with_it_though_its_error_is_held(

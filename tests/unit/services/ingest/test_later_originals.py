@@ -106,13 +106,6 @@ def test_a_reprint_stays_stored_and_is_flagged(store: Store) -> None:
     assert told(store) == {}
 
 
-def test_an_update_that_resembles_another_document_leaves_that_stored(store: Store) -> None:
-    add(store, ("first", UNLIKE), ("second", A), mode="skip")
-    assert store.add("first", B, on_duplicate="skip", min_resemblance=0.75) == "updated"
-    assert keys(store) == ["first", "second"]
-    assert told(store) == {"second": ("flagged", "first")}
-
-
 def test_a_reprint_stays_flagged_where_others_were_skipped_because_of_it(store: Store) -> None:
     # C is like B, and not like A.
     add_dated(store, dated("reprint", B, seen_at=300), dated("other", C, seen_at=400), mode="skip")

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from heard import Heard, changes, heard, readers, writers
+from heard import Heard, heard, writers
 from stores import numbered_text
 
 from simstore.errors import InvalidParameter
@@ -19,19 +19,6 @@ from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
 __all__ = ["heard"]
-
-
-def test_one_new_document_is_one_transaction_of_few_statements(
-    tmp_path: Path, heard: Heard
-) -> None:
-    with Store.create(tmp_path / "s.db") as store:
-        store.add("first", numbered_text(0))
-        heard.clear()
-        store.add("second", numbered_text(1))
-    assert writers(heard) == 1
-    assert readers(heard) == 0
-    assert len(heard) < 30
-    assert len(changes(heard)) <= 12
 
 
 @pytest.mark.parametrize(("most", "expected"), [(1, 6), (4, 2), (100, 1)])
@@ -84,25 +71,6 @@ def test_what_comes_before_a_document_that_cannot_be_used_is_kept(
         assert [one.key for one in store] == ["0", "1", "2", "3", "4"]
         assert store.maintenance.fsck() == []
         assert [run.state for run in store.runs.ingest()] == ["interrupted"]
-
-
-def test_a_transaction_is_written_before_the_next_one_is_read(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(ingest, "_COMMIT_SECONDS", math.inf)
-    monkeypatch.setattr(ingest, "BATCH_DOCUMENTS", 1)
-    stored: list[int] = []
-    with Store.create(tmp_path / "s.db") as store:
-
-        def documents() -> Iterator[tuple[str, str]]:
-            for number in range(9):
-                stored.append(len(store))
-                yield f"k{number}", numbered_text(number)
-
-        store.add_many(documents(), batch_documents=4, threads=1)
-        assert len(store) == 9
-    # One document of the next is read to know that there is one.
-    assert stored == [0] * 5 + [4] * 4
 
 
 @pytest.mark.slow

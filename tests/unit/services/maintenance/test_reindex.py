@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from stores import SIMTOOL, TEXTS, WEB, create, filled, rows
 
-from simstore.errors import Conflict, InvalidParameter, ReindexInProgress
-from simstore.model import QueryOptions
+from simstore.errors import Conflict, ReindexInProgress
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
 
@@ -29,8 +28,9 @@ def interrupt(_done: int, _total: int) -> None:
     raise Interrupted
 
 
-def fingerprints(store: Store) -> dict[str, str | None]:
-    return {one.key: one.fingerprint for one in store}
+def fingerprints(store: Store) -> dict[str, tuple[str | None, int]]:
+    """Return the fingerprint and the length of each document, as its scheme has them."""
+    return {one.key: (one.fingerprint, one.token_count) for one in store}
 
 
 def terms(store: Store) -> list[tuple[object, ...]]:
@@ -159,11 +159,6 @@ def test_nothing_to_resume_or_give_up_is_a_conflict(tmp_path: Path) -> None:
             store.maintenance.abort_reindex()
 
 
-def test_store_without_texts_cannot_be_reindexed(tmp_path: Path) -> None:
-    with filled(tmp_path, text=False) as store, pytest.raises(InvalidParameter, match="no text"):
-        store.maintenance.reindex(WIDE)
-
-
 @pytest.mark.parametrize(("old", "new"), [("simtool", "simtool"), ("simtool", "web")])
 def test_refresh_is_refused_while_a_reindex_is_under_way_and_harms_nothing(
     tmp_path: Path, old: str, new: str
@@ -175,53 +170,3 @@ def test_refresh_is_refused_while_a_reindex_is_under_way_and_harms_nothing(
             store.vocabulary.refresh(force=True)
         assert store.maintenance.reindex(resume=True) == store.stats().scheme
         assert store.maintenance.fsck() == []
-
-
-SIZED = [
-    ("han", "图书馆在旧仓库里开了门，读者可以借书、听讲座，也可以带孩子来玩。"),
-    ("words", "the boats and the nets of the town are in the harbour for the winter"),
-    ("short", "boats and nets"),
-]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("before", "after", "vocabulary"),
-    [
-        (SchemeChoice("simtool", features=5, bits=32), SchemeChoice("web"), True),
-        (SchemeChoice("web"), SchemeChoice("web", stopwords="builtin"), False),
-        (SchemeChoice("web"), SchemeChoice("web", weights="tf-idf", units="characters"), True),
-    ],
-)
-def test_reindexed_store_judges_lengths_as_one_made_by_the_scheme(
-    tmp_path: Path, before: SchemeChoice, after: SchemeChoice, vocabulary: bool
-) -> None:
-    class Stop(Exception):
-        pass
-
-    def stop(_done: int, _total: int) -> None:
-        raise Stop
-
-    options = {"vocabulary": vocabulary}
-    with (
-        Store.create(tmp_path / "a.db", scheme=before, **options) as store,
-        Store.create(tmp_path / "b.db", scheme=after, **options) as fresh,
-    ):
-        store.add_many(SIZED)
-        fresh.add_many(SIZED)
-        sizes = [document.token_count for document in store]
-        with pytest.raises(Stop):
-            store.maintenance.reindex(after, on_progress=stop)
-        assert [document.token_count for document in store] == sizes
-        store.maintenance.abort_reindex()
-        assert [document.token_count for document in store] == sizes
-        with pytest.raises(Stop):
-            store.maintenance.reindex(after, on_progress=stop)
-        store.maintenance.reindex(resume=True)
-        assert [d.token_count for d in store] == [d.token_count for d in fresh]
-        for key, text in SIZED:
-            asked = [(key, text + " 了 more")]
-            options = QueryOptions(radius=20)
-            assert store.query_many(asked, options)[0].matches == (
-                fresh.query_many(asked, options)[0].matches
-            )

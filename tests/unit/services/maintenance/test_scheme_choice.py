@@ -67,6 +67,10 @@ def test_option_that_does_not_fit_is_refused() -> None:
         SchemeChoice("simtool", han="simplified"),
         SchemeChoice("simtool", shingle=2),
         SchemeChoice("web", feature_hash="sha1"),
+        SchemeChoice("web", tie="two"),
+        SchemeChoice("web", shingle=65),
+        SchemeChoice("web", units="characters", stem="english"),
+        SchemeChoice("web", units="characters", segmenter="jieba"),
         SchemeChoice("web", segmenter="other"),
         SchemeChoice("web", stem="klingon"),
         SchemeChoice("web", units="bytes"),
@@ -108,13 +112,6 @@ def test_every_option_of_web_reaches_the_scheme_and_comes_back(tmp_path: Path) -
     assert make_scheme(SchemeChoice("web")).parameters() == {
         "weights": "log-tf", "tie": "zero", "feature_hash": "xxh3",
     }  # fmt: skip
-
-
-def test_stop_words_of_a_language_stop_its_words() -> None:
-    for language in ["zh", "de", "en", "ja"]:
-        words = {"zh": "但是", "de": "und", "en": "whether", "ja": "これ"}
-        scheme = make_scheme(SchemeChoice("web", stopwords=f"builtin:{language}"))
-        assert scheme.count([words[language]]).terms == ()
 
 
 def test_missing_stop_words_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

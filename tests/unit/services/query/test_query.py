@@ -1,10 +1,9 @@
 from __future__ import annotations
 
-import random
 from pathlib import Path
 
 import pytest
-from heard import Heard, heard
+from heard import heard
 from stores import TEXTS, filled, rows
 
 from simstore import Files
@@ -49,19 +48,6 @@ def test_run_is_recorded_and_comes_back(tmp_path: Path) -> None:
         assert store.report(1).samples == kept.samples
         assert store.query_many(Files(str(path)), record=True).run_id == 2
         assert store.report().run_id == 2
-
-
-def test_run_that_is_not_kept_is_not_found(tmp_path: Path) -> None:
-    with filled(tmp_path) as store:
-        with pytest.raises(RunNotFound, match="no query run"):
-            store.report()
-        path = tmp_path / "a.txt"
-        path.write_bytes(b"river")
-        assert store.query_many(Files(str(path))).run_id is None
-        store.query("river")
-        with pytest.raises(RunNotFound, match="7"):
-            store.report(7)
-        assert store.runs.query() == []
 
 
 def test_only_the_latest_runs_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

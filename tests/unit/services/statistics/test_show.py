@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from heard import Heard, heard
+from heard import heard
 
 from simstore import Store
 
@@ -38,18 +38,3 @@ def test_sizes_are_counted_where_they_are_asked_for(tmp_path: Path) -> None:
         passage_bytes=status.stored_bytes,
     )
     assert unsized == replace(status, stored_bytes=None)
-
-
-def test_no_text_sketch_or_page_is_read_to_count_a_store(tmp_path: Path, heard: Heard) -> None:
-    with Store.create(tmp_path / "s.db") as store:
-        store.add_many(TEXTS)
-        store.passages.build()
-        heard.clear()
-        store.stats()
-        store.passages.status(sizes=False)
-        said = list(heard)
-        assert said
-        assert not [one for one in said if "length(" in one]
-        heard.clear()
-        store.stats(sizes=True)
-        assert [one for one in heard if "length(" in one]
