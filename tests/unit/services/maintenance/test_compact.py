@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import pytest
 from stores import create
 
 from simstore.services.maintenance import maintain

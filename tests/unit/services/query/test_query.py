@@ -1,9 +1,10 @@
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
-from heard import heard
+from heard import Heard, heard
 from stores import TEXTS, filled, rows
 
 from simstore import Files
