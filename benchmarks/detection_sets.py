@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from simstore.services.evaluate.labels import is_odd
+from simstore.services.evaluate.evaluate import is_odd
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 

@@ -11,7 +11,7 @@ from stores import SIMTOOL, TEXTS, WEB, create, filled, raw, rows
 
 from simstore.errors import CorruptStore
 from simstore.model import Finding
-from simstore.services.evaluate.labels import Labels
+from simstore.services.evaluate.evaluate import Labels
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.sources.labels import LabelledPair
 from simstore.storage import codecs, deltas
