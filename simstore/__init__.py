@@ -75,7 +75,7 @@ if TYPE_CHECKING:
     from simstore.store import copy_store as copy_store
     from simstore.store import restore_store as restore_store
     from simstore.store import upgrade_store as upgrade_store
-    from simstore.store.dedup_rows import dedup_rows as dedup_rows
+    from simstore.store.dedupe import dedup_rows as dedup_rows
     from simstore.store.dedupe import dedupe as dedupe
 
 # What programs begin with; `dir` shows it. All other names are in one of the three rooms, and can
@@ -137,7 +137,7 @@ _MODULES = {
     "Writer": "services.ingest.writer",
     "compare_texts": "services.compare.compare",
     "copy_store": "store",
-    "dedup_rows": "store.dedup_rows",
+    "dedup_rows": "store.dedupe",
     "dedupe": "store.dedupe",
     "restore_store": "store",
     "to_frame": "model.frames",

@@ -19,7 +19,7 @@ from simstore.storage import migrate
 from simstore.storage.engine import Database, Synchronous
 from simstore.store.changes import Changes
 from simstore.store.documents import Documents
-from simstore.store.opened import NamespaceAttribute, Opened
+from simstore.store.opened import NamespaceAttribute, Opened, TemporaryPlace
 from simstore.store.queries import Queries
 
 # How SQLite and SQLAlchemy write a database in memory.
@@ -30,17 +30,10 @@ if TYPE_CHECKING:
     from simstore.services.maintenance.scheme_choice import SchemeChoice
     from simstore.sources.spark_results import DedupedOutput
     from simstore.store.clusters import Clusters
-    from simstore.store.duplicates import Duplicates
-    from simstore.store.evaluate import Evaluate
     from simstore.store.filters import Filters
-    from simstore.store.fingerprints import Fingerprints
+    from simstore.store.indexes import Evaluate, Fingerprints, Passages, Vocabulary
     from simstore.store.maintenance import Maintenance
-    from simstore.store.passages import Passages
-    from simstore.store.rejects import Rejects
-    from simstore.store.runs import Runs
-    from simstore.store.temporary import TemporaryPlace
-    from simstore.store.tokens import Tokens
-    from simstore.store.vocabulary import Vocabulary
+    from simstore.store.records import Duplicates, Rejects, Runs, Tokens
 
 
 class Store(Changes, Queries, Documents):
@@ -74,42 +67,17 @@ class Store(Changes, Queries, Documents):
     ``store.maintenance``; ``help(Store.clusters)`` tells of one.
     """
 
-    if TYPE_CHECKING:
-        # Checkers of types see what an attribute is, not how it is made.
-        @property
-        def clusters(self) -> Clusters: ...  # noqa: D102
-        @property
-        def duplicates(self) -> Duplicates: ...  # noqa: D102
-        @property
-        def evaluate(self) -> Evaluate: ...  # noqa: D102
-        @property
-        def filters(self) -> Filters: ...  # noqa: D102
-        @property
-        def fingerprints(self) -> Fingerprints: ...  # noqa: D102
-        @property
-        def maintenance(self) -> Maintenance: ...  # noqa: D102
-        @property
-        def passages(self) -> Passages: ...  # noqa: D102
-        @property
-        def rejects(self) -> Rejects: ...  # noqa: D102
-        @property
-        def runs(self) -> Runs: ...  # noqa: D102
-        @property
-        def tokens(self) -> Tokens: ...  # noqa: D102
-        @property
-        def vocabulary(self) -> Vocabulary: ...  # noqa: D102
-    else:
-        clusters = NamespaceAttribute("Clusters")
-        duplicates = NamespaceAttribute("Duplicates")
-        evaluate = NamespaceAttribute("Evaluate")
-        filters = NamespaceAttribute("Filters")
-        fingerprints = NamespaceAttribute("Fingerprints")
-        maintenance = NamespaceAttribute("Maintenance")
-        passages = NamespaceAttribute("Passages")
-        rejects = NamespaceAttribute("Rejects")
-        runs = NamespaceAttribute("Runs")
-        tokens = NamespaceAttribute("Tokens")
-        vocabulary = NamespaceAttribute("Vocabulary")
+    clusters: NamespaceAttribute[Clusters] = NamespaceAttribute("clusters", "Clusters")
+    duplicates: NamespaceAttribute[Duplicates] = NamespaceAttribute("records", "Duplicates")
+    evaluate: NamespaceAttribute[Evaluate] = NamespaceAttribute("indexes", "Evaluate")
+    filters: NamespaceAttribute[Filters] = NamespaceAttribute("filters", "Filters")
+    fingerprints: NamespaceAttribute[Fingerprints] = NamespaceAttribute("indexes", "Fingerprints")
+    maintenance: NamespaceAttribute[Maintenance] = NamespaceAttribute("maintenance", "Maintenance")
+    passages: NamespaceAttribute[Passages] = NamespaceAttribute("indexes", "Passages")
+    rejects: NamespaceAttribute[Rejects] = NamespaceAttribute("records", "Rejects")
+    runs: NamespaceAttribute[Runs] = NamespaceAttribute("records", "Runs")
+    tokens: NamespaceAttribute[Tokens] = NamespaceAttribute("records", "Tokens")
+    vocabulary: NamespaceAttribute[Vocabulary] = NamespaceAttribute("indexes", "Vocabulary")
 
     def __init__(
         self,
@@ -330,11 +298,7 @@ class Store(Changes, Queries, Documents):
 
 def _temporary_place(place: object) -> TemporaryPlace | None:
     """Return where a store of the moment lies; None for any other place."""
-    if place not in MEMORY:
-        return None
-    from simstore.store.temporary import TemporaryPlace
-
-    return TemporaryPlace()
+    return TemporaryPlace() if place in MEMORY else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

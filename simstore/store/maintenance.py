@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simstore.errors import InvalidParameter
-from simstore.errors.remedies import in_words
-from simstore.fingerprint.minhash import BandLayout
 from simstore.model import (
     CompactSummary,
     Finding,
@@ -114,6 +112,7 @@ class Maintenance(Namespace):
             Conflict: ``bands`` are given, and another process packs, or a
                 reindex is under way.
         """
+        from simstore.fingerprint.minhash import BandLayout
         from simstore.services.maintenance import maintain
 
         layout = None if bands is None else BandLayout(*bands)
@@ -133,6 +132,7 @@ class Maintenance(Namespace):
         >>> store.maintenance.fsck()
         []
         """
+        from simstore.errors.remedies import in_words
         from simstore.services.fsck import fsck
 
         found = fsck.check_store(self._opened, on_progress)

@@ -1,7 +1,9 @@
-"""Base classes of ``Store`` and its namespaces, which share one open store."""
+"""Base classes of ``Store`` and its namespaces, and the place of a store in memory."""
 
 from __future__ import annotations
 
+import os
+import weakref
 from dataclasses import replace
 from importlib import import_module
 from typing import Generic, TypeVar, overload
@@ -47,10 +49,12 @@ class NamespaceAttribute(Generic[N]):
     Its module is imported when it is first used.
 
     Args:
-        kind: Name of its class; the module in this folder is called as it is, in small letters.
+        module: The module in this folder.
+        kind: Name of its class.
     """
 
-    def __init__(self, kind: str) -> None:
+    def __init__(self, module: str, kind: str) -> None:
+        self._module = module
         self._kind = kind
 
     def __set_name__(self, owner: type, name: str) -> None:
@@ -62,7 +66,7 @@ class NamespaceAttribute(Generic[N]):
     def __get__(self, store: Opened, owner: type) -> N: ...
     def __get__(self, store: Opened | None, owner: type) -> type[N] | N:
         """Return the namespace of a store, made when it is first used."""
-        module = import_module(f"simstore.store.{self._kind.lower()}")
+        module = import_module(f"simstore.store.{self._module}")
         kind: type[N] = getattr(module, self._kind)
         if store is None:
             return kind
@@ -77,3 +81,31 @@ class Namespace(Methods, Opened):
     def __repr__(self) -> str:
         names = ", ".join(name for name in dir(self) if not name.startswith("_"))
         return f"<{type(self).__name__.lower()} of {self._opened.database.label}: {names}>"
+
+
+class TemporaryPlace:
+    """A folder with room for one store; it is removed with the object, or when Python ends.
+
+    SQLite's own databases in memory have no snapshots: a reader would keep the writer waiting for
+    ever in one thread. So such a store is a file, which the system keeps in memory while it is
+    small.
+    """
+
+    def __init__(self) -> None:
+        import tempfile
+
+        self._folder = tempfile.mkdtemp(prefix="simstore-")
+        self.path = os.path.join(self._folder, "store.db")
+        # A child of this process leaves it to the parent.
+        self._remove = weakref.finalize(self, _removed, self._folder, os.getpid())
+
+    def remove(self) -> None:
+        """Remove the folder."""
+        self._remove()
+
+
+def _removed(folder: str, owner: int) -> None:
+    import shutil
+
+    if os.getpid() == owner:
+        shutil.rmtree(folder, ignore_errors=True)
