@@ -9,7 +9,7 @@ def wrong(store: Store, client: Client, held: Store | Client) -> None:
     store.query("text", radius="3")  # wrong
     store.query("text", radus=3)  # wrong
     store.query(b"text")  # wrong
-    store.expire(90)  # wrong
+    store.expire()  # wrong
     store.add("key")  # wrong
     store.add("key", "text", on_duplicate="drop")  # wrong
     store.export("a.jsonl", format="xlsx")  # wrong
