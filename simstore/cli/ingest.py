@@ -16,7 +16,6 @@ from simstore.cli.options import (
     common_options,
     duplicate_options,
     format_option,
-    keep_columns_option,
     measure_options,
     open_store,
 )
@@ -39,8 +38,8 @@ if TYPE_CHECKING:
 
 # Options of an ingest that a server decides by itself.
 _OF_A_STORE = (
-    "no_refresh", "threads", "synchronous", "no_text", "keep_columns",
-    "passages", "no_sentences", "passage_simhash",
+    "no_refresh", "threads", "synchronous", "no_text", "passages",
+    "passage_simhash",
 )  # fmt: skip
 
 
@@ -77,16 +76,8 @@ _OF_A_STORE = (
         "Index the passages of all documents, for `simstore check`; every later ingest goes on.",
     ),
     flag("--passage-simhash", "With --passages: a fingerprint of each passage besides."),
-    flag(
-        "--no-sentences",
-        "With --passages: no terms of sentences, by which changed and shuffled ones are found.",
-    ),
 )
-@section(
-    "A new store",
-    flag("--no-text", "A new store keeps no texts."),
-    keep_columns_option,
-)
+@section("A new store", flag("--no-text", "A new store keeps no texts."))
 @scheme_options
 @section(
     "Work",
@@ -110,7 +101,6 @@ def ingest(
     threads: int | None,
     synchronous: str,
     no_text: bool,
-    keep_columns: bool,
     on_duplicate: str | None,
     min_resemblance: float | None,
     radius: int | None,
@@ -119,7 +109,6 @@ def ingest(
     from_start: bool,
     passages: bool,
     passage_simhash: bool,
-    no_sentences: bool,
     output_format: str,
     **given: Any,
 ) -> None:
@@ -149,8 +138,6 @@ def ingest(
     tell_passed_over(sources, read)
     if passage_simhash and not passages:
         raise click.UsageError("--passage-simhash goes with --passages")
-    if no_sentences and not passages:
-        raise click.UsageError("--no-sentences goes with --passages")
     check = partial(check_duplicate_options, on_duplicate, min_resemblance, radius, channels)
     # A store may have been told what to do with duplicates; a new one keeps them.
     if on_duplicate is not None:
@@ -169,7 +156,7 @@ def ingest(
         input_key=key,
     )
     with (
-        _store(given, no_text, synchronous, check, radius, keep_columns=keep_columns) as store,
+        _store(given, no_text, synchronous, check, radius) as store,
         stop_on_signal() as stopping,
     ):
 
@@ -178,11 +165,7 @@ def ingest(
 
         if passages:
             with progress("passages", at_once=False) as show:
-                store.passages.build(
-                    fingerprints=passage_simhash or None,
-                    sentences=False if no_sentences else None,
-                    on_progress=show,
-                )
+                store.passages.build(fingerprints=passage_simhash or None, on_progress=show)
         summary = ingest_observed(run, stopping)
     report(summary, stopping, output_format)
 
@@ -194,8 +177,6 @@ def _store(
     synchronous: str,
     before_making: Callable[[], None],
     radius: int | None,
-    *,
-    keep_columns: bool,
 ) -> Iterator[Store]:
     chosen = scheme_choice(**scheme)
     if server_url() is not None:
@@ -215,11 +196,10 @@ def _store(
                 exist_ok=True,
                 asked_radius=radius,
                 text=not no_text,
-                keep_columns=keep_columns,
             )
             # Another process may have made it meanwhile.
             store = stack.enter_context(open_store(synchronous=synchronous))
         if chosen is not None and scheme["name"] is None:
             chosen = replace(chosen, name=store.maintenance.scheme().name)
-        store.maintenance.check_options(chosen, text=not no_text, keep_columns=keep_columns)
+        store.maintenance.check_options(chosen, text=not no_text)
         yield store

@@ -289,14 +289,6 @@ def measure_options(begin: str = "Look") -> Decorator:
     )
 
 
-# The option of a new store that keeps the segment columns of packed fingerprints.
-keep_columns_option = flag(
-    "--keep-columns",
-    "A new store keeps the indexed segment columns of packed fingerprints, for SQL: some "
-    "110 bytes each besides.",
-)
-
-
 def check_duplicate_options(
     on_duplicate: str | None,
     min_resemblance: float | None,

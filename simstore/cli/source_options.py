@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from simstore.cli.messages import log
-from simstore.cli.parameters import choice, count, flag, option, section
+from simstore.cli.parameters import choice, count, option, section
 from simstore.errors import MissingExtra, NotFound, SourceNotFound, counted, printable
 from simstore.errors.remedies import in_words
 
@@ -202,12 +202,11 @@ reading_options = section(
     option(
         "--as as_format",
         "How to read the sources: auto (by content, then by name), articles, text, "
-        "lines, markdown, jsonl, json, csv, parquet, arrow, html, warc, docx, pdf, or a reader "
-        "that is installed beside them.",
+        "lines (a document a line), markdown, jsonl, json, csv, parquet, arrow, html, warc, docx, "
+        "pdf, or a reader that is installed beside them.",
         metavar="FORMAT",
         default="auto",
     ),
-    flag("--per-line", "A document a line of plain text; as --as lines."),
     option(
         "--key-field",
         "The field that holds the key; a dotted path leads into objects.  "
@@ -246,7 +245,7 @@ def take_read_options(given: dict[str, Any]) -> ReadOptions:
     """Take the options above out of those that were given, and return what they say.
 
     Raises:
-        UsageError: Two of them contradict each other.
+        UsageError: The name of a field is empty.
     """
     from simstore.sources.encodings import checked_encoding
     from simstore.sources.reader import HistoryFields, ReadOptions, SourceFields
@@ -255,13 +254,10 @@ def take_read_options(given: dict[str, Any]) -> ReadOptions:
     for name in ("key", "text", "seen", "published", "links", *about_names):
         if given.get(f"{name}_field") == "":
             raise click.UsageError(f"--{name}-field: name a field")
-    as_format, per_line = given.pop("as_format"), given.pop("per_line")
-    if per_line and as_format not in ("auto", "lines"):
-        raise click.UsageError(f"--per-line reads plain text: it goes without --as {as_format}")
     history = (given.pop(f"{name}_field", None) for name in ("seen", "published", "links"))
     about = (given.pop(f"{name}_field", None) for name in about_names)
     return ReadOptions(
-        "lines" if per_line else as_format,
+        given.pop("as_format"),
         max_document_bytes=given.pop("max_document_bytes"),
         key_field=given.pop("key_field"),
         text_field=given.pop("text_field"),

@@ -17,7 +17,6 @@ from simstore.cli.options import (
     common_options,
     duplicate_options,
     format_option,
-    keep_columns_option,
     open_store,
     store_place,
 )
@@ -47,7 +46,11 @@ from simstore.model.channels import DEFAULT_CHANNELS
     ),
     flag("--no-text", "Keep no texts."),
     flag("--no-vocabulary", "web: do not count the terms of the store."),
-    keep_columns_option,
+    flag(
+        "--keep-columns",
+        "Keep the indexed segment columns of packed fingerprints, for SQL: some 110 bytes each "
+        "besides.",
+    ),
     flag(
         "--fingerprints-only",
         "Hold fingerprints made elsewhere and no documents; takes --bits and --keep-columns.",

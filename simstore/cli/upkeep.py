@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
-from contextlib import ExitStack
 from dataclasses import asdict
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
@@ -22,12 +18,11 @@ from simstore.cli.options import (
     open_store,
     store_place,
 )
-from simstore.cli.output import check_output, has_terminal, progress
+from simstore.cli.output import check_output, progress
 from simstore.cli.parameters import command, completed, flag, option
 from simstore.cli.results import print_rows, print_summary
 from simstore.cli.scheme_options import choice_here, scheme_choice, scheme_options
 from simstore.errors import SchemaOutOfDate, counted, printable, shown_place
-from simstore.outputs import is_standard_output
 
 # What SQLite looks at in a copy before it gets its name.
 _CHECKS = ("integrity_check", "foreign_key_check")
@@ -97,16 +92,11 @@ def backup(target: str, force: bool, output_format: str) -> None:
     Examples:
       simstore backup monday.db
       simstore backup --force latest.db       in the place of the last one
-      simstore backup - | zstd > monday.zst   to standard output
       simstore --server URL backup a.db  of a served store; an admin's token
 
     The copy gets its name when SQLite's integrity_check and foreign_key_check found nothing wrong
-    in it. For standard output (-) it is made and checked in a folder for temporary files (TMPDIR).
-    --force replaces a store, or an empty file, and no other file.
+    in it. --force replaces a store, or an empty file, and no other file.
     """
-    if is_standard_output(target):
-        _backup_to_output(output_format)
-        return
     check_output(target, replace=force)
     with open_store(served=True) as store, progress("backup") as show:
         size = store.maintenance.backup(target, replace=force, on_progress=show)
@@ -116,25 +106,6 @@ def backup(target: str, force: bool, output_format: str) -> None:
         f"{shown}: {size:,} bytes; {_PASSED}",
         output_format,
     )
-
-
-def _backup_to_output(output_format: str) -> None:
-    """Write a checked copy of the store to standard output."""
-    if output_format != "table":
-        raise click.UsageError("the copy goes to standard output: leave out --format")
-    if sys.stdout.isatty():
-        raise click.UsageError(
-            "a store is no text for a terminal: name a FILE, or send it on, as in "
-            "`simstore backup - > monday.db`"
-        )
-    with TemporaryDirectory(prefix="simstore-") as folder:
-        copied = Path(folder, "copy.db")
-        with open_store(served=True) as store, progress("backup") as show:
-            size = store.maintenance.backup(copied, on_progress=show)
-        with copied.open("rb") as stream:
-            shutil.copyfileobj(stream, sys.stdout.buffer)
-        sys.stdout.buffer.flush()
-    log.info("standard output: %s bytes; %s", f"{size:,}", _PASSED)
 
 
 @command()
@@ -149,7 +120,6 @@ def restore(backup_file: str, force: bool, output_format: str) -> None:
       simstore restore monday.db                 to simstore.db, which is gone
       simstore restore monday.db --db store.db   to another place
       simstore restore monday.db --force         in the place of the store there
-      zstd -dc monday.zst | simstore restore -   from standard input
 
     The backup stays as it is. Its copy takes the older store's place when it is complete, and
     SQLite's integrity_check and foreign_key_check found nothing wrong in it; `simstore fsck` checks
@@ -159,13 +129,8 @@ def restore(backup_file: str, force: bool, output_format: str) -> None:
     from simstore.store import restore_store
 
     place = store_place()
-    with ExitStack() as stack:
-        if backup_file == "-":
-            backup_file = _backup_from_input(
-                Path(stack.enter_context(TemporaryDirectory(prefix="simstore-")))
-            )
-        with progress("restore") as show:
-            size = restore_store(backup_file, place, replace=force, on_progress=show)
+    with progress("restore") as show:
+        size = restore_store(backup_file, place, replace=force, on_progress=show)
     count: int | None = None
     try:
         with open_store(read_only=True) as store:
@@ -185,19 +150,6 @@ def restore(backup_file: str, force: bool, output_format: str) -> None:
         output_format,
     )
     log.info("fingerprints, counts and indexes were not computed again: `simstore fsck` does so")
-
-
-def _backup_from_input(folder: Path) -> str:
-    """Write standard input to a file in a folder; return its path."""
-    if has_terminal():
-        raise click.UsageError(
-            "standard input is a terminal: name a FILE, or send one in, as in "
-            "`zstd -dc monday.zst | simstore restore -`"
-        )
-    backup = folder / "standard-input.db"
-    with backup.open("wb") as stream:
-        shutil.copyfileobj(sys.stdin.buffer, stream)
-    return str(backup)
 
 
 @command()

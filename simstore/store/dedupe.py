@@ -216,6 +216,8 @@ def dedup_rows(
     """
     from simstore.services.dedup.dedup import dedup_files
     from simstore.services.dedup.options import RowObserver, RowOptions
+    from simstore.sources.files import names_of
+    from simstore.sources.frames import as_table
     from simstore.sources.reader import ReadOptions
 
     options = RowOptions(

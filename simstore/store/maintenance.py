@@ -203,7 +203,6 @@ class Maintenance(Namespace):
         choice: SchemeChoice | None = None,
         *,
         text: bool = True,
-        keep_columns: bool = False,
     ) -> None:
         """Raise unless the store has options that a new one could be made with.
 
@@ -212,8 +211,6 @@ class Maintenance(Namespace):
         Args:
             choice: A scheme with some of its options; None: any.
             text: False: it keeps no texts; True: whether it does is not asked.
-            keep_columns: True: it keeps segment columns; False: whether it does
-                is not asked.
 
         Raises:
             InvalidParameter: It has others; the message says which.
@@ -225,8 +222,6 @@ class Maintenance(Namespace):
         found = [] if choice is None else differences(choice, state.scheme)
         if not text and state.settings.text_kept:
             found.append("it keeps texts (no --no-text)")
-        if keep_columns and not state.settings.keep_columns:
-            found.append("it keeps no columns (`simstore compact --keep-columns` changes that)")
         if found:
             raise InvalidParameter(
                 f"{self._opened.database.label} exists and has other options: {', '.join(found)}; "

@@ -71,21 +71,6 @@ def test_force_replaces_no_file_that_is_not_a_store(shell: Shell) -> None:
         assert notes.read_text() == "a year of work"
 
 
-def test_backup_goes_through_standard_output_and_input(shell: Shell) -> None:
-    sent = shell("backup", "-")
-    assert sent.out.startswith(b"SQLite format 3\0")
-    assert "standard output: " in sent.errors
-    shell("restore", "-", "--db", "again.db", stdin=sent.out)
-    words = ("query", "--format", "jsonl", "sample.txt")
-    assert shell(*words, "--db", "again.db").out == shell(*words).out
-    assert not (shell.folder / "-").exists()
-    assert "leave out --format" in shell("backup", "-", "--format", "json", code=2).errors
-    assert (
-        "`simstore backup` made" in shell("restore", "-", "--db", "b.db", stdin=b"", code=6).errors
-    )
-    assert not (shell.folder / "b.db").exists()
-
-
 def test_compact_gives_space_back_and_keeps_all(shell: Shell) -> None:
     with Store.open(shell.folder / "simstore.db") as store:
         store.add_many((f"page-{n}", f"text {n} " * 40) for n in range(2_000))
