@@ -37,7 +37,7 @@ MARKS = ("<!-- without Numba -->", "<!-- end of without Numba -->")
 # Times as long that a path may take without Numba.
 MOST = 6.0
 # Samples of a query, words of a paper, pages of the course, and their share of the rows.
-SAMPLES, PAPERS, ADDED, NEAR = 0.25, 0.02, 0.1, 200_000
+SAMPLES, PAPERS, ADDED, NEAR = 0.25, 0.004, 0.1, 200_000
 
 
 def main() -> None:

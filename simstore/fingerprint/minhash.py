@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.compiled import Kernel, pays
+from simstore.compiled import Kernel
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.packed_terms import PackedTerms
 from simstore.fingerprint.shingle_sets import ShingleSets
@@ -132,9 +132,7 @@ def estimates(many: NDArray[np.uint16], one: NDArray[np.uint16]) -> NDArray[np.f
     return result
 
 
-# What comparing two sketches takes in NumPy.
-_SECONDS_A_PAIR = 2e-7
-# Pairs of sketches that NumPy compares at a time.
+# Pairs of sketches that are compared at a time.
 _BLOCK_PAIRS = 1 << 14
 
 
@@ -149,25 +147,11 @@ def equal_values(
         second: The row of the other.
     """
     equal = np.empty(len(first), np.int64)
-    if pays(_SECONDS_A_PAIR * len(first)):
-        _EQUAL(sketches, first, second, equal)
-        return equal
     for start in range(0, len(first), _BLOCK_PAIRS):
         part = slice(start, start + _BLOCK_PAIRS)
         same = sketches[first[part]] == sketches[second[part]]
         equal[part] = np.count_nonzero(same, axis=1)
     return equal
-
-
-def _equal_counts(sketches: Any, first: Any, second: Any, equal: Any) -> None:
-    for pair in range(len(first)):
-        count = np.uint16(0)
-        for value in range(sketches.shape[1]):
-            count += np.uint16(sketches[first[pair], value] == sketches[second[pair], value])
-        equal[pair] = count
-
-
-_EQUAL = Kernel(_equal_counts, ["void(uint16[:, ::1], int64[::1], int64[::1], int64[::1])"])
 
 
 def band_values(many: NDArray[Any], layout: BandLayout) -> NDArray[np.uint64]:

@@ -18,12 +18,11 @@ References:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.compiled import Kernel, pays
 from simstore.fingerprint.shingle_sets import distinct
 
 # Sketches of a buffer.
@@ -258,29 +257,10 @@ def _merged(one: _Sorted, other: _Sorted, count: int) -> _Sorted:
     return _Sorted(hashes[order], np.concatenate((one.rows, shifted))[order])
 
 
-def _set_bits(bits: Any, columns: Any, mask: Any, set_bits: Any) -> None:
-    """Set the bits of each hash of each band; see ``BandHashes._places``."""
-    for band in range(len(columns)):
-        row = bits[band]
-        for number in range(columns.shape[1]):
-            value = columns[band, number]
-            place = value & np.uint64(0xFFFFFFFF)
-            step = (value >> np.uint64(32)) | np.uint64(1)
-            for _ in range(set_bits):
-                at = place & mask
-                row[at >> np.uint64(3)] |= np.uint8(1) << np.uint8(at & np.uint64(7))
-                place += step
-
-
-SET_BITS = Kernel(_set_bits, ["void(uint8[:, ::1], uint64[:, ::1], uint64, int64)"])
-
-
 # Bits that an entry sets, and how many there are for each at least; at most twice as many.
 _SET_BITS = 4
 _BITS_EACH = 8
 _LEAST_BITS = 10
-# Seconds that NumPy takes to add one.
-_SECONDS_TO_SET = 4e-7
 # Filters that would take more memory are not made.
 _MOST_BYTES = 1 << 30
 
@@ -320,13 +300,11 @@ class BandHashes:
         """
         # A row a band: what is set at a time lies close together.
         columns = np.ascontiguousarray(hashes.T)
-        if pays(_SECONDS_TO_SET * hashes.size):
-            SET_BITS(self._bits, columns, self._mask, _SET_BITS)
-            return
-        for row, column in zip(self._bits, columns, strict=True):
-            for places in self._places(column):
-                marks = np.uint8(1) << (places & np.uint64(7)).astype(np.uint8)
-                np.bitwise_or.at(row, places >> np.uint64(3), marks)
+        bands = np.arange(len(columns))[:, None]
+        for places in self._places(columns):
+            marks = np.uint8(1) << (places & np.uint64(7)).astype(np.uint8)
+            at = bands * self._bits.shape[1] + (places >> np.uint64(3)).astype(np.int64)
+            np.bitwise_or.at(self._bits.reshape(-1), at.ravel(), marks.ravel())
 
     def may_hold(self, hashes: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Return which bands one of the sketches may have.

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.compiled import Kernel, pays
 from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.shingle_sets import distinct
@@ -52,8 +51,6 @@ _KEPT_PAIRS = 1 << 22
 # gone through: of one sketch, and of many.
 _IN_TURN_OF_ONE = 8
 _IN_TURN_OF_MANY = 2
-# What comparing the bands of a pair takes in NumPy.
-_PAIR_SECONDS = 1e-7
 # Where the fields of a StoredSketch stand in a row.
 _NUMBER, _PACKED = 0, 3
 # Pairs whose bands are compared at a time.
@@ -482,29 +479,10 @@ def _agree(
 ) -> NDArray[np.bool_]:
     """Return which pairs of stored bands and queries, by their rows, agree in a band."""
     agree = np.empty(len(rows), np.bool_)
-    if pays(_PAIR_SECONDS * len(rows)):
-        _AGREE(bands, places, queries, rows, agree)
-        return agree
     for first in range(0, len(rows), _BLOCK_PAIRS):
         some = slice(first, first + _BLOCK_PAIRS)
         agree[some] = (bands[places[some]] == queries[rows[some]]).any(axis=1)
     return agree
-
-
-def _agree_in_a_band(bands: Any, places: Any, queries: Any, rows: Any, agree: Any) -> None:
-    for pair in range(len(rows)):
-        place, row = places[pair], rows[pair]
-        agree[pair] = False
-        for band in range(bands.shape[1]):
-            if bands[place, band] == queries[row, band]:
-                agree[pair] = True
-                break
-
-
-_AGREE = Kernel(
-    _agree_in_a_band,
-    ["void(uint64[:, ::1], int64[::1], uint64[:, ::1], int64[::1], boolean[::1])"],
-)
 
 
 def _kept(rows: NDArray[np.int64], places: NDArray[np.int64], chosen: NDArray[np.int64]) -> Pairs:
