@@ -132,7 +132,7 @@ def test_interrupted_query_ends_the_workers_that_it_has_started_at_once(
     Store.create(tmp_path / "simstore.db").close()
     # So much that two workers are started before the first sample is read.
     sample = "a sample of many words " * 400
-    lines = (json.dumps({"key": f"{place}", "text": sample}) for place in range(900))
+    lines = (json.dumps({"key": f"{place}", "text": sample}) for place in range(1_000))
     (tmp_path / "samples.jsonl").write_text("\n".join(lines))
     os.mkfifo(tmp_path / "endless.jsonl")
     words = ["query", "--threads", "3", "samples.jsonl", "endless.jsonl"]
