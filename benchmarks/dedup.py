@@ -84,7 +84,7 @@ python benchmarks/dedup.py --memory 2000000
 ```
 """
 _FILTER = """
-`simstore filter asked.jsonl --against store.db -o new.jsonl`: rows of which half are new, and half
+`simstore filter asked.jsonl --db store.db -o new.jsonl`: rows of which half are new, and half
 are stored ones with another word. Each command is a process of its own, with its start:
 
 ```text
@@ -289,7 +289,7 @@ def filtered(given: Namespace, folder: Path) -> None:
         f"{stored[0]:.0f}", f"{stored[2] / 1e6:,.0f}",
     )  # fmt: skip
     for turn in range(2):
-        command = [*SIMSTORE, "filter", str(asked), "--against", store, "-o", f"{output}{turn}"]
+        command = [*SIMSTORE, "filter", str(asked), "--db", store, "-o", f"{output}{turn}"]
         seconds, elapsed, most = measured(command)
         with Path(f"{output}{turn}").open("rb") as file:
             new = sum(1 for _ in file)

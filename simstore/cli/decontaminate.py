@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -17,7 +16,7 @@ from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option
 from simstore.cli.parameters import command, completed, flag, option, section
 from simstore.cli.results import print_items
-from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
+from simstore.cli.row_output import output_option, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
 from simstore.errors import InvalidParameter, printable
 
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     "Benchmarks",
     option(
         "--against",
-        "Items of benchmarks: a store, a file or a folder, each file a benchmark; several times.",
+        "Items of benchmarks: a file or a folder, each file a benchmark; several times.",
         multiple=True,
         required=True,
         metavar="PATH",
@@ -55,32 +54,11 @@ if TYPE_CHECKING:
         metavar="N",
     ),
     option(
-        "--characters",
-        "The same in scripts without blanks between words.  [default: 21, as 13 words; 13 with "
-        "--words 8]",
-        type=click.IntRange(4, 250),
-        metavar="N",
-    ),
-    option(
-        "--common-share",
-        "A phrase in more than this share of items, or rows, and in more than ten, is everywhere "
-        "and does not count.",
-        type=click.FloatRange(0, 1, min_open=True),
-        default=0.01,
-        metavar="SHARE",
-    ),
-    option(
         "--min-resemblance",
         "A row that resembles an item so much counts, too.",
         type=click.FloatRange(0, 1, min_open=True),
         default=0.5,
         metavar="SHARE",
-    ),
-    option(
-        "--report report_file",
-        "Write what was found of each benchmark, with examples side by side; JSON.",
-        metavar="FILE",
-        shell_complete=completed("file"),
     ),
 )
 @section(
@@ -97,10 +75,7 @@ def decontaminate(
     against: tuple[str, ...],
     item_field: str | None,
     words: int,
-    characters: int | None,
-    common_share: float,
     min_resemblance: float,
-    report_file: str | None,
     output: str,
     mark: bool,
     log_file: str | None,
@@ -118,17 +93,17 @@ def decontaminate(
     Examples:
       simstore decontaminate train.jsonl --against benchmarks/ -o clean.jsonl
       simstore decontaminate train/ --against q.jsonl --item-field prompt -o new/
-      simstore decontaminate web.jsonl --against t.db --words 8 --mark -o new/
+      simstore decontaminate web.jsonl --against q.csv --words 8 --mark -o new/
 
     Rows keep their bytes, columns and order, as with `simstore dedup`. --log FILE tells of each row
-    that is dropped which item it holds, and where.
+    that is dropped which item it holds, and where. --format json prints all of the report.
     """
     read = take_read_options(given)
 
     from simstore.outputs import is_standard_output
-    from simstore.services.dedup.benchmarks import Benchmarks, RunRule
+    from simstore.services.dedup.benchmarks import Benchmarks
     from simstore.services.dedup.decontaminate import Contamination
-    from simstore.services.dedup.dedup import Report, check_run, dedup_files
+    from simstore.services.dedup.dedup import check_run, dedup_files
     from simstore.services.dedup.options import RowOptions
 
     options = RowOptions(
@@ -140,28 +115,15 @@ def decontaminate(
         replace=force,
         read=read,
     )
-    rule = RunRule(words=words, characters=characters, common_share=common_share)
-    _refuse_benchmarks(against, output, log_file, rejects, report_file)
-    check_run(inputs, output, options, has_store=False, report_file=report_file)
+    _refuse_benchmarks(against, output, log_file, rejects)
+    check_run(inputs, output, options, has_store=False)
     items = _items(against, replace(read, text_field=item_field))
     with ExitStack() as stack:
         found = Contamination(
-            Benchmarks(items, rule), stack.enter_context(_resembling(items, min_resemblance))
+            Benchmarks(items, words), stack.enter_context(_resembling(items, min_resemblance))
         )
         shown = stack.enter_context(shown_rows())
-
-        def content() -> bytes:
-            reports = [asdict(one) for one in found.reports]
-            return json.dumps(reports, ensure_ascii=True, indent=1).encode() + b"\n"
-
-        summary = dedup_files(
-            list(inputs),
-            output,
-            options,
-            shown.observer,
-            gate=found.gate(),
-            report=None if report_file is None else Report(report_file, content),
-        )
+        summary = dedup_files(list(inputs), output, options, shown.observer, gate=found.gate())
     if not is_standard_output(output):
         _print(found.reports, output_format)
     shown.close()
@@ -174,9 +136,6 @@ def _refuse_benchmarks(against: Sequence[str], *paths: str | None) -> None:
     from simstore.outputs import is_same_file
 
     for place in against:
-        if _is_store(place):
-            refuse_stores(*paths, place=place)
-            continue
         for path in filter(None, paths):
             is_part = os.path.isfile(path) and Path(place).resolve() in Path(path).resolve().parents
             if is_part or is_same_file(path, place):
@@ -185,31 +144,12 @@ def _refuse_benchmarks(against: Sequence[str], *paths: str | None) -> None:
                 )
 
 
-def _is_store(place: str) -> bool:
-    from simstore.outputs import is_store
-
-    return "://" in place or (Path(place).is_file() and is_store(Path(place)))
-
-
 def _items(against: Sequence[str], read: ReadOptions) -> list[Item]:
-    """Return the items of stores and files."""
-    from simstore.services.dedup.benchmarks import Item
+    """Return the items of files."""
     from simstore.services.dedup.decontaminate import read_items
-    from simstore.store import Store
 
-    items: list[Item] = []
     empty: list[str] = []
-    for place in filter(_is_store, against):
-        with Store.open(place, read_only=True) as store:
-            found = [
-                Item(one.collection or Path(place).name, one.key, one.text or "")
-                for one in store.list()
-            ]
-            items += found
-            empty += [] if found else [place]
-    # Together: files of one name are told apart.
-    if files := [place for place in against if not _is_store(place)]:
-        items += read_items(files, read, empty.append)
+    items = read_items(against, read, empty.append)
     names = ", ".join(map(printable, empty))
     if not items:
         raise InvalidParameter(f"there is no item of a benchmark: {names or 'no file'} has none")

@@ -20,8 +20,9 @@ from simstore.cli.options import (
     short_texts_option,
     store_is_named,
 )
+from simstore.cli.output import refuse_store
 from simstore.cli.parameters import command, completed, count, flag, option, section
-from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
+from simstore.cli.row_output import output_option, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
 from simstore.errors import StoreNotFound, counted
 from simstore.model.channels import DEFAULT_CHANNELS, DROP_RESEMBLANCE
@@ -138,7 +139,7 @@ def dedup(
         shown = stack.enter_context(shown_rows())
         opened = None
         if has_store:
-            refuse_stores(output, log_file, rejects)
+            refuse_store(output, log_file, rejects)
             opened = stack.enter_context(_store(inputs, read, options.stored_channels))._opened
         summary = dedup_files(list(inputs), output, options, shown.observer, store=opened)
     dropped = "marked" if mark else "dropped"

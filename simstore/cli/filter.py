@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
+from simstore.cli.output import refuse_store
 from simstore.cli.parameters import choice, command, completed, option, section
-from simstore.cli.remote import given_by_hand
-from simstore.cli.row_output import output_option, refuse_stores, row_outputs, shown_rows
+from simstore.cli.row_output import output_option, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
 from simstore.model.channels import DROP_RESEMBLANCE
 
 if TYPE_CHECKING:
     from simstore.services.dedup.gates import Keep
-    from simstore.store import Store
 
 
 @command("filter")
@@ -26,12 +23,6 @@ if TYPE_CHECKING:
 )
 @section(
     "Filter",
-    option(
-        "--against",
-        "The store that is asked, as for --db.  [default: that of --db or --server]",
-        metavar="STORE",
-        shell_complete=completed("file"),
-    ),
     choice(
         "--keep",
         ("new", "known"),
@@ -57,7 +48,6 @@ if TYPE_CHECKING:
 @common_options
 def filter_rows(
     inputs: tuple[str, ...],
-    against: str | None,
     keep: Keep,
     min_resemblance: float,
     radius: int | None,
@@ -75,9 +65,9 @@ def filter_rows(
     compared with each other: `simstore dedup` does that.
 
     Examples:
-      simstore filter day-2.jsonl --against seen.db -o new.jsonl
-      simstore filter data/*.parquet --against seen.db -o new/ --log known.jsonl
-      simstore filter pages.csv --against seen.db --keep known -o known.csv
+      simstore filter day-2.jsonl --db seen.db -o new.jsonl
+      simstore filter data/*.parquet --db seen.db -o new/ --log known.jsonl
+      simstore filter pages.csv --db seen.db --keep known -o known.csv
       zcat a.jsonl.gz | simstore filter - --server http://10.0.0.7:8765 -o - > b
 
     Rows are those of JSON Lines, CSV, Parquet, Arrow, or texts of a folder, compressed or not. They
@@ -100,28 +90,10 @@ def filter_rows(
         replace=force,
         read=read,
     )
-    refuse_stores(output, log_file, rejects, place=against)
+    refuse_store(output, log_file, rejects)
     check_run(inputs, output, options, has_store=False)
-    with ExitStack() as stack:
-        store = stack.enter_context(_asked(against))
-        shown = stack.enter_context(shown_rows())
+    with open_store(read_only=True, served=True) as store, shown_rows() as shown:
         gate = Gate(answer=store_answer(store, min_resemblance, radius=radius), keep=keep)
         summary = dedup_files(list(inputs), output, options, shown.observer, gate=gate)
     dropped = "known" if keep == "new" else "new"
     shown.report(summary, f"{summary.dropped:,} {dropped}", output, output_format, rejects)
-
-
-@contextmanager
-def _asked(against: str | None) -> Iterator[Store]:
-    """Yield the store that is queried, or a server's client."""
-    if against is None:
-        with open_store(read_only=True, served=True) as store:
-            yield store
-        return
-    if given_by_hand("server") or given_by_hand("db"):
-        raise click.UsageError("--against names the store: leave out --db and --server")
-
-    from simstore.store import Store
-
-    with Store.open(against, read_only=True) as store:
-        yield store

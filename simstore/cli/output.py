@@ -157,7 +157,7 @@ def check_output(path: str, *, replace: bool) -> None:
     from simstore import outputs
 
     if not outputs.is_standard_output(path):
-        refuse_store(Path(path))
+        refuse_store(path)
     outputs.check_output(path, replace=replace)
 
 
@@ -187,22 +187,14 @@ def is_format_given() -> bool:
     return source is not ParameterSource.DEFAULT
 
 
-def refuse_store(output: Path, place: str | None = None) -> None:
-    """Refuse to write over a store or one of its journals.
-
-    Args:
-        output: What is to be written.
-        place: The store; None: the one that is used.
-    """
-    if place is None:
-        if server_url() is not None:
-            return
-        place = store_place()
-    if "://" in place:
+def refuse_store(*outputs: str | None) -> None:
+    """Refuse to write over the store in use or one of its journals; None: no output."""
+    if server_url() is not None or "://" in (place := store_place()):
         return
     from simstore.outputs import check_no_part
 
-    check_no_part(output, place)
+    for output in filter(None, outputs):
+        check_no_part(output, place)
 
 
 def settle_streams() -> None:

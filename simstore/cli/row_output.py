@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from simstore.cli.messages import log
-from simstore.cli.output import progress, refuse_store
+from simstore.cli.output import progress
 from simstore.cli.parameters import choice, completed, flag, option
 from simstore.cli.results import print_summary
 from simstore.cli.source_options import log_ignored, with_remedy
@@ -52,12 +51,6 @@ row_outputs = (
     ),
     flag("--force", "Replace files that exist."),
 )
-
-
-def refuse_stores(*paths: str | None, place: str | None = None) -> None:
-    """Raise where a file that is to be written is a part of a store; None: of the one in use."""
-    for path in filter(None, paths):
-        refuse_store(Path(path), place)
 
 
 class ShownRows:

@@ -1,4 +1,4 @@
-"""``simstore decontaminate``: rows, report and log, of files and of a store."""
+"""``simstore decontaminate``: rows, report and log."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from pathlib import Path
 
 import pytest
 from forked import Nursery
-
-from simstore import Store
 
 ITEM = (
     "A train leaves the harbour at nine and reaches the lighthouse at noon; how many minutes does "
@@ -38,19 +36,17 @@ def lines(path: Path) -> list[bytes]:
     return path.read_bytes().splitlines(keepends=True)
 
 
-@pytest.mark.sqlite("the benchmark is the file of a store")
-def test_rows_are_marked_by_a_store_of_items(nursery: Nursery, folder: Path) -> None:
-    with Store.create(folder / "items.db") as store:
-        store.add("first", ITEM, collection="sums")
+def test_rows_are_marked_by_the_items_of_a_folder(nursery: Nursery, folder: Path) -> None:
     done = nursery.simstore(
-        folder, "decontaminate", "train.jsonl", "--against", "items.db", "-o", "marked.jsonl",
-        "--mark", "--words", "8", "--format", "json",
+        folder, "decontaminate", "train.jsonl", "--against", "tests", "--item-field", "question",
+        "-o", "marked.jsonl", "--mark", "--words", "8", "--format", "json",
     )  # fmt: skip
     assert done.code == 0, done.errors
     (report,) = json.loads(done.text)
-    assert (report["benchmark"], report["hit"], report["rows"]) == ("sums", 1, 2)
+    assert (report["benchmark"], report["hit"], report["rows"]) == ("sums", 2, 3)
+    assert [one["row"] for one in report["examples"]] == ["b", "c"]
     marks = [json.loads(line)["contaminated_by"] for line in lines(folder / "marked.jsonl")]
-    assert marks == [None, "first", None, "first"]
+    assert marks == [None, "sums#1", "sums#2", "sums#1"]
     assert b'"n": 2.50' in lines(folder / "marked.jsonl")[1]
 
 

@@ -76,7 +76,7 @@ def test_rows_of_one_template_are_dropped_with_a_warning(shell: Shell) -> None:
     assert (
         "12 of 12 rows are near"
         not in shell(
-            "filter", "chats.jsonl", "--against", "s.db", "--keep", "known", "-o", "all.jsonl"
+            "filter", "chats.jsonl", "--db", "s.db", "--keep", "known", "-o", "all.jsonl"
         ).errors
     )
 
@@ -157,7 +157,7 @@ def test_a_log_takes_no_place_of_an_input_or_of_another_output(shell: Shell) -> 
     before = _contents(shell.folder)
     one = "are one file: give each a name"
     of_log = "is an input; name another file for the log"
-    gates = (("filter", "--against", "s.db"), ("decontaminate", "--against", "rows.jsonl"))
+    gates = (("filter", "--db", "s.db"), ("decontaminate", "--against", "rows.jsonl"))
     for command, *given in (("dedup",), *gates):
         for words, reason in (
             (("a.jsonl", "-o", "o.jsonl", "--log", "./o.jsonl"), f"the output and the log {one}"),
@@ -168,9 +168,6 @@ def test_a_log_takes_no_place_of_an_input_or_of_another_output(shell: Shell) -> 
             (("a.jsonl", "-o", "o.jsonl", "--rejects", "a.jsonl", "--force"), "for the rejects"),
         ):
             assert reason in shell(command, *words, *given, code=2).errors
-    report = ("decontaminate", "a.jsonl", "-o", "o.jsonl", "--against", "rows.jsonl", "--report")
-    assert "for the report" in shell(*report, "a.jsonl", "--force", code=2).errors
-    assert one in shell(*report, "o.jsonl", code=2).errors
     check = ("--db", "s.db", "check", "a.jsonl", "--template", "form.html", "-o", "form.html")
     assert "is an input" in shell(*check, "--force", code=2).errors
     assert _contents(shell.folder) == before

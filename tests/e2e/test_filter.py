@@ -32,7 +32,7 @@ def test_several_processes_and_a_server_give_the_same(nursery: Nursery, folder: 
         started = [
             nursery.start("simstore", folder, words=[*words, f"log{n}", "-o", f"out{n}", *asked])
             for n, asked in enumerate(
-                [["--against", "seen.db"], ["--db", "seen.db"], ["--server", served.url]]
+                [["--db", "seen.db"], ["--db", "seen.db"], ["--server", served.url]]
             )
         ]
         finished = [child.wait() for child in started]
@@ -46,10 +46,9 @@ def test_several_processes_and_a_server_give_the_same(nursery: Nursery, folder: 
 @pytest.mark.sqlite("the store is a file beside the rows")
 def test_what_cannot_be_done_is_refused(nursery: Nursery, folder: Path) -> None:
     for words, code, told in (
-        (["--against", "none.db", "-o", "out"], 3, "none.db"),
-        (["--against", "seen.db", "--db", "seen.db", "-o", "out"], 2, "leave out --db"),
-        (["--against", "seen.db", "-o", "seen.db", "--force"], 2, "belongs to the store"),
-        (["--against", "seen.db", "-o", "day.jsonl"], 2, "is an input"),
+        (["--db", "none.db", "-o", "out"], 3, "none.db"),
+        (["--db", "seen.db", "-o", "seen.db", "--force"], 2, "belongs to the store"),
+        (["--db", "seen.db", "-o", "day.jsonl"], 2, "is an input"),
     ):
         done = nursery.simstore(folder, "filter", "day.jsonl", *words)
         assert done.code == code, done.errors

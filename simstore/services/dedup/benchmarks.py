@@ -15,19 +15,19 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter
 from simstore.fingerprint.shingle_sets import distinct, runs
 from simstore.fingerprint.winnowing import Winnowing, anchors, grams
 from simstore.text.located import LocatedUnits, located_units
-from simstore.text.normalization import DEFAULT, Normalization
+from simstore.text.normalization import DEFAULT
 
 DEFAULT_WORDS = 13
 # As many characters of Chinese say what so many words do; as in `simstore check`.
 _CHARACTERS, _WORDS = 13, 8
 # An item of fewer is in too many texts to tell anything.
 LEAST_WORDS, LEAST_CHARACTERS = 5, 8
-# A phrase of more items, or rows, than this is everywhere where its share says so.
-_FEWEST = 10
+# A phrase in more than this share of the items, or of the rows, and in more than ten of them, is
+# everywhere, and indicates nothing.
+_COMMON_SHARE, _FEWEST = 0.01, 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,50 +45,20 @@ class Item:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunRule:
-    """The rule by which a text holds an item.
+def is_everywhere(count: int, of: int) -> bool:
+    """Return whether a phrase in so many of all items, or rows, indicates nothing."""
+    return count > max(_COMMON_SHARE * of, _FEWEST)
 
-    Attributes:
-        words: Length of a run, words of scripts with blanks between words; 4 to 150.
-        characters: The same, characters of other scripts; None: 13 for 8 words.
-        common_share: A phrase in more than this share of the items, or of the rows, and in more
-            than ten of them, is everywhere, and tells nothing; above 0, at most 1.
-    """
 
-    words: int = DEFAULT_WORDS
-    characters: int | None = None
-    common_share: float = 0.01
-
-    def __post_init__(self) -> None:
-        for name, value in (("words", self.words), ("characters", self.run_characters)):
-            if not 4 <= value <= 250:
-                raise InvalidParameter(f"a run of {value} {name}: it must be from 4 to 250")
-        if not 0 < self.common_share <= 1:
-            raise InvalidParameter(
-                f"common share {self.common_share}: it must be above 0, at most 1"
-            )
-
-    @property
-    def run_characters(self) -> int:
-        """Return the length of a run in characters."""
-        if self.characters is not None:
-            return self.characters
-        return ceil(self.words * _CHARACTERS / _WORDS)
-
-    @property
-    def winnowing(self) -> Winnowing:
-        """Return how anchors are chosen: grams of half a run."""
-        return Winnowing(
-            gram_words=(self.words + 1) // 2,
-            run_words=self.words,
-            gram_characters=(self.run_characters + 1) // 2,
-            run_characters=self.run_characters,
-        )
-
-    def is_everywhere(self, count: int, of: int) -> bool:
-        """Return whether a phrase in so many of all items, or rows, tells nothing."""
-        return count > max(self.common_share * of, _FEWEST)
+def _winnowing(words: int) -> Winnowing:
+    """Return how anchors are chosen for runs of so many words: grams of half a run."""
+    characters = ceil(words * _CHARACTERS / _WORDS)
+    return Winnowing(
+        gram_words=(words + 1) // 2,
+        run_words=words,
+        gram_characters=(characters + 1) // 2,
+        run_characters=characters,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,25 +89,20 @@ class Benchmarks:
 
     Args:
         items: The items.
-        rule: What makes a text hold one.
-        normalization: The form in which words are compared.
+        words: Length of a run, words of scripts with blanks between words; 4 to 150. In other
+            scripts 13 characters count as 8 words.
 
     Attributes:
         items: The items.
-        rule: What makes a text hold one.
         too_short: Numbers of items of too few words to be looked for.
         everywhere: Numbers of items all of whose anchors are everywhere.
     """
 
-    def __init__(
-        self, items: Sequence[Item], rule: RunRule, normalization: Normalization = DEFAULT
-    ) -> None:
+    def __init__(self, items: Sequence[Item], words: int = DEFAULT_WORDS) -> None:
         self.items = tuple(items)
-        self.rule = rule
         self.too_short: set[int] = set()
-        self._normalization = normalization
-        self._winnowing = rule.winnowing
-        self._units = [located_units(one.text, normalization) for one in items]
+        self._winnowing = _winnowing(words)
+        self._units = [located_units(one.text, DEFAULT) for one in items]
         # Short items by their length: the hash of all units, to the items.
         self._whole: dict[int, dict[int, list[int]]] = {}
         hashes, numbers, firsts = [], [], []
@@ -162,7 +127,7 @@ class Benchmarks:
 
     def hits(self, text: str) -> list[Hit]:
         """Return the stretches of a text that items have, the longest of each item."""
-        units = located_units(text, self._normalization)
+        units = located_units(text, DEFAULT)
         longest: dict[int, Hit] = {}
         for hit in (*self._runs_in(units), *self._whole_in(units)):
             known = longest.get(hit.item)
@@ -182,7 +147,7 @@ class Benchmarks:
         # At the end of a phrase the choice depends on what follows: count its grams, not anchors.
         held = [distinct(grams(units, self._winnowing).hashes) for units in self._units]
         every, counts = np.unique(np.concatenate(held), return_counts=True)
-        most = [self.rule.is_everywhere(count, len(self.items)) for count in counts.tolist()]
+        most = [is_everywhere(count, len(self.items)) for count in counts.tolist()]
         kept = ~np.array(most)[np.searchsorted(every, self._hashes)]
         left_out = set(self._numbers[~kept].tolist()) - set(self._numbers[kept].tolist())
         self._hashes, self._numbers = self._hashes[kept], self._numbers[kept]

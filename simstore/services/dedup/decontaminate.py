@@ -11,8 +11,7 @@ from typing import Any
 
 from simstore.errors import InvalidParameter, printable
 from simstore.model import LABELS, Document
-from simstore.model.results import Shown
-from simstore.services.dedup.benchmarks import Benchmarks, Hit, Item
+from simstore.services.dedup.benchmarks import Benchmarks, Hit, Item, is_everywhere
 from simstore.services.dedup.gates import Answer, Gate, Known
 from simstore.services.dedup.signed_rows import StoredKeys
 from simstore.sources.fields import TEXT_REMEDY
@@ -48,8 +47,8 @@ class ContaminationExample:
     item_text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
-class BenchmarkReport(Shown):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BenchmarkReport:
     """The findings of one benchmark.
 
     Attributes:
@@ -170,11 +169,10 @@ class Contamination:
 
     def settle(self, found: dict[int, Known], keys: StoredKeys) -> dict[int, Known]:
         """Leave out what is everywhere in the rows, and make the reports."""
-        rule = self.benchmarks.rule
         counts: Counter[int] = Counter()
         for one in found.values():
             counts.update({phrase for hit in one.facts["hits"] for phrase in hit["phrases"]})
-        often = {phrase for phrase, count in counts.items() if rule.is_everywhere(count, len(keys))}
+        often = {phrase for phrase, count in counts.items() if is_everywhere(count, len(keys))}
         settled: dict[int, Known] = {}
         common: set[int] = set(self.benchmarks.everywhere)
         told: dict[int, list[tuple[int, dict[str, Any]]]] = {}

@@ -11,7 +11,6 @@ import io
 import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import gettempdir
 
@@ -43,19 +42,6 @@ from simstore.sources.streams import is_read_once
 _PIECE = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A file of a caller that is published with the outputs.
-
-    Attributes:
-        path: The file.
-        content: Returns the bytes when all rows were decided.
-    """
-
-    path: str
-    content: Callable[[], bytes]
-
-
 def dedup_files(
     names: Sequence[str],
     output: str,
@@ -64,7 +50,6 @@ def dedup_files(
     *,
     store: OpenStore | None = None,
     gate: Gate | None = None,
-    report: Report | None = None,
 ) -> RowSummary:
     """Write the rows of files without their near-duplicates.
 
@@ -76,7 +61,6 @@ def dedup_files(
         store: The store whose documents come before all rows, and to which those that are kept are
             added; None: none.
         gate: What decides of rows instead, and takes none; None: the rule of clusters.
-        report: Another file that is written.
 
     Raises:
         InvalidParameter: An option is out of its range, or asks for what cannot be done; or the
@@ -85,8 +69,7 @@ def dedup_files(
         StorageError: There is no such folder, or no room.
         UnreadableSource: An input has changed since it was read.
     """
-    report_file = None if report is None else report.path
-    check_run(names, output, options, has_store=store is not None, report_file=report_file)
+    check_run(names, output, options, has_store=store is not None)
     if store is not None:
         stored_rows.check_store(store, options)
         if store.database.given is not None:
@@ -102,7 +85,7 @@ def dedup_files(
         files = _opened(names, options, observer, spool)
         known = [identity(file.path) for file in files]
         targets = targets_of(names, files, output, options)
-        _check_apart(files, targets, options, report_file)
+        _check_apart(files, targets, options)
         check_columns(files)
         _check_marks(files, options, MARKS if gate is None else gate.columns)
         work = stack.enter_context(WorkFiles(folder))
@@ -123,9 +106,6 @@ def dedup_files(
                 rejected_rows = work.stream(REJECTS)
                 while data := rejected_rows.read(_PIECE):
                     stream.write(data)
-        if report is not None:
-            with drafts.stream(report.path, replace=options.replace) as stream:
-                stream.write(report.content())
         drafts.publish()
         if store is not None:
             stored_rows.mark_written(store, mark)
@@ -143,14 +123,7 @@ def dedup_files(
         )
 
 
-def check_run(
-    names: Sequence[str],
-    output: str,
-    options: RowOptions,
-    *,
-    has_store: bool,
-    report_file: str | None = None,
-) -> None:
+def check_run(names: Sequence[str], output: str, options: RowOptions, *, has_store: bool) -> None:
     """Refuse a run that cannot be done, before anything is read or made.
 
     >>> from simstore.services.dedup.dedup import check_run
@@ -164,12 +137,11 @@ def check_run(
         output: A file, a folder, or ``-``.
         options: Of the run.
         has_store: Rows are added to a store.
-        report_file: Another file that is written.
 
     Raises:
         InvalidParameter: The policy needs all rows at once, and they come one by one; or an option
             is one that the store decides; or two outputs are one file, or one is an input.
-        OutputExists: The log, the file of rejected rows or the report is there already.
+        OutputExists: The log or the file of rejected rows is there already.
         StorageError: The folder of a file that is to be written does not exist.
     """
     order = options.rule().order
@@ -181,7 +153,7 @@ def check_run(
             f"the policy {order} reads all rows before the first is written, which {what} "
             "cannot do here: choose first, or give files and no store"
         )
-    others = _others(options, report_file)
+    others = {"log": options.log, "rejects": options.rejects}
     files = [name for name in names if not os.path.isdir(name)]
     check_apart({"output": output, **others}, files)
     for path in (output, *others.values()):
@@ -246,18 +218,9 @@ def _check_unchanged(files: Sequence[RowFile], known: Sequence[tuple[int, int, i
         check_unchanged(file, one)
 
 
-def _others(options: RowOptions, report_file: str | None) -> dict[str, str | None]:
-    return {"log": options.log, "rejects": options.rejects, "report": report_file}
-
-
-def _check_apart(
-    files: Sequence[RowFile],
-    targets: Sequence[Target],
-    options: RowOptions,
-    report_file: str | None,
-) -> None:
+def _check_apart(files: Sequence[RowFile], targets: Sequence[Target], options: RowOptions) -> None:
     """Refuse a log, or the like, that is one of the files that are read or written."""
-    others = _others(options, report_file)
+    others = {"log": options.log, "rejects": options.rejects}
     if any(others.values()):
         check_apart(others, [file.path for file in files])
         for target in targets:

@@ -7,8 +7,7 @@ import re
 
 import pytest
 
-from simstore import InvalidParameter
-from simstore.services.dedup.benchmarks import Benchmarks, Item, RunRule
+from simstore.services.dedup.benchmarks import Benchmarks, Item
 
 ENGLISH = [f"w{n}" for n in range(40)]
 HAN = [chr(0x4E00 + n) for n in range(40)]
@@ -41,20 +40,17 @@ def planted(source: random.Random, words: list[str], item: list[str], size: int)
 
 
 @pytest.mark.parametrize(
-    ("alphabet", "count", "rule", "size"),
-    [
-        (ENGLISH, 30, RunRule(words=8), 8),
-        (ENGLISH, 120, RunRule(words=50), 50),
-        (HAN, 60, RunRule(words=8), 13),
-        (HAN, 120, RunRule(words=50, characters=50), 50),
-    ],
+    ("alphabet", "count", "length", "size"),
+    [(ENGLISH, 30, 8, 8), (ENGLISH, 120, 50, 50), (HAN, 60, 8, 13), (HAN, 120, 31, 51)],
 )
 def test_hits_are_the_items_with_a_common_run_as_an_oracle_finds_them(
-    alphabet: list[str], count: int, rule: RunRule, size: int
+    alphabet: list[str], count: int, length: int, size: int
 ) -> None:
     source = random.Random(size * len(alphabet[0]))
     items = [source.choices(alphabet, k=count) for _ in range(8)]
-    made = Benchmarks([Item("b", str(n), joined(one, source)) for n, one in enumerate(items)], rule)
+    made = Benchmarks(
+        [Item("b", str(n), joined(one, source)) for n, one in enumerate(items)], length
+    )
     hit_count = 0
     for turn in range(60):
         words = source.choices(alphabet, k=40)
@@ -83,7 +79,7 @@ def test_short_items_are_matched_whole_and_shorter_ones_not_at_all() -> None:
             Item("b", "han", "天地玄黄宇宙洪荒日月"),
             Item("b", "empty", ""),
         ],
-        RunRule(words=13),
+        words=13,
     )
     assert made.too_short == {1, 3}
     (hit,) = made.hits("They asked: WHO wrote the old-clock tale, and yes, we can tell.")
@@ -94,7 +90,7 @@ def test_short_items_are_matched_whole_and_shorter_ones_not_at_all() -> None:
 
 def test_runs_of_words_and_characters_in_turns_are_found() -> None:
     text = " ".join(f"天地玄黄宇 word{n}" for n in range(12))
-    made = Benchmarks([Item("b", "mixed", text)], RunRule(words=8))
+    made = Benchmarks([Item("b", "mixed", text)], words=8)
     (hit,) = made.hits(f"其 {text} 也")
     assert (hit.item, hit.units) == (0, 72)
 
@@ -104,14 +100,8 @@ def test_a_phrase_of_many_items_tells_nothing() -> None:
     prompt = "Choose the one correct answer from among the four options that follow here: "
     words = [f"x{n}" for n in range(5_000)]
     items = [Item("b", str(n), prompt + " ".join(source.choices(words, k=20))) for n in range(60)]
-    made = Benchmarks([*items, Item("b", "prompt", prompt)], RunRule(words=8, common_share=0.1))
+    made = Benchmarks([*items, Item("b", "prompt", prompt)], words=8)
     assert made.everywhere == {60}
     assert made.hits(f"{prompt} cats, dogs") == []
     held = items[7].text
     assert [hit.item for hit in made.hits(f"So: {held}")] == [7]
-
-
-def test_wrong_rules_are_refused() -> None:
-    for wrong in ({"words": 3}, {"words": 300}, {"characters": 2}, {"common_share": 0.0}):
-        with pytest.raises(InvalidParameter):
-            RunRule(**wrong)  # type: ignore[arg-type]
