@@ -307,17 +307,6 @@ def refresh(place: str, batch_documents: int = 10, force: bool = False) -> None:
     say("done")
 
 
-def build_passages(place: str) -> None:
-    """Make the passage index in small steps, segments of few anchors; tell what is committed."""
-    passage_service.BATCH_DOCUMENTS = 10
-    passage_storage.TAIL_POSTINGS = 500
-    anchor_segments.FAN_OUT = 2
-    with Store.open(place) as store:
-        say("open")
-        store.passages.build(on_progress=lambda done, _total: say(done))
-    say("done")
-
-
 def reindex(
     place: str, batch_documents: int = 10, resume: bool = False, scheme: Any = None
 ) -> None:

@@ -1,12 +1,10 @@
-"""Check and insert by several processes at once, through kills, and on the command line."""
+"""Check and insert by several processes at once, and on the command line."""
 
 from __future__ import annotations
 
 import json
 import random
-import sqlite3
 from collections import Counter
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,14 +12,11 @@ from forked import Child, Nursery
 
 from simstore import Store
 
-from .states import assert_sound, committed, integrity
-from .trials import acknowledged, kill_at_random, seeds
+from .states import assert_sound
 
 FAMILIES = 400
 COPIES = 8
-BATCH = 7
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lnrst"]
-modes = pytest.mark.parametrize("mode", ["flag", "skip"])
 
 
 def copy_of(family: int, number: int) -> str:
@@ -101,44 +96,6 @@ def outcome(path: Path) -> list[tuple[object, ...]]:
             for one in store.duplicates.list()
         ]
     return [*documents, *found]
-
-
-@pytest.mark.slow
-@seeds(1)
-@modes
-def test_killed_check_and_insert_keeps_what_it_acknowledged_and_is_finished_by_the_same_command(
-    nursery: Nursery, tmp_path: Path, mode: str, seed: int
-) -> None:
-    chance = random.Random(f"check {mode} {seed}")
-    records = [(family, number) for family in range(30) for number in range(4)]
-    chance.shuffle(records)
-    source = family_file(tmp_path / "crawl.jsonl", records)
-    clean = tmp_path / "clean.db"
-    Store.create(clean).close()
-    command = {"names": [str(source)], "batch_documents": BATCH, "on_duplicate": mode}
-    assert nursery.run("ingest", tmp_path, place=str(clean), **command).code == 0
-    assert_families(clean, mode, 30, 4)
-    path = tmp_path / "store.db"
-    Store.create(path).close()
-    for _ in range(3):
-        before = committed(path)
-        child = nursery.start("ingest", tmp_path, place=str(path), **command)
-        said = kill_at_random(child, chance, 12)
-        assert integrity(path) == "ok"
-        after = committed(path)
-        assert after - before <= acknowledged(said) + BATCH or after == len(records)
-        with closing(sqlite3.connect(path)) as connection:
-            (held,) = connection.execute("SELECT count(*) FROM document").fetchone()
-            (left_out,) = connection.execute(
-                "SELECT count(*) FROM duplicate WHERE document_id IS NULL"
-            ).fetchone()
-        # Each record up to the committed one is a document, or stands among the duplicates.
-        assert held + left_out == after
-        assert_sound(path)
-    assert nursery.run("ingest", tmp_path, place=str(path), **command).code == 0
-    assert outcome(path) == outcome(clean)
-    assert nursery.run("ingest", tmp_path, place=str(path), **command).code == 0
-    assert outcome(path) == outcome(clean)
 
 
 def test_wrong_options_are_refused_before_anything_is_stored(

@@ -1,11 +1,8 @@
-"""Clusters that are kept, by real processes: the command, kills, several at once."""
+"""Clusters that are kept, by real processes: the command, several at once."""
 
 from __future__ import annotations
 
-import random
-import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -15,11 +12,9 @@ from simstore import Store
 from simstore.cli import main
 from simstore.storage.engine import Database
 
-from . import corpora
 from .shells import Shell
 from .states import assert_sound
 from .test_clusters import pages, write
-from .trials import seeds
 
 COLUMNS = "cluster_id,key,role,distance,resemblance,reason"
 
@@ -58,48 +53,6 @@ def test_store_that_cannot_be_written_shows_what_stands(
     assert "late" not in done.stdout
     assert "read-only" in done.stderr
     assert "behind: the documents of 1 text changed since" in done.stderr
-
-
-@pytest.mark.slow
-@seeds(1)
-def test_killed_while_clusters_are_brought_up_to_date_the_next_goes_on(
-    nursery: Nursery, tmp_path: Path, seed: int
-) -> None:
-    chance = random.Random(f"kept {seed}")
-    made = dict(corpora.pages(seed, 240, repeats=False))
-    keys = list(made)
-    path, clean = tmp_path / "s.db", tmp_path / "clean.db"
-    with Store.create(path) as store:
-        store.add_many([(key, made[key]) for key in keys[:80]], threads=1)
-        store.clusters.build(min_resemblance=0.4)
-        store.add_many([(key, made[key]) for key in keys[80:]], threads=1)
-        gone = chance.sample(keys[:80], 40)
-        store.remove(*gone)
-        changed = {key: made[chance.choice(keys)] + " changed" for key in chance.sample(keys, 30)}
-        store.add_many(list(changed.items()), threads=1)
-    kills = 0
-    while True:
-        arguments: dict[str, Any] = {"batch_texts": 3, "rebuild": kills == 3}
-        child = nursery.start("keep_clusters", tmp_path, place=str(path), **arguments)
-        if kills == 6:
-            assert list(child.messages())[-1] == "done"
-            assert child.wait().code == 0
-            break
-        for _ in range(chance.randint(1, 8)):
-            if child.message() is None:
-                break
-        time.sleep(chance.random() * 0.02)
-        child.kill()
-        kills += 1
-        assert_sound(path)
-    assert_sound(path)
-    with Store.open(path) as store:
-        survivors = [(one.key, store.get(one.key, with_text=True).text) for one in store.list()]
-    with Store.create(clean) as store:
-        for key, text in survivors:
-            store.add(key, text or "")
-        store.clusters.build(min_resemblance=0.4)
-    assert clusters(path) == clusters(clean)
 
 
 @pytest.mark.slow
