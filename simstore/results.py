@@ -66,17 +66,14 @@ from simstore.model import SourceState as SourceState
 from simstore.model import StoredCluster as StoredCluster
 from simstore.model import StoredDocument as StoredDocument
 from simstore.model import StoredRejection as StoredRejection
-from simstore.model import StoreFigures as StoreFigures
 from simstore.model import StoreStatistics as StoreStatistics
 from simstore.model import StoreVitals as StoreVitals
 from simstore.model import Story as Story
 from simstore.model import Stream as Stream
-from simstore.model import TimeSlot as TimeSlot
 from simstore.model import Token as Token
 from simstore.model import Totals as Totals
 from simstore.model import UpgradeSummary as UpgradeSummary
 from simstore.model import Version as Version
-from simstore.model import VocabularySlice as VocabularySlice
 from simstore.model import VocabularyStatus as VocabularyStatus
 from simstore.model import VocabularyTerm as VocabularyTerm
 from simstore.model import WriteReply as WriteReply

@@ -207,7 +207,6 @@ class RemoteMaintenance(RemoteNamespace):
     import_deduped = not_served("maintenance.import_deduped")
     quick_stats = not_served("maintenance.quick_stats")
     reindex = not_served("maintenance.reindex")
-    stats_over_time = not_served("maintenance.stats_over_time")
     warm = not_served("maintenance.warm")
 
     @property

@@ -66,7 +66,6 @@ if TYPE_CHECKING:
         TimeOrAge,
         Version,
     )
-    from simstore.model.figures import StoreFigures, TimeSlot, VocabularySlice
     from simstore.model.ingest import (
         NAMED_KEYS,
         Duplicate,
@@ -119,7 +118,7 @@ if TYPE_CHECKING:
 # In the order in which they are looked through: what every program needs comes first.
 _MODULES = (
     "documents", "results", "keywords", "ingest", "query", "maintenance", "clusters", "runs",
-    "writer", "check", "mutual", "compare", "figures", "access",
+    "writer", "check", "mutual", "compare", "access",
 )  # fmt: skip
 
 __all__ = [
@@ -199,7 +198,6 @@ __all__ = [
     "Shown",
     "SourceShare",
     "SourceState",
-    "StoreFigures",
     "StoreStatistics",
     "StoreVitals",
     "StoredCluster",
@@ -209,12 +207,10 @@ __all__ = [
     "Stream",
     "Time",
     "TimeOrAge",
-    "TimeSlot",
     "Token",
     "Totals",
     "UpgradeSummary",
     "Version",
-    "VocabularySlice",
     "VocabularyStatus",
     "VocabularyTerm",
     "WriteReply",

@@ -72,19 +72,6 @@ class CachedValue(Generic[T]):
             return self._made
         return await making
 
-    async def soon(self, patience: float) -> T | None:
-        """Return the value; None: it takes longer, and there is none yet.
-
-        Args:
-            patience: As for :meth:`value`.
-
-        Raises:
-            SimstoreError: It cannot be made.
-        """
-        with suppress(TimeoutError):
-            return await asyncio.wait_for(self.value(patience), patience)
-        return self._made
-
     async def _made_anew(self) -> T:
         try:
             begun = time.monotonic()

@@ -15,7 +15,6 @@ from simstore.model import (
     ImportSummary,
     Results,
     SchemeFacts,
-    StoreFigures,
     StoreVitals,
 )
 from simstore.store.opened import Namespace
@@ -250,20 +249,6 @@ class Maintenance(Namespace):
         from simstore.services.statistics.show import store_vitals
 
         return store_vitals(self._opened)
-
-    def stats_over_time(self, *, on_progress: Progress | None = None) -> StoreFigures:
-        """Return documents, duplicates, clusters and vocabulary over time.
-
-        >>> figures = store.maintenance.stats_over_time()
-
-        Args:
-            on_progress: Called with documents of a sample counted, and its
-                size.
-        """
-        self._check_takes_documents()
-        from simstore.services.statistics.over_time import store_figures
-
-        return store_figures(self._opened, on_progress)
 
     def import_deduped(
         self,

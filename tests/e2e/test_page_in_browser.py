@@ -54,9 +54,6 @@ class Sitting:
 
     def go(self, path: str) -> Page:
         self.page.goto(self.url + path)
-        if path == "/overview":
-            # It loads itself again until its plots are drawn.
-            self.page.locator(".drawings").wait_for()
         return self.page
 
     def close(self) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import APIRouter, Request, Response
 from fastapi.responses import RedirectResponse
 
@@ -12,7 +10,6 @@ from simstore.server.access.gate import GuardedRoute, gate_of, requires
 from simstore.server.page import check, search
 from simstore.server.page.browser_request import asked_values, language_of, local_place
 from simstore.server.page.files import static_file
-from simstore.server.page.plots import run_plot, store_plots
 from simstore.server.page.rendering import answer
 from simstore.server.page.state import page_state_of
 from simstore.server.page.words import page_words
@@ -30,11 +27,8 @@ _WEEK_SECONDS = 604_800
 
 @router.get("/overview", dependencies=[requires("read")])
 async def overview(request: Request) -> Response:
-    """Show the store in numbers and pictures."""
+    """Show the store in numbers."""
     now = await page_state_of(request).store.value()
-    context: dict[str, Any] = {"plots": None, "failed": "", "drawn_at": None}
-    if now.passages != "fingerprints":
-        context |= await _plots(request)
     return answer(
         request,
         "overview.html",
@@ -44,22 +38,8 @@ async def overview(request: Request) -> Response:
             "place": printable(now.figures.path).rpartition("/")[2],
             "only_fingerprints": now.passages == "fingerprints",
             "passages": now.passages in ("ready", "unfinished"),
-            **context,
         },
     )
-
-
-async def _plots(request: Request) -> dict[str, Any]:
-    words = page_words(language_of(request))
-    try:
-        drawn = await page_state_of(request).drawn()
-    except SimstoreError as error:
-        return {"failed": str(error)}
-    if drawn is None:
-        return {}
-    growth, *others = store_plots(drawn.figures, words)
-    plots = (growth, run_plot(drawn.runs, words), *others)
-    return {"plots": plots, "drawn_at": drawn.made_at}
 
 
 @router.get("/runs", dependencies=[requires("read")])

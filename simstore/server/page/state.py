@@ -9,11 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from threading import Lock
-from typing import Any
 
 from fastapi import Request
 
-from simstore.model import CheckedPaper, MutualCheck, StoreFigures, StoreStatistics
+from simstore.model import CheckedPaper, MutualCheck, StoreStatistics
 from simstore.reports.html_page import Library
 from simstore.server.cached_value import CachedValue
 from simstore.server.service import Service, service_of
@@ -24,8 +23,6 @@ _LETTER_BYTES, _COPY_BYTES, _PASSAGE_BYTES, _BLOCK_BYTES = 2, 1_000, 200, 150
 _LEAST_SECONDS = 2.0
 # What took a second to count is counted again after twenty.
 _TIMES_ITS_COST = 20.0
-_PATIENCE_SECONDS = 3.0
-_RUNS = 24
 # What the page says where papers cannot be checked, by what there is of a passage index.
 _REASONS = {
     "none": "no_passages",
@@ -149,15 +146,6 @@ class StoreOverview:
         return _REASONS.get(self.passages, "")
 
 
-@dataclass(frozen=True, slots=True)
-class Drawn:
-    """The data of the plots, and when it was computed."""
-
-    figures: StoreFigures
-    runs: list[dict[str, Any]]
-    made_at: int
-
-
 class PageState:
     """The state of the web interface for as long as the server runs.
 
@@ -171,13 +159,6 @@ class PageState:
         self.store = CachedValue(
             partial(_store_now, service), service.readers, _LEAST_SECONDS, _TIMES_ITS_COST
         )
-        self._drawn = CachedValue(
-            partial(_drawn, service), service.heavy, _LEAST_SECONDS, _TIMES_ITS_COST
-        )
-
-    async def drawn(self) -> Drawn | None:
-        """Return the data of the plots; None where computing it takes longer."""
-        return await self._drawn.soon(_PATIENCE_SECONDS)
 
 
 def page_state_of(request: Request) -> PageState:
@@ -203,13 +184,4 @@ def _store_now(service: Service) -> StoreOverview:
         status.fingerprints,
         status.least_words,
         status.least_characters,
-    )
-
-
-def _drawn(service: Service) -> Drawn:
-    store = service.store
-    return Drawn(
-        store.maintenance.stats_over_time(),
-        [run.record() for run in store.runs.ingest(_RUNS)],
-        int(time.time()),
     )

@@ -24,7 +24,7 @@ NOT_SERVED = {
     "maintenance.compact", "maintenance.fsck",
     "maintenance.import_deduped", "maintenance.quick_stats",
     "maintenance.reindex",
-    "maintenance.stats_over_time", "maintenance.warm",
+    "maintenance.warm",
 }  # fmt: skip
 # What reads a list that is not served, and so is not.
 OF_NOT_SERVED = {"tokens.to_frame", "vocabulary.to_frame"}
