@@ -234,7 +234,6 @@ RECORD_COLUMNS = {
         ("first_seen", "BIGINT", "when it was first seen"),
         ("first_seen_basis", "VARCHAR(10)", "who says so: ingest, crawl or published"),
         ("last_seen", "BIGINT", "when it was last seen"),
-        ("visits", "BIGINT", "how often it was seen with this text"),
         ("revision", "INTEGER", "grows when the text changes, from 1"),
         ("digest", "TEXT", "BLAKE2b-128 of the text, hexadecimal: equal texts have equal ones"),
         ("metadata", "JSON", "its other fields; may be null"),

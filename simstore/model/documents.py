@@ -311,20 +311,18 @@ class Version(Shown):
     >>> store.add("bread-1", "Mix flour and water.")
     'updated'
     >>> story = store.duplicates.story("bread-1")
-    >>> [version.visits for version in story.versions]
-    [1, 1]
+    >>> len(story.versions)
+    2
 
     Attributes:
         digest: BLAKE2b-128 of its text, hexadecimal.
-        first_seen: First visit.
-        last_seen: Last visit.
-        visits: Visits that are known of.
+        first_seen: When it was first seen.
+        last_seen: When it was last seen.
     """
 
     digest: str
     first_seen: int
     last_seen: int
-    visits: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -348,8 +346,6 @@ class Relative(Shown):
         distance: Of the two fingerprints, bits; None where one has none.
         links_to: Keys of the relatives, or of the document itself, that it
             links to.
-        site_revisit_seconds: How often documents of its site are visited; None:
-            unknown.
     """
 
     key: str
@@ -361,12 +357,11 @@ class Relative(Shown):
     resemblance: float | None
     distance: int | None
     links_to: tuple[str, ...]
-    site_revisit_seconds: float | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Story(Shown):
-    """The history of a key: visits, similar documents, the original.
+    """The history of a key: versions, similar documents, the original.
 
     >>> store.add("copy", text)
     'added'
@@ -380,10 +375,6 @@ class Story(Shown):
             before the insert.
         versions: Its versions, the present one at the end; none where it was
             skipped.
-        revisit_seconds: Mean time between visits; None before the second.
-        site: Host of a key that is an address; None where it is none.
-        site_revisit_seconds: Median of ``revisit_seconds`` of the documents of
-            the site; where the key is no address, its own.
         links_to: Keys of its relatives that it links to.
         cluster_id: The kept cluster that it is in; None where it is in none.
         relatives: Documents with the same text, of its cluster, and its
@@ -399,9 +390,6 @@ class Story(Shown):
     last_seen: int
     duplicate_of: str | None
     versions: tuple[Version, ...]
-    revisit_seconds: float | None
-    site: str | None
-    site_revisit_seconds: float | None
     links_to: tuple[str, ...]
     cluster_id: int | None
     relatives: tuple[Relative, ...]

@@ -11,7 +11,6 @@ from simstore.model import FIRST_SEEN_BASES, Relative, Story, Version
 from simstore.reports.lines import key_bytes, key_text, rounded, time_text
 
 _SHOWN_RELATIVES = 20
-_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 
 def story_facts(story: Story) -> Iterator[tuple[str, str]]:
@@ -27,13 +26,6 @@ def story_facts(story: Story) -> Iterator[tuple[str, str]]:
         yield "state", f"{story.state} as a duplicate of {printable(story.duplicate_of or '')}"
     if story.first_seen_basis not in (None, "ingest"):
         yield "first seen by", FIRST_SEEN_BASES[str(story.first_seen_basis)]
-    visits = sum(one.visits for one in story.versions)
-    if visits > 1:
-        yield "visits", f"{visits:,}"
-    if story.revisit_seconds is not None:
-        yield "revisited every", span(story.revisit_seconds)
-    if story.site is not None and story.site_revisit_seconds is not None:
-        yield "site", f"{story.site}, revisited every {span(story.site_revisit_seconds)}"
     if len(story.versions) > 1:
         for version in story.versions:
             yield "version", _version(version)
@@ -70,18 +62,9 @@ def story_record(story: Story) -> dict[str, Any]:
     return record
 
 
-def span(seconds: float) -> str:
-    """Format a time span in its largest unit."""
-    for name, size in _UNITS:
-        if seconds >= size:
-            return f"{seconds / size:.1f}".removesuffix(".0") + f" {name}"
-    return f"{seconds:.0f} s"
-
-
 def _version(one: Version) -> str:
-    times = "once" if one.visits == 1 else f"{one.visits:,} times"
     last = "" if one.last_seen == one.first_seen else f" to {time_text(one.last_seen)}"
-    return f"{one.digest}, seen {times}, {time_text(one.first_seen)}{last}"
+    return f"{one.digest}, seen {time_text(one.first_seen)}{last}"
 
 
 def _relative(one: Relative) -> str:
@@ -93,8 +76,6 @@ def _relative(one: Relative) -> str:
     if one.state != "stored":
         facts.append(one.state)
     facts.append(f"first seen {time_text(one.first_seen)}")
-    if one.site_revisit_seconds is not None:
-        facts.append(f"revisited every {span(one.site_revisit_seconds)}")
     if one.links_to:
         facts.append(f"links to {', '.join(map(printable, one.links_to))}")
     return f"{printable(one.key)}: {', '.join(facts)}"

@@ -35,7 +35,7 @@ _INTEGERS = 5_000
 COLUMNS = (
     "key", "digest", *LABELS, "metadata", "source_id", "run_id", "position",
     "byte_offset", "byte_count", "token_count", "first_seen", "last_seen", "revision",
-    "first_seen_basis", "visits", "version_seen",
+    "first_seen_basis", "version_seen",
 )  # fmt: skip
 _METADATA = COLUMNS.index("metadata")
 _INSERT_ONE = (
@@ -60,14 +60,12 @@ class Times:
         basis: ``ingest``: this store's clock; ``crawl``: the date of a crawl; ``published``: the
             page's own date.
         last_seen: When it was last seen.
-        visits: How often it was seen with its present text.
         version_seen: When it was first seen with its present text.
     """
 
     first_seen: int
     basis: str
     last_seen: int
-    visits: int
     version_seen: int
 
     def columns(self) -> dict[str, Any]:
@@ -77,7 +75,6 @@ class Times:
             "first_seen": self.first_seen,
             "first_seen_basis": self.basis,
             "last_seen": self.last_seen,
-            "visits": self.visits,
             "version_seen": None if same else self.version_seen,
         }
 
@@ -103,7 +100,7 @@ def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, Docume
     # The labels come last, however many there are.
     statement = (
         "SELECT document_id, key, digest, metadata, source_id, position, revision, run_id, "  # noqa: S608 - ours
-        "first_seen, first_seen_basis, last_seen, visits, coalesce(version_seen, first_seen), "
+        "first_seen, first_seen_basis, last_seen, coalesce(version_seen, first_seen), "
         f"{', '.join(LABELS)} FROM document WHERE key IN ({{}})"
     )
     found = {}
@@ -113,13 +110,13 @@ def by_keys(connection: Connection, keys: Sequence[bytes]) -> dict[bytes, Docume
             document_id=row[0],
             key=row[1],
             digest=row[2],
-            labels=DocumentLabels(*row[13:]),
+            labels=DocumentLabels(*row[12:]),
             metadata=fields,
             source_id=row[4],
             position=row[5],
             revision=row[6],
             run_id=row[7],
-            times=Times(*row[8:13]),
+            times=Times(*row[8:12]),
         )
     return found
 

@@ -1,4 +1,4 @@
-"""Read, write and check the history of documents: visits, earlier versions and links."""
+"""Read, write and check the history of documents: times, earlier versions and links."""
 
 from __future__ import annotations
 
@@ -32,13 +32,12 @@ class SnapshotRow:
     digest: bytes
     first_seen: int
     last_seen: int
-    visits: int
 
 
 _SIGHT = "key, digest, first_seen, last_seen"
 _PUT_TIMES = sql.text(
     "UPDATE document SET first_seen = :first_seen, first_seen_basis = :first_seen_basis, "
-    "last_seen = :last_seen, visits = :visits, version_seen = :version_seen "
+    "last_seen = :last_seen, version_seen = :version_seen "
     "WHERE document_id = :number"
 )
 _DROP_OLD = (
@@ -57,11 +56,11 @@ def put_times(connection: Connection, times: Mapping[int, Times]) -> None:
 def put_snapshots(connection: Connection, versions: Mapping[int, Sequence[SnapshotRow]]) -> None:
     """Keep earlier versions of documents, by their numbers; the oldest beyond the limit go."""
     rows = [
-        (number, one.revision, one.digest, one.first_seen, one.last_seen, one.visits)
+        (number, one.revision, one.digest, one.first_seen, one.last_seen)
         for number, some in sorted(versions.items())
         for one in some[-MOST_SNAPSHOTS:]
     ]
-    columns = ("document_id", "revision", "digest", "first_seen", "last_seen", "visits")
+    columns = ("document_id", "revision", "digest", "first_seen", "last_seen")
     insert_rows(connection, tables.snapshot, columns, rows)
     for number, some in versions.items():
         # A revision is a number from 1: only a later one can be the 21st version.
@@ -92,7 +91,7 @@ def snapshots_of(
 ) -> dict[int, list[SnapshotRow]]:
     """Return the earlier versions of documents that have some, the oldest first."""
     statement = (
-        "SELECT document_id, revision, digest, first_seen, last_seen, visits FROM snapshot "
+        "SELECT document_id, revision, digest, first_seen, last_seen FROM snapshot "
         "WHERE document_id IN ({})"
     )
     found: dict[int, list[SnapshotRow]] = {}
@@ -127,7 +126,7 @@ def links_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, l
 def times_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, tuple[bytes, Times]]:
     """Return the keys of documents, and the times at which each was seen."""
     statement = (
-        "SELECT document_id, key, first_seen, first_seen_basis, last_seen, visits, "
+        "SELECT document_id, key, first_seen, first_seen_basis, last_seen, "
         "coalesce(version_seen, first_seen) FROM document WHERE document_id IN ({})"
     )
     rows = select_in(connection, statement, document_ids)
@@ -152,35 +151,6 @@ def earliest_with_digest(connection: Connection, digest: bytes, limit: int) -> l
     return [row[0] for row in fetch(connection, statement, digest, limit)]
 
 
-def visited_between(
-    connection: Connection, ranges: Sequence[tuple[bytes, bytes]], limit: int
-) -> list[tuple[int, int, int, int]]:
-    """Return when documents were visited that were visited more than once.
-
-    Args:
-        connection: A snapshot.
-        ranges: Keys from the first up to, and without, the second.
-        limit: Look at most at so many documents of a range.
-
-    Returns:
-        Document number, first visit, last visit, visits; of the versions that are kept.
-    """
-    statement = (
-        "SELECT document_id, version_seen, last_seen, visits FROM (SELECT document_id, "
-        "coalesce(version_seen, first_seen) AS version_seen, last_seen, visits, revision "
-        "FROM document WHERE key >= ? AND key < ? ORDER BY key LIMIT ?) AS looked_at "
-        "WHERE visits > 1 OR revision > 1"
-    )
-    rows = [row for pair in ranges for row in fetch(connection, statement, *pair, limit)]
-    versions = snapshots_of(connection, [row[0] for row in rows])
-    found = []
-    for number, version_seen, last_seen, visits in rows:
-        earlier = versions.get(number, [])
-        first = min([version_seen, *(one.first_seen for one in earlier)])
-        found.append((number, first, last_seen, visits + sum(one.visits for one in earlier)))
-    return [row for row in found if row[3] > 1]
-
-
 # What each statement finds, a document a row.
 _BROKEN = (
     (
@@ -195,7 +165,6 @@ _BROKEN = (
         "nobody says when it was first seen",
         "SELECT key FROM document WHERE first_seen_basis NOT IN ('ingest', 'crawl', 'published')",
     ),
-    ("never visited", "SELECT key FROM document WHERE visits < 1"),
     (
         "an earlier version is not earlier",
         "SELECT DISTINCT key FROM document JOIN snapshot USING (document_id) "
@@ -204,7 +173,7 @@ _BROKEN = (
     (
         "an earlier version was seen at impossible times",
         "SELECT DISTINCT key FROM document JOIN snapshot USING (document_id) "
-        "WHERE snapshot.last_seen < snapshot.first_seen OR snapshot.visits < 1 "
+        "WHERE snapshot.last_seen < snapshot.first_seen "
         "OR snapshot.first_seen < document.first_seen OR snapshot.last_seen > document.last_seen",
     ),
     (

@@ -85,7 +85,7 @@ def test_store_of_an_unknown_revision_is_refused_as_too_new_by_every_command(
     ("is_older", "statement", "named"),
     [
         (False, "DROP TABLE document_link", "document_link"),
-        (False, "ALTER TABLE document DROP COLUMN visits", "document.visits"),
+        (False, "ALTER TABLE document DROP COLUMN version_seen", "document.version_seen"),
         (True, "DROP TABLE document_link", "document_link"),
         (True, "CREATE TABLE made_up (key BLOB)", "made_up"),
     ],

@@ -57,7 +57,7 @@ def history(records: list[Document], batch_documents: int) -> list[list[Any]]:
                 connection.execute(statement).fetchall()
                 for statement in (
                     "SELECT key, digest, title, revision, first_seen, first_seen_basis, "
-                    "last_seen, visits, version_seen FROM document ORDER BY key",
+                    "last_seen, version_seen FROM document ORDER BY key",
                     "SELECT * FROM snapshot ORDER BY document_id, revision",
                     "SELECT * FROM document_link ORDER BY document_id, target",
                 )

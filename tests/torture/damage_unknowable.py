@@ -19,7 +19,7 @@ _ROW = "a row that nothing counts"
 _COLUMNS = {
     "document": {
         _GIVEN: "title collection metadata",
-        _WHEN: "first_seen last_seen version_seen visits first_seen_basis position byte_offset "
+        _WHEN: "first_seen last_seen version_seen first_seen_basis position byte_offset "
         "source_id run_id revision",
     },
     "duplicate": {
@@ -28,7 +28,7 @@ _COLUMNS = {
         "how near it was, where its text is not kept": "distance resemblance",
         _ROW: "*",
     },
-    "snapshot": {_WHEN: "first_seen last_seen visits digest", _ROW: "*"},
+    "snapshot": {_WHEN: "first_seen last_seen digest", _ROW: "*"},
     "reject": {
         _GIVEN: "reason head position byte_offset",
         _WHEN: "rejected_at run_id",

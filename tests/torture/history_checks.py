@@ -109,7 +109,6 @@ def seen_as_told(living: Living, keys: list[str]) -> None:
             continue
         same(story.first_seen_basis, held.basis, f"who says when {key!r} was first seen")
         same(story.versions[-1].digest, digest_of(key, held.record.text), f"version of {key!r}")
-        same(story.versions[-1].visits, held.visits, f"visits of {key!r}")
         older = [one.digest for one in story.versions[:-1]]
         same(older, held.versions[len(held.versions) - len(older) :], f"versions of {key!r}")
         same(store.get(key, with_text=True).key, key, "show")

@@ -68,7 +68,6 @@ class Held:
     first_seen: int
     basis: str
     last_seen: int
-    visits: int = 1
     version_seen: int = 0
     revision: int = 1
     versions: list[str] = field(default_factory=list)
@@ -261,12 +260,11 @@ class Model:
     def _see(held: Held, record: Record, now: int, *, is_written: bool) -> None:
         seen = max(now, held.last_seen) if record.seen_at is None else record.seen_at
         if record.text == held.record.text:
-            if seen > held.last_seen or (seen < held.version_seen and held.revision == 1):
-                held.visits += 1
+            if held.revision == 1:
                 held.version_seen = min(held.version_seen, seen)
         elif is_written:
             held.versions.append(digest_of(record.key, held.record.text))
-            held.version_seen, held.visits = seen, 1
+            held.version_seen = seen
         first, basis = record.claim(seen)
         if first < held.first_seen or (
             first == held.first_seen and _STRENGTH[basis] > _STRENGTH[held.basis]

@@ -24,7 +24,6 @@ from simstore.model import (
 from simstore.reports.check_html import paragraphs_of
 from simstore.reports.html_page import shown
 from simstore.reports.lines import key_text, to_json
-from simstore.reports.story import span
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.page.browser_request import asked_values, in_address, language_of
 from simstore.server.page.problems import FormError, keep_form
@@ -280,7 +279,6 @@ def _document(service: Service, key: str, *, whole: bool) -> dict[str, Any]:
         # Kept clusters are made of all texts; what was skipped was looked for before.
         "compared": story.cluster_id is not None or stored is None,
         "name": shown(title.strip()) if title and title.strip() else key_text(key),
-        "visits": sum(one.visits for one in story.versions),
         "relatives": story.relatives[:_MOST_RELATIVES],
         "place": _cluster_place(service, story),
         "metadata": [
@@ -292,7 +290,6 @@ def _document(service: Service, key: str, *, whole: bool) -> dict[str, Any]:
         "flows": flows,
         "most_text": _MOST_TEXT,
         "cut": cut,
-        "span": span,
     }
 
 

@@ -45,7 +45,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
     computation anew; segment columns and pages against fingerprints; no fingerprint without a
     document, no document without a fingerprint; sketches against the texts, and packed bands
     against the sketches; the passage index against the texts; kept clusters against their
-    documents, and the edges of their members; times, visits and earlier versions of documents;
+    documents, and the edges of their members; times and earlier versions of documents;
     duplicates against the documents; tokens, and replies that are kept to be given again.
     """
     with opened.database.read() as connection:

@@ -25,7 +25,7 @@ _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
 def check_history(connection: Connection, most: int) -> Iterator[Finding]:
-    """Yield contradictions in the times, visits and earlier versions of documents.
+    """Yield contradictions in the times and earlier versions of documents.
 
     Args:
         connection: A snapshot.

@@ -1,1 +1,1 @@
-"""Read the history of documents: crawl visits, earlier versions, and which one is the original."""
+"""Read the history of documents: sights, earlier versions, and which one is the original."""

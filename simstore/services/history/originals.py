@@ -1,9 +1,8 @@
 """Choose the original among documents that resemble each other, and say why.
 
-The one that was first seen; but what a crawl first saw at some time may have been there since the
-visit before: such a date decides only beyond the interval at which its site is visited. Within it
-a link decides, for who copies a page may name it, then the date after all, then the order of
-ingest. A time of ingest is no date of a document: if nothing else is known, a link decides first.
+A page's own date decides. The time at which a crawl or an ingest saw a page says only that it was
+there then: among such documents a link decides first, as a copy may name its source, then the time,
+then the order of ingest.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ from dataclasses import dataclass
 from simstore.errors import InvalidParameter, printable
 from simstore.model import FIRST_SEEN_BASES
 from simstore.reports.lines import time_text
-from simstore.reports.story import span
 from simstore.text.decoding import encode
 from simstore.text.patterns import Expression
 
 RULES = ("first-seen", "linked", "prefer:REGEX")
 _PREFER = "prefer:"
+_UNITS = (("d", 86_400), ("h", 3_600), ("min", 60))
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,6 @@ class OriginalCandidate:
         first_seen: When it was first seen, in seconds since 1970-01-01 UTC.
         basis: Who says so: ``ingest``, ``crawl``, ``published``; or ``skipped``: it was skipped as
             a duplicate, and nothing more is known.
-        revisit_seconds: How long before ``first_seen`` a crawl that dated it need not have been
-            there; None: unknown.
         links_to: Keys that it links to.
     """
 
@@ -40,14 +37,7 @@ class OriginalCandidate:
     order: int
     first_seen: int
     basis: str
-    revisit_seconds: float | None = None
     links_to: frozenset[str] = frozenset()
-
-    @property
-    def earliest(self) -> float:
-        """Return the earliest time at which it may have existed."""
-        doubt = self.revisit_seconds if self.basis in ("crawl", "skipped") else None
-        return self.first_seen - (doubt or 0.0)
 
 
 Choice = tuple[OriginalCandidate, str]
@@ -92,32 +82,18 @@ def parse_rule(
 def _first_seen(claimants: Sequence[OriginalCandidate]) -> Choice:
     if len(claimants) == 1:
         return claimants[0], "nothing else is like it"
-    if all(one.basis == "ingest" for one in claimants):
-        return _first_ingested(claimants)
-    # Of two, one is surely the earlier where it was seen before the other can have been there.
-    first = min(one.first_seen for one in claimants)
-    left = [one for one in claimants if one.earliest <= first]
-    leader = _by_date(left)
-    if len(left) == 1:
-        later = min(one.earliest for one in claimants if one is not leader)
-        before = span(later - leader.first_seen)
-        return leader, f"first seen {_said(leader)}, {before} before others can have been there"
-    linked = _most_linked(left, claimants)
-    doubtful = any(one.earliest < one.first_seen for one in left)
-    if linked is not None:
-        why = "dates within the revisit interval do not decide; " if doubtful else "equal dates; "
-        return linked[0], f"{why}{_links(linked[1])}"
-    same_time = [one for one in left if one.first_seen == leader.first_seen]
-    if len(same_time) > 1:
+    leader = _by_date(claimants)
+    first = [one for one in claimants if one.first_seen == leader.first_seen]
+    is_dated = any(one.basis == "published" for one in first)
+    if len(first) > 1 or not is_dated:
+        linked = _most_linked(first if is_dated else claimants, claimants)
+        if linked is not None:
+            return linked[0], _links(linked[1])
+    if len(first) > 1:
         return leader, f"first seen {_said(leader)} as others; ingested before them"
-    return leader, f"first seen {_said(leader)}; no link decides within the revisit interval"
-
-
-def _first_ingested(claimants: Sequence[OriginalCandidate]) -> Choice:
-    linked = _most_linked(claimants, claimants)
-    if linked is not None:
-        return linked[0], f"no dates but those of ingest; {_links(linked[1])}"
-    return _by_date(claimants), "no dates but those of ingest; no link decides; ingested first"
+    others = (one.first_seen for one in claimants if one is not leader)
+    before = _span(min(others) - leader.first_seen)
+    return leader, f"first seen {_said(leader)}, {before} before the others"
 
 
 def _linked(claimants: Sequence[OriginalCandidate]) -> Choice:
@@ -175,3 +151,11 @@ def _links(count: int) -> str:
 def _said(one: OriginalCandidate) -> str:
     when = time_text(one.first_seen)
     return when + (f" by {FIRST_SEEN_BASES[one.basis]}" if one.basis in FIRST_SEEN_BASES else "")
+
+
+def _span(seconds: int) -> str:
+    """Format a time span in its largest unit."""
+    for name, size in _UNITS:
+        if seconds >= size:
+            return f"{seconds / size:.1f}".removesuffix(".0") + f" {name}"
+    return f"{seconds} s"

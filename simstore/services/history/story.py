@@ -15,7 +15,6 @@ from simstore.model import Relative, SeenState, Story, Version
 from simstore.services.clusters import read
 from simstore.services.features import feature_counts
 from simstore.services.history.originals import Choice, OriginalCandidate, parse_rule
-from simstore.services.history.visits import own_interval, site_interval, site_of
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.services.query.verify import Verifier
 from simstore.storage import documents, duplicates, history
@@ -127,7 +126,6 @@ class _Teller:
     def __init__(self, snapshot: Snapshot, family: _Family) -> None:
         self._snapshot = snapshot
         self._family = family
-        self._sites: dict[str, float | None] = {}
         ids = {row.document_id: key for key, row in family.rows.items()}
         known = {family.key, *family.relations}
         self._links = {
@@ -153,9 +151,6 @@ class _Teller:
             last_seen=last_seen,
             duplicate_of=None if mine is None else exact_text(mine.original_key),
             versions=self._versions(key),
-            revisit_seconds=self._own_interval(key),
-            site=site_of(exact_text(key)),
-            site_revisit_seconds=self._interval(key),
             links_to=self._links.get(key, ()),
             cluster_id=family.cluster_id,
             relatives=tuple(
@@ -169,7 +164,6 @@ class _Teller:
                     resemblance=resemblances.get(one),
                     distance=distances.get(one),
                     links_to=self._links.get(one, ()),
-                    site_revisit_seconds=self._interval(one),
                 )
                 for one in order
             ),
@@ -198,7 +192,6 @@ class _Teller:
             self._order(key),
             first_seen,
             basis or "skipped",
-            self._interval(key),
             frozenset(self._links.get(key, ())),
         )
 
@@ -227,24 +220,9 @@ class _Teller:
         earlier = self._snapshots.get(row.document_id, [])
         times = row.times
         return (
-            *(Version(o.digest.hex(), o.first_seen, o.last_seen, o.visits) for o in earlier),
-            Version(row.digest.hex(), times.version_seen, times.last_seen, times.visits),
+            *(Version(o.digest.hex(), o.first_seen, o.last_seen) for o in earlier),
+            Version(row.digest.hex(), times.version_seen, times.last_seen),
         )
-
-    def _own_interval(self, key: bytes) -> float | None:
-        row = self._family.rows.get(key)
-        if row is None:
-            return None
-        return own_interval(row.times, self._snapshots.get(row.document_id, []))
-
-    def _interval(self, key: bytes) -> float | None:
-        """Return how often pages of a key's site are visited, or itself where it has no site."""
-        site = site_of(exact_text(key))
-        if site is None:
-            return self._own_interval(key)
-        if site not in self._sites:
-            self._sites[site] = site_interval(self._snapshot.connection, site)
-        return self._sites[site]
 
     def _distances(self) -> dict[bytes, int]:
         """Return the distance of the relatives that have a fingerprint, where the key has one."""

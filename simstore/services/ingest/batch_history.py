@@ -1,10 +1,6 @@
-"""Compute the visit times, versions and links that a batch of documents adds to the history.
+"""Compute the times, versions and links that a batch of documents adds to the history.
 
 Computed record by record in their order, so that the size of a batch changes nothing.
-
-A *visit* is one time that somebody went to a page. A record without a date of its own that stands
-where it stood before is the same record, read again: nobody went to the page. A record whose date
-lies between the first and the last visit may have been counted before, and is not counted.
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ from simstore.text.decoding import encode
 
 @dataclass(slots=True)
 class KeyHistory:
-    """The visit times, versions and links of a key after the records of a batch.
+    """The times, versions and links of a key after the records of a batch.
 
     Attributes:
         digest: Of its present text.
@@ -47,9 +43,7 @@ class KeyHistory:
     links: set[bytes] = field(default_factory=set)
     links_replaced: bool = False
 
-    def see(
-        self, document: Document, digest: bytes, now: int, *, is_written: bool, is_again: bool
-    ) -> None:
+    def see(self, document: Document, digest: bytes, now: int, *, is_written: bool) -> None:
         """Add a record of the key.
 
         Args:
@@ -57,30 +51,27 @@ class KeyHistory:
             digest: Digest of its text.
             now: The time, for a record without a date.
             is_written: The document is updated by it.
-            is_again: The record stands where it stood before.
         """
         times = self.times
         # A clock that was set back saw nothing earlier.
         seen_at = max(now, times.last_seen) if document.seen_at is None else document.seen_at
-        version_seen, visits = times.version_seen, times.visits
+        version_seen = times.version_seen
         if digest == self.digest:
-            is_visit = document.seen_at is not None or not is_again
-            # Where there were other versions, what was seen before this one was one of them.
-            if seen_at > times.last_seen or (seen_at < version_seen and self.revision == 1):
-                visits += is_visit
+            # If there were other versions, what was seen before this one was one of them.
+            if self.revision == 1:
                 version_seen = min(version_seen, seen_at)
             self.links.update(map(encode, document.links))
         elif is_written:
             self.snapshots.append(
-                SnapshotRow(self.revision, self.digest, version_seen, times.last_seen, visits)
+                SnapshotRow(self.revision, self.digest, version_seen, times.last_seen)
             )
-            self.digest, version_seen, visits = digest, seen_at, 1
+            self.digest, version_seen = digest, seen_at
             self.links, self.links_replaced = set(map(encode, document.links)), True
         known = times.first_seen, times.basis, times.last_seen
         first_seen, basis = first_sight(document, now, known, None)
         self.moved = self.moved or first_seen != times.first_seen
         last_seen = max(times.last_seen, seen_at)
-        self.times = Times(first_seen, basis, last_seen, visits, version_seen)
+        self.times = Times(first_seen, basis, last_seen, version_seen)
         self.revision += is_written
 
 
@@ -116,7 +107,7 @@ def tell(
         now: The time, for records without a date.
         first_seen: Since when keys are known that were skipped before.
     """
-    fresh = Times(now, "ingest", now, 1, now)
+    fresh = Times(now, "ingest", now, now)
     known: dict[bytes, KeyHistory] = {}
     dropped: set[bytes] = set()
     for place, document in enumerate(batch.documents):
@@ -133,13 +124,7 @@ def tell(
                 known[key] = _first(document, digest, fresh, first_seen.get(key))
                 continue
             one = known[key] = KeyHistory(stored.digest, stored.times, stored.revision)
-        one.see(
-            document,
-            digest,
-            now,
-            is_written=outcome != "unchanged",
-            is_again=place in decisions.again,
-        )
+        one.see(document, digest, now, is_written=outcome != "unchanged")
     return known
 
 
@@ -167,23 +152,19 @@ def write(
 def see_again(connection: Connection, sights: Iterable[tuple[bytes, int]]) -> None:
     """Note that documents were seen again with the text they have.
 
-    A sight before the text was first seen is of an earlier one, and one between sights that are
-    known may be one of these: neither changes anything.
-
     Args:
         connection: A writer.
         sights: Keys, and when each was seen; those of no document are passed over.
     """
-    moments: dict[bytes, list[int]] = {}
+    latest: dict[bytes, int] = {}
     for key, seen_at in sights:
-        moments.setdefault(key, []).append(seen_at)
-    times = {}
-    for key, row in documents.by_keys(connection, sorted(moments)).items():
-        new = {moment for moment in moments[key] if moment > row.times.last_seen}
-        if new:
-            times[row.document_id] = replace(
-                row.times, last_seen=max(new), visits=row.times.visits + len(new)
-            )
+        latest[key] = max(seen_at, latest.get(key, seen_at))
+    rows = documents.by_keys(connection, sorted(latest))
+    times = {
+        row.document_id: replace(row.times, last_seen=latest[key])
+        for key, row in rows.items()
+        if latest[key] > row.times.last_seen
+    }
     history.put_times(connection, times)
 
 
@@ -194,7 +175,7 @@ def first_times(document: Document, now: int) -> Times:
         document: Its record.
         now: The time, for a record without a date.
     """
-    return _first(document, b"", Times(now, "ingest", now, 1, now)).times
+    return _first(document, b"", Times(now, "ingest", now, now)).times
 
 
 def _first(
@@ -211,5 +192,5 @@ def _first(
     now = fresh.last_seen
     seen_at = now if document.seen_at is None else document.seen_at
     first_seen, basis = first_sight(document, now, None, earlier)
-    times = Times(first_seen, basis, seen_at, 1, seen_at)
+    times = Times(first_seen, basis, seen_at, seen_at)
     return KeyHistory(digest, times, 1, links=set(map(encode, document.links)))

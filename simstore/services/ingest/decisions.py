@@ -54,7 +54,6 @@ class Decisions:
     Attributes:
         seen: Origin to (key, digest) of records of a source's present content that are not what
             their document was taken from: it has other content, or the same from elsewhere.
-        again: Places of records that stand in their source where they stood before.
         renewed: Keys that got a text: another than before, or their first.
         left: Documents that left, because they duplicate others by now.
         repeated: Places of records that replace what an earlier record of the same run put under
@@ -66,7 +65,6 @@ class Decisions:
     outcomes: list[Outcome] = field(default_factory=list)
     duplicates: dict[int, bytes] = field(default_factory=dict)
     seen: dict[Origin, tuple[bytes, bytes]] = field(default_factory=dict)
-    again: set[int] = field(default_factory=set)
     renewed: set[bytes] = field(default_factory=set)
     left: list[int] = field(default_factory=list)
     repeated: set[int] = field(default_factory=set)
@@ -132,9 +130,7 @@ def decide(
             comes_later = before[0] == here[0] and (before[1] or 0) >= (here[1] or 0)
             is_dated = document.seen_at is not None
             if same or (known and comes_later) or (is_dated and is_older):
-                if known or (None not in here and here == before):
-                    decisions.again.add(place)
-                elif None not in here and not is_dated:
+                if None not in here and here != before and not (known or is_dated):
                     # One that is dated says itself that it is older when it comes again.
                     decisions.seen[here] = (key, digest)
                 decisions.outcomes.append("unchanged")

@@ -11,9 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from simstore.services.history.originals import OriginalCandidate, original_of
-from simstore.services.history.visits import own_interval, site_interval, site_of
 from simstore.storage import history
-from simstore.storage.documents import Times
 from simstore.storage.engine import Connection
 from simstore.text.decoding import exact_text
 
@@ -67,9 +65,7 @@ class Contenders:
         self._connection = connection
         self._may_link = may_link
         self._known: dict[int, Contender] = {}
-        self._times: dict[int, Times] = {}
         self._links: dict[int, frozenset[bytes]] = {}
-        self._sites: dict[str, float | None] = {}
 
     def stored(self, document_ids: Iterable[int]) -> dict[int, Contender]:
         """Return the documents among these that are stored, as they were when first asked for."""
@@ -79,7 +75,6 @@ class Contenders:
         found = history.times_of(self._connection, missing) if missing else {}
         for number, (key, times) in found.items():
             self._known[number] = Contender(key, times.first_seen, times.basis, number)
-            self._times[number] = times
         return {number: self._known[number] for number in wanted if number in self._known}
 
     def move(self, one: Contender) -> None:
@@ -91,13 +86,13 @@ class Contenders:
     def are_linked(self, some: Sequence[Contender]) -> bool:
         """Return whether a link may decide which of some documents is the original.
 
-        It does if dates leave a doubt: they are equal, of a crawl, or all only times of ingest.
+        It does unless the page that was first seen says so itself, and no other has the same date.
         """
         if not self._may_link or len(some) < 2:
             return False
-        times = [one.first_seen for one in some]
-        bases = {one.basis for one in some}
-        if len(set(times)) == len(times) and "crawl" not in bases and bases != {"ingest"}:
+        leader = min(some, key=lambda one: one.position)
+        is_first = [one.first_seen for one in some].count(leader.first_seen) == 1
+        if is_first and leader.basis == "published":
             return False
         keys = {one.key for one in some}
         links = self._links_of(some)
@@ -114,7 +109,6 @@ class Contenders:
                 one.order,
                 one.first_seen,
                 one.basis,
-                self._interval(one),
                 frozenset(map(exact_text, links[one.key])),
             )
             for one in some
@@ -150,16 +144,3 @@ class Contenders:
             else one.links
             for one in some
         }
-
-    def _interval(self, one: Contender) -> float | None:
-        """Return how often pages of its site are visited, or itself where it has no site."""
-        site = site_of(exact_text(one.key))
-        if site is not None:
-            if site not in self._sites:
-                self._sites[site] = site_interval(self._connection, site)
-            return self._sites[site]
-        times = self._times.get(one.document_id or 0)
-        if times is None or one.document_id is None:
-            return None
-        earlier = history.snapshots_of(self._connection, [one.document_id])
-        return own_interval(times, earlier.get(one.document_id, []))

@@ -16,7 +16,7 @@ _NAMES: dict[tuple[type, ...], str] = {
         passed_over posting_count rank reject_id rejected rejected_at removed revision
         run_id sample_count sample_position segment_id sketch_id skipped start_bytes
         started_at store_id tail_count term_count text_kept token_count token_id total_count
-        unchanged updated updated_at visits vocabulary_recorded
+        unchanged updated updated_at vocabulary_recorded
     """,
     (int, float): """
         seconds

@@ -137,8 +137,7 @@ document = Table(
     Column("revision", Integer, nullable=False),
     # Who says when it was first seen: this store, a crawl, or the page's own date.
     Column("first_seen_basis", String(10), nullable=False, server_default="ingest"),
-    # Times it was seen with its present content, and when that was first.
-    Column("visits", BIG, nullable=False, server_default="1"),
+    # When it was first seen with its present content; null: as early as the document.
     Column("version_seen", BIG),
     UniqueConstraint("key"),
     Index(None, "digest"),
@@ -209,7 +208,6 @@ snapshot = Table(
     Column("digest", LargeBinary, nullable=False),
     Column("first_seen", BIG, nullable=False),
     Column("last_seen", BIG, nullable=False),
-    Column("visits", BIG, nullable=False),
     sqlite_with_rowid=False,
 )
 

@@ -32,7 +32,7 @@ def record_statements(dialect: str) -> list[str]:
         f"{text('d.key')} AS key, d.title AS title, d.collection AS collection, "
         f"{text('s.name')} AS source, d.position AS position, d.run_id AS run_id, "
         "d.byte_count AS byte_count, d.token_count AS token_count, d.first_seen AS first_seen, "
-        "d.first_seen_basis AS first_seen_basis, d.last_seen AS last_seen, d.visits AS visits, "
+        "d.first_seen_basis AS first_seen_basis, d.last_seen AS last_seen, "
         f"d.revision AS revision, {digest.format('d.digest')} AS digest, d.metadata AS metadata "
         "FROM document d LEFT JOIN source s ON s.source_id = d.source_id",
         "CREATE VIEW duplicates AS SELECT u.duplicate_id AS duplicate_id, "  # noqa: S608

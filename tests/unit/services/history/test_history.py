@@ -17,7 +17,7 @@ from simstore.storage.history import MOST_SNAPSHOTS
 from simstore.store import Store
 
 FIELDS = ReadOptions(history_fields=HistoryFields("crawled", "published", "links"))
-TIMES = "SELECT first_seen, first_seen_basis, last_seen, visits, version_seen FROM document"
+TIMES = "SELECT first_seen, first_seen_basis, last_seen, version_seen FROM document"
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def ingest(store: Store, path: Path, *given: dict[str, Any]) -> Any:
     return store.ingest([str(path)], read=FIELDS)
 
 
-def test_same_command_again_is_no_visit(tmp_path: Path, clock: Any) -> None:
+def test_same_command_again_is_a_later_sight(tmp_path: Path, clock: Any) -> None:
     dated, undated = tmp_path / "dated.jsonl", tmp_path / "undated.jsonl"
     clock(900)
     with create(tmp_path) as store:
@@ -50,8 +50,8 @@ def test_same_command_again_is_no_visit(tmp_path: Path, clock: Any) -> None:
         for _ in range(3):
             assert ingest(store, dated).unchanged == 1
             assert ingest(store, undated).unchanged == 1
-    # Its file still says so: it was last seen now. But nobody went to the page once more.
-    assert rows(tmp_path, TIMES) == [before[0], (900, "ingest", 1_000, 1, None)]
+    # Its file still has it: it was last seen now.
+    assert rows(tmp_path, TIMES) == [before[0], (900, "ingest", 1_000, None)]
 
 
 def test_only_the_latest_snapshots_are_kept(tmp_path: Path) -> None:
@@ -116,14 +116,12 @@ def test_times_and_links_of_a_caller_are_checked(tmp_path: Path) -> None:
         ("UPDATE document SET version_seen = 4", "k: its present version was first seen outside"),
         ("UPDATE document SET version_seen = 99", "k: its present version was first seen outside"),
         ("UPDATE document SET first_seen_basis = 'hearsay'", "k: nobody says"),
-        ("UPDATE document SET visits = 0", "k: never visited"),
         ("UPDATE snapshot SET revision = 3", "k: an earlier version is not earlier"),
-        ("UPDATE snapshot SET visits = 0", "k: an earlier version was seen at impossible times"),
         ("UPDATE snapshot SET first_seen = 1", "k: an earlier version was seen at impossible"),
         ("UPDATE snapshot SET last_seen = 99", "k: an earlier version was seen at impossible"),
         (
             "WITH RECURSIVE n(i) AS (SELECT -1 UNION ALL SELECT i - 1 FROM n WHERE i > -30) "
-            "INSERT INTO snapshot SELECT 1, i, x'00', 5, 6, 1 FROM n",
+            "INSERT INTO snapshot SELECT 1, i, x'00', 5, 6 FROM n",
             "k: more than 20 earlier versions",
         ),
     ],

@@ -32,18 +32,15 @@ def relatives(store: Store, key: str) -> dict[str, tuple[Any, ...]]:
     }
 
 
-def test_versions_and_visits_are_told(tmp_path: Path) -> None:
+def test_versions_are_listed_with_their_times(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         visit(store, "k", "one", 1, 3)
         visit(store, "k", "two", 5, 9)
         found = store.duplicates.story("k")
         assert found.versions == (
-            Version(digest_of("one").hex(), 1 * DAY, 3 * DAY, 2),
-            Version(digest_of("two").hex(), 5 * DAY, 9 * DAY, 2),
+            Version(digest_of("one").hex(), 1 * DAY, 3 * DAY),
+            Version(digest_of("two").hex(), 5 * DAY, 9 * DAY),
         )
-        # Four visits in eight days; a key that is no address is its own site.
-        assert found.revisit_seconds == pytest.approx(8 * DAY / 3)
-        assert (found.site, found.site_revisit_seconds) == (None, found.revisit_seconds)
         assert (found.first_seen_basis, found.relatives, found.original) == ("crawl", (), "k")
 
 
@@ -109,15 +106,11 @@ def test_story_of_a_skipped_key_names_its_original(tmp_path: Path) -> None:
 
 def test_original_is_told_with_the_reason(tmp_path: Path) -> None:
     with create(tmp_path) as store:
-        # Pages of B are visited each week, so B may have been there six days before A.
-        visit(store, "https://b.example/other", "other", 0, 7, 14)
         visit(store, A, TEXT, 10, links=(B, "elsewhere"))
-        visit(store, B, TEXT, 11)
+        visit(store, B, TEXT, 10)
         found = store.duplicates.story(A)
         assert (found.original, found.links_to) == (B, (B,))
         assert found.reason.endswith("another links to it")
-        (relative,) = found.relatives
-        assert relative.site_revisit_seconds == 7 * DAY
         assert store.duplicates.story(B).original == B
         assert store.duplicates.story(A, original="prefer:a.example").original == A
         assert store.duplicates.story(A, original="linked").original == B

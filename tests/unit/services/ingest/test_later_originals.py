@@ -43,6 +43,11 @@ CASES = {
         {"seen_at": DAY},
         "original",
     ),
+    "a link to what a crawl saw later": (
+        {"seen_at": DAY, "links": ("original",)},
+        {"seen_at": 3 * DAY},
+        "original",
+    ),
     "no link to each other": (
         {"seen_at": DAY, "links": ("original",)},
         {"seen_at": DAY, "links": ("reprint",)},
