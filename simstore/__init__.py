@@ -72,7 +72,6 @@ if TYPE_CHECKING:
     from simstore.results import *
     from simstore.services.compare.compare import compare_texts as compare_texts
     from simstore.store import Store as Store
-    from simstore.store import copy_store as copy_store
     from simstore.store import restore_store as restore_store
     from simstore.store import upgrade_store as upgrade_store
     from simstore.store.dedupe import dedup_rows as dedup_rows
@@ -83,7 +82,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Client", "Document", "DocumentNotFound", "Files", "InvalidParameter", "KnownFilter", "Match",
     "NotFound", "QueryOptions", "SimstoreError", "Store",
-    "__version__", "compare_texts", "copy_store", "dedup_rows", "dedupe", "errors", "options",
+    "__version__", "compare_texts", "dedup_rows", "dedupe", "errors", "options",
     "restore_store", "results", "to_frame", "upgrade_store",
 ]  # fmt: skip
 _ROOMS = ("errors", "options", "results")
@@ -136,7 +135,6 @@ _MODULES = {
     "TokenBook": "services.access.tokens",
     "Writer": "services.ingest.writer",
     "compare_texts": "services.compare.compare",
-    "copy_store": "store",
     "dedup_rows": "store.dedupe",
     "dedupe": "store.dedupe",
     "restore_store": "store",

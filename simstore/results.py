@@ -22,7 +22,6 @@ from simstore.model import ComparedText as ComparedText
 from simstore.model import Comparison as Comparison
 from simstore.model import Copy as Copy
 from simstore.model import CopyEvidence as CopyEvidence
-from simstore.model import CopySummary as CopySummary
 from simstore.model import Decoding as Decoding
 from simstore.model import DocumentOutcome as DocumentOutcome
 from simstore.model import Duplicate as Duplicate

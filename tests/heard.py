@@ -29,13 +29,13 @@ def readers(heard: Heard) -> int:
 
 
 def changes(heard: Heard) -> Heard:
-    return [one for one in heard if one.startswith(("INSERT", "UPDATE", "DELETE", "COPY"))]
+    return [one for one in heard if one.startswith(("INSERT", "UPDATE", "DELETE"))]
 
 
 def changed_tables(heard: Heard) -> set[str]:
     """Return the tables whose rows were changed."""
     words = (one.split() for one in changes(heard))
-    return {split[1 if split[0] in {"UPDATE", "COPY"} else 2] for split in words}
+    return {split[1 if split[0] == "UPDATE" else 2] for split in words}
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
 def _of_server(monkeypatch: pytest.MonkeyPatch, statements: Heard) -> Iterator[None]:
     import psycopg
 
-    for name in ("execute", "executemany", "copy"):
+    for name in ("execute", "executemany"):
         asks = getattr(psycopg.Cursor, name)
 
         def asked(cursor: Any, query: Any, *given: Any, _asks: Any = asks, **options: Any) -> Any:

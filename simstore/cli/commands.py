@@ -59,7 +59,6 @@ _SECTIONS = {
         "expire": ("expiry", "expire", "Remove what was not seen since a time."),
         "backup": ("upkeep", "backup", "Copy the store, while others use it."),
         "restore": ("upkeep", "restore", "Put a backup in the place of a store."),
-        "copy": ("upkeep", "copy", "Copy a store between files and PostgreSQL."),
         "compact": ("upkeep", "compact", "Pack the store, and give unused space back."),
         "reindex": ("upkeep", "reindex", "Make fingerprints anew, by any scheme."),
         "upgrade": ("upkeep", "upgrade", "Bring an older store to the present schema."),

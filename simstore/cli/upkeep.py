@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import asdict
 from typing import Any
 
 import click
@@ -251,34 +250,3 @@ def fsck(output_format: str) -> None:
         print_rows(names, rows, output_format)
     if findings:
         raise SystemExit(6)
-
-
-@command()
-@click.argument("source", metavar="FROM", shell_complete=completed("file"))
-@click.argument("target", metavar="TO", shell_complete=completed("file"))
-@flag("--restart", "Begin again, whatever was copied before.")
-@format_option()
-@common_options
-def copy(source: str, target: str, restart: bool, output_format: str) -> None:
-    """Copy a store to another place: a file or a PostgreSQL database.
-
-    Examples:
-      simstore copy store.db postgresql+psycopg://me@host/pages  file to server
-      simstore copy postgresql+psycopg://me@host/pages store.db  and back
-      simstore copy old.db new.db  from file to file
-
-    The copy is as the store is when it begins; others may go on reading and writing. After an
-    interruption the same command goes on where it was, if the store has not changed. A copy is a
-    store only when all of it is there, its counts and digests those of the source. Passwords of
-    servers go into a password file (PGPASSFILE), not on the command line.
-    """
-    from simstore.store import copy_store
-
-    with progress("copy") as show:
-        made = copy_store(source, target, restart=restart, on_progress=show)
-    print_summary(
-        {"target": shown_place(target), **asdict(made)},
-        f"copied {counted(made.document_count, 'document')}, {counted(made.row_count, 'row')} of "
-        f"{made.table_count} tables to {shown_place(target)}; counts and digests are the same",
-        output_format,
-    )

@@ -56,8 +56,6 @@ _PYTHON = {
     "`simstore clusters --rebuild`": "`store.clusters.build(rebuild=True)`",
     "`simstore clusters --rebuild --policy POLICY`":
         "`store.clusters.build(rebuild=True, policy=...)`",
-    "`simstore copy`": "`copy_store()`",
-    "`simstore copy --restart`": "`copy_store(..., restart=True)`",
     "`simstore export --known-keys`": "`store.filters.known().save()`",
     "`simstore fingerprints`": "`store.fingerprints`",
     "`simstore fsck`": "`store.maintenance.fsck()`",

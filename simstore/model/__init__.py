@@ -85,7 +85,6 @@ if TYPE_CHECKING:
     from simstore.model.keywords import check_names, with_keywords
     from simstore.model.maintenance import (
         CompactSummary,
-        CopySummary,
         Finding,
         PassageStatus,
         Progress,
@@ -144,7 +143,6 @@ __all__ = [
     "Comparison",
     "Copy",
     "CopyEvidence",
-    "CopySummary",
     "Decoding",
     "Document",
     "DocumentFilter",

@@ -248,19 +248,6 @@ class StoreVitals(Shown):
     file_bytes: int
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class CopySummary(Shown):
-    """Summary of a copy of a store: its documents, and rows of all tables.
-
-    >>> copy_store("shelf.db", "copy.db").document_count
-    3
-    """
-
-    document_count: int
-    row_count: int
-    table_count: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class CompactSummary(Shown):
     """The size of a store's file, in bytes, before and after it was compacted.

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from simstore.errors import (
+    Conflict,
     CorruptStore,
     DiskFull,
     NotAStore,
@@ -77,7 +78,27 @@ def create_tables(connection: Connection) -> None:
             connection.exec_driver_sql(statement)
     else:
         tables.metadata.create_all(connection.sqlalchemy)
-    put_revision(connection)
+    # The record of their revision makes the tables a store.
+    connection.exec_driver_sql(
+        "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
+        "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
+    )
+    connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{HEAD}')")  # noqa: S608 - a constant
+
+
+def check_names_free(connection: Connection, label: str) -> None:
+    """Raise Conflict if a database has tables or views of another program with our names."""
+    import sqlalchemy
+
+    inspected = sqlalchemy.inspect(connection.sqlalchemy)
+    existing = {*inspected.get_table_names(), *inspected.get_view_names()}
+    ours = {*tables.metadata.tables, *tables.RECORD_VIEWS, *tables.VIEW_NAMES}
+    taken = sorted(existing & ours)
+    if taken:
+        raise Conflict(
+            f"{label} has a table or view {taken[0]} that is no store's; name another database, or "
+            "another schema by ?options=-csearch_path=NAME"
+        )
 
 
 @cache
@@ -102,15 +123,6 @@ def sqlite_statements() -> tuple[str, ...]:
         engine.dispose()
 
 
-def put_revision(connection: Connection) -> None:
-    """Record that the tables are of the latest revision, which makes the file a store."""
-    connection.exec_driver_sql(
-        "CREATE TABLE alembic_version (version_num VARCHAR(32) NOT NULL, "
-        "CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num))"
-    )
-    connection.exec_driver_sql(f"INSERT INTO alembic_version VALUES ('{HEAD}')")  # noqa: S608 - a constant
-
-
 def settle_new_file(database: Database) -> None:
     """Bring all of a new store into its one file, and close it.
 
@@ -124,13 +136,12 @@ def settle_new_file(database: Database) -> None:
         raise DiskFull(database.label)
 
 
-def publish(draft: Path, path: Path, source: Path | None = None) -> None:
+def publish(draft: Path, path: Path) -> None:
     """Give a new store its name, unless the name is taken.
 
     Args:
         draft: The finished file.
         path: Its name.
-        source: The store that it is a copy of; others can read the copy no better.
 
     Raises:
         StoreExists: There is a file at ``path``; the draft stays.
@@ -138,7 +149,7 @@ def publish(draft: Path, path: Path, source: Path | None = None) -> None:
     from simstore import outputs
 
     try:
-        outputs.publish(draft, path, journals=True, source=source)
+        outputs.publish(draft, path, journals=True)
     except OutputExists:
         raise StoreExists(str(path)) from None
 

@@ -26,7 +26,7 @@ from simstore.store.queries import Queries
 MEMORY = (":memory:", "sqlite://", "sqlite:///:memory:")
 
 if TYPE_CHECKING:
-    from simstore.model import CopySummary, OnDuplicate, Policy, UpgradeSummary
+    from simstore.model import OnDuplicate, Policy, UpgradeSummary
     from simstore.services.maintenance.scheme_choice import SchemeChoice
     from simstore.sources.spark_results import DedupedOutput
     from simstore.store.clusters import Clusters
@@ -388,46 +388,6 @@ def restore_store(
 
     with closing(Database(backup)) as source, closing(Database(place)) as target:
         return maintain.restore(source, target, replace=replace, on_progress=on_progress)
-
-
-def copy_store(
-    source: str | os.PathLike[str],
-    target: str | os.PathLike[str],
-    *,
-    restart: bool = False,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> CopySummary:
-    """Copy a store to an SQLite file or to a PostgreSQL database.
-
-    The copy is as the store is at one moment; counts and digests of all tables
-    are compared on both sides. A copy that was ended goes on where it was, if
-    the store has not changed.
-
-    >>> Store.create("pages.db").close()
-    >>> copy_store("pages.db", "pages-2.db").document_count
-    0
-
-    Args:
-        source: Path or SQLAlchemy URL of the store.
-        target: Path or SQLAlchemy URL of the copy; there is no store.
-        restart: Begin again.
-        on_progress: Called with rows copied and in all.
-
-    Raises:
-        StoreNotFound: There is no store at the source.
-        StoreExists: There is one at the target.
-        Conflict: A copy of another store, or of another state, was begun at the
-            target.
-        CorruptStore: What was written is not what was read.
-    """
-    from simstore.services.maintenance import copy
-
-    one, other = Database(source, read_only=True), Database(target)
-    try:
-        return copy.copy_store(one, other, restart=restart, on_progress=on_progress)
-    finally:
-        one.close()
-        other.close()
 
 
 def create_for_output(place: str | os.PathLike[str], output: DedupedOutput) -> Store:

@@ -57,7 +57,6 @@ RIGHT = {
     "remove": ["harbour"],
     "expire": ["--not-seen-since", "2026-05-02", "--yes"],
     "backup": ["copy.db"],
-    "copy": ["copy.db"],
     "restore": ["simstore.db"],
     "spark load": ["folder"],
     "fingerprints add": ["hashes.txt"],

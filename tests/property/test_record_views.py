@@ -10,7 +10,6 @@ import pytest
 from postgres_places import is_on_server, raw_store
 
 from simstore import Document, Store
-from simstore.store import copy_store
 
 WORDS = ("harbour", "dawn", "tide", "boat", "wind", "rope", "net", "gull", "quay", "salt", "mast")
 
@@ -80,8 +79,6 @@ def test_clusters_are_those_that_the_program_lists(tmp_path: Path, policy: str) 
         assert cut(viewed(path), members) == cut(listed(store), members)
         store.clusters.build()
         assert viewed(path) == listed(store)
-        copy_store(path, tmp_path / "copy.db")
-    assert viewed(tmp_path / "copy.db") == viewed(path)
 
 
 def test_documents_have_their_keys_as_text_and_what_is_known_of_them(tmp_path: Path) -> None:

@@ -61,7 +61,6 @@ COMMANDS = (
     Writing(("check", *_DB, "sample.txt", "-o", "check.html"), ("check.html",)),
     Writing(("backup", *_DB, "new.db"), ("new.db",), _NEW_STORE),
     Writing(("restore", "--db", "new.db", "s.db"), ("new.db",), _NEW_STORE),
-    Writing(("copy", "s.db", "new.db"), ("new.db",), {"new.db": (*_JOURNALS, ".{}.copy")}),
     Writing(("init", "--db", "new.db"), ("new.db",), _NEW_STORE),
     Writing(("ingest", "--db", "new.db", "more.jsonl.gz"), (), _NEW_STORE),
     Writing(("backup", "--force", *_DB, "copy.db"), (), {"copy.db": ()}, template="two"),

@@ -13,7 +13,7 @@ from simstore.services.export.export import ExportOptions
 from simstore.services.ingest.ingest import IngestOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.sources.reader import HistoryFields, ReadOptions
-from simstore.store import copy_store, upgrade_store
+from simstore.store import upgrade_store
 
 from . import history_checks
 from .history_checks import same
@@ -355,15 +355,13 @@ class Steps:
             self.living.model.bands = int(many), int(few)
 
     def move(self) -> None:
-        """Go on with a backup, or with a copy at a place of whatever kind."""
-        living, bench = self.living, self.living.bench
-        other = bench.make_place(f"moved-{living.number()}")
+        """Go on with a backup of a file."""
+        living = self.living
+        if "://" in living.place:
+            return
+        other = str(living.bench.folder / f"moved-{living.number()}.db")
         living.say(f"move to {other}")
-        if "://" in living.place or "://" in other or self.chance.random() < 0.5:
-            living.close()
-            copy_store(living.place, other)
-        else:
-            living.store.maintenance.backup(other)
+        living.store.maintenance.backup(other)
         living.close()
         living.place = other
         living.reopen()

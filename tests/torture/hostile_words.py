@@ -77,7 +77,7 @@ _NEEDS = {
     "fingerprints remove": ["hashes.txt"], "fingerprints near": ["00ff00ff00ff00ff"],
     "seen": ["p1"], "remove": ["p5"], "evaluate": ["--pairs", "pairs.csv"],
     "backup": ["new.db"], "restore": ["simstore.db", "--db", "new.db"],
-    "copy": ["simstore.db", "new.db"], "init": ["--db", "new.db"],
+    "init": ["--db", "new.db"],
     "vocabulary policy": ["live"], "token add": ["name", "--expires", "1d"],
     "token revoke": ["name"], "completion": ["bash"], "spark load": ["folder"], "expire": ["--yes"],
     "clusters": ["--once"], "export": [],

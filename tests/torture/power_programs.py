@@ -402,21 +402,17 @@ def upgrade(maker: Maker) -> Program:
 
 
 def copies(maker: Maker) -> Program:
-    """Copies and backups, some in the place of older ones."""
+    """Backups, some in the place of older ones, and new stores."""
     sizes = maker.batches()
     pages = maker.pages(40)
     documents = maker.base(pages)
     outputs: dict[str, Texts] = {}
     chance = maker.chance
     steps = []
-    kinds = chance.sample(("copy", "backup", "over", "init"), chance.randint(1, 3))
+    kinds = chance.sample(("backup", "over", "init"), chance.randint(1, 3))
     for kind in kinds:
         name = maker.place(f"{kind}.db")
-        if kind == "copy":
-            first = command("copy", STORE, name)
-            again = command("copy", STORE, name, codes=(0, 4))
-            steps.append(Step(first, [again], output=(name, documents)))
-        elif kind == "backup":
+        if kind == "backup":
             first = command("backup", "--db", STORE, name)
             again = command("backup", "--db", STORE, name, "--force")
             steps.append(Step(first, [again], output=(name, documents)))

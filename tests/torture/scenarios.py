@@ -106,7 +106,6 @@ SCENARIOS = (
     Scenario("remove", "rich", ("remove", *_DB, "page 3", "page 4"), codes_again=(3,)),
     Scenario("expire", "rich", ("expire", *_DB, "--not-seen-since", "2020-01-01")),
     Scenario("add values", "rich", ("fingerprints", "add", "--db", "f.db", "values.txt")),
-    Scenario("copy", "rich", ("copy", "s.db", "copy.db"), codes_again=(4,)),
     Scenario("backup", "rich", ("backup", *_DB, "copy.db"), codes_again=(4,)),
     Scenario("backup over another", "two", ("backup", "--force", *_DB, "copy.db")),
     Scenario(

@@ -38,7 +38,7 @@ FERRY = (
 )
 
 FUNCTIONS = (
-    "compare_texts", "copy_store", "dedup_rows", "dedupe", "restore_store", "to_frame",
+    "compare_texts", "dedup_rows", "dedupe", "restore_store", "to_frame",
     "upgrade_store",
 )  # fmt: skip
 CALLED = [Store, Client, simstore.FingerprintReader]

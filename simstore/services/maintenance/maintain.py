@@ -38,7 +38,6 @@ from simstore.storage import (
     migrate,
     passages,
     runs,
-    transfer,
     vocabularies,
 )
 from simstore.storage.engine import Database, translated_files
@@ -110,7 +109,7 @@ def create_store(
         with database.read() as connection:
             if migrate.revision(connection) is not None:
                 raise StoreExists(database.label)
-            transfer.check_names_free(connection, database.label)
+            migrate.check_names_free(connection, database.label)
         _fill(database, scheme, channels, settings)
         return
     if os.path.lexists(database.path):
@@ -223,7 +222,7 @@ def restore(
         if one.given is None:
             raise InvalidParameter(
                 f"{one.label}: `simstore restore` copies SQLite files; a server's database is "
-                "restored with pg_restore, or `simstore copy` fills an empty one"
+                "restored with pg_restore, or `simstore ingest SOURCE` fills one from an export"
             )
     remedy = "name a file that `simstore backup` made"
     try:

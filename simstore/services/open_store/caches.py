@@ -121,8 +121,6 @@ class TailCache:
     ) -> GrowingTables | None:
         """Read the tail of a generation and keep it.
 
-        Not for a writer beside others: what it adds is not all that comes.
-
         Args:
             connection: A snapshot, or a writer.
             bits: Fingerprint length M.

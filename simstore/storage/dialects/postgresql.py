@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 import sqlalchemy
-from sqlalchemy import JSON, Boolean, Column, String
+from sqlalchemy import Column
 
 from simstore.errors import (
     DatabaseBusy,
@@ -26,7 +26,7 @@ from simstore.storage.connection import Connection
 from simstore.storage.dialects.protocol import Row
 
 # SQLSTATE to what it means; see "PostgreSQL Error Codes" in the server's manual.
-_BUSY = frozenset({"40P01", "40001", "55P03"})
+_BUSY = frozenset({"40P01", "55P03"})
 _CANCELLED = "57014"
 # Settings of the server that end a transaction with its connection.
 _ENDED_BY = {"25P03": "idle_in_transaction_session_timeout", "25P04": "transaction_timeout"}
@@ -89,36 +89,6 @@ class PostgresDialect:
         statement = f"SELECT nextval(pg_get_serial_sequence('{table}', '{column}')) "
         rows = self.run(connection, statement + "FROM generate_series(1, ?)", (count,)).fetchall()
         return [row[0] for row in rows]
-
-    def last_number(self, connection: Connection, table: str, column: str) -> int:
-        """Return the last number that the sequence of a column has given out."""
-        statement = f"SELECT pg_sequence_last_value(pg_get_serial_sequence('{table}', '{column}'))"
-        return int(self.run(connection, statement, ()).fetchone()[0] or 0)
-
-    def go_on_after(self, connection: Connection, table: str, column: str, last: int) -> None:
-        """Set the sequence of a column to continue after a number."""
-        statement = (
-            f"SELECT setval(sequence, greatest(?, (SELECT max({column}) FROM {table}))) "  # noqa: S608
-            f"FROM pg_get_serial_sequence('{table}', '{column}') AS sequence "
-            f"WHERE sequence IS NOT NULL AND (? > 0 OR EXISTS (SELECT 1 FROM {table}))"
-        )
-        self.run(connection, statement, (max(last, 1), last))
-
-    def plain(self, column: Column[Any]) -> str:
-        """Return the column's name, with a cast for JSON and truth values."""
-        if isinstance(column.type, JSON):
-            return f'"{column.name}"::text'
-        if isinstance(column.type, Boolean):
-            return f'"{column.name}"::int'
-        return f'"{column.name}"'
-
-    def in_order(self, column: Column[Any]) -> str:
-        """Return the column with a collation by bytes, whatever the database's own is."""
-        return (
-            f'"{column.name}" COLLATE "C"'
-            if isinstance(column.type, String)
-            else self.plain(column)
-        )
 
     def wrong_type(self, column: Column[Any]) -> str | None:  # noqa: ARG002
         """Return None: the server holds to the types of its columns."""

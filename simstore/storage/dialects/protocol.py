@@ -100,18 +100,6 @@ class Dialect(Protocol):
     ) -> list[int]:
         """Return numbers that no row of a table has had, ascending, for a writer."""
 
-    def last_number(self, connection: Connection, table: str, column: str) -> int:
-        """Return the last number that was given to a row of a table; 0: it keeps no account."""
-
-    def go_on_after(self, connection: Connection, table: str, column: str, last: int) -> None:
-        """Give the next row of a table a number above this, and above all that are there."""
-
-    def plain(self, column: Column[Any]) -> str:
-        """Return the SQL that selects a column: JSON as text, truth as 0 or 1."""
-
-    def in_order(self, column: Column[Any]) -> str:
-        """Return the SQL that compares a column byte by byte."""
-
     def wrong_type(self, column: Column[Any]) -> str | None:
         """Return the SQL condition that a value is not of its column's type; None: none can be."""
 

@@ -57,34 +57,15 @@ class SqliteDialect:
         self,
         connection: Connection,
         table: str,
-        column: str,
+        column: str,  # noqa: ARG002
         count: int,
     ) -> list[int]:
         """Return the numbers after the last that was given out."""
-        first = self.last_number(connection, table, column) + 1
-        return list(range(first, first + count))
-
-    def last_number(self, connection: Connection, table: str, column: str) -> int:  # noqa: ARG002
-        """Return the last number given out, as SQLite records it for AUTOINCREMENT tables."""
+        # SQLite records it for tables with AUTOINCREMENT.
         statement = "SELECT seq FROM sqlite_sequence WHERE name = ?"
         found = self.run(connection, statement, (table,)).fetchall()
-        return int(found[0][0]) if found else 0
-
-    def go_on_after(self, connection: Connection, table: str, column: str, last: int) -> None:
-        """Set the number after which SQLite continues, in an AUTOINCREMENT table."""
-        held = self.last_number(connection, table, column)
-        made = self.run(connection, "SELECT sql FROM sqlite_master WHERE name = ?", (table,))
-        if last > held and "AUTOINCREMENT" in made.fetchone()[0]:
-            self.run(connection, "DELETE FROM sqlite_sequence WHERE name = ?", (table,))
-            self.run(connection, "INSERT INTO sqlite_sequence VALUES (?, ?)", (table, last))
-
-    def plain(self, column: Column[Any]) -> str:
-        """Return the column's name: SQLite stores JSON as text, and truth as 0 or 1."""
-        return f'"{column.name}"'
-
-    def in_order(self, column: Column[Any]) -> str:
-        """Return the column's name: SQLite compares byte by byte."""
-        return f'"{column.name}"'
+        first = 1 + (int(found[0][0]) if found else 0)
+        return list(range(first, first + count))
 
     def wrong_type(self, column: Column[Any]) -> str | None:
         """Return the SQL condition that a value is of another type than its column."""

@@ -57,7 +57,6 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "remove": (["bread"], 0),
     "expire": (["--not-seen-since", "1d", "--yes"], 0),
     "backup": (["--force", "copy.db"], 0),
-    "copy": (["simstore.db", "other.db", "--restart"], 0),
     "restore": (["simstore.db", "--db", "restored.db"], 0),
     "compact": ([], 0),
     "reindex": ([], 0),
