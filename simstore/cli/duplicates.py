@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
@@ -12,7 +11,8 @@ from simstore.cli.output import time_text
 from simstore.cli.parameters import choice, command, option
 from simstore.cli.results import print_items
 from simstore.errors import DocumentNotFound, printable
-from simstore.reports.lines import key_bytes, key_text, rounded
+from simstore.reports.lines import rounded
+from simstore.wire import to_wire
 
 if TYPE_CHECKING:
     from simstore.model import Duplicate
@@ -52,7 +52,7 @@ def duplicates(state: str | None, original: str | None, output_format: str) -> N
             output_format,
             columns=_COLUMNS,
             row=_row,
-            record=_record,
+            record=to_wire,
             drop=_DROP,
         )
         if not first and state is None and original is None and output_format == "table":
@@ -60,11 +60,6 @@ def duplicates(state: str | None, original: str | None, output_format: str) -> N
                 "nothing was flagged or skipped; `ingest --on-duplicate flag` does so, and\n"
                 "`simstore clusters` groups what is stored and nearly the same"
             )
-
-
-def _record(one: Duplicate) -> dict[str, Any]:
-    record = asdict(one) | {"key": key_text(one.key), "original": key_text(one.original)}
-    return record | key_bytes("key", one.key) | key_bytes("original", one.original)
 
 
 def _row(one: Duplicate) -> tuple[str | int | float | None, ...]:

@@ -37,8 +37,8 @@ from simstore.cli.source_options import (
 )
 from simstore.errors import InvalidParameter, UnreadableSource, counted, printable
 from simstore.model.times import moment_given
-from simstore.reports.lines import key_bytes, key_text
 from simstore.text.decoding import encode
+from simstore.wire import to_wire_fields
 
 if TYPE_CHECKING:
     from simstore.model import Seen
@@ -287,10 +287,5 @@ def _cells(key: str, found: Seen | None) -> tuple[str | None, ...]:
 
 
 def _record(key: str, found: Seen | None) -> dict[str, Any]:
-    shown = {"key": key_text(key), **key_bytes("key", key)}
-    if found is None:
-        return shown | {"state": "unknown"}
-    record = asdict(found) | shown
-    if found.original is not None:
-        record |= {"original": key_text(found.original), **key_bytes("original", found.original)}
-    return record
+    unknown = {"key": key, "state": "unknown"}
+    return to_wire_fields((unknown if found is None else asdict(found)).items())
