@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.key_options import all_keys, keys_option, warn_of_orphans, warn_of_unflagged
+from simstore.cli.key_options import all_keys, keys_option, warn_of_changes
 from simstore.cli.messages import log
 from simstore.cli.options import (
     common_options,
@@ -242,5 +242,4 @@ def remove(
         )
     record = {"removed": count, "orphaned": len(orphans), "unflagged": len(unflagged)}
     print_summary(record, f"{count:,} removed", output_format)
-    warn_of_orphans(len(orphans))
-    warn_of_unflagged(len(unflagged))
+    warn_of_changes(orphaned=len(orphans), unflagged=len(unflagged))

@@ -13,8 +13,7 @@ from simstore.cli.key_options import (
     NOT_ALL_SEEN,
     all_keys,
     keys_option,
-    warn_of_orphans,
-    warn_of_unflagged,
+    warn_of_changes,
 )
 from simstore.cli.messages import log
 from simstore.cli.options import (
@@ -119,8 +118,7 @@ def expire(
         f"{found.removed:,} {would}removed{forgotten}; last seen before {time_text(found.since)}",
         output_format,
     )
-    warn_of_orphans(len(found.orphans))
-    warn_of_unflagged(found.unflagged)
+    warn_of_changes(orphaned=len(found.orphans), unflagged=found.unflagged)
 
 
 @command()

@@ -10,12 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from simstore.cli.interrupts import uninterruptible
-from simstore.cli.key_options import (
-    warn_of_displaced,
-    warn_of_orphans,
-    warn_of_uncovered,
-    warn_of_unflagged,
-)
+from simstore.cli.key_options import warn_of_changes
 from simstore.cli.messages import log, shows_bars
 from simstore.cli.output import clock_text, progress
 from simstore.cli.progress_bars import bar_of, ingest_columns, start
@@ -263,10 +258,12 @@ def report(summary: IngestSummary, stopping: StopOnSignal, output_format: str) -
             counted(summary.other_folder, "document was", "documents were"),
             ", ".join(map(printable, summary.other_folder_keys)),
         )
-    warn_of_orphans(summary.orphaned)
-    warn_of_uncovered(summary.uncovered)
-    warn_of_unflagged(summary.unflagged)
-    warn_of_displaced(summary.displaced)
+    warn_of_changes(
+        orphaned=summary.orphaned,
+        uncovered=summary.uncovered,
+        unflagged=summary.unflagged,
+        displaced=summary.displaced,
+    )
     if summary.undecodable:
         log.warning(
             "%s bytes that could not be read in their encoding; "

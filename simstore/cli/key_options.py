@@ -36,44 +36,38 @@ def all_keys(given: tuple[str, ...], keys_from: str | None) -> list[str]:
     return [*given, *read]
 
 
-def warn_of_orphans(count: int) -> None:
-    """Say on stderr that keys became orphans."""
-    if count:
+def warn_of_changes(
+    *, orphaned: int = 0, uncovered: int = 0, unflagged: int = 0, displaced: int = 0
+) -> None:
+    """Say on stderr which keys became originals, or lost theirs, and what to do about it.
+
+    Args:
+        orphaned: Skipped keys whose originals were removed.
+        uncovered: Skipped keys whose originals no longer have their text.
+        unflagged: Documents that were flagged, and whose originals left or changed.
+        displaced: Documents that turned out to duplicate a later one.
+    """
+    if orphaned:
         log.warning(
-            "%s skipped as duplicates of what has gone; `simstore duplicates --state "
-            "orphaned` lists them, to be ingested again",
-            counted(count, "key was", "keys were"),
+            "%s skipped as duplicates of what has gone; `simstore duplicates --state orphaned` "
+            "lists them, to be ingested again",
+            counted(orphaned, "key was", "keys were"),
         )
-
-
-def warn_of_uncovered(count: int) -> None:
-    """Say on stderr that skipped keys are no longer covered by what they duplicated."""
-    if count:
+    if uncovered:
         log.warning(
             "%s skipped as duplicates of a text that has changed since and no longer says all of "
             "it; `simstore duplicates --state uncovered` lists them, to be ingested again",
-            counted(count, "key was", "keys were"),
+            counted(uncovered, "key was", "keys were"),
         )
-
-
-def warn_of_unflagged(count: int) -> None:
-    """Say on stderr that documents are flagged no more."""
-    if count:
-        documents, they = ("document is", "it") if count == 1 else ("documents are", "they")
+    if unflagged:
         log.warning(
-            "%s %s flagged no more: what %s duplicated has gone or changed, and copies are not "
-            "compared with each other again",
-            f"{count:,}",
-            documents,
-            they,
+            "%s flagged no more: originals were removed or changed, and copies are not compared "
+            "with each other again",
+            counted(unflagged, "document is", "documents are"),
         )
-
-
-def warn_of_displaced(count: int) -> None:
-    """Say on stderr that stored documents turned out to duplicate what came later."""
-    if count:
+    if displaced:
         log.warning(
             "%s now and stored as before, flagged: an earlier original came; `simstore duplicates` "
             "shows which",
-            counted(count, "stored document is a duplicate", "stored documents are duplicates"),
+            counted(displaced, "stored document is a duplicate", "stored documents are duplicates"),
         )
