@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _FILTER_ONLY = ("false_positive_rate", "of", "capacity")
 _DOCUMENTS_ONLY = (
-    "unique", "duplicates", "min_resemblance", "output_format", *FILTERS, "no_text", "for_import",
+    "unique", "duplicates", "min_resemblance", "output_format", *FILTERS, "no_text",
     "dry_run",
     "log_file", "output",
 )  # fmt: skip
@@ -61,12 +61,8 @@ _DOCUMENTS_ONLY = (
         "How to write the documents; with --dry-run, the counts (table is for these alone).  "
         "[default: as FILE ends, .json, .csv or .parquet; else jsonl]",
     ),
-    document_filters("; its clusters are made for the moment"),
+    document_filters(),
     flag("--no-text", "Leave out the texts."),
-    flag(
-        "--for-import",
-        "Parquet: with the columns from which `simstore ingest` restores the documents.",
-    ),
     option(
         "--log log_file",
         "With --unique: write what it leaves out to FILE, complete and with the reason.",
@@ -109,15 +105,12 @@ def export(ctx: click.Context, /, filter_file: str | None, force: bool, **option
       simstore export -o all.jsonl.zst             all documents
       simstore export --unique -o corpus.jsonl.gz  those without near-duplicates
       simstore export --unique -o corpus.parquet --log dropped.jsonl
-      simstore export --for-import -o all.parquet  for another store
       simstore export --duplicates  what --unique leaves out, and why
       simstore export --unique --dry-run           how many that would be
       simstore export --known-keys known.filter  for a crawler, of keys and texts
 
     The records are those that `simstore ingest` takes: what --log keeps, comes back by `simstore
-    ingest dropped.jsonl`. Parquet has columns for people, and restores documents only if they were
-    exported with --for-import. The clusters that `simstore clusters` keeps decide what --unique
-    leaves out if they have the same least resemblance; else clusters are made for the moment.
+    ingest dropped.jsonl`. Parquet has columns for people and other programs.
     `docs/how-to/living-index.md` describes the filter's file.
     """
     given = [
@@ -166,7 +159,6 @@ def _write_documents(
     min_resemblance: float,
     output_format: str | None,
     no_text: bool,
-    for_import: bool,
     dry_run: bool,
     log_file: str | None,
     output: str,
@@ -193,15 +185,11 @@ def _write_documents(
         text=not no_text,
         format=kind,
         log=log_file,
-        for_import=for_import,
         dry_run=dry_run,
         replace=force,
         **filters_of(given),
     )
-    with (
-        open_store(read_only=chosen.part == "all" or bool(chosen.chosen)) as store,
-        progress("export") as show,
-    ):
+    with open_store(read_only=True) as store, progress("export") as show:
         found = store.export(output, chosen, on_progress=show)
         if not found.document_count:
             tell_empty_choice(store, chosen.chosen)
@@ -241,12 +229,3 @@ def _report(found: ExportSummary, chosen: ExportOptions, output: str) -> None:
         log.info("%s: what was left out", printable(str(chosen.log)))
     if chosen.text and not found.text_kept:
         log.warning("without texts: this store keeps none (it was made with --no-text)")
-    if found.waiting_count:
-        log.warning(
-            "%s not compared; export again",
-            counted(
-                found.waiting_count,
-                "text changed meanwhile and is",
-                "texts changed meanwhile and are",
-            ),
-        )

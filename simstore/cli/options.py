@@ -47,15 +47,11 @@ if TYPE_CHECKING:
     from simstore.store import Store
 
 
-def document_filters(more: str = "") -> Decorator:
-    """Return the options that choose documents by their columns, each with the same help.
-
-    Args:
-        more: What the help says besides.
-    """
+def document_filters() -> Decorator:
+    """Return the options that choose documents by their columns, each with the same help."""
     return group(
         *(
-            option(f"--{name}", f"Only documents of this {name}{more}.", metavar="NAME")
+            option(f"--{name}", f"Only documents of this {name}.", metavar="NAME")
             for name in FILTERS
         )
     )

@@ -35,7 +35,6 @@ _PYTHON = {
     "--db": "the place",
     "--encoding gb18030": "encoding='gb18030'",
     "--encoding keep": "encoding='keep'",
-    "--for-import": "for_import",
     "--fold-han": "han='simplified'",
     "--fold-han-words": "han='simplified-words'",
     "--force": "replace=True",

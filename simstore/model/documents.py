@@ -445,8 +445,6 @@ class ExclusionReason:
     """The reason why a document is not in the unique part.
 
     Attributes:
-        cluster_id: The cluster; None where clusters are those of the moment, or
-            it was skipped.
         canonical_id: Number of the document that stands for it; 0 where it was
             skipped.
         canonical: Key of the document that stands for it.
@@ -455,7 +453,6 @@ class ExclusionReason:
         reason: In words.
     """
 
-    cluster_id: int | None
     canonical_id: int
     canonical: str
     distance: int | None

@@ -58,7 +58,7 @@ def exported_record(document: ExportedDocument) -> dict[str, Any]:
             base64.b64encode(encode(link)).decode("ascii") for link in document.links
         ]
     if document.dropped is not None:
-        record["dropped_because"] = dropping_record(document.dropped)
+        record["dropped_because"] = _dropping_record(document.dropped)
     return {name: value for name, value in record.items() if value is not None}
 
 
@@ -71,10 +71,9 @@ def _text_fields(text: str) -> dict[str, Any]:
     return {"text": text}
 
 
-def dropping_record(dropped: ExclusionReason) -> dict[str, Any]:
+def _dropping_record(dropped: ExclusionReason) -> dict[str, Any]:
     """Return why a document was dropped, as a JSON object."""
     return {
-        "cluster_id": dropped.cluster_id,
         "canonical": key_text(dropped.canonical),
         **key_bytes("canonical", dropped.canonical),
         "distance": dropped.distance,

@@ -10,7 +10,6 @@ from typing import Any
 
 from simstore.errors import InvalidParameter, MissingExtra
 from simstore.model import LABELS, ExportedDocument
-from simstore.model.documents import EXPORT_FIELD
 from simstore.outputs import is_standard_output, written
 from simstore.reports.exported import exported_record
 from simstore.reports.lines import to_json
@@ -25,17 +24,16 @@ def parquet_sink(
     target: str | os.PathLike[str],
     *,
     replace: bool = False,
-    for_import: bool = False,
     with_reasons: bool = False,
 ) -> Iterator[Callable[[Sequence[ExportedDocument]], None]]:
     """Yield a function that appends documents to a Parquet file, some thousand a row group.
 
-    The columns are fields of the JSON records; metadata are JSON text, times are UTC.
+    The columns are fields of the JSON records, for people and other programs; metadata are JSON
+    text, times are UTC. JSON Lines are for ``simstore ingest``, which restores documents from them.
 
     Args:
         target: The file.
         replace: Put it in the place of a file that is there.
-        for_import: With the columns from which ``simstore ingest`` restores the documents.
         with_reasons: With the fields of ``dropped_because``.
 
     Raises:
@@ -51,7 +49,7 @@ def parquet_sink(
         raise MissingExtra("Parquet", "parquet") from error
     if is_standard_output(target):
         raise InvalidParameter("Parquet goes to a file: name it with -o")
-    schema = _schema(pa, for_import=for_import, with_reasons=with_reasons)
+    schema = _schema(pa, with_reasons=with_reasons)
     waiting: list[ExportedDocument] = []
     with (
         written(target, replace=replace, compress=False) as stream,
@@ -74,7 +72,7 @@ def parquet_sink(
         flush()
 
 
-def _schema(pa: Any, *, for_import: bool, with_reasons: bool) -> Any:
+def _schema(pa: Any, *, with_reasons: bool) -> Any:
     time = pa.timestamp("s", "UTC")
     columns = [
         pa.field("key", pa.string(), nullable=False),
@@ -89,21 +87,10 @@ def _schema(pa: Any, *, for_import: bool, with_reasons: bool) -> Any:
     ]
     if with_reasons:
         columns += [
-            ("cluster_id", pa.int64()),
             ("canonical", pa.string()),
             ("distance", pa.int32()),
             ("resemblance", pa.float64()),
             ("reason", pa.string()),
-        ]
-    if for_import:
-        columns += [
-            pa.field(EXPORT_FIELD, pa.int32(), nullable=False),
-            ("key_base64", pa.string()),
-            ("text_base64", pa.large_string()),
-            ("links_base64", pa.list_(pa.string())),
-            ("canonical_base64", pa.string()),
-            pa.field("digest", pa.string(), nullable=False),
-            ("first_seen_basis", pa.string()),
         ]
     return pa.schema(columns)
 

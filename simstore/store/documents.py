@@ -202,17 +202,15 @@ class Documents(Opened, of="Store"):
         Args:
             target: The file: JSON Lines (``.jsonl``, ``.ndjson``), ``.json``,
                 ``.csv`` or ``.parquet``, compressed where it ends in ``.gz`` or
-                ``.zst``; ``-`` is standard output. What ``ingest`` takes again
-                whole are JSON Lines and Parquet.
+                ``.zst``; ``-`` is standard output. ``ingest`` restores
+                documents from JSON Lines.
             options: What to write, and how, as an object; keywords go before
                 it.
             on_progress: Called with documents done and in all.
 
         Keyword Args:
             part: ``all`` documents; ``unique``: one a cluster, and what is in
-                none; ``duplicates``: those that ``unique`` leaves out. Both
-                bring the clusters up to date first, as ``clusters.build()``
-                does, and make them where there are none.
+                none; ``duplicates``: those that ``unique`` leaves out.
             collection: Only documents of this collection.
             text: With the texts, where the store keeps them.
             format: ``jsonl``, ``json``, ``csv`` or ``parquet``, whatever the

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, BinaryIO, Literal
 
-from simstore.errors import InvalidParameter, ReadOnlyStore, printable
+from simstore.errors import InvalidParameter, printable
 from simstore.model import (
     DocumentFilter,
     DocumentFilterKeywords,
@@ -26,16 +26,10 @@ from simstore.outputs import check_apart, is_standard_output, written
 from simstore.reports.exported import CSV_COLUMNS, csv_row, json_line
 from simstore.reports.lines import csv_line
 from simstore.search.resemblance import check_share
+from simstore.search.stars import CanonicalOrder
 from simstore.services.clusters.cluster import ClusterOptions, cluster_documents
 from simstore.services.clusters.distinct_texts import pages
 from simstore.services.clusters.reasons import ClusterRule
-from simstore.services.clusters.stored_clusters import keep_clusters, kept_summary
-from simstore.services.export.representatives import (
-    ComputedClusterJudge,
-    Judge,
-    KeepAll,
-    StoredClusterJudge,
-)
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import clusters, documents, duplicates, history
@@ -71,7 +65,7 @@ class ExportOptions(DocumentFilter):
         min_resemblance: Least resemblance of a document that ``unique`` leaves
             out to one that it exports, above 0, at most 1.
         collection: Only documents of this collection. Clusters are those of the
-            collection alone then, and of the moment.
+            collection alone then.
         text: With the texts, where the store keeps them.
         format: ``jsonl``, ``json`` (one array), ``csv`` or ``parquet``,
             whatever the file is called; ``auto``: by its name, before ``.gz``
@@ -79,9 +73,6 @@ class ExportOptions(DocumentFilter):
             (``.xlsx``) is refused then.
         log: File for the documents that ``unique`` leaves out, complete and
             with the reason.
-        for_import: Parquet: with the columns from which ``ingest`` restores
-            the documents as they are, in addition to those for people. The
-            other formats always have what it takes.
         dry_run: Only count.
         replace: Put the files in the place of others.
     """
@@ -91,7 +82,6 @@ class ExportOptions(DocumentFilter):
     text: bool = True
     format: ExportFormat = "auto"
     log: str | os.PathLike[str] | None = None
-    for_import: bool = False
     dry_run: bool = False
     replace: bool = False
 
@@ -104,7 +94,6 @@ class ExportKeywords(DocumentFilterKeywords, total=False):
     text: bool
     format: ExportFormat
     log: str | os.PathLike[str] | None
-    for_import: bool
     dry_run: bool
     replace: bool
 
@@ -126,8 +115,6 @@ class ExportSummary(Shown):
         skipped_count: Keys that were skipped as duplicates when they came, and
             have no text.
         text_kept: The store keeps the texts.
-        waiting_count: Texts that others changed after the clusters were brought
-            up to date; their documents are in the unique part.
     """
 
     document_count: int = 0
@@ -137,7 +124,6 @@ class ExportSummary(Shown):
     cluster_count: int = 0
     skipped_count: int = 0
     text_kept: bool = True
-    waiting_count: int = 0
 
 
 def export_documents(
@@ -148,9 +134,8 @@ def export_documents(
 ) -> ExportSummary:
     """Write the documents of one snapshot to a file, in order of ingest.
 
-    For ``unique`` and ``duplicates`` the kept clusters decide, and are brought up to date first, if
-    they have the least resemblance of the options; else such clusters, of the same policy, are
-    computed for this export.
+    For ``unique`` and ``duplicates`` clusters are computed, by the policy of the stored clusters if
+    there are some.
 
     Args:
         opened: The store.
@@ -168,17 +153,12 @@ def export_documents(
     _check(options, target)
     if options.format == "auto" and not options.dry_run:
         options = replace(options, format=format_of(target))
-    if options.for_import and options.format != "parquet":
-        raise InvalidParameter(
-            "--for-import is for Parquet: the other formats need no more columns"
-        )
-    rule, is_stored = _rule(opened, options, on_progress)
+    left_out = {} if options.part == "all" else _left_out(opened, options, on_progress)
     with ExitStack() as stack:
         sinks = _Sinks.none() if options.dry_run else _open_sinks(stack, target, options)
         with opened.database.read() as connection:
             snapshot = opened.snapshot(connection)
-            judge = _judge(snapshot, options, rule, is_stored=is_stored)
-            return _Export(snapshot, options, judge, sinks).run(on_progress)
+            return _Export(snapshot, options, left_out, sinks).run(on_progress)
 
 
 def format_of(target: str | os.PathLike[str]) -> ExportFormat:
@@ -218,36 +198,27 @@ def _check(options: ExportOptions, target: str | os.PathLike[str]) -> None:
         check_apart({"log": options.log, "export": target})
 
 
-def _rule(
+def _left_out(
     opened: OpenStore, options: ExportOptions, on_progress: Progress | None
-) -> tuple[ClusterRule, bool]:
-    """Return the rule by which documents are left out, and whether the kept clusters have it.
-
-    If they have it, they are brought up to date.
-    """
-    least = LeastShares(options.min_resemblance)
-    found = None if options.part == "all" else kept_summary(opened)
-    if found is None:
-        return ClusterRule("first", least), False
-    is_stored = found.min_resemblance == options.min_resemblance and not options.chosen
-    if is_stored:
-        # The clusters of a store that is only read stay as they are.
-        with suppress(ReadOnlyStore):
-            keep_clusters(opened, on_progress=on_progress)
-    return ClusterRule(found.policy, least), is_stored
-
-
-def _judge(
-    snapshot: Snapshot, options: ExportOptions, rule: ClusterRule, *, is_stored: bool
-) -> Judge:
-    if options.part == "all":
-        return KeepAll()
-    if is_stored:
-        return StoredClusterJudge(snapshot, rule)
-    wanted = ClusterOptions(
-        min_resemblance=rule.least.resemblance, policy=rule.policy, **options.chosen
-    )
-    return ComputedClusterJudge(cluster_documents(snapshot.store, wanted), rule)
+) -> dict[int, ExclusionReason]:
+    """Return why documents are left out of the unique part, by their numbers."""
+    with opened.database.read() as connection:
+        kept = clusters.row(connection)
+    policy = "first" if kept is None else str(CanonicalOrder(kept.policy, kept.preferred))
+    least = options.min_resemblance
+    wanted = ClusterOptions(min_resemblance=least, policy=policy, **options.chosen)
+    rule = ClusterRule(policy, LeastShares(least))
+    return {
+        member.document_id: ExclusionReason(
+            cluster.members[0].document_id,
+            cluster.key,
+            member.distance,
+            member.resemblance,
+            rule.member_reason(member),
+        )
+        for cluster in cluster_documents(opened, wanted, on_progress).clusters
+        for member in cluster.members[1:]
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,7 +242,6 @@ def _open_sinks(stack: ExitStack, target: str | os.PathLike[str], options: Expor
             parquet_sink(
                 target,
                 replace=options.replace,
-                for_import=options.for_import,
                 with_reasons=options.part == "duplicates",
             )
         )
@@ -326,12 +296,12 @@ class _Export:
         self,
         snapshot: Snapshot,
         options: ExportOptions,
-        judge: Judge,
+        left_out: Mapping[int, ExclusionReason],
         sinks: _Sinks,
     ) -> None:
         self._snapshot = snapshot
         self._options = options
-        self._judge = judge
+        self._left_out = left_out
         self._sinks = sinks
         self._text_kept = snapshot.settings.text_kept
 
@@ -343,7 +313,7 @@ class _Export:
         # Of each document, by its number, whether it stands for one that is left out.
         stands = _Marks()
         for rows in pages(connection, options):
-            dropped = self._judge.judge(rows)
+            dropped = [self._left_out.get(row.document_id) for row in rows]
             left_out = [place for place, why in enumerate(dropped) if why is not None]
             kept = [place for place, why in enumerate(dropped) if why is None]
             counts["dropped"] += len(left_out)
@@ -361,7 +331,6 @@ class _Export:
                 on_progress(counts["done"], total)
         if options.part == "duplicates" and not options.chosen:
             counts["skipped"] = self._write_skipped()
-        waits = isinstance(self._judge, StoredClusterJudge)
         return ExportSummary(
             document_count=counts["documents"],
             text_bytes=counts["bytes"],
@@ -370,7 +339,6 @@ class _Export:
             cluster_count=counts["clusters"],
             skipped_count=counts["skipped"],
             text_kept=self._text_kept,
-            waiting_count=clusters.count_changes(connection) if waits else 0,
         )
 
     def _write(
@@ -425,7 +393,6 @@ class _Export:
 
 def _skipped(row: duplicates.DuplicateRow) -> ExportedDocument:
     why = ExclusionReason(
-        None,
         0,
         exact_text(row.original_key),
         row.distance,

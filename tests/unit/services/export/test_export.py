@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -114,7 +113,7 @@ def test_the_unique_part_is_one_document_a_cluster(
     for record in rest:
         why, place = record["dropped_because"], store.clusters.of(record["key"])
         assert place is not None
-        assert (why["cluster_id"], why["canonical"]) == (place.cluster_id, place.canonical_key)
+        assert why["canonical"] == place.canonical_key
         assert why["distance"] == place.member.distance
         assert why["resemblance"] == round(place.member.resemblance, 4)
         assert why["reason"] == (
@@ -155,34 +154,6 @@ def test_a_dry_run_counts_and_writes_nothing(store: Store, tmp_path: Path) -> No
     assert written.document_count + written.dropped_count == len(DOCUMENTS)
 
 
-def test_clusters_are_brought_up_to_date_first(store: Store, tmp_path: Path) -> None:
-    store.export(tmp_path / "before.jsonl", ExportOptions("unique"))
-    store.add("late copy", PAIRS[0].a)
-    store.remove(DOCUMENTS[0].key)
-    store.export(tmp_path / "after.jsonl", ExportOptions("unique"))
-    before, after = (
-        {one["key"] for one in records(tmp_path / f"{name}.jsonl")} for name in ("before", "after")
-    )
-    assert DOCUMENTS[0].key in before - after
-    # The next in the order of ingest stands for the family now, and no other copy.
-    (successor,) = after - before
-    assert successor not in ("copy", "late copy")
-    assert "late copy" not in after
-
-
-def test_what_stands_for_nothing_any_more_drops_nothing(store: Store, tmp_path: Path) -> None:
-    store.clusters.build(min_resemblance=0.8)
-    first = DOCUMENTS[0]
-    copies = {one.key for one in store if one.duplicate_of == first.key}
-    assert "copy" in copies
-    store.add(first.key, "another text, that has nothing to do with any of the others at all")
-    with Store.open(tmp_path / "s.db", read_only=True) as reader:
-        found = reader.export(tmp_path / "unique.jsonl", ExportOptions("unique"))
-    assert found.waiting_count > 0
-    keys = {one["key"] for one in records(tmp_path / "unique.jsonl")}
-    assert copies | {first.key} <= keys
-
-
 def test_clusters_of_another_resemblance_do_not_decide(store: Store, tmp_path: Path) -> None:
     expected = store.clusters.once(min_resemblance=0.8).clusters
     store.clusters.build()
@@ -205,7 +176,6 @@ def test_the_clusters_of_a_collection_are_its_own(store: Store, tmp_path: Path) 
     (left,) = records(tmp_path / "log.jsonl")
     assert left["key"] == "other too"
     assert left["dropped_because"]["canonical"] == "other"
-    assert left["dropped_because"]["cluster_id"] is None
     assert (found.document_count, found.dropped_count, found.cluster_count) == (1, 1, 1)
     store.export(tmp_path / "en.jsonl", ExportOptions(collection="en"))
     assert {one["collection"] for one in records(tmp_path / "en.jsonl")} == {"en"}
@@ -291,62 +261,29 @@ def test_wrong_options_are_refused(store: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.parquet
-def test_parquet_holds_the_same(store: Store, tmp_path: Path) -> None:
+def test_parquet_holds_the_same_in_columns_for_people(store: Store, tmp_path: Path) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="needs simstore[parquet]")
+    columns = ["key", "text", "title", "collection", "metadata", "source", "first_seen",
+               "last_seen", "links"]  # fmt: skip
+    reasons = ["canonical", "distance", "resemblance", "reason"]
     for part in ("all", "unique", "duplicates"):
-        store.export(tmp_path / f"{part}.parquet", ExportOptions(part, for_import=True))
+        store.export(tmp_path / f"{part}.parquet", ExportOptions(part))
         store.export(tmp_path / f"{part}.jsonl", ExportOptions(part))
-        table = parquet.read_table(tmp_path / f"{part}.parquet").to_pylist()
+        table = parquet.read_table(tmp_path / f"{part}.parquet")
+        assert table.column_names == columns + (reasons if part == "duplicates" else [])
         lines = records(tmp_path / f"{part}.jsonl")
-        assert [row["key"] for row in table] == [line["key"] for line in lines]
-        for row, line in zip(table, lines, strict=True):
-            for name in ("text", "title", "collection", "digest", "first_seen_basis"):
+        assert table["key"].to_pylist() == [line["key"] for line in lines]
+        for row, line in zip(table.to_pylist(), lines, strict=True):
+            for name in ("text", "title", "collection"):
                 assert row[name] == line.get(name)
             assert json.loads(row["metadata"] or "{}") == line.get("metadata", {})
             assert row["links"] == line.get("links")
             assert int(row["last_seen"].timestamp()) == line["last_seen"]
             if part == "duplicates":
                 assert row["canonical"] == line["dropped_because"]["canonical"]
-                assert row["cluster_id"] == line["dropped_because"].get("cluster_id")
-    odd = next(
-        row for row in parquet.read_table(tmp_path / "all.parquet").to_pylist() if row["key_base64"]
-    )
-    assert odd["key_base64"] == "a/8="
-    assert b64decode(odd["text_base64"]) == DOCUMENTS[-4].text.encode("utf-8", "surrogateescape")
+                assert row["reason"] == line["dropped_because"]["reason"]
     with pytest.raises(InvalidParameter, match="-o"):
         store.export("-", ExportOptions(format="parquet"))
-
-
-@pytest.mark.parquet
-def test_a_parquet_export_makes_the_same_store_again(store: Store, tmp_path: Path) -> None:
-    pytest.importorskip("pyarrow", reason="needs simstore[parquet]")
-    store.export(tmp_path / "all.parquet", for_import=True)
-    (tmp_path / "again").mkdir()
-    with create(tmp_path / "again") as again:
-        summary = again.ingest([str(tmp_path / "all.parquet")])
-        assert (summary.added, summary.rejected) == (len(DOCUMENTS), 0)
-        assert contents(again) == contents(store)
-    store.close()
-    assert dates(tmp_path / "again") == dates(tmp_path)
-    assert links(tmp_path / "again") == links(tmp_path)
-
-
-@pytest.mark.parquet
-def test_a_parquet_export_has_the_columns_that_people_want(store: Store, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="needs simstore[parquet]")
-    columns = ["key", "text", "title", "collection", "metadata", "source", "first_seen",
-               "last_seen", "links"]  # fmt: skip
-    reasons = ["cluster_id", "canonical", "distance", "resemblance", "reason"]
-    for part, expected in (
-        ("all", columns),
-        ("unique", columns),
-        ("duplicates", columns + reasons),
-    ):
-        store.export(tmp_path / f"{part}.parquet", part=part)
-        assert parquet.read_schema(tmp_path / f"{part}.parquet").names == expected
-    with pytest.raises(InvalidParameter, match="for_import is for Parquet"):
-        store.export(tmp_path / "all.jsonl", for_import=True)
-    assert not (tmp_path / "all.jsonl").exists()
 
 
 @pytest.mark.parquet
