@@ -1,23 +1,19 @@
-"""Every way to give N and M writes the agreed results of the course, byte for byte."""
+"""Ways to give N and M, beside those of mission/test_course.py, write the agreed results."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import oracle
 import pytest
 from conftest import Course
 from forked import nursery
-from served import serve
 
 from simstore import Files, Store
-from simstore.client import Client
 from simstore.reports.formats import render_simtool
 from simstore.services import simtool
 from simstore.services.maintenance.scheme_choice import SchemeChoice, choice_for_folder
@@ -46,11 +42,6 @@ def written(folder: Path, *commands: list[str]) -> bytes:
     return (folder / "result.txt").read_bytes()
 
 
-def arguments_of_simtool(folder: Path, n: int, m: int) -> bytes:
-    assert nursery().run("simtool", folder, words=[str(n), str(m)]).code == 0
-    return (folder / "result.txt").read_bytes()
-
-
 def function_of_python(folder: Path, n: int, m: int) -> bytes:
     return b"".join(render_simtool(simtool.run(folder, n, m)))
 
@@ -59,37 +50,10 @@ def letters_of_ingest(folder: Path, n: int, m: int) -> bytes:
     return written(folder, ["ingest", "article.txt", "-N", f"{n}", "-M", f"{m}"])
 
 
-def words_of_ingest(folder: Path, n: int, m: int) -> bytes:
-    return written(folder, ["ingest", f"--features={n}", f"--bits={m}", "article.txt"])
-
-
-def init_then_ingest(folder: Path, n: int, m: int) -> bytes:
-    return written(folder, ["init", "-N", f"{n}", "-M", f"{m}"], ["ingest", "article.txt"])
-
-
-def files_named_from_elsewhere(folder: Path, n: int, m: int) -> bytes:
-    away = folder / "away"
-    away.mkdir()
-    files = ["--hash-table", "../hashvalue.txt", "--stopwords", "../stopwords.txt"]
-    run(
-        away,
-        ["init", "--scheme", "simtool", *files, "-N", f"{n}", "-M", f"{m}"],
-        ["ingest", "../article.txt"],
-        ["query", "../sample.txt"],
-        ["report", "-o", "elsewhere.txt"],
-    )
-    return (away / "elsewhere.txt").read_bytes()
-
-
 def table_cut_to_n_rows_of_m_characters(folder: Path, n: int, m: int) -> bytes:
     rows = (folder / "hashvalue.txt").read_bytes().split()[:n]
     (folder / "hashvalue.txt").write_bytes(b"".join(row[:m] + b"\n" for row in rows))
     return letters_of_ingest(folder, n, m)
-
-
-def reindex_of_another_n_and_m(folder: Path, n: int, m: int) -> bytes:
-    run(folder, ["ingest", "article.txt", "-N", "20", "-M", "3"])
-    return written(folder, ["reindex", "--scheme", "simtool", "-N", f"{n}", "-M", f"{m}"])
 
 
 def store_named_by_the_environment(folder: Path, n: int, m: int) -> bytes:
@@ -135,37 +99,11 @@ def choice_for_the_folder_in_python(folder: Path, n: int, m: int) -> bytes:
         return b"".join(render_simtool(store.report(run.run_id).samples))
 
 
-def server_that_is_asked_by_commands_and_from_python(folder: Path, n: int, m: int) -> bytes:
-    run(folder, ["init", "--db", "served.db", "-N", f"{n}", "-M", f"{m}"])
-    with serve(folder / "served.db", create=False) as served, Client(served.url) as store:
-        run(folder, ["ingest", "--server", served.url, "article.txt"])
-        # A server makes the next generation beside its other work, and says so until then.
-        asked = store.query_many(Files(str(folder / "sample.txt")))
-        while asked.stale is not None:
-            time.sleep(0.1)
-            asked = store.query_many(Files(str(folder / "sample.txt")))
-        of_command = ["query", "--server", served.url, "sample.txt", "--format", "simtool"]
-        done = nursery().simstore(folder, *of_command)
-    assert (done.code, done.errors) == (0, "")
-    assert done.out == b"".join(render_simtool(asked.samples))
-    return done.out
-
-
 WAYS: list[Callable[[Path, int, int], bytes]] = [
-    arguments_of_simtool,
-    function_of_python,
-    letters_of_ingest,
-    words_of_ingest,
-    init_then_ingest,
-    files_named_from_elsewhere,
-    table_cut_to_n_rows_of_m_characters,
-    reindex_of_another_n_and_m,
-    store_named_by_the_environment,
-    launcher_of_a_checkout,
-    choice_in_python,
+    function_of_python, letters_of_ingest, table_cut_to_n_rows_of_m_characters,
+    store_named_by_the_environment, launcher_of_a_checkout, choice_in_python,
     choice_for_the_folder_in_python,
-    server_that_is_asked_by_commands_and_from_python,
-]
+]  # fmt: skip
 
 
 @pytest.mark.slow
@@ -175,24 +113,3 @@ def test_every_way_to_give_n_and_m_writes_the_agreed_bytes(
 ) -> None:
     write(real_course, tmp_path)
     assert way(tmp_path, N, M) == (real_course.folder / f"result-{N}-{M}.txt").read_bytes()
-
-
-@pytest.mark.parametrize(
-    ("commands", "n", "m"),
-    [
-        ([["ingest", "article.txt"]], 1000, 64),
-        ([["ingest", "article.txt", "-M", "16"]], 1000, 16),
-        ([["init", "-N", "40"], ["ingest", "article.txt"]], 40, 64),
-    ],
-    ids=["neither", "M alone", "N alone, by init"],
-)
-def test_defaults_are_1000_features_and_64_bits(
-    real_course: Course, tmp_path: Path, commands: list[list[str]], n: int, m: int
-) -> None:
-    pages = real_course.article.split(b"\f")[:150]
-    course = replace(real_course, article=b"\f".join(pages) + b"\f")
-    write(course, tmp_path)
-    result, _ = oracle.simtool(
-        course.article, course.sample, course.stopwords, course.hashvalue, n, m
-    )
-    assert written(tmp_path, *commands) == result

@@ -37,13 +37,9 @@ DOCUMENTS = [
     *sorted(path for path in REPOSITORY.glob("docs/**/*.md") if path.name != "commands.md"),
 ]
 NEEDED = (
-    "examples",
-    "tests/data/course",
-    "cli.py",
-    "benchmarks/crawl.py",
-    "benchmarks/crawl_warc.py",
-    "benchmarks/crawl_web.py",
-)
+    "examples", "tests/data/course", "cli.py", "benchmarks/crawl.py",
+    "benchmarks/crawl_warc.py", "benchmarks/crawl_web.py",
+)  # fmt: skip
 PATIENCE_SECONDS = 600
 # Documents whose blocks need more than the plain package: marker, and what is imported.
 EXTRAS = {

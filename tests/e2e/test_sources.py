@@ -109,22 +109,15 @@ def test_odd_file_names_are_shown_escaped(shell: Shell) -> None:
     (shell.folder / name).write_bytes(b"some text")
     shell("ingest", name)
     outputs = [
-        shell("list"),
-        shell("ingest", "-vv", name),
-        shell("query", "--explain", name),
-        shell("report", "--list"),
-        shell("ingest", f"{name}.not-there", code=3),
-        shell("backup", f"{name}.db"),
-        shell("backup", f"{name}.db", code=4),
-        shell("stats", "--db", f"{name}.none", code=3),
-        shell("stats", "--db", name, code=6),
-        shell("report", "-o", f"{name}.result"),
-        shell("init", "--db", f"{name}.new.db"),
+        shell("list"), shell("ingest", "-vv", name), shell("query", "--explain", name),
+        shell("report", "--list"), shell("ingest", f"{name}.not-there", code=3),
+        shell("backup", f"{name}.db"), shell("backup", f"{name}.db", code=4),
+        shell("stats", "--db", f"{name}.none", code=3), shell("stats", "--db", name, code=6),
+        shell("report", "-o", f"{name}.result"), shell("init", "--db", f"{name}.new.db"),
         shell("init", "--db", f"{name}.new.db", code=4),
-        shell("stats", "--db", f"{name}.new.db"),
-        shell("report", "-o", f"none/{name}", code=6),
+        shell("stats", "--db", f"{name}.new.db"), shell("report", "-o", f"none/{name}", code=6),
         shell("backup", f"none/{name}", code=6),
-    ]
+    ]  # fmt: skip
     for number, done in enumerate(outputs):
         assert not CONTROL.search(done.text + done.errors), number
     assert shell.lines("list", "--format", "jsonl")

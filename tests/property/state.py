@@ -40,14 +40,8 @@ def state_of(store: Store, samples: Iterable[str] = PROBES) -> State:
     return State(
         tuple(
             (
-                one.key,
-                one.text,
-                one.digest,
-                one.title,
-                one.collection,
-                dict(one.metadata),
-                one.fingerprint,
-                one.duplicate_of,
+                one.key, one.text, one.digest, one.title, one.collection, dict(one.metadata),
+                one.fingerprint, one.duplicate_of,
             )
             for one in store.list(with_text=True)
         ),
@@ -59,7 +53,7 @@ def state_of(store: Store, samples: Iterable[str] = PROBES) -> State:
         statistics.document_count,
         statistics.waiting,
         statistics.fresh,
-    )
+    )  # fmt: skip
 
 
 def answers_of(

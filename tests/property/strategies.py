@@ -8,19 +8,9 @@ MAX_BITS = 128
 
 # Few words and few keys, so that documents repeat, resemble one another and tie in rank.
 WORDS = (
-    "river",
-    "stone",
-    "lamp",
-    "harbour",
-    "bridge",
-    "the",
-    "of",
-    "a",
-    "Río",
-    "灯",
-    "42",
+    "river", "stone", "lamp", "harbour", "bridge", "the", "of", "a", "Río", "灯", "42",
     "stone's",
-)
+)  # fmt: skip
 KEYS = (*(f"page {n}" for n in range(8)), "caf\udce9", "café")
 
 bits = st.integers(1, MAX_BITS)

@@ -31,12 +31,12 @@ SIMTOOL = SchemeChoice("simtool", bits=24, features=4)
 WEB = SchemeChoice("web")
 # Document frequencies change with every page too.
 IDF = SchemeChoice("web", bits=24, weights="tf-idf")
-CORPUS_SCHEMES = st.sampled_from([SIMTOOL, IDF])
 SCHEMES = st.sampled_from(
     [
         SIMTOOL,
         SchemeChoice("simtool", bits=100, features=50),
         WEB,
+        IDF,
         SchemeChoice("web", bits=100, weights="log-tf-idf", shingle=2),
     ]
 )
@@ -90,61 +90,29 @@ def state_after_one_batch(pages: Pages, scheme: SchemeChoice) -> tuple[State, tu
 
 
 @pytest.mark.slow
-@few
-@given(page_lists(repeats=True), st.data(), CORPUS_SCHEMES)
-def test_any_split_into_files_equals_one_batch(
-    pages: Pages, data: st.DataObject, scheme: SchemeChoice
+@given(page_lists(repeats=True), st.data(), SCHEMES, st.integers(1, 13), st.sampled_from([1, 2, 3]))
+def test_any_split_into_sessions_files_and_batches_equals_one_batch(
+    pages: Pages, data: st.DataObject, scheme: SchemeChoice, batch_documents: int, threads: int
 ) -> None:
     whole = state_after_one_batch(pages, scheme)
     parts = parts_of(pages, data.draw(cuts_of(len(pages))))
-    with new_store(scheme) as (place, store):
-        names = []
-        for number, part in enumerate(parts):
-            names.append(str(place / f"article-{number}.txt"))
-            Path(names[-1]).write_bytes(article_file(part))
-        summary = store.ingest(names)
-        assert_sound(store)
-        assert (state_of(store), counts_of([summary])) == whole
-
-
-@pytest.mark.slow
-@few
-@given(page_lists(repeats=True), st.data(), CORPUS_SCHEMES)
-def test_any_split_into_sessions_equals_one_batch(
-    pages: Pages, data: st.DataObject, scheme: SchemeChoice
-) -> None:
-    whole = state_after_one_batch(pages, scheme)
-    parts = parts_of(pages, data.draw(cuts_of(len(pages))))
-    refreshes = [*(data.draw(st.booleans()) for _ in parts[1:]), True]
+    sessions = parts_of(parts, data.draw(cuts_of(len(parts))))
     with new_store(scheme) as (place, store):
         summaries = []
-        for number, (part, refresh) in enumerate(zip(parts, refreshes, strict=True)):
-            path = place / f"article-{number}.txt"
-            summaries.append(ingest(store, path, article_file(part), refresh=refresh))
+        for number, some in enumerate(filter(None, sessions)):
+            names = []
+            for part in some:
+                names.append(str(place / f"article-{number}-{len(names)}.txt"))
+                Path(names[-1]).write_bytes(article_file(part))
+            options = IngestOptions(
+                batch_documents=batch_documents, threads=threads, refresh=data.draw(st.booleans())
+            )
+            summaries.append(store.ingest(names, options=options))
             store = reopened(store, place)
         store.vocabulary.refresh()
         assert_sound(store)
         assert (state_of(store), counts_of(summaries)) == whole
         store.close()
-
-
-@pytest.mark.slow
-@few
-@given(page_lists(repeats=True), st.integers(1, 13), st.sampled_from([1, 2, 3]), SCHEMES)
-def test_batch_size_and_threads_change_nothing(
-    pages: Pages, batch_documents: int, threads: int, scheme: SchemeChoice
-) -> None:
-    whole = state_after_one_batch(pages, scheme)
-    with new_store(scheme) as (place, store):
-        summary = ingest(
-            store,
-            place / "article.txt",
-            article_file(pages),
-            batch_documents=batch_documents,
-            threads=threads,
-        )
-        assert_sound(store)
-        assert (state_of(store), counts_of([summary])) == whole
 
 
 @pytest.mark.slow
@@ -183,23 +151,6 @@ def test_answer_equals_the_course_tool_over_the_stored_documents(
                 ingest(store, place / f"article-{number}.txt", article_file(part))
             run = store.query_many(Files(str(place / "sample.txt")))
             assert b"".join(render_simtool(run.samples)) == expected
-
-
-@pytest.mark.slow
-@few
-@given(page_lists(repeats=False), page_lists(repeats=False, min_size=1), SCHEMES)
-def test_adding_and_removing_is_the_identity(
-    pages: Pages, more: Pages, scheme: SchemeChoice
-) -> None:
-    known = {key for key, _ in pages}
-    more = [(key, text) for key, text in more if key not in known]
-    with new_store(scheme) as (_, store):
-        store.add_many(pages, threads=1)
-        before = state_of(store)
-        store.add_many(more, threads=1)
-        assert store.remove(*(key for key, _ in more)) == len(more)
-        assert_sound(store)
-        assert state_of(store) == before
 
 
 @pytest.mark.slow
@@ -309,58 +260,6 @@ def test_duplicates_are_named_alike_in_any_batches(pages: Pages, batch_documents
             store.add_many(pages, batch_documents=most, threads=1, observer=observer)
             named.append(heard)
     assert named[0] == named[1]
-
-
-@pytest.mark.slow
-@few
-@given(page_lists(repeats=False, min_size=2), st.data())
-def test_order_of_ingest_is_the_order_of_first_sight(pages: Pages, data: st.DataObject) -> None:
-    parts = parts_of(pages, data.draw(cuts_of(len(pages))))
-    again = data.draw(st.permutations(pages))
-    with new_store() as (place, store):
-        for number, part in enumerate(parts):
-            ingest(store, place / f"article-{number}.txt", article_file(part))
-            store = reopened(store, place)
-        store.add_many([(key, text + " lamp") for key, text in again], threads=1)
-        assert [one.key for one in store] == [key for key, _ in pages]
-        ids = [one.document_id for one in store]
-        assert ids == sorted(ids)
-        (result,) = store.query_many([("", "")])
-        assert [m.document_id for m in result.matches] == sorted(
-            m.document_id for m in result.matches
-        )
-        store.close()
-
-
-@pytest.mark.slow
-@few
-@given(page_lists(repeats=True, min_size=3), st.data())
-def test_interrupted_ingest_goes_on_where_it_stopped(pages: Pages, data: st.DataObject) -> None:
-    whole, _ = state_after_one_batch(pages, SIMTOOL)
-    stop_after = data.draw(st.integers(1, 3))
-    with new_store() as (place, store):
-        path = place / "article.txt"
-        path.write_bytes(article_file(pages))
-        options = IngestOptions(batch_documents=1, threads=1)
-        asked: list[int] = []
-
-        def should_stop() -> bool:
-            asked.append(1)
-            return len(asked) >= stop_after
-
-        first = store.ingest(
-            [str(path)], options=options, observer=Observer(should_stop=should_stop)
-        )
-        done = counts_of([first])
-        assert sum(done[:3]) <= stop_after
-        store = reopened(store, place)
-        second = store.ingest([str(path)], options=options)
-        if first.interrupted:
-            assert second.resumed_at == {str(path): sum(done[:3])}
-            assert sum(counts_of([second])[:3]) == len(pages) - sum(done[:3])
-        assert_sound(store)
-        assert state_of(store) == whole
-        store.close()
 
 
 @pytest.mark.parametrize("scheme", [SIMTOOL, WEB])

@@ -20,7 +20,7 @@ from simstore.store import Store
 from simstore.text.normalization import FOLDED
 
 from .kernels import kernels
-from .state import assert_sound, state_of
+from .state import assert_sound
 from .test_batches import new_store
 from .test_clusters import LEAST_FEATURES, TEXTS, is_edge, resemblance, shingles
 
@@ -340,44 +340,6 @@ def test_removing_and_ingesting_orphans_again_does_what_the_rule_says(
             plain.add(key, texts[key], mode)
         assert_is(store, plain)
         assert not list(store.duplicates.list(state="orphaned"))
-
-
-@few
-@given(
-    PAGES,
-    st.sampled_from([1, 2, 5]),
-    st.sampled_from(["flag", "skip"]),
-    st.sampled_from(
-        [
-            SchemeChoice("simtool", bits=24, features=4),
-            SchemeChoice("web", bits=24, weights="tf-idf"),
-            SchemeChoice("web"),
-        ]
-    ),
-    st.booleans(),
-)
-def test_the_size_of_a_batch_changes_nothing(
-    pages: list[tuple[str, str]],
-    batch_documents: int,
-    mode: Mode,
-    scheme: SchemeChoice,
-    standing: bool,
-) -> None:
-    states = []
-    for size in (batch_documents, 1_000):
-        with new_store(scheme) as (_, store):
-            if standing:
-                store.add_many([("first", "the lamp on the old bridge"), *pages[:3]], threads=1)
-            summary = store.add_many(
-                pages, threads=1, batch_documents=size, on_duplicate=mode, min_resemblance=0.5
-            )
-            assert_sound(store)
-            found = [
-                (one.key, one.state, one.original, one.distance, one.resemblance, one.digest)
-                for one in store.duplicates.list()
-            ]
-            states.append((state_of(store), found, summary.flagged, summary.skipped))
-    assert states[0] == states[1]
 
 
 @few

@@ -65,26 +65,35 @@ def test_shingle_measures_are_those_of_plain_sets(
         assert said["minhash"]["estimate"] == jaccard
 
 
-@given(pairs, st.sampled_from(["terms", "words", "characters", "shingles"]))
+@given(pairs, st.sampled_from(["terms", "words", "characters", "shingles"]), st.booleans())
 def test_vector_and_filter_measures_are_those_of_plain_counters(
-    pair: tuple[str, str], features: Literal["words", "characters", "shingles"]
+    pair: tuple[str, str], features: Literal["words", "characters", "shingles"], by_log: bool
 ) -> None:
-    options = CompareOptions(features=features, weights="tf", lexicons=3)
+    weights: Literal["tf", "log-tf"] = "log-tf" if by_log else "tf"
+    options = CompareOptions(features=features, weights=weights, lexicons=3)
     found = compare_texts(*pair, options)
     said = values(found)
     both = [Counter(_features(text, features)) for text in pair]
     a, b = both
     assert [found.first.feature_count, found.second.feature_count] == [a.total(), b.total()]
-    distance = math.sqrt(sum((a[f] - b[f]) ** 2 for f in {*a, *b}))
-    assert said["euclid"]["distance"] == pytest.approx(distance)
+    one, other = (
+        {f: 1 + math.log(n) if by_log else n for f, n in counts.items()} for counts in both
+    )
+    distance = math.sqrt(sum((one.get(f, 0) - other.get(f, 0)) ** 2 for f in {*a, *b}))
+    # Logarithms are rounded to 1/1024.
+    assert said["euclid"]["distance"] == pytest.approx(
+        distance, rel=1e-6, abs=0.02 if by_log else 0
+    )
     exact = ratio((a & b).total(), (a | b).total())
     if exact is None:
         assert said["counting-bloom"]["similarity"] is said["cosine"]["cosine"] is None
     else:
-        dot = sum(a[f] * b[f] for f in a)
-        lengths = [math.sqrt(sum(n * n for n in counts.values())) for counts in both]
+        dot = sum(weight * other.get(f, 0) for f, weight in one.items())
+        lengths = [math.sqrt(sum(w * w for w in vector.values())) for vector in (one, other)]
         expected = dot / (lengths[0] * lengths[1]) if all(lengths) else 0.0
-        assert said["cosine"]["cosine"] == pytest.approx(expected)
+        assert said["cosine"]["cosine"] == pytest.approx(
+            expected, rel=1e-6, abs=1e-3 if by_log else 1e-9
+        )
         assert exact <= said["counting-bloom"]["similarity"] <= exact + 0.05
     is_defined = bool(a) and bool(b)
     assert said["i-match"]["equal"] is ({*a} == {*b} if is_defined else None)

@@ -10,7 +10,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore.model import ClusterMember, Document
@@ -23,7 +23,6 @@ from .test_clusters import TEXTS
 
 pytestmark = pytest.mark.slow
 
-few = settings(max_examples=max(settings.default.max_examples // 2, 1))
 KEYS = tuple("abcdefghij")
 POLICIES = ("first", "longest", "prefer:[aceg]")
 KINDS: tuple[dict[str, Any], ...] = (
@@ -81,10 +80,6 @@ def of_the_moment(
     return sorted(found, key=lambda one: one[1][0].document_id)
 
 
-def keys_of(found: list[tuple[str, tuple[ClusterMember, ...]]]) -> list[list[str]]:
-    return sorted([member.key for member in members] for _, members in found)
-
-
 @given(
     st.sampled_from(KINDS),
     batches,
@@ -115,24 +110,3 @@ def test_kept_clusters_are_those_made_from_the_first(
                 place = store.clusters.of(member.key)
                 assert place is not None
                 assert (place.cluster_id, place.member) == (cluster.cluster_id, member)
-
-
-@few
-@given(st.sampled_from(KINDS[:4]), batches, st.sampled_from(POLICIES))
-def test_kept_clusters_are_those_of_a_store_of_the_survivors(
-    kind: dict[str, Any], changes: list[list[Change]], policy: str
-) -> None:
-    with made(**kind) as store, made(**kind) as survivors:
-        store.clusters.build(min_resemblance=0.4, policy=policy)
-        for batch in changes:
-            # Everything dated, so that the order does not go by the time of ingest.
-            change(store, [(key, text, at or 1_000_002, topic) for key, text, at, topic in batch])
-            store.clusters.build()
-        rows = [(row.key, row.first_seen) for row in store.list()]
-        for key, first_seen in rows:
-            text = store.get(key, with_text=True).text if kind.get("text", True) else None
-            if text is None:
-                text = {k: t for one in changes for k, t, _, _ in one if t is not None}[key]
-            survivors.add_many([Document(key, text, published_at=first_seen)], threads=1)
-        survivors.clusters.build(min_resemblance=0.4, policy=policy)
-        assert keys_of(kept(survivors)) == keys_of(kept(store))

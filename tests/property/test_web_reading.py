@@ -35,72 +35,36 @@ pages = st.lists(
     st.one_of(
         st.sampled_from(
             [
-                b"<p>",
-                b"</p>",
-                b"<a href=",
-                b"'/x#y'>",
-                b'"http://[bad">',
-                b"<!--",
-                b"-->",
-                b"<html lang=",
-                b"<base href=",
-                b"<link rel=canonical href=//x>",
-                b"<meta name=date content=",
-                b"2026-05-01>",
-                b"<script type='application/ld+json'>",
-                b'{"datePublished":',
-                b'"2026"}',
-                b"</script>",
-                b"<meta charset=",
-                b"gbk>",
-                b"utf-16>",
-                b"&#0;",
-                b"&#xd800;",
-                b"\x00",
-                b"\xff",
-                b"<title>",
-                b"<table><tr><td>",
-                b"<svg><p>",
-                b"<template>",
-                b"</body>",
-                b"<time datetime=9999-99-99>",
-                b"<article>",
-                "天地玄黄".encode("gbk"),
+                b"<p>", b"</p>", b"<a href=", b"'/x#y'>", b'"http://[bad">', b"<!--", b"-->",
+                b"<html lang=", b"<base href=", b"<link rel=canonical href=//x>",
+                b"<meta name=date content=", b"2026-05-01>",
+                b"<script type='application/ld+json'>", b'{"datePublished":', b'"2026"}',
+                b"</script>", b"<meta charset=", b"gbk>", b"utf-16>", b"&#0;", b"&#xd800;",
+                b"\x00", b"\xff", b"<title>", b"<table><tr><td>", b"<svg><p>", b"<template>",
+                b"</body>", b"<time datetime=9999-99-99>", b"<article>", "天地玄黄".encode("gbk"),
                 "größer".encode(),
             ]
         ),
         st.binary(max_size=6),
     ),
     max_size=40,
-).map(b"".join)
+).map(b"".join)  # fmt: skip
 responses = st.lists(
     st.one_of(
         st.sampled_from(
             [
-                b"HTTP/1.1 200 OK\r\n",
-                b"HTTP/1.0 404\n",
-                b"Content-Type: text/html; charset=",
-                b"gbk\r\n",
-                b"Transfer-Encoding: chunked\r\n",
-                b"Content-Encoding: gzip\r\n",
-                b"\r\n",
-                b"\r\n\r\n",
-                b"Content-Encoding: br, deflate\r\n",
-                b"5\r\nab",
-                b"0\r\n\r\n",
-                b"ffffffffffffffff\r\n",
-                gzip.compress(b"<p>packed"),
-                zlib.compress(b"x"),
-                b"\x28\xb5\x2f\xfd",
-                b"\x1f\x8b\x08",
-                b" goes on\r\n",
+                b"HTTP/1.1 200 OK\r\n", b"HTTP/1.0 404\n", b"Content-Type: text/html; charset=",
+                b"gbk\r\n", b"Transfer-Encoding: chunked\r\n", b"Content-Encoding: gzip\r\n",
+                b"\r\n", b"\r\n\r\n", b"Content-Encoding: br, deflate\r\n", b"5\r\nab",
+                b"0\r\n\r\n", b"ffffffffffffffff\r\n", gzip.compress(b"<p>packed"),
+                zlib.compress(b"x"), b"\x28\xb5\x2f\xfd", b"\x1f\x8b\x08", b" goes on\r\n",
                 b":\r\n",
             ]
         ),
         st.binary(max_size=6),
     ),
     max_size=20,
-).map(b"".join)
+).map(b"".join)  # fmt: skip
 archives = st.lists(
     st.one_of(
         st.sampled_from(

@@ -32,24 +32,6 @@ def part(monkeypatch: pytest.MonkeyPatch) -> Any:
         sys.modules.pop(name, None)
 
 
-def test_planted_fingerprints_are_different_and_have_neighbours(part: Any) -> None:
-    data = part("fingerprints")
-    words = data.planted(5_000)
-    assert len(np.unique(words)) == 5_000
-    assert (words == data.planted(5_000)).all()
-    near = [len(answer) - 1 for answer in data.brute_force(words, words[:500])]
-    assert 100 < sum(count > 0 for count in near) < 400
-
-
-def test_flipped_differs_in_exactly_the_distance(part: Any) -> None:
-    data = part("fingerprints")
-    rng = np.random.default_rng(1)
-    words = rng.integers(0, 1 << 64, 4_000, dtype=np.uint64)
-    distances = rng.integers(0, 4, 4_000)
-    made = data.flipped(words, distances, rng)
-    assert (np.bitwise_count(words ^ made) == distances).all()
-
-
 def test_brute_force_finds_each_within_the_radius_in_order(part: Any) -> None:
     data = part("fingerprints")
     words = np.array([0b1111, 0b0111, 0b0001, 0b1000, 0], np.uint64)

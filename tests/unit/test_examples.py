@@ -25,18 +25,9 @@ BREAD = (
 )
 
 NAMESPACES = (
-    "clusters",
-    "duplicates",
-    "evaluate",
-    "filters",
-    "fingerprints",
-    "maintenance",
-    "passages",
-    "rejects",
-    "runs",
-    "tokens",
-    "vocabulary",
-)
+    "clusters", "duplicates", "evaluate", "filters", "fingerprints", "maintenance", "passages",
+    "rejects", "runs", "tokens", "vocabulary",
+)  # fmt: skip
 # These read the folder that `simstore spark dedup` wrote: an example needs a Spark job.
 OF_SPARK = {"Maintenance.import_deduped", "DedupedOutput", "ImportSummary"}
 # No public call takes or returns these: they go between the parts of an ingest or an export.

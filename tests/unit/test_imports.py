@@ -37,25 +37,13 @@ PROGRAMS = {
 
 # What a query of one text does without.
 NOT_FOR_A_QUERY = (
-    "rich",
-    "numba",
-    "alembic",
-    "numpy.ma",
-    "sqlalchemy",
-    "asyncio",
-    "multiprocessing",
-    "subprocess",
-    "decimal",
-    "simstore.storage.tables.documents",
-    "simstore.services.ingest.ingest",
-    "simstore.services.ingest.batches",
-    "simstore.services.maintenance.maintain",
-    "simstore.services.fingerprints.reader",
-    "simstore.services.open_store.resident_index",
-    "simstore.services.clusters.cluster",
-    "simstore.services.evaluate.evaluate",
-    "simstore.services.compare.compare",
-)
+    "rich", "numba", "alembic", "numpy.ma", "sqlalchemy", "asyncio", "multiprocessing",
+    "subprocess", "decimal", "simstore.storage.tables.documents",
+    "simstore.services.ingest.ingest", "simstore.services.ingest.batches",
+    "simstore.services.maintenance.maintain", "simstore.services.fingerprints.reader",
+    "simstore.services.open_store.resident_index", "simstore.services.clusters.cluster",
+    "simstore.services.evaluate.evaluate", "simstore.services.compare.compare",
+)  # fmt: skip
 # Modules of simstore, packages among them, that a query of one text imports, and all others with
 # them.
 MODULES_OF_A_QUERY = 149
@@ -211,11 +199,3 @@ def test_documents_name_only_what_can_be_imported() -> None:
     for path in documents:
         named = re.findall(r"`simstore\.([A-Z]\w+)", path.read_text(encoding="utf-8"))
         assert set(named) <= set(NAMES), path
-
-
-def test_public_names_are_there_and_unknown_ones_are_not() -> None:
-    for name in NAMES:
-        assert getattr(simstore, name) is not None
-    assert dir(simstore) == sorted(simstore.__all__)
-    with pytest.raises(AttributeError, match="nothing"):
-        _ = simstore.nothing  # type: ignore[attr-defined]

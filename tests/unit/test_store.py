@@ -11,7 +11,6 @@ import pytest
 
 from simstore import Document, Store
 from simstore.errors import (
-    DocumentNotFound,
     InvalidParameter,
 )
 
@@ -20,25 +19,6 @@ from simstore.errors import (
 def store(tmp_path: Path) -> Any:
     with Store.create(tmp_path / "s.db", synchronous="normal") as made:
         yield made
-
-
-def test_document_comes_back_as_it_went_in(store: Store) -> None:
-    text = "Zeile\r\n\x00\udcff\ufeff 字 \U0001f600"
-    document = Document(
-        "ke\x00y\udcff é",
-        text,
-        title="Title",
-        collection="news",
-        metadata={"n": [1, None, {"é": 1.5}]},
-    )
-    store.add_many([document])
-    (found,) = store.list(with_text=True)
-    assert (found.key, found.text, found.title) == (document.key, text, "Title")
-    assert (found.collection, found.metadata) == ("news", document.metadata)
-    assert store.get(document.key, with_text=False).text is None
-    assert store.get(document.key) == found
-    assert document.key in store
-    assert len(store) == 1
 
 
 def test_documents_pairs_and_mappings_are_added_alike(store: Store) -> None:
@@ -88,22 +68,6 @@ def test_what_is_no_document_is_an_invalid_parameter(store: Store) -> None:
         assert store.maintenance.fsck() == []
 
 
-def test_text_that_no_bytes_can_give_is_an_error_of_ours(store: Store) -> None:
-    for ask in [
-        lambda store: store.get("\ud800"),
-        lambda store: store.remove("\ud800"),
-        lambda store: store.query("x \ud800"),
-        lambda store: store.query_many([("k", "\ud800")]),
-    ]:
-        with pytest.raises((InvalidParameter, DocumentNotFound)):
-            ask(store)
-
-
-def test_key_that_no_bytes_can_give_is_not_in_the_store(store: Store) -> None:
-    assert "\ud800" not in store
-    assert 5 not in store
-
-
 @pytest.mark.parametrize("metadata", [{"a": {2: [(3,)]}}, {"a": 1.0}])
 def test_document_added_again_is_unchanged_whatever_its_metadata(
     store: Store, metadata: dict[Any, Any]
@@ -121,24 +85,6 @@ def test_scheme_tells_its_options(tmp_path: Path, store: Store) -> None:
         "tie": "zero",
         "feature_hash": "xxh3",
     }
-
-
-def test_nul_and_half_characters_of_a_title_or_collection_are_replaced(store: Store) -> None:
-    """Not every database has them: each keeps the same, and keeps what comes beside it."""
-    given = [
-        Document("before", "one text"),
-        Document("odd", "another text", title="nul \0 byte \udce9", collection="news \0"),
-        Document("fields", "a third text", metadata={"k\0": ["v\0"]}, links=("l\0",)),
-        Document("after", "a last text"),
-    ]
-    assert store.add_many(given).added == 4
-    kept = {one.key: one for one in store.list(with_text=True)}
-    assert list(kept) == ["before", "odd", "fields", "after"]
-    assert (kept["odd"].title, kept["odd"].collection) == ("nul \ufffd byte \ufffd", "news \ufffd")
-    assert kept["fields"].metadata == {"k\0": ["v\0"]}
-    assert store.add_many(given).unchanged == 4
-    assert [one.key for one in store.list(collection="news \ufffd")] == ["odd"]
-    assert store.maintenance.fsck() == []
 
 
 @pytest.mark.parametrize(

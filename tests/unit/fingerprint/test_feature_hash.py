@@ -11,18 +11,9 @@ from simstore.fingerprint.feature_hash import FEATURE_HASHES, feature_hashes
 from simstore.fingerprint.web import WebScheme
 
 TERMS = [
-    "a",
-    "ab",
-    "hello",
-    "the",
-    "搜索",
-    "搜索引擎技术",
-    "網",
-    "Ünïcode",
-    "カタ",
-    "\U0001f600",
-    "x" * 40,
-]
+    "a", "ab", "hello", "the", "搜索", "搜索引擎技术", "網", "Ünïcode", "カタ",
+    "\U0001f600", "x" * 40,
+]  # fmt: skip
 
 
 def as_numbers(words: np.ndarray, bits: int) -> list[int]:

@@ -29,14 +29,9 @@ ALL_OF = [
     " ".join(f"w{number}" for number in range(2_000)),
 ]
 NOT_OF = [
-    "",
-    " ... ",
-    "漢字かな交じり文",
-    "e\u0301 depends on its neighbour",
-    "che\u200bap bo\u0430ts",
-    " ".join(f"w{number}" for number in range(9_000)),
-    "word " * (LONGEST // 5 + 1),
-]
+    "", " ... ", "漢字かな交じり文", "e\u0301 depends on its neighbour", "che\u200bap bo\u0430ts",
+    " ".join(f"w{number}" for number in range(9_000)), "word " * (LONGEST // 5 + 1),
+]  # fmt: skip
 
 
 @pytest.fixture(autouse=True)

@@ -16,17 +16,13 @@ def spans(found):
             *(
                 column.tolist()
                 for column in (
-                    found.documents,
-                    found.paper_first,
-                    found.paper_last,
-                    found.source_first,
-                    found.source_last,
-                    found.seeds,
+                    found.documents, found.paper_first, found.paper_last, found.source_first,
+                    found.source_last, found.seeds,
                 )
             ),
             strict=True,
         )
-    )
+    )  # fmt: skip
 
 
 def test_hits_on_near_diagonals_are_one_region():

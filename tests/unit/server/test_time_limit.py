@@ -16,7 +16,6 @@ from texts import BREAD, LIGHTHOUSE
 from simstore.server.app import create_app
 from simstore.server.service import Service
 from simstore.server.settings import ServerSettings
-from simstore.server.workers.bounded_executor import BoundedExecutor, RequestAbandoned, while_wanted
 from simstore.services.check import copies
 from simstore.services.clusters import read
 from simstore.services.compare import measures
@@ -127,32 +126,3 @@ def test_a_form_that_timed_out_is_shown_again_with_what_was_typed(
             assert f'<textarea id="{field}"' in reply.text
 
     asyncio.run(ask())
-
-
-def test_who_asks_hears_when_nobody_waits_any_more() -> None:
-    lane = BoundedExecutor("test", 1, 1)
-    begun, gave_up = threading.Event(), threading.Event()
-
-    def work(step: Any) -> None:
-        begun.set()
-        try:
-            while True:
-                step()
-        except RequestAbandoned:
-            gave_up.set()
-            raise
-
-    async def ask() -> None:
-        with while_wanted() as step:
-            task = asyncio.create_task(lane.run(work, step))
-            await asyncio.to_thread(begun.wait)
-            assert not gave_up.is_set()
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
-        # The place is free: another runs there.
-        assert await lane.run(int) == 0
-
-    asyncio.run(ask())
-    assert gave_up.is_set()
-    assert lane.close() is True

@@ -78,13 +78,9 @@ def test_bad_record_is_rejected_and_the_others_are_read() -> None:
     records = read_stream(JSON, data)
     assert documents(records) == [("name:1", "a"), ("name:7", "b")]
     assert [reason.partition(":")[0] for reason in reasons(records)] == [
-        "the field text is not a string",
-        "not JSON",
-        "a JSON number, not an object",
-        "a JSON string, not an object",
-        "no text",
-        "a JSON null, not an object",
-    ]
+        "the field text is not a string", "not JSON", "a JSON number, not an object",
+        "a JSON string, not an object", "no text", "a JSON null, not an object",
+    ]  # fmt: skip
     for one in records:
         if isinstance(one, Rejection):
             assert data[one.byte_offset : one.end_offset] == one.head

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from sqlalchemy import (
@@ -69,15 +68,3 @@ def test_look_up_finds_each_value_of_a_list(connection: Connection, count: int) 
     found = [row[0] for row in select_in(connection, statement, asked, 0)]
     assert sorted(found) == list(range(0, count, 2))
     assert not list(select_in(connection, statement, asked, 1))
-
-
-def test_bulk_takes_few_statements(connection: Connection) -> None:
-    said: list[str] = []
-    driver: Any = connection.driver
-    driver.set_trace_callback(said.append)
-    rows = [(b"%d" % n, n) for n in range(20_000)]
-    insert_rows(connection, THINGS, ("name", "amount"), rows)
-    assert 0 < len(said) < 40
-    said.clear()
-    list(select_in(connection, "SELECT number FROM thing WHERE name IN ({})", [r[0] for r in rows]))
-    assert 0 < len(said) < 60

@@ -15,11 +15,9 @@ from alembic.script import ScriptDirectory
 from postgres_servers import PostgresServer
 
 from simstore import Store
-from simstore.errors import StoreExists, StoreNotFound
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.search import anchor_pages
 from simstore.services.check.passage_lookup import near_passages
-from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import anchor_segments, migrate, passages
 from simstore.storage.engine import Connection, Database
 from simstore.storage.tables import metadata
@@ -192,57 +190,6 @@ def test_postgres_keeps_pages_of_postings_in_their_table(postgres: MakeDatabase)
     for database in (migrated, made):
         with database.read() as connection:
             assert rows(connection, asked) == [(["toast_tuple_target=4080"],)]
-
-
-@pytest.mark.postgres
-@pytest.mark.parametrize(
-    "choice", [SchemeChoice("web"), SchemeChoice("simtool", features=50)], ids=["web", "simtool"]
-)
-def test_postgres_store_answers_like_an_sqlite_store(
-    postgres: MakeDatabase, tmp_path: Path, choice: SchemeChoice
-) -> None:
-    url = postgres().url.render_as_string(hide_password=False)
-    with pytest.raises(StoreNotFound):
-        Store.open(url)
-    with (
-        Store.create(url, scheme=choice) as server,
-        Store.create(tmp_path / "store.db", scheme=choice) as file,
-    ):
-        for store in (server, file):
-            assert store.add_many(TEXTS).added == len(TEXTS)
-            store.add("other", TEXTS[0][1] + " Cyclists may cross.")
-            store.remove("first")
-        for key, text in TEXTS:
-            for radius in (0, 3, 20):
-                assert server.query(text, radius=radius) == file.query(text, radius=radius), key
-        assert server.vocabulary.terms() == file.vocabulary.terms()
-        assert server.maintenance.fsck() == []
-        for store in (server, file):
-            store.maintenance.compact((32, 4))
-            assert store.stats().unpacked_sketches == 0
-        for key, text in TEXTS:
-            assert server.query(text) == file.query(text), key
-        for store in (server, file):
-            store.maintenance.compact()
-            found = store.stats()
-            assert found.packed_fingerprints == found.distinct_fingerprints
-        for key, text in TEXTS:
-            for radius in (0, 3, 20):
-                assert server.query(text, radius=radius) == file.query(text, radius=radius), key
-        server.remove("other")
-        server.add("other", "Nothing that was there before.")
-        file.remove("other")
-        file.add("other", "Nothing that was there before.")
-        for key, text in TEXTS:
-            assert server.query(text) == file.query(text), key
-        assert server.maintenance.fsck() == []
-        server.maintenance.reindex(channels=("simhash",))
-        server.maintenance.reindex(channels=("simhash", "minhash"))
-        for key, text in TEXTS:
-            assert server.query(text) == file.query(text), key
-        assert server.maintenance.fsck() == []
-    with pytest.raises(StoreExists):
-        Store.create(url)
 
 
 @pytest.mark.postgres

@@ -226,24 +226,6 @@ def test_read_only_store_answers_and_refuses_to_write(tmp_path: Path, store: Sto
         assert "b" in reader
 
 
-@pytest.mark.sqlite("moves the file")
-def test_a_file_that_was_moved_away_is_told_of(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "s.db") as store:
-        store.add("a", "river")
-        (tmp_path / "s.db").rename(tmp_path / "t.db")
-        with pytest.raises(StorageError, match="moved, replaced or deleted while it was open"):
-            store.add("b", "stone")
-
-
-@pytest.mark.sqlite("looks at what is beside the file")
-def test_closed_store_has_no_file_beside_it(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "s.db") as store:
-        store.add("a", "x")
-        store.query("x")
-    assert [path.name for path in tmp_path.iterdir()] == ["s.db"]
-    store.close()
-
-
 @pytest.mark.sqlite("the file has a name of any characters")
 def test_path_may_hold_anything(tmp_path: Path) -> None:
     path = tmp_path / "a?b#c%20d é'\"&mode=ro;.db"

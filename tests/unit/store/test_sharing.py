@@ -180,30 +180,6 @@ def test_forked_child_may_close_the_store_and_open_it_again(tmp_path: Path, stor
     assert store.maintenance.fsck() == []
 
 
-def test_stores_of_two_owners_see_each_other(tmp_path: Path, store: Store) -> None:
-    with Store.open(tmp_path / "s.db", synchronous="normal") as other:
-        for number in range(4):
-            (store, other)[number % 2].add(f"k{number}", f"river {number} stone")
-        assert [one.key for one in store] == [one.key for one in other] == ["k0", "k1", "k2", "k3"]
-        assert store.vocabulary.terms() == other.vocabulary.terms()
-        assert store.maintenance.fsck() == other.maintenance.fsck() == []
-
-
-def test_two_owners_of_a_live_simtool_store_end_fresh(tmp_path: Path) -> None:
-    with (
-        Store.create(tmp_path / "s.db", scheme=SIMTOOL, synchronous="normal") as store,
-        Store.open(tmp_path / "s.db", synchronous="normal") as other,
-    ):
-        raised = in_threads(
-            lambda: store.add_many([(f"a{n}", "river stone " * n) for n in range(6)]),
-            lambda: other.add_many([(f"b{n}", "lamp river " * n) for n in range(6)]),
-        )
-        assert raised == []
-        assert len(store) == 12
-        assert store.stats().fresh
-        assert store.maintenance.fsck() == []
-
-
 @pytest.mark.sqlite("speaks of the log of a file")
 @pytest.mark.parametrize("resident", [False, True])
 def test_the_log_of_a_resident_store_is_short_after_much_was_written(

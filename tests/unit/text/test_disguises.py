@@ -227,18 +227,10 @@ def test_text_of_nothing_but_hidden_characters_keeps_its_term() -> None:
 def test_of_many_texts_those_with_something_to_fold_are_found() -> None:
     pytest.importorskip("numba")
     texts = [
-        "plain & R&D - é-",
-        "a &amp; b",
-        "x",
-        "br-\noken",
-        "l e t   t e r",
-        "more – words",
-        "x y",
-        "",
-        "many plain words, " * 100 + "l, e t   t e r",
-        "- - - - - -   | | | | |",
+        "plain & R&D - é-", "a &amp; b", "x", "br-\noken", "l e t   t e r", "more – words",
+        "x y", "", "many plain words, " * 100 + "l, e t   t e r", "- - - - - -   | | | | |",
         "Signed-\nOff, and so-\n called",
-    ]
+    ]  # fmt: skip
     found = texts_to_fold(*joined([text.encode() for text in texts]))
     assert found.tolist() == [1, 3, 4, 8, 10]
 

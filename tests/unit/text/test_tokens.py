@@ -45,13 +45,8 @@ def test_tokens_do_not_depend_on_the_pieces_that_a_text_is_cut_into(
 ) -> None:
     for piece in (1, 2, 3, 7, 50):
         texts = [
-            "one twotwo three灯塔, 守four ünïcode five",
-            "灯塔守夜人",
-            "a",
-            "!!! ???",
-            "x" * 20,
-            "",
-        ]
+            "one twotwo three灯塔, 守four ünïcode five", "灯塔守夜人", "a", "!!! ???", "x" * 20, "",
+        ]  # fmt: skip
         whole = [tokens(text) for text in texts]
         monkeypatch.setattr(cutting, "_PIECE", piece)
         assert [tokens(text) for text in texts] == whole, piece
