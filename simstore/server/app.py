@@ -23,8 +23,7 @@ from simstore.server.request_context import RequestContextMiddleware
 from simstore.server.routes import backup, check, clusters, documents, health, query, stats
 from simstore.server.service import Service
 from simstore.server.settings import ServerSettings
-from simstore.server.workers.reader_process import ReaderProcess
-from simstore.server.workers.writer_process import WriterProcess
+from simstore.server.workers.store_worker import StoreWorker
 from simstore.version import __version__
 
 if TYPE_CHECKING:
@@ -75,8 +74,8 @@ class FastPath:
 def create_app(
     place: str | os.PathLike[str],
     settings: ServerSettings | None = None,
-    writer: WriterProcess | None = None,
-    readers: Sequence[ReaderProcess] = (),
+    writer: StoreWorker | None = None,
+    readers: Sequence[StoreWorker] = (),
 ) -> FastAPI:
     """Return the application that serves a store.
 

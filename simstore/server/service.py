@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 from simstore import outputs
 from simstore.errors import Stopping, StorageError, Unavailable
 from simstore.model import (
+    CheckedPaper,
     CheckOptions,
     Document,
+    MutualCheck,
     QueryOptions,
     QueryRun,
     RemoveRequest,
@@ -27,12 +29,10 @@ from simstore.server.cached_value import CachedValue
 from simstore.server.known_filter import FilterCache
 from simstore.server.metrics import Metrics, figures_of
 from simstore.server.settings import ServerSettings
-from simstore.server.workers.bounded_executor import BoundedExecutor
+from simstore.server.workers.bounded_executor import BoundedExecutor, Step
 from simstore.server.workers.read_batches import QueryBatcher
-from simstore.server.workers.reader_process import AwayReader, ReaderProcess
-from simstore.server.workers.supervisor import Supervised
+from simstore.server.workers.store_worker import AwayChecker, AwayReader, StoreWorker
 from simstore.server.workers.write_queue import WriteQueue
-from simstore.server.workers.writer_process import WriterProcess
 from simstore.store import Store
 
 if TYPE_CHECKING:
@@ -82,8 +82,8 @@ class Service:
         self,
         place: str | os.PathLike[str],
         settings: ServerSettings,
-        writer: WriterProcess | None = None,
-        readers: Sequence[ReaderProcess] = (),
+        writer: StoreWorker | None = None,
+        readers: Sequence[StoreWorker] = (),
     ) -> None:
         """Make a service that is not open yet.
 
@@ -91,21 +91,18 @@ class Service:
             place: The store.
             settings: How to serve it.
             writer: A process that writes to it, which ends with the service; None: this one does.
-            readers: Processes that answer queries, which end with it; none: this one does.
+            readers: Processes that answer queries, which end with it; none: this one does, and
+                checks papers, too.
         """
-        self.writer = None
-        if writer is not None:
-            self.writer = Supervised(writer, lambda: WriterProcess(place, forks=False))
-        # Not forked: this process has threads by then.
-        self._reading = [
-            Supervised(one, lambda: ReaderProcess(place, forks=False)) for one in readers
-        ]
+        self.writer = writer
+        self._reading = list(readers)
         # What is looked up by is in the memory of who answers queries, and of who writes.
         self._looks_up = not readers or writer is None
         self.place = place
         self.settings = settings
         self.metrics = Metrics()
         self.lost: str | None = None
+        self._checker: AwayChecker | None = None
         self.stopping = asyncio.Event()
         self._is_open = False
         self._has_ended = True
@@ -141,6 +138,7 @@ class Service:
                 process.wait_until_ready()
             away = AwayReader(self._reading)
             self.reader, ask, warm = away, away.query_few, away.warm
+            self._checker = AwayChecker(self.place, settings.heavy_requests)
         if self._looks_up:
             self.store.maintenance.warm()
         self.writes = WriteQueue(
@@ -233,6 +231,8 @@ class Service:
         ended = [close(left()) for close in (*(part.close for part in parts), *others)]
         for process in self._reading:
             process.close(left())
+        if self._checker is not None:
+            self._checker.end()
         self._has_ended = all(ended)
         if self._has_ended:
             # While it is open: who closes it cannot tell any more which file that was.
@@ -252,6 +252,28 @@ class Service:
             "writer": self.writer.restarts if self.writer is not None else 0,
             "reader": sum(one.restarts for one in self._reading),
         }
+
+    def check_many(
+        self, papers: Sequence[Document], options: CheckOptions, step: Step
+    ) -> list[CheckedPaper]:
+        """Return the result of each paper, in a thread; see :meth:`simstore.Store.check_many`.
+
+        Args:
+            papers: The papers.
+            options: How to check them.
+            step: Called now and then; what it raises ends the check.
+        """
+        if self._checker is None:
+            return list(self.store.check_many(papers, options, on_step=step))
+        return self._checker.check_many(papers, options, step)
+
+    def check_mutual(
+        self, papers: Sequence[Document], options: CheckOptions, step: Step
+    ) -> MutualCheck:
+        """Return what papers have in common, as :meth:`check_many`."""
+        if self._checker is None:
+            return self.store.check_mutual(papers, options, on_step=step)
+        return self._checker.check_mutual(papers, options, step)
 
     def submit(self, asked: WriteRequest | RemoveRequest) -> asyncio.Future[WriteReply]:
         """Give a request to the writer, as :meth:`take`; to be awaited in the event loop."""

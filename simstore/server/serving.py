@@ -31,9 +31,7 @@ from simstore.server.background_log import log_in_background
 from simstore.server.protocol import patient_protocol
 from simstore.server.service import Service
 from simstore.server.settings import ServerSettings
-from simstore.server.workers.reader_process import ReaderProcess
-from simstore.server.workers.store_process import StoreProcess
-from simstore.server.workers.writer_process import WriterProcess
+from simstore.server.workers.store_worker import StoreWorker
 from simstore.services.maintenance.killed_runs import end_killed_runs
 from simstore.version import __version__
 
@@ -64,7 +62,7 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
     """
     # A query may wait so long for the writer's thread at each of its statements.
     sys.setswitchinterval(_SWITCH_SECONDS)
-    # What was imported stays: no collection looks at it again, and all processes share its pages.
+    # What was imported stays: no collection looks at it again.
     gc.freeze()
     # What a request leaves behind goes by itself, but for few cycles.
     gc.set_threshold(*_COLLECTED_AFTER)
@@ -72,13 +70,9 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
         _end_killed_runs(place)
     except DatabaseBusy as error:
         log.warning(_NOT_MARKED, error)
-    # Before there are threads: they would not be in it, and their locks would.
-    writer = WriterProcess(place) if settings.writer_process else None
-    processes: list[StoreProcess] = [writer] if writer is not None else []
-    readers: list[ReaderProcess] = []
-    for _ in range(settings.query_processes):
-        readers.append(ReaderProcess(place, siblings=[*processes, *readers]))
-    # From here on there are threads.
+    # They import meanwhile.
+    writer = StoreWorker(place, "writer") if settings.writer_process else None
+    readers = [StoreWorker(place, "reader") for _ in range(settings.query_processes)]
     with log_in_background() as settle_log:
         ended = _serve(place, settings, writer, readers, settle_log)
     if not ended:
@@ -90,8 +84,8 @@ def serve(place: str | os.PathLike[str], settings: ServerSettings) -> None:
 def _serve(
     place: str | os.PathLike[str],
     settings: ServerSettings,
-    writer: WriterProcess | None,
-    readers: list[ReaderProcess],
+    writer: StoreWorker | None,
+    readers: list[StoreWorker],
     settle_log: Callable[[], None],
 ) -> bool:
     """Serve until a signal says to stop; return whether nothing runs any more."""

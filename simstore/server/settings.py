@@ -33,7 +33,7 @@ class ServerSettings:
         writer_process: Let :func:`simstore.server.serving.serve` write in a process of its own, so
             that writing holds up no query; it takes memory of its own.
         query_processes: Processes of their own that answer queries, each with its own index in
-            memory; 0: the one that listens does.
+            memory; 0: the one that listens does, and checks papers, too.
         heavy_requests: Checks, comparisons and the like at once.
         rate: Requests a second of a token, as a mean; None: as many as it likes.
         drain_seconds: How long replies may take when the server stops.

@@ -130,6 +130,7 @@ class Worker:
         errors: int | None = subprocess.DEVNULL,
     ) -> None:
         self.use_count = 0
+        self.is_busy = False
         self._owner = os.getpid()
         self._is_ready = False
         self._locks = [threading.Lock() for _ in range(line_count)]
@@ -211,6 +212,7 @@ class Worker:
         with self._locks[line]:
             if line == 0:
                 self.wait_until_ready()
+            self.is_busy = True
             try:
                 self._lines[line].send((method, arguments, None, False))
             except OSError:
@@ -237,6 +239,7 @@ class Worker:
 
         line = self._lines[0]
         self.wait_until_ready()
+        self.is_busy = True
         ends = None if limits.seconds is None else time.monotonic() + limits.seconds
         with suppress(OSError):
             # One that has ended gives no answer.
@@ -257,6 +260,7 @@ class Worker:
             if data[:1] != _PIECE:
                 break
             yield data[1:]
+        self.is_busy = False
         if data != _END:
             raise RuntimeError(data[1:].decode(errors="replace"))
 
@@ -271,7 +275,9 @@ class Worker:
 
     def wait(self) -> int:
         """Wait for its end; return the exit status, minus the signal that ended it."""
-        return self._process.wait()
+        status = self._process.wait()
+        self.end()
+        return status
 
     def close(self, seconds: float) -> None:
         """Have it close what it has opened, and end; end it at once after some seconds."""
@@ -300,6 +306,7 @@ class Worker:
             is_done, result = self._lines[line].recv()
         except (EOFError, OSError):
             raise self._ended() from None
+        self.is_busy = False
         if is_done:
             return result
         raise result
@@ -331,7 +338,7 @@ class WorkerPool:
 
     @contextmanager
     def worker(self) -> Iterator[Worker]:
-        """Yield a worker that nobody else uses; on an error in the context it is ended.
+        """Yield a worker that nobody else uses; one that is left before its answer is ended.
 
         Raises:
             OSError: No process can be started.
@@ -339,14 +346,13 @@ class WorkerPool:
         worker = self._taken()
         try:
             yield worker
-        except BaseException:
-            worker.end()
-            raise
-        worker.use_count += 1
-        if worker.use_count < self.most_uses and len(self._idle) < self._most_idle:
-            self._idle.append(worker)
-        else:
-            worker.end()
+        finally:
+            worker.use_count += 1
+            is_spent = worker.is_busy or worker.use_count >= self.most_uses
+            if is_spent or len(self._idle) >= self._most_idle:
+                worker.end()
+            else:
+                self._idle.append(worker)
 
     def end(self) -> None:
         """End the workers that wait; others may be started afterwards."""

@@ -298,7 +298,7 @@ def _check(service: Service, given: FormInput, pasted: str, step: Step) -> Cache
     if len(papers) > 1:
         step()
         texts = [Document(paper.key, paper.text, title=paper.title) for paper in papers]
-        mutual = service.store.check_mutual(texts, given.options, on_step=step)
+        mutual = service.check_mutual(texts, given.options, step)
     library = library_of(service, given.options)
     return CachedReport(tuple(papers), tuple(left_out), int(time.time()), library, mutual)
 
@@ -312,7 +312,7 @@ def _checked(
 ) -> list[CheckedPaper]:
     if before + len(documents) > MOST_PAPERS:
         raise FormError("many", str(MOST_PAPERS))
-    return list(service.store.check_many(documents, options, on_step=step))
+    return service.check_many(documents, options, step)
 
 
 def _of_all(options: CheckOptions) -> CheckOptions:

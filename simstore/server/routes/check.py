@@ -133,9 +133,7 @@ async def check(request: Request, lang: Language = "en") -> Response:
     else:
         raise UnsupportedMedia(kind, f"{JSON} or {_FORM}")
     with while_wanted() as step:
-        found = await service.heavy.run(
-            lambda: list(service.store.check_many(papers, options, on_step=step))
-        )
+        found = await service.heavy.run(service.check_many, papers, options, step)
     if accepts(request, _HTML):
         return _page(
             await service.heavy.go_on(lambda: _report(found, lang, library_of(service, options)))
@@ -163,14 +161,10 @@ async def check_mutual(request: Request, lang: Language = "en") -> Response:
     if is_page and not papers:
         raise MalformedRequest("body.papers", "a report needs a paper")
     with while_wanted() as step:
-        found = await service.heavy.run(
-            lambda: service.store.check_mutual(papers, options, on_step=step)
-        )
+        found = await service.heavy.run(service.check_mutual, papers, options, step)
         if is_page:
             try:
-                checked = await service.heavy.go_on(
-                    lambda: list(service.store.check_many(papers, options, on_step=step))
-                )
+                checked = await service.heavy.go_on(service.check_many, papers, options, step)
                 library = await service.heavy.go_on(lambda: library_of(service, options))
             except NotFound:
                 checked, library = list(found.papers), None

@@ -25,9 +25,9 @@ from simstore.errors import (
     counted,
 )
 from simstore.model import WriteReply, WriteRequest
-from simstore.server.workers.supervisor import Worker
-from simstore.server.workers.writer_process import AwayWriter, GroupWriter
+from simstore.server.workers.store_worker import StoreWorker
 from simstore.services.ingest.write_groups import Reply, Request
+from simstore.services.ingest.writer import Writer
 from simstore.store import Store
 
 # What a request weighs besides its documents.
@@ -102,7 +102,7 @@ class WriteQueue:
     def __init__(
         self,
         store: Store,
-        process: Worker | None = None,
+        process: StoreWorker | None = None,
         warm: Callable[[], None] | None = None,
         *,
         most_documents: int = 20_000,
@@ -118,8 +118,8 @@ class WriteQueue:
         self._most_group = most_group
         self._stack = ExitStack()
         # None: a store of fingerprints alone, which takes no documents and says so each time.
-        self._writer: GroupWriter | None = None
-        self._process: Worker | None = None
+        self._writer: Writer | None = None
+        self._process: StoreWorker | None = None
         try:
             near = self._stack.enter_context(store.runs.writer())
         except InvalidParameter as error:
@@ -127,6 +127,7 @@ class WriteQueue:
             if process is not None:
                 process.close()
         else:
+            # It checks requests, also of a process that writes in its place.
             self._writer = near
             if process is not None:
                 try:
@@ -135,7 +136,6 @@ class WriteQueue:
                     process.close()
                     self._stack.close()
                     raise
-                self._writer = AwayWriter(near, process)
                 self._process = process
         self._changed = threading.Condition()
         self._waiting: deque[QueuedRequest] = deque()
@@ -262,7 +262,7 @@ class WriteQueue:
 
     # The threads
 
-    def _guarded(self, work: Callable[[GroupWriter], None], writer: GroupWriter) -> None:
+    def _guarded(self, work: Callable[[Writer], None], writer: Writer) -> None:
         """Do a thread's work; where it fails, the queue is dead, and says so."""
         try:
             work(writer)
@@ -275,7 +275,7 @@ class WriteQueue:
                 self._changed.notify_all()
             self._settle(left, [_died(error)] * len(left))
 
-    def _write_on(self, writer: GroupWriter) -> None:
+    def _write_on(self, writer: Writer) -> None:
         """Write what waits, one group after the other."""
         while True:
             with self._changed:
@@ -286,7 +286,7 @@ class WriteQueue:
             began = time.perf_counter()
             replies: list[Reply]
             try:
-                replies = writer.write([one.request for one in members])
+                replies = self._written(writer, [one.request for one in members])
                 self._failure = None
             except StorageError as error:
                 _log.error(
@@ -308,6 +308,20 @@ class WriteQueue:
             self.counters.seconds += time.perf_counter() - began
             self._settle(members, replies)
 
+    def _written(self, writer: Writer, requests: list[Request]) -> list[Reply]:
+        """Write requests, here or in the process; they are durable on return."""
+        if self._process is None:
+            return writer.write(requests)
+        replies: list[Reply] = self._process.ask("write", requests)
+        return replies
+
+    def _tidied(self, writer: Writer, *, is_busy: bool) -> bool:
+        """Tidy the store up; return whether queries are to read again what they go by."""
+        if self._process is None:
+            return writer.tidy(is_busy=is_busy)
+        is_packed: bool = self._process.ask("tidy", is_busy)
+        return is_packed
+
     def _taken(self) -> list[QueuedRequest]:
         """Take requests that are committed together; the condition's lock is held."""
         members = [self._waiting.popleft()]
@@ -324,7 +338,7 @@ class WriteQueue:
             self._waiting.clear()
         return left
 
-    def _tidy_on(self, writer: GroupWriter) -> None:
+    def _tidy_on(self, writer: Writer) -> None:
         """Tidy the store up where something was written since, and after a pause."""
         pause, seen, was_busy = _TIDY_SECONDS, 0, False
         while True:
@@ -339,7 +353,7 @@ class WriteQueue:
             was_busy = busy > _BUSY_SHARE * (time.monotonic() - began)
             began = time.monotonic()
             try:
-                if writer.tidy(is_busy=was_busy):
+                if self._tidied(writer, is_busy=was_busy):
                     self._warm()
             except SimstoreError as error:
                 # What is asked of the store next says so too, where it lasts.
