@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.text.normalization import normalize
+from simstore.text.normalization import DEFAULT
 from simstore.text.tokens import tokens
 
 VALUES = 128
@@ -54,7 +54,7 @@ class Setting:
 
 
 def words(text: str) -> list[str]:
-    return tokens(normalize(text)) or [""]
+    return tokens(DEFAULT.apply(text)) or [""]
 
 
 def shingles(size: int) -> Callable[[str], list[str]]:
@@ -66,7 +66,7 @@ def shingles(size: int) -> Callable[[str], list[str]]:
 
 
 def four_characters(text: str) -> list[str]:
-    squeezed = " ".join(normalize(text).split())
+    squeezed = " ".join(DEFAULT.apply(text).split())
     return [squeezed[i : i + 4] for i in range(max(len(squeezed) - 3, 1))]
 
 

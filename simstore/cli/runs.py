@@ -60,7 +60,7 @@ def runs(show: str | None, number: int | None, limit: int, output_format: str) -
         columns=("run", "kind", "started", "took", "state", *_COUNTS, "of"),
         row=lambda run: (
             run["run_id"],
-            run.get("kind", "ingest"),
+            run["kind"],
             time_text(run["started_at"]),
             _took(run),
             _state(run),
@@ -122,8 +122,7 @@ def _took(run: Mapping[str, Any]) -> str:
 
 def _what(run: Mapping[str, Any]) -> str:
     """Return a run's input: its sources, or a time and a filter of documents."""
-    # A server of an older version does not tell of removals.
-    if run.get("not_seen_since") is not None:
+    if run["not_seen_since"] is not None:
         values = ((name, run.get(name)) for name in FILTERS)
         of = "".join(f", {name} {value}" for name, value in values if value is not None)
         return f"last seen before {time_text(run['not_seen_since'])}{of}"

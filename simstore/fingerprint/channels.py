@@ -30,12 +30,6 @@ from simstore.text.normalization import DEFAULT, Normalization
 FINGERPRINTS = "simhash"
 WORD_SKETCHES = "minhash"
 CHARACTERS = "characters"
-# Each record says of these whether they are there; others are named where they are.
-_ALWAYS_NAMED = (FINGERPRINTS, WORD_SKETCHES)
-# The recipe of `minhash`, whether the channel is there or not.
-_OF_WORDS = ("sketch", "bands")
-
-
 DEFAULT_RECIPE = SketchRecipe(WORD_SKETCHES)
 
 
@@ -133,28 +127,27 @@ class Channels:
 
     def record(self) -> dict[str, Any]:
         """Return the channels as a store keeps them, JSON values."""
-        made: dict[str, Any] = {name: name in self.names for name in _ALWAYS_NAMED}
-        made |= self.words.record()
-        made |= dict.fromkeys(set(self.names) - set(_ALWAYS_NAMED), True)
-        return made | {one.name: one.record() for one in self.others}
+        return {
+            "names": list(self.names),
+            "recipes": {one.name: one.record() for one in self.recipes},
+        }
 
     @classmethod
     def from_record(
-        cls, record: Mapping[str, Any] | None, normalization: Normalization, label: str
+        cls, record: Mapping[str, Any], normalization: Normalization, label: str
     ) -> Channels:
-        """Return the channels that a store keeps; None: a store of before there were two.
+        """Return the channels that a store records.
 
         Raises:
             SchemeMismatch: This installation makes other sketches, or has not the channel.
         """
-        if record is None:
-            return cls.of((FINGERPRINTS,), normalization)
-        names, _ = recorded_choice(record)
+        names = record["names"]
         for name in names:
             if name not in KEPT_CHANNELS:
                 raise SchemeMismatch(label, f"it has the channel {name}, which is not known here")
 
-        def recipe(name: str, kept: Mapping[str, Any], sketching: type[Sketching]) -> SketchRecipe:
+        def recipe(name: str, sketching: type[Sketching]) -> SketchRecipe:
+            kept = record["recipes"][name]
             made = sketching.from_record(kept["sketch"], normalization)
             if name in names and not made.comes_out(kept["sketch"]):
                 raise SchemeMismatch(label, "its sketches come out otherwise here")
@@ -163,9 +156,9 @@ class Channels:
         chosen = tuple(name for name in KEPT_CHANNELS if name in names)
         return cls(
             chosen,
-            recipe(WORD_SKETCHES, record, Sketching),
+            recipe(WORD_SKETCHES, Sketching),
             tuple(
-                recipe(name, record[name], load(address))
+                recipe(name, load(address))
                 for name in chosen
                 if name != WORD_SKETCHES and (address := channel(name).sketching)
             ),
@@ -173,21 +166,15 @@ class Channels:
 
 
 def recorded_choice(
-    record: Mapping[str, Any] | None,
+    record: Mapping[str, Any],
 ) -> tuple[tuple[str, ...], dict[str, BandLayout]]:
-    """Return the names of the channels that a store keeps, and the bands of those of sketches.
+    """Return the names of the channels that a store records, and the bands of those of sketches.
 
     Args:
-        record: Of :meth:`Channels.record`; None: a store of before there were two.
+        record: Of :meth:`Channels.record`.
     """
-    if record is None:
-        return (FINGERPRINTS,), {}
-    layouts = {WORD_SKETCHES: BandLayout(*record["bands"])}
-    names = tuple(name for name, value in record.items() if value and name not in _OF_WORDS)
-    for name in names:
-        if isinstance(record[name], Mapping):
-            layouts[name] = BandLayout(*record[name]["bands"])
-    return names, layouts
+    layouts = {name: BandLayout(*one["bands"]) for name, one in record["recipes"].items()}
+    return tuple(record["names"]), layouts
 
 
 # Bytes a character of texts that are looked at as words alone.

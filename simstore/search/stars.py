@@ -26,10 +26,6 @@ Spokes = dict[int, float]
 # Texts whose edges are asked for at once.
 _ASKED_TEXTS = 1_000
 
-# How a member chooses among the canonical texts before it that it has an edge to: the earliest, as
-# clusters were kept at first, or the one it resembles most.
-JOINS_EARLIEST, JOINS_NEAREST = 1, 2
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundSpokes:
@@ -149,18 +145,14 @@ def joined_centre(
     text: int,
     spokes: Mapping[int, float],
     places: Mapping[int, Place],
-    rule: int = JOINS_NEAREST,
 ) -> int:
-    """Return the canonical text that a text joins by its spokes: itself where it has none.
+    """Return the canonical text that a text joins: of those it resembles most the earliest.
 
     Args:
-        text: The text.
+        text: The text; without spokes it joins itself.
         spokes: Canonical texts before it, and its resemblance to each.
         places: The place of each.
-        rule: ``JOINS_NEAREST``, of several the earliest; or ``JOINS_EARLIEST``.
     """
-    if rule == JOINS_EARLIEST:
-        return min(spokes, key=places.__getitem__, default=text)
     return min(spokes, key=lambda one: (-spokes[one], places[one]), default=text)
 
 
@@ -506,21 +498,10 @@ class CanonicalOrder:
         return self.name if self.preferred is None else f"{_PREFER}{self.preferred}"
 
     def expression(self) -> Expression | None:
-        """Return the compiled expression of ``prefer``; None with the others.
-
-        Raises:
-            InvalidParameter: It is no regular expression, or one that is not supported, as those
-                kept by earlier versions may be.
-        """
+        """Return the compiled expression of ``prefer``; None with the others."""
         if self.preferred is None:
             return None
-        try:
-            return Expression(self.preferred, f"policy {printable(str(self))!r}")
-        except InvalidParameter as error:
-            raise InvalidParameter(
-                f"{error}; where clusters are kept by it, choose another: "
-                "`simstore clusters --rebuild --policy POLICY`"
-            ) from None
+        return Expression(self.preferred, f"policy {printable(str(self))!r}")
 
     def majors(self, keys: Sequence[str], byte_counts: Sequence[int]) -> list[int]:
         """Return the first sort key of documents, which goes before first-seen time and ingest.

@@ -209,9 +209,7 @@ class Recipe:
             "radius": self.radius,
             "min_resemblance": self.min_resemblance,
             "policy": str(self.order),
+            "short_texts": self.short_texts,
         }
-        if self.compared().name == CHARACTERS:
-            # Results of words are added to that were made before there were others.
-            values["short_texts"] = self.short_texts
         made: dict[str, Any] = json.loads(json.dumps(values))
         return made

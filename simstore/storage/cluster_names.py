@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from simstore.search.stars import JOINS_EARLIEST
 from simstore.storage import sql, tables
 from simstore.storage.connection import Connection
 from simstore.storage.rows import execute, fetch, insert_rows, next_numbers, select_in
@@ -162,27 +161,26 @@ _WITH_OTHERS = (
 )
 
 
-def count_of_several(connection: Connection, join_rule: int) -> int:
+def count_of_several(connection: Connection) -> int:
     """Return the number of clusters of two documents and more."""
-    sizes = _sizes(join_rule, _WITH_OTHERS)
-    statement = f"SELECT count(*) FROM ({sizes}) sized WHERE documents > 1"  # noqa: S608
+    statement = f"SELECT count(*) FROM ({_sizes(_WITH_OTHERS)}) sized WHERE documents > 1"  # noqa: S608
     return int(fetch(connection, statement)[0][0])
 
 
-def largest(connection: Connection, join_rule: int) -> int:
+def largest(connection: Connection) -> int:
     """Return the number of documents of the largest cluster."""
-    statement = f"SELECT coalesce(max(documents), 0) FROM ({_sizes(join_rule)}) sized"  # noqa: S608
+    statement = f"SELECT coalesce(max(documents), 0) FROM ({_sizes()}) sized"  # noqa: S608
     return int(fetch(connection, statement)[0][0])
 
 
-def _sizes(join_rule: int, of_texts: str = "") -> str:
+def _sizes(of_texts: str = "") -> str:
     """Return a statement for the number of documents of each cluster."""
-    first = "" if join_rule == JOINS_EARLIEST else "s.resemblance DESC, "
     return (
         "SELECT count(*) AS documents FROM ("  # noqa: S608
         "SELECT t.digest AS digest, coalesce((SELECT s.centre_id FROM cluster_spoke s "
         "JOIN cluster_text c ON c.text_id = s.centre_id WHERE s.text_id = t.text_id "
-        f"ORDER BY {first}c.major, c.first_seen, c.document_id LIMIT 1), t.text_id) AS centre_id "
+        "ORDER BY s.resemblance DESC, c.major, c.first_seen, c.document_id LIMIT 1), t.text_id) "
+        "AS centre_id "
         f"FROM cluster_text t {of_texts}) joined JOIN document d ON d.digest = joined.digest "
         "GROUP BY centre_id"
     )

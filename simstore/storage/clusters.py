@@ -27,8 +27,6 @@ class Basis:
         radius: Bits; None: not by fingerprints.
         bands: Bands of a sketch; None: not by sketches.
         band_rows: Values of a band.
-        join_rule: How members choose among canonical texts; see
-            :func:`~simstore.search.stars.joined_centre`.
     """
 
     scheme_id: int
@@ -36,7 +34,6 @@ class Basis:
     radius: int | None
     bands: int | None
     band_rows: int | None
-    join_rule: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,7 +231,7 @@ def followers(connection: Connection, centres: Sequence[int]) -> dict[int, list[
     return found
 
 
-def members(connection: Connection, centres: Sequence[int], join_rule: int) -> dict[int, list[int]]:
+def members(connection: Connection, centres: Sequence[int]) -> dict[int, list[int]]:
     """Return the texts of the cluster of each canonical text, itself left out."""
     joined = {text for of_centre in followers(connection, centres).values() for text in of_centre}
     led = spokes(connection, list(joined))
@@ -245,7 +242,7 @@ def members(connection: Connection, centres: Sequence[int], join_rule: int) -> d
     wanted = set(centres)
     found: dict[int, list[int]] = {}
     for text, of_text in led.items():
-        centre = joined_centre(text, of_text, places, join_rule)
+        centre = joined_centre(text, of_text, places)
         if centre in wanted:
             found.setdefault(centre, []).append(text)
     return found

@@ -232,10 +232,10 @@ def scheme_with_status(connection: Connection, status: str) -> tuple[int, Scheme
     )
 
 
-def channels_of(connection: Connection, scheme_id: int) -> dict[str, Any] | None:
-    """Return the record of a scheme's channels; None in stores of before there were two."""
+def channels_of(connection: Connection, scheme_id: int) -> dict[str, Any]:
+    """Return the record of a scheme's channels."""
     ((record,),) = fetch(connection, "SELECT channels FROM scheme WHERE scheme_id = ?", scheme_id)
-    found: dict[str, Any] | None = json_of(connection, record)
+    found: dict[str, Any] = json_of(connection, record)
     return found
 
 

@@ -94,9 +94,7 @@ def load_run(connection: Connection, run_id: int | None) -> QueryRun | None:
         .order_by(m.sample_position, m.position)
     ):
         found = dict(zip(_MATCH_COLUMNS, values, strict=True))
-        # Runs of before there were two channels name none.
-        named = "simhash" if found["channels"] is None else found["channels"]
-        channels = tuple(filter(None, named.split(",")))
+        channels = tuple(filter(None, found["channels"].split(",")))
         if found["passage_similarity"] is not None:
             channels += (_SENTENCES,)
         found |= {"key": exact_text(found["key"]), "channels": channels}
@@ -107,7 +105,7 @@ def load_run(connection: Connection, run_id: int | None) -> QueryRun | None:
             key=exact_text(key),
             fingerprint=fingerprint,
             matches=tuple(matches.get(position, ())),
-            too_short=bool(too_short),
+            too_short=too_short,
         )
         for position, key, fingerprint, too_short in connection.execute(
             sql.select(s.position, s.key, s.fingerprint, s.too_short)

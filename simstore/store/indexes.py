@@ -156,8 +156,8 @@ class Passages(Namespace):
             sentences: Keep terms of each sentence too, by which one is found
                 again though words in it were changed or stand in another
                 order; None: as the index has it, else where the store keeps
-                texts. An index that lacks them, or has those of an older
-                version, is made anew.
+                texts. An index that lacks them is rebuilt if they are
+                requested.
             on_progress: Called with documents done and in all.
 
         Returns:

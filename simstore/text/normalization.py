@@ -90,8 +90,8 @@ class Normalization:
 
     @classmethod
     def from_parameters(cls, parameters: Mapping[str, Any]) -> Self:
-        """Return the normalization with these parameters, else defaults."""
-        return cls(**{f.name: parameters[f.name] for f in fields(cls) if f.name in parameters})
+        """Return the normalization that :meth:`parameters` describes."""
+        return cls(**{f.name: parameters[f.name] for f in fields(cls)})
 
     def parameters(self) -> dict[str, Any]:
         """Return all options, JSON values, with the version of OpenCC.
@@ -189,11 +189,6 @@ class Normalization:
 DEFAULT = Normalization()
 # The form of the scheme web.
 FOLDED = Normalization(han="characters", disguises="fold")
-
-
-def normalize(text: str) -> str:
-    """Return text in NFKC, case-folded, without invisible characters."""
-    return DEFAULT.apply(text)
 
 
 def _cuts_in_marks(marks: NDArray[np.bool_]) -> NDArray[np.int64]:

@@ -31,11 +31,9 @@ def around(units, first, last, winnowing):
 class Shelf:
     """The anchors of texts, by hash; documents are numbered from 1."""
 
-    def __init__(self, texts, winnowing=DEFAULT_WINNOWING, *, text_kept=True, neighbours=False):
+    def __init__(self, texts, winnowing=DEFAULT_WINNOWING):
         self.normalization = DEFAULT
         self.winnowing = winnowing
-        self.text_kept = text_kept
-        self.has_neighbours = neighbours
         self.documents = dict(enumerate(texts, 1))
         self.rows = {}
         self.looked_up, self.read = [], []
@@ -46,9 +44,7 @@ class Shelf:
                 chosen.hashes.tolist(), chosen.first, chosen.last, strict=True
             ):
                 start = int(units.starts[first])
-                length = int(units.ends[last]) - start
-                if neighbours:
-                    length = around(units, first, last, winnowing)
+                length = around(units, first, last, winnowing)
                 self.rows.setdefault(value, []).append((number, start, length))
 
     def postings(self, hashes, most=None):
@@ -67,7 +63,7 @@ class Shelf:
 
     def texts(self, document_ids):
         self.read += document_ids
-        return {number: self.documents[number] for number in document_ids if self.text_kept}
+        return {number: self.documents[number] for number in document_ids}
 
     def keys(self, document_ids):
         return {number: f"d{number}".encode() for number in document_ids}

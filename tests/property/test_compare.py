@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from simstore.model import Comparison
 from simstore.services.compare.compare import compare_texts
 from simstore.services.compare.compared import CompareOptions
-from simstore.text.normalization import DEFAULT, normalize
+from simstore.text.normalization import DEFAULT
 from simstore.text.tokens import tokens
 
 from .strategies import any_text, texts
@@ -45,9 +45,9 @@ def test_shingle_measures_are_those_of_plain_sets(
     sets = []
     for text, told in zip(pair, (found.first, found.second), strict=True):
         if units == "words":
-            cut = tuple(tokens(normalize(text)))
+            cut = tuple(tokens(DEFAULT.apply(text)))
         else:
-            cut = tuple(text if raw else " ".join(normalize(text).split()))
+            cut = tuple(text if raw else " ".join(DEFAULT.apply(text).split()))
         runs = [cut[n : n + size] for n in range(len(cut) - size + 1)] or [cut] * bool(cut)
         assert (told.shingle_count, told.distinct_shingles) == (len(runs), len(set(runs)))
         sets.append(set(runs))
@@ -105,11 +105,11 @@ def test_vector_and_filter_measures_are_those_of_plain_counters(
 def _features(text: str, kind: str) -> list[str]:
     from simstore.text.words import terms
 
-    line = " ".join(normalize(text).split())
+    line = " ".join(DEFAULT.apply(text).split())
     if kind == "terms":
         return terms(text)
     if kind == "words":
-        return tokens(normalize(text))
+        return tokens(DEFAULT.apply(text))
     if kind == "characters":
         return list(line)
     return [line[n : n + 5] for n in range(len(line) - 4)] or [line] * bool(line)

@@ -13,7 +13,7 @@ from simstore.fingerprint.features import count_features
 from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.web import WebScheme
 from simstore.text import words
-from simstore.text.normalization import Normalization, normalize
+from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.words import letter_words, terms
 
 from .strategies import any_text
@@ -26,7 +26,7 @@ def test_no_text_but_white_space_has_no_terms(text: str) -> None:
 
 @given(any_text)
 def test_normalization_is_stable(text: str) -> None:
-    assert normalize(normalize(text)) == normalize(text)
+    assert DEFAULT.apply(DEFAULT.apply(text)) == DEFAULT.apply(text)
 
 
 @given(

@@ -47,7 +47,7 @@ _COLUMNS = {
     "clustering": {
         _WHEN: "created_at updated_at",
         "what the clusters were made by; by anything else they are told to be out of date": (
-            "scheme_id generation_id radius join_rule"
+            "scheme_id generation_id radius"
         ),
     },
     "cluster": {_WHEN: "created_at ended_at merged_into"},

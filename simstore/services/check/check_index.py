@@ -76,10 +76,6 @@ class PassageIndex(Protocol):
     def has_sentences(self) -> bool:
         """Return whether edited sentences can be looked up, and verified by the texts."""
 
-    @property
-    def has_neighbours(self) -> bool:
-        """Return whether an anchor tells what stands around it, in place of its length."""
-
     def sentences_of(self, text: str) -> NDArray[np.int32]:
         """Return the sentences of a text, shape (n, 2)."""
 
@@ -122,7 +118,6 @@ class StoredPassages:
         self.winnowing = snapshot.passages.winnowing
         self.text_kept = snapshot.settings.text_kept
         self.has_sentences = snapshot.finds_sentences
-        self.has_neighbours = snapshot.passages.neighbours
 
     def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
         """Return the anchors with these hashes; those with more than ``most`` are left out."""

@@ -47,16 +47,13 @@ class WantedAnchors:
     bits: NDArray[np.uint16]
 
     @classmethod
-    def of(
-        cls, paper: PaperUnits, winnowing: Winnowing, runs: Sequence[int], *, has_neighbours: bool
-    ) -> Self:
+    def of(cls, paper: PaperUnits, winnowing: Winnowing, runs: Sequence[int]) -> Self:
         """Return the anchors of some runs.
 
         Args:
             paper: The paper.
             winnowing: How long grams and runs are.
             runs: Numbers of its windows.
-            has_neighbours: Whether the index tells what stands around an anchor.
         """
         windows, grams = paper.windows, paper.grams
         numbers = np.array(runs, np.int64)
@@ -69,15 +66,12 @@ class WantedAnchors:
             grams.last[places] < windows.end[numbers]
         )
         places, numbers = places[chosen], numbers[chosen]
-        masks = bits = np.zeros(len(places), np.uint16)
-        if has_neighbours:
-            each = bits_each(paper.units, grams, winnowing)[places]
-            before = _known(grams.first[places] - windows.first[numbers], each)
-            behind = _known(windows.end[numbers] - 1 - grams.last[places], each)
-            masks = (before << SIDE_BITS | behind).astype(np.uint16)
-            around = bits_around(paper.units, grams, winnowing)[places]
-            bits = around.astype(np.uint16) & masks
-        return cls(numbers, grams.hashes[places], masks, bits)
+        each = bits_each(paper.units, grams, winnowing)[places]
+        before = _known(grams.first[places] - windows.first[numbers], each)
+        behind = _known(windows.end[numbers] - 1 - grams.last[places], each)
+        masks = (before << SIDE_BITS | behind).astype(np.uint16)
+        around = bits_around(paper.units, grams, winnowing)[places]
+        return cls(numbers, grams.hashes[places], masks, around.astype(np.uint16) & masks)
 
     def may_have(self, postings: AnchorPostings, runs: Sequence[int]) -> NDArray[np.bool_]:
         """Return which anchors of documents may be in one of some runs.
@@ -396,9 +390,7 @@ class CopyFinder:
             self._options.on_step()
             left = [number for value in values for number in waiting[value]]
             index = self._index
-            wanted = WantedAnchors.of(
-                self._paper, index.winnowing, left, has_neighbours=index.has_neighbours
-            )
+            wanted = WantedAnchors.of(self._paper, index.winnowing, left)
             postings = index.postings(np.sort(np.array(values, np.uint64)))
             self._explain_by(wanted, postings, left)
 

@@ -43,7 +43,6 @@ class PaperPassages:
         self.normalization = recipe.normalization
         self.winnowing = recipe.winnowing
         self.has_sentences = recipe.sentences
-        self.has_neighbours = recipe.neighbours
         made = []
         for paper in papers:
             on_step()

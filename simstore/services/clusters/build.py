@@ -55,7 +55,6 @@ class BuiltStars:
 def write_from_scratch(
     opened: OpenStore,
     begun: ClusteringRow,
-    standing_rule: int,
     on_progress: Progress | None = None,
     known: KnownEdges | None = None,
 ) -> Callable[[Connection], None]:
@@ -64,7 +63,6 @@ def write_from_scratch(
     Args:
         opened: The store.
         begun: The rule.
-        standing_rule: How members joined the clusters that stand, whose names are passed on.
         on_progress: Called with documents read and in all, then with texts placed and in all.
         known: Tells the edges, where they were found elsewhere by the same rule.
 
@@ -74,7 +72,7 @@ def write_from_scratch(
     made = _stars(opened, begun, on_progress, known)
 
     def finish(connection: Connection) -> None:
-        _write(connection, made, standing_rule)
+        _write(connection, made)
 
     return finish
 
@@ -119,11 +117,11 @@ def _stars(
     )
 
 
-def _write(connection: Connection, made: BuiltStars, standing_rule: int) -> None:
+def _write(connection: Connection, made: BuiltStars) -> None:
     """Write stars in the place of those that are there; names of clusters pass on to them."""
     total = len(made.digests)
     ended_at = now()
-    before = _standing_names(connection, made, standing_rule)
+    before = _standing_names(connection, made)
     cluster_names.free_names(connection)
     clusters.drop_texts_and_spokes(connection)
     numbers = np.array(next_numbers(connection, "cluster_text", "text_id", total), np.int64)
@@ -167,7 +165,7 @@ class _Before:
     text_of: Mapping[int, int]
 
 
-def _standing_names(connection: Connection, made: BuiltStars, join_rule: int) -> _Before:
+def _standing_names(connection: Connection, made: BuiltStars) -> _Before:
     stars = cluster_names.all_names(connection)
     if not stars:
         return _Before({}, [], {})
@@ -182,7 +180,7 @@ def _standing_names(connection: Connection, made: BuiltStars, join_rule: int) ->
         else:
             lost.append(LostStar(star.name, row, star.document_id, ()))
     centre_of = {star.name: star.centre for star in stars}
-    members = _members(connection, centre_of, lost, row_of, join_rule)
+    members = _members(connection, centre_of, lost, row_of)
     documents = {star.document_id for star in lost}
     stand_for = np.flatnonzero(np.isin(made.document_ids, np.array(sorted(documents), np.int64)))
     return _Before(
@@ -197,13 +195,12 @@ def _members(
     centre_of: Mapping[int, int],
     lost: Sequence[LostStar],
     row_of: Mapping[bytes, int],
-    join_rule: int,
 ) -> dict[int, list[int]]:
     """Return the rows of the texts that were in lost stars, ascending, by name."""
     found: dict[int, list[int]] = {}
     for start in range(0, len(lost), _ASKED_STARS):
         some = lost[start : start + _ASKED_STARS]
-        joined = clusters.members(connection, [centre_of[star.name] for star in some], join_rule)
+        joined = clusters.members(connection, [centre_of[star.name] for star in some])
         texts = [text for of_star in joined.values() for text in of_star]
         digests = clusters.texts_by_number(connection, texts)
         for star in some:

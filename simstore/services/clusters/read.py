@@ -7,7 +7,7 @@ from typing import Literal
 
 from simstore.errors import CorruptStore, DocumentNotFound, InvalidParameter, NotFound
 from simstore.model import ClusterMember, ClusterMerge, ClusterPlace, StoredCluster
-from simstore.search.stars import JOINS_NEAREST, CanonicalOrder, joined_centre
+from simstore.search.stars import CanonicalOrder, joined_centre
 from simstore.services.open_store.open_store import OpenStore, Snapshot
 from simstore.storage import cluster_names, clusters, documents
 from simstore.storage.clusters import HolderRow
@@ -73,10 +73,8 @@ def cluster_of(opened: OpenStore, key: str) -> ClusterPlace | None:
         rows = clusters.texts_by_number(connection, [text.text_id, *led])
         if not led.keys() <= rows.keys():
             raise _contradicts(opened.snapshot(connection))
-        kept = clusters.row(connection)
-        join_rule = JOINS_NEAREST if kept is None else kept.basis.join_rule
         places = {one: rows[one].place for one in led}
-        centre = joined_centre(text.text_id, led, places, join_rule)
+        centre = joined_centre(text.text_id, led, places)
         cluster_id = cluster_names.names(connection, [centre]).get(centre)
         if cluster_id is None:
             raise _contradicts(opened.snapshot(connection))
@@ -123,13 +121,12 @@ class _Reading:
         if kept is None:
             raise NotFound("this store keeps no clusters; `simstore clusters` makes them")
         self._order = CanonicalOrder(kept.policy, kept.preferred)
-        self._join_rule = kept.basis.join_rule
         self._basis: Literal["text", "sketch"] = "text" if snapshot.settings.text_kept else "sketch"
 
     def of(self, rows: Sequence[tuple[int, int]]) -> Iterator[StoredCluster]:
         """Yield the clusters of these names and canonical texts; one without documents is not."""
         connection = self._snapshot.connection
-        joined = clusters.members(connection, [centre for _, centre in rows], self._join_rule)
+        joined = clusters.members(connection, [centre for _, centre in rows])
         numbers = [centre for _, centre in rows] + [t for texts in joined.values() for t in texts]
         texts = clusters.texts_by_number(connection, numbers)
         if not texts.keys() >= set(numbers):

@@ -8,7 +8,7 @@ from simstore.errors import InvalidParameter, NotFound
 from simstore.model import ClustersStatus, Progress
 from simstore.search.plan import default_radius
 from simstore.search.resemblance import check_share
-from simstore.search.stars import JOINS_NEAREST, CanonicalOrder
+from simstore.search.stars import CanonicalOrder
 from simstore.services.clusters.build import KnownEdges, write_from_scratch
 from simstore.services.clusters.cluster import RESEMBLANCE_ALONE, cluster_basis
 from simstore.services.clusters.repair import repair_texts
@@ -35,9 +35,9 @@ def keep_clusters(
 ) -> ClustersStatus:
     """Build a store's clusters where there are none, and bring them up to date.
 
-    They are made from the first where none are kept, where it is asked for, where they were made
-    by an older rule, and where what edges are found by has changed: another scheme or other bands,
-    or, where fingerprints depend on the corpus, another generation.
+    They are made from scratch if none are stored, on request, and if the settings that find edges
+    have changed: another scheme, other bands, or, if fingerprints depend on the corpus, another
+    generation.
 
     Args:
         opened: The store.
@@ -95,13 +95,11 @@ def kept_summary(opened: OpenStore, *, largest: bool = False) -> ClustersStatus 
             radius=kept.basis.radius,
             basis="text" if snapshot.settings.text_kept else "sketch",
             text_count=text_count,
-            cluster_count=cluster_names.count_of_several(connection, kept.basis.join_rule),
+            cluster_count=cluster_names.count_of_several(connection),
             waiting_count=clusters.count_changes(connection),
             is_current=is_current,
             updated_at=kept.updated_at,
-            largest_count=cluster_names.largest(connection, kept.basis.join_rule)
-            if largest
-            else None,
+            largest_count=cluster_names.largest(connection) if largest else None,
         )
 
 
@@ -111,7 +109,7 @@ def count_clusters(opened: OpenStore) -> int:
         kept = clusters.row(connection)
         if kept is None:
             return 0
-        return cluster_names.count_of_several(connection, kept.basis.join_rule)
+        return cluster_names.count_of_several(connection)
 
 
 def drop_clusters(opened: OpenStore) -> bool:
@@ -155,7 +153,6 @@ def basis_of(snapshot: Snapshot) -> Basis:
         default_radius(snapshot.scheme.bits) if snapshot.channels.has_fingerprints else None,
         layout.bands if layout else None,
         layout.rows if layout else None,
-        JOINS_NEAREST,
     )
 
 
@@ -190,9 +187,7 @@ def _make(
             clusters.put_row(connection, begun)
             # All that is there now is looked at.
             clusters.drop_all_changes(connection)
-        # What waits to be made by the new rule is read by the old one until it is.
-        standing = before.basis.join_rule if before else begun.basis.join_rule
-        finish = write_from_scratch(opened, begun, standing, on_progress, known)
+        finish = write_from_scratch(opened, begun, on_progress, known)
         with opened.write() as connection:
             snapshot = opened.snapshot(connection)
             if clusters.row(connection) != begun:

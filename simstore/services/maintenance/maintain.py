@@ -49,7 +49,7 @@ from simstore.version import __version__
 # the latest sources can be read again without an update.
 MOST_SEEN_RECORDS = 8
 # Earlier versions that it leaves of a document that no source dates. What is dated keeps them all:
-# they tell how often a page is visited and changes.
+# they tell when a page changed.
 MOST_UNDATED_VERSIONS = 2
 # Runs whose removed keys it leaves: `simstore runs show` lists them.
 MOST_REMOVING_RUNS = 1_000

@@ -11,7 +11,7 @@ _NAMES: dict[tuple[type, ...], str] = {
     (int,): """
         added attempt bits byte_count changes clustering_id complete created_at
         delta_id document_count duplicate_id duplicates entry_bytes entry_id feature_id
-        first_seen flagged form index_id join_rule keep_columns key_bits last_seen
+        first_seen flagged form index_id keep_columns key_bits last_seen
         layout_id length_bytes level low_bytes major match_count packed_to page part passage_count
         passed_over posting_count rank reject_id rejected rejected_at removed revision
         run_id sample_count sample_position segment_id sketch_id skipped start_bytes

@@ -301,7 +301,7 @@ query_sample = Table(
     Column("key", LargeBinary, nullable=False),
     Column("fingerprint", String(32), nullable=False),
     # Its features are too few to judge by.
-    Column("too_short", Boolean),
+    Column("too_short", Boolean, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -316,8 +316,8 @@ query_match = Table(
     Column("key", LargeBinary, nullable=False),
     # None where the store has no fingerprints.
     Column("distance", Integer),
-    # Which channels found it, and the verification; none in runs of before there was one.
-    Column("channels", Text),
+    # Names of the channels that found it, with commas between.
+    Column("channels", Text, nullable=False),
     Column("resemblance", Float),
     Column("containment", Float),
     Column("containment_reverse", Float),

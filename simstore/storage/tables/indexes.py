@@ -74,8 +74,8 @@ scheme = Table(
     Column("hash_table", LargeBinary),
     Column("known_answers", JSON, nullable=False),
     Column("created_at", BIG, nullable=False),
-    # Channels.record(); none: fingerprints only.
-    Column("channels", JSON(none_as_null=True)),
+    # Channels.record().
+    Column("channels", JSON, nullable=False),
     CheckConstraint(STATUS, name="status"),
     sqlite_autoincrement=True,
 )
@@ -413,8 +413,6 @@ clustering = Table(
     Column("attempt", BIG, nullable=False),
     Column("created_at", BIG, nullable=False),
     Column("updated_at", BIG, nullable=False),
-    # How members choose among canonical texts; 1: the earliest.
-    Column("join_rule", Integer, nullable=False, server_default="1"),
     CheckConstraint("clustering_id = 1", name="one"),
     CheckConstraint("state IN ('building', 'standing')", name="state"),
     CheckConstraint("policy IN ('first', 'longest', 'prefer')", name="policy"),

@@ -1,8 +1,7 @@
 """Define the SQL views for people: ``documents``, ``duplicates`` and ``clusters``.
 
 They show keys and sources as text, and clusters as `simstore clusters` lists them. Their columns
-are stable: a later version may add some, and takes none away. A migration has a copy of each
-statement.
+are stable: a later version may add some, and takes none away.
 """
 
 from __future__ import annotations
@@ -40,8 +39,8 @@ def record_statements(dialect: str) -> list[str]:
         "u.resemblance AS resemblance, u.distance AS distance, u.basis AS basis, "
         "u.document_id AS document_id, u.original_id AS original_id, u.run_id AS run_id, "
         "u.first_seen AS first_seen, u.last_seen AS last_seen FROM duplicate u",
-        # A member joins the canonical text it is most like, or by the older rule the earliest. The
-        # canonical document is the first of the canonical text; if that went, of what is left.
+        # A member joins the canonical text it is most like. The canonical document is the first of
+        # the canonical text; if that went, of what is left.
         "CREATE VIEW clusters AS SELECT cluster_id, document_id, key, "  # noqa: S608
         "first_value(key) OVER ranked AS canonical_key, "
         "CASE WHEN row_number() OVER ranked = 1 THEN 1 ELSE 0 END AS is_canonical, "
@@ -59,8 +58,7 @@ def record_statements(dialect: str) -> list[str]:
         "SELECT t.digest AS digest, t.major AS major, t.document_id AS first_id, "
         "p.centre_id AS centre_id, p.resemblance AS resemblance, r.policy AS policy, "
         "row_number() OVER (PARTITION BY p.text_id ORDER BY "
-        "CASE WHEN r.join_rule = 1 THEN 0 ELSE p.resemblance END DESC, "
-        "o.major, o.first_seen, o.document_id) AS choice FROM cluster_spoke p "
+        "p.resemblance DESC, o.major, o.first_seen, o.document_id) AS choice FROM cluster_spoke p "
         "JOIN cluster_text t ON t.text_id = p.text_id "
         "JOIN cluster_text o ON o.text_id = p.centre_id CROSS JOIN clustering r) chosen "
         "WHERE choice = 1) j JOIN cluster c ON c.centre_id = j.centre_id "

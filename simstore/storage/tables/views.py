@@ -2,7 +2,7 @@
 
 ``fingerprint_segments_64`` and ``fingerprint_segments_128`` have a row for each fingerprint
 of a generation: those of the tail, and the packed ones, from their columns where the store keeps
-these, else from the pages of the first segment. A migration has a copy of each statement.
+these, else from the pages of the first segment.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from simstore.errors import InvalidParameter
-from simstore.text.normalization import Normalization, normalize
+from simstore.text.normalization import DEFAULT, Normalization
 from simstore.text.words import terms
 
 # Assigned after Unicode 14.0, so that some Python versions know them and some do not:
@@ -29,14 +29,14 @@ def test_normal_form_is_nfkc_folded_and_without_invisible_characters() -> None:
         ("\udcff", "\udcff"),
         ("", ""),
     ):
-        assert normalize(text) == expected, text
+        assert DEFAULT.apply(text) == expected, text
 
 
 def test_code_point_newer_than_the_table_is_left_as_it_is() -> None:
     for character in NEWER:
-        assert normalize(character) == character, character
-        assert normalize(f"A{character}B") == f"a{character}b", character
-        assert normalize(f"A{character}\u0301É") == f"a{character}\u0301é", character
+        assert DEFAULT.apply(character) == character, character
+        assert DEFAULT.apply(f"A{character}B") == f"a{character}b", character
+        assert DEFAULT.apply(f"A{character}\u0301É") == f"a{character}\u0301é", character
 
 
 def test_code_point_newer_than_the_table_is_a_character_of_its_own() -> None:
@@ -48,14 +48,14 @@ def test_code_point_newer_than_the_table_is_a_character_of_its_own() -> None:
 def test_texts_that_differ_in_composition_have_one_form() -> None:
     for form in ("NFC", "NFD", "NFKC", "NFKD"):
         text = "Où naît l'été, Ǻ ﬁn ｶﾞ 각 đặng"
-        assert normalize(unicodedata.normalize(form, text)) == normalize(text), form
+        assert DEFAULT.apply(unicodedata.normalize(form, text)) == DEFAULT.apply(text), form
 
 
 def test_every_case_of_a_letter_has_one_form() -> None:
     for code_point in range(0x80, 0x500):
         letter = chr(code_point)
         if letter.isalpha():
-            assert normalize(letter.casefold()) == normalize(letter), hex(code_point)
+            assert DEFAULT.apply(letter.casefold()) == DEFAULT.apply(letter), hex(code_point)
 
 
 def test_options_choose_what_counts_as_one() -> None:
@@ -72,7 +72,7 @@ def test_options_choose_what_counts_as_one() -> None:
         ({"accents": "strip"}, "e" + "\u0301" * 100 + "x", "ex"),
     ):
         found = Normalization(**options).apply(text)  # type: ignore[arg-type]
-        assert found == (normalize(text) if expected is None else expected), options
+        assert found == (DEFAULT.apply(text) if expected is None else expected), options
 
 
 def test_code_point_newer_than_the_table_stays_with_every_option() -> None:
@@ -88,10 +88,9 @@ def test_unknown_value_is_refused() -> None:
             Normalization(**{name: "other"})  # type: ignore[arg-type]
 
 
-def test_parameters_come_back_and_absent_ones_are_the_defaults() -> None:
+def test_parameters_come_back() -> None:
     chosen = Normalization(case="keep", accents="strip", han="simplified")
     parameters = chosen.parameters()
     assert parameters["opencc"]
     assert Normalization.from_parameters(parameters) == chosen
-    assert Normalization.from_parameters({}) == Normalization()
     assert "opencc" not in Normalization().parameters()

@@ -7,6 +7,7 @@ import pytest
 from simstore.errors import InvalidParameter
 from simstore.text.patterns import LONGEST_EXPRESSION, LONGEST_GLOB, MOST_GLOBS, Expression, Globs
 
+
 def test_an_expression_finds_what_it_names() -> None:
     for expression, text, is_in in (
         (r"^https?://(www\.)?example\.org/", "https://example.org/x", True),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from simstore.text import tokens as cutting
-from simstore.text.normalization import DEFAULT, normalize
+from simstore.text.normalization import DEFAULT
 from simstore.text.tokens import scan_tokens, tokens
 
 
@@ -20,13 +20,13 @@ def test_tokens() -> None:
         ("— … —", ["—", "...", "—"]),
         ("한국어", ["한", "국", "어"]),
     ):
-        assert tokens(normalize(text)) == expected, text
+        assert tokens(DEFAULT.apply(text)) == expected, text
 
 
 def test_ascii_text_has_the_same_tokens_beside_a_character_that_is_not() -> None:
     text = "".join(chr(code) for code in range(128)) + " one two"
-    plain = tokens(normalize(text))
-    assert tokens(normalize(text + " é"))[:-1] == plain
+    plain = tokens(DEFAULT.apply(text))
+    assert tokens(DEFAULT.apply(text + " é"))[:-1] == plain
 
 
 def test_characters_of_more_tokens_than_bytes_leave_room_for_what_follows() -> None:
@@ -34,7 +34,7 @@ def test_characters_of_more_tokens_than_bytes_leave_room_for_what_follows() -> N
         pytest.importorskip("numba", reason="Numba is not installed")
         # Its compatible form is four Han characters.
         text = "㍿" * count + " a" * (5 * count // 2 + 10)
-        expected = len(tokens(normalize(text)))
+        expected = len(tokens(DEFAULT.apply(text)))
         assert len(scan_tokens([text], DEFAULT).numbers) == expected, count
         scanned = scan_tokens([text, "two words", text], DEFAULT)
         assert scanned.offsets.tolist() == [0, expected, expected + 2, 2 * expected + 2], count

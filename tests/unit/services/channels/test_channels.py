@@ -117,7 +117,7 @@ def test_sketches_that_come_out_otherwise_are_refused(tmp_path: Path) -> None:
     with raw(tmp_path) as connection:
         ((record,),) = connection.execute("SELECT channels FROM scheme").fetchall()
         changed = json.loads(record)
-        changed["sketch"]["known_answers"][0] = "0" * 16
+        changed["recipes"]["minhash"]["sketch"]["known_answers"][0] = "0" * 16
         connection.execute("UPDATE scheme SET channels = ?", (json.dumps(changed),))
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(SchemeMismatch, match="sketches"):
@@ -182,7 +182,8 @@ def test_a_store_with_a_channel_of_a_newer_simstore_is_refused(tmp_path: Path) -
     filled(tmp_path).close()
     with raw(tmp_path) as connection:
         ((record,),) = connection.execute("SELECT channels FROM scheme").fetchall()
-        changed = json.loads(record) | {"of tomorrow": {"sketch": {}, "bands": [1, 1]}}
+        changed = json.loads(record)
+        changed["names"].append("of tomorrow")
         connection.execute("UPDATE scheme SET channels = ?", (json.dumps(changed),))
     with (
         Store.open(tmp_path / "s.db") as store,

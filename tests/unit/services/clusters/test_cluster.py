@@ -15,7 +15,7 @@ from simstore.errors import CorruptStore, InvalidParameter, NotFound
 from simstore.model import Document
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.store import Store
-from simstore.text.normalization import normalize
+from simstore.text.normalization import DEFAULT
 from simstore.text.tokens import tokens
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lnrst"]
@@ -54,7 +54,7 @@ def filled(folder: Path, documents: Mapping[str, str], **options: Any) -> Store:
 
 
 def plain_set(text: str) -> set[tuple[str, ...]]:
-    found = tokens(normalize(text))
+    found = tokens(DEFAULT.apply(text))
     return {tuple(found[i : i + 3]) for i in range(max(len(found) - 2, min(len(found), 1)))}
 
 

@@ -14,7 +14,7 @@ from simstore.errors import InvalidParameter
 from simstore.model import Match, QueryOptions, SampleResult
 from simstore.services.channels.pack_sketches import pack
 from simstore.store import Store
-from simstore.text.normalization import normalize
+from simstore.text.normalization import DEFAULT
 from simstore.text.tokens import tokens
 
 PAIRS = list(texts.pairs())
@@ -29,7 +29,7 @@ def by_key(result: SampleResult) -> dict[str, Match]:
 
 
 def plain_set(text: str) -> set[tuple[str, ...]]:
-    found = tokens(normalize(text))
+    found = tokens(DEFAULT.apply(text))
     return {tuple(found[i : i + 3]) for i in range(max(len(found) - 2, min(len(found), 1)))}
 
 
