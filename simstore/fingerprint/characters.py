@@ -12,7 +12,7 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, Self
@@ -40,9 +40,8 @@ LAYOUTS = (BandLayout(85, 3), BandLayout(64, 4), BandLayout(51, 5), BandLayout(4
 _DRAW_BITS = 55
 _U0 = np.uint64(0)
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
-# What sets and sketches take without a compiler, for a guess whether it pays.
-_SECONDS_A_CHARACTER = 1e-7
-_SKETCH_SECONDS_A_CHARACTER = 1e-7
+# What a run takes to sketch in NumPy, for a guess whether the compiled form pays.
+_SECONDS_A_RUN = 1e-7
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,81 +68,30 @@ class CharacterSketching(Sketching):
     values: ClassVar[int] = VALUES
     dtype: ClassVar[np.dtype[Any]] = np.dtype("<u1")
     layouts: ClassVar[tuple[BandLayout, ...]] = LAYOUTS
+    _seconds_a_character: ClassVar[float] = 1e-7
 
     def __post_init__(self) -> None:
         for size in (self.shingle, self.wide):
             if not 1 <= size <= 64:
                 raise InvalidParameter(f"shingles of {size} characters: from 1 to 64")
 
-    def sets(self, texts: Iterable[str]) -> ShingleSets:
-        """Return the set of runs of characters of each text."""
-        texts = list(texts)
-        if compiled.pays(_SECONDS_A_CHARACTER * sum(map(len, texts))):
-            return self._scanned_sets(self._scanned(texts))
-        return self._plain_sets(texts)
-
-    def sketched(
-        self, texts: Sequence[str], scanned: Scanned | None = None
-    ) -> tuple[NDArray[np.int64], NDArray[Any]]:
-        """Return the size of each text's set, and its sketch.
-
-        Args:
-            texts: The texts.
-            scanned: Their tokens, where they are known.
-
-        Returns:
-            Shapes (texts,) and (texts, 256), the sketches uint8.
-        """
-        size = sum(map(len, texts))
-        if scanned is None:
-            seconds = (_SECONDS_A_CHARACTER + _SKETCH_SECONDS_A_CHARACTER) * size
-            if not compiled.pays(seconds):
-                sets = self._plain_sets(texts)
-                return sets.sizes(), similarity_sketches(sets)
-            scanned = self._scanned(texts)
-        sizes = np.empty(len(texts), np.int64)
-        made = np.empty((len(texts), VALUES), np.uint8)
-        _SKETCH(*self._letters_of(scanned), sizes, made)
-        return sizes, made
-
-    def sets_and_sketches(
-        self, texts: Sequence[str], scanned: Scanned | None = None
-    ) -> tuple[ShingleSets, NDArray[Any]]:
-        """Return the set of runs of each text, and its sketch; its characters are read once.
-
-        >>> from simstore.fingerprint.characters import CharacterSketching
-        >>> sets, sketches = CharacterSketching().sets_and_sketches(["one two three", ""])
-        >>> sets.sizes().tolist(), sketches.shape
-        ([6, 0], (2, 256))
-
-        Args:
-            texts: The texts.
-            scanned: Their tokens, where they are known.
-        """
-        seconds = _SECONDS_A_CHARACTER + _SKETCH_SECONDS_A_CHARACTER
-        if scanned is None:
-            if not compiled.pays(seconds * sum(map(len, texts))):
-                sets = self._plain_sets(texts)
-                return sets, similarity_sketches(sets)
-            scanned = self._scanned(texts)
-        return self._scanned_sets(scanned), self.sketched(texts, scanned)[1]
-
     def estimates(self, many: NDArray[Any], one: NDArray[Any]) -> NDArray[np.float64]:
         """Return the estimated resemblance of each sketch to one."""
         return estimated_resemblances(many, one)
-
-    def _letters_of(self, scanned: Scanned) -> tuple[Any, ...]:
-        """Return the arguments of the kernels that say what the characters of texts are."""
-        terms = scanned.numbers, scanned.offsets, scanned.chunks, scanned.starts, scanned.lengths
-        return *terms, class_table(), self.shingle, self.wide
 
     def _scanned_sets(self, scanned: Scanned) -> ShingleSets:
         # Each text has at most as many runs as it has bytes.
         total = int(scanned.lengths[scanned.numbers].sum())
         hashes = np.empty(total, np.uint64)
         offsets = np.zeros(len(scanned.offsets), np.int64)
-        _SETS(*self._letters_of(scanned), offsets, hashes)
+        _SETS(
+            scanned.numbers, scanned.offsets, scanned.chunks, scanned.starts, scanned.lengths,
+            class_table(), self.shingle, self.wide, offsets, hashes,
+        )  # fmt: skip
         return ShingleSets(offsets, hashes[: offsets[-1]].copy())
+
+    def _sketches(self, sets: ShingleSets) -> NDArray[Any]:
+        return similarity_sketches(sets)
 
     def _plain_sets(self, texts: Sequence[str]) -> ShingleSets:
         return from_rows([self._plain_set(text) for text in texts])
@@ -183,6 +131,9 @@ def similarity_sketches(sets: ShingleSets) -> NDArray[np.uint8]:
         uint8, shape (sets, 256).
     """
     made = np.zeros((len(sets), VALUES), np.uint8)
+    if compiled.pays(_SECONDS_A_RUN * len(sets.hashes)):
+        _SKETCH(sets.offsets, sets.hashes, made)
+        return made
     for number in range(len(sets)):
         hashes = sets.row(number)
         if len(hashes):
@@ -327,26 +278,14 @@ def _draw(found: Any, least: Any) -> None:
                 least[slot] = draw
 
 
-def _sketch(
-    numbers: Any, offsets: Any, chunks: Any, starts: Any, lengths: Any, classes: Any,
-    narrow: Any, wide: Any, sizes: Any, result: Any,
-) -> None:  # fmt: skip
-    longest = _longest(numbers, offsets, lengths)
-    points = np.empty(longest, np.uint64)
-    found = np.empty(longest, np.uint64)
-    table = np.empty(_slots(longest), np.uint64)
+def _sketch(offsets: Any, hashes: Any, result: Any) -> None:
     least = np.empty(VALUES, np.uint64)
-    for text in range(len(sizes)):
-        own = numbers[offsets[text] : offsets[text + 1]]
-        size = _letters(own, chunks, starts, lengths, points)
-        some = table[: _slots(size)]
-        count = _distinct_shingles(points[:size], classes, narrow, wide, some, found)
-        sizes[text] = count
-        result[text, :] = 0
-        if count:
-            _draw(found[:count], least)
+    for row in range(len(offsets) - 1):
+        found = hashes[offsets[row] : offsets[row + 1]]
+        if len(found):
+            _draw(found, least)
             for number in range(VALUES):
-                result[text, number] = np.uint8(mixed(least[number]) >> np.uint64(56))
+                result[row, number] = np.uint8(mixed(least[number]) >> np.uint64(56))
 
 
 def _sets(
@@ -362,15 +301,19 @@ def _sets(
         size = _letters(own, chunks, starts, lengths, points)
         some, found = table[: _slots(size)], hashes[ends[text] :]
         count = _distinct_shingles(points[:size], classes, narrow, wide, some, found)
-        found[:count].sort()
         ends[text + 1] = ends[text] + count
 
 
-_LETTERS = "int32[::1], int64[::1], uint64[::1], int64[::1], int64[::1], Array(uint8, 1, 'C', True)"
-_PARTS: list[Callable[..., Any]] = [mixed, _letters, _distinct_shingles, _longest, _slots]
 _SKETCH = Kernel(
     _sketch,
-    [f"void({_LETTERS}, int64, int64, int64[::1], uint8[:, ::1])"],
-    parts=[*_PARTS, _draw],
+    ["void(int64[::1], Array(uint64, 1, 'C', True), uint8[:, ::1])"],
+    parts=[mixed, _draw],
 )
-_SETS = Kernel(_sets, [f"void({_LETTERS}, int64, int64, int64[::1], uint64[::1])"], parts=_PARTS)
+_SETS = Kernel(
+    _sets,
+    [
+        "void(int32[::1], int64[::1], uint64[::1], int64[::1], int64[::1], "
+        "Array(uint8, 1, 'C', True), int64, int64, int64[::1], uint64[::1])"
+    ],
+    parts=[mixed, _letters, _distinct_shingles, _longest, _slots],
+)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import count
+from itertools import compress, count
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.packed_terms import PackedTerms
+from simstore.text.letter_scan import PADDING, LetterTable, scan_letters_of
 from simstore.text.scanning import Scanned
 
 
@@ -55,8 +56,7 @@ class FeatureCounts:
 
 
 def count_features(
-    documents: Iterable[Iterator[list[bytes]] | Iterator[list[str]]],
-    excluded: frozenset[bytes] = frozenset(),
+    documents: Iterable[Iterator[list[str]]], excluded: frozenset[bytes] = frozenset()
 ) -> FeatureCounts:
     """Count the features of each document.
 
@@ -64,8 +64,8 @@ def count_features(
         documents: The features of each document, with repetitions, in lists of any size.
         excluded: Features that do not count (stop words).
     """
-    index_of: defaultdict[bytes | str, int] = defaultdict(count().__next__)
-    token_indices = []
+    index_of: defaultdict[str, int] = defaultdict(count().__next__)
+    token_indices = [np.empty(0, np.int64)]
     lengths = []
     for pieces in documents:
         arrays = [
@@ -73,20 +73,27 @@ def count_features(
         ]
         token_indices += arrays
         lengths.append(sum(map(len, arrays)))
-    terms = [
-        term if isinstance(term, bytes) else term.encode("utf-8", "surrogatepass")
-        for term in index_of
-    ]
-    tokens = np.concatenate(token_indices) if token_indices else np.empty(0, np.int64)
-    rows = np.repeat(np.arange(len(lengths)), lengths)
-    if excluded:
-        kept_terms = np.array([term not in excluded for term in terms], bool)
-        if not kept_terms.all():
-            kept = kept_terms[tokens]
-            rows = rows[kept]
-            tokens = (np.cumsum(kept_terms) - 1)[tokens[kept]]
-            terms = [term for term in terms if term not in excluded]
-    return _counted(tuple(terms), rows, tokens, len(lengths))
+    terms = [term.encode("utf-8", "surrogatepass") for term in index_of]
+    return _counted(terms, np.array(lengths, np.int64), np.concatenate(token_indices), excluded)
+
+
+def count_letters(
+    texts: Sequence[bytes], excluded: frozenset[bytes] = frozenset()
+) -> FeatureCounts:
+    """Count the runs of ASCII letters of each text, lower-cased.
+
+    Args:
+        texts: The texts.
+        excluded: Words that do not count (stop words).
+    """
+    sizes = np.fromiter(map(len, texts), np.int64, len(texts)) + 1
+    end = int(sizes.sum())
+    # A byte that is no letter before each text, and after the last.
+    padded = (*(b"\n" + text for text in texts), bytes(PADDING + 8 - end % 8))
+    data = np.frombuffer(b"".join(padded), np.uint8)
+    table = LetterTable()
+    numbers, offsets = scan_letters_of(data, 0, end, np.cumsum(sizes) - sizes + 1, table)
+    return _counted(table.words(np.arange(len(table))), np.diff(offsets), numbers, excluded)
 
 
 def count_scanned(scanned: Scanned, excluded: frozenset[bytes] = frozenset()) -> FeatureCounts:
@@ -97,21 +104,32 @@ def count_scanned(scanned: Scanned, excluded: frozenset[bytes] = frozenset()) ->
         excluded: Features that do not count (stop words).
     """
     terms = PackedTerms.of_scanned(scanned)
-    numbers, places = scanned.numbers, scanned.offsets
-    left_out = terms.places_of(excluded) if excluded else np.zeros(0, bool)
-    if left_out.any():
-        kept = ~left_out[numbers]
-        numbers = (np.cumsum(~left_out, dtype=np.int32) - np.int32(1))[numbers[kept]]
-        places = np.concatenate(([0], np.cumsum(kept)))[places]
-        terms = terms.chosen(~left_out)
-    rows = np.repeat(np.arange(len(places) - 1), np.diff(places))
-    return _counted(terms, rows, numbers, len(places) - 1)
+    return _counted(terms, np.diff(scanned.offsets), scanned.numbers, excluded)
 
 
 def _counted(
-    terms: Sequence[bytes], rows: NDArray[np.int64], tokens: NDArray[Any], row_count: int
+    terms: PackedTerms | list[bytes],
+    lengths: NDArray[np.int64],
+    tokens: NDArray[Any],
+    excluded: frozenset[bytes],
 ) -> FeatureCounts:
-    """Count tokens, each of which is the number of a term in one of ``row_count`` rows."""
+    """Count tokens, each the number of a term; row after row has ``lengths`` of them."""
+    rows = np.repeat(np.arange(len(lengths)), lengths)
+    if excluded:
+        kept_terms = (
+            ~terms.places_of(excluded)
+            if isinstance(terms, PackedTerms)
+            else np.array([term not in excluded for term in terms], bool)
+        )
+        if not kept_terms.all():
+            kept = kept_terms[tokens]
+            rows = rows[kept]
+            tokens = (np.cumsum(kept_terms) - 1)[tokens[kept]]
+            terms = (
+                terms.chosen(kept_terms)
+                if isinstance(terms, PackedTerms)
+                else list(compress(terms, kept_terms))
+            )
     width = max(len(terms), 1)
     # Sorted, not np.unique, which looks for NaN and hashes.
     cells = rows * width + tokens
@@ -119,8 +137,10 @@ def _counted(
     begins = np.flatnonzero(np.append(True, cells[1:] != cells[:-1])[: len(cells)])
     counts = np.diff(begins, append=len(cells))
     cells = cells[begins]
-    offsets = np.searchsorted(cells, np.arange(row_count + 1) * width)
-    return FeatureCounts(terms, offsets.astype(np.int64), cells % width, counts)
+    offsets = np.searchsorted(cells, np.arange(len(lengths) + 1) * width)
+    return FeatureCounts(
+        terms if isinstance(terms, PackedTerms) else tuple(terms), offsets, cells % width, counts
+    )
 
 
 def assemble(rows: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]) -> FeatureCounts:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.compiled import Kernel
+from simstore.compiled import Kernel, pays
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.packed_terms import PackedTerms
 from simstore.fingerprint.shingle_sets import ShingleSets
@@ -29,6 +29,8 @@ MOST_VALUES = 256
 
 # Shingles times values that are held at a time: the products stay in the processor's cache.
 _BLOCK = 256
+# What a shingle takes in NumPy, for a guess whether the compiled form pays.
+_SECONDS_A_SHINGLE = 2e-7
 # Share of pairs that may agree in none of the bands that are looked at.
 _MISSED = 1e-6
 _SEED = 0x73696D73746F7265
@@ -99,6 +101,10 @@ def sketches(sets: ShingleSets) -> NDArray[np.uint16]:
     Returns:
         uint16, shape (sets, 128).
     """
+    if pays(_SECONDS_A_SHINGLE * len(sets.hashes)):
+        made = np.empty((len(sets), VALUES), np.uint16)
+        SKETCH(sets.offsets, sets.hashes, FACTORS, SHIFTS, made)
+        return made
     least = np.zeros((len(sets), VALUES), np.uint64)
     for number in range(len(sets)):
         row = sets.row(number)
@@ -250,46 +256,29 @@ def _least_products(found: Any, factors: Any, shifts: Any, least: Any) -> None:
             least[number] = min(min(of_two, of_others), least[number])
 
 
-def _sketch(
-    numbers: Any, offsets: Any, hashes: Any, size: Any, factors: Any, shifts: Any,
-    sizes: Any, result: Any,
-) -> None:  # fmt: skip
-    longest = 1
-    for text in range(len(sizes)):
-        longest = max(longest, offsets[text + 1] - offsets[text])
-    found = np.empty(longest, np.uint64)
-    slots = 4
-    while slots < 2 * longest:
-        slots *= 2
-    table = np.empty(slots, np.uint64)
+def _sketch(offsets: Any, hashes: Any, factors: Any, shifts: Any, result: Any) -> None:
     least = np.empty(128, np.uint64)
-    for text in range(len(sizes)):
-        own = numbers[offsets[text] : offsets[text + 1]]
-        slots = 4
-        while slots < 2 * len(own):
-            slots *= 2
-        count = _distinct_runs(hashes, own, size, table[:slots], found)
-        sizes[text] = count
-        if not count:
-            result[text, :] = 0
+    for row in range(len(offsets) - 1):
+        own = hashes[offsets[row] : offsets[row + 1]]
+        if not len(own):
+            result[row, :] = 0
             continue
-        _least_products(found[:count], factors, shifts, least)
+        _least_products(own, factors, shifts, least)
         for number in range(128):
-            result[text, number] = np.uint16(mixed(least[number]) >> np.uint64(48))
+            result[row, number] = np.uint16(mixed(least[number]) >> np.uint64(48))
 
 
 SKETCH = Kernel(
     _sketch,
     [
-        "void(int32[::1], int64[::1], uint64[::1], int64, uint64[::1], uint64[::1], int64[::1], "
-        "uint16[:, ::1])"
+        "void(int64[::1], Array(uint64, 1, 'C', True), uint64[::1], uint64[::1], uint16[:, ::1])",
     ],
-    parts=[mixed, _distinct_runs, _least_products],
+    parts=[mixed, _least_products],
 )
 
 
 def _sets(numbers: Any, offsets: Any, hashes: Any, size: Any, sizes: Any, result: Any) -> None:
-    """Write the distinct hashes of each text, ascending, and how many there are."""
+    """Write the distinct hashes of each text, and how many there are."""
     longest = 1
     for text in range(len(sizes)):
         longest = max(longest, offsets[text + 1] - offsets[text])
@@ -306,7 +295,7 @@ def _sets(numbers: Any, offsets: Any, hashes: Any, size: Any, sizes: Any, result
             slots *= 2
         count = _distinct_runs(hashes, own, size, table[:slots], found)
         sizes[text] = count
-        result[end : end + count] = np.sort(found[:count])
+        result[end : end + count] = found[:count]
         end += count
 
 
@@ -318,7 +307,10 @@ SETS = Kernel(
 
 
 def scanned_sets(scanned: Scanned, size: int) -> ShingleSets:
-    """Return the set of shingles of ``size`` consecutive tokens of each text."""
+    """Return the set of shingles of ``size`` consecutive tokens of each text.
+
+    A set is in no order: for :func:`sketches` it needs none.
+    """
     count = len(scanned.offsets) - 1
     sizes = np.zeros(count, np.int64)
     found = np.empty(len(scanned.numbers), np.uint64)
@@ -332,26 +324,3 @@ def scanned_sets(scanned: Scanned, size: int) -> ShingleSets:
     )
     offsets = np.concatenate(([0], np.cumsum(sizes)))
     return ShingleSets(offsets, found[: int(offsets[-1])].copy())
-
-
-def scanned_sketches(scanned: Scanned, size: int) -> tuple[NDArray[np.int64], NDArray[np.uint16]]:
-    """Return the size of each text's shingle set, and its sketch.
-
-    Returns:
-        Shapes (texts,) and (texts, 128).
-    """
-    count = len(scanned.offsets) - 1
-    sizes = np.empty(count, np.int64)
-    made = np.empty((count, VALUES), np.uint16)
-    hashes = PackedTerms.of_scanned(scanned).hashes
-    SKETCH(
-        numbers=scanned.numbers,
-        offsets=scanned.offsets,
-        hashes=hashes,
-        size=size,
-        factors=FACTORS,
-        shifts=SHIFTS,
-        sizes=sizes,
-        result=made,
-    )
-    return sizes, made

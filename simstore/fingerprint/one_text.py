@@ -25,7 +25,6 @@ from simstore.fingerprint.kernels import _lanes
 from simstore.fingerprint.minhash import (
     FACTORS,
     SHIFTS,
-    SKETCH,
     VALUES,
     _distinct_runs,
     _least_products,
@@ -204,7 +203,7 @@ def _scan_one(
         Texts(first, last, np.zeros(1, np.bool_)),
         0,
         FormTables(kinds, forms, expansion_offsets, expansion_points),
-        Cut(True, case, True, True, True),
+        Cut(case, True, True),
         Terms(table, chunks, starts, lengths),
         Places(numbers, offsets, keys, key_offsets),
         state,
@@ -290,6 +289,6 @@ MAKE_ONE = Kernel(
         "uint64[:, ::1], int64[::1], int64, boolean, int64, uint64[::1], uint64[::1], "
         "int64[::1], uint64[::1], uint64[::1], uint8[::1], uint16[::1], uint64[::1])"
     ],
-    parts=[*SKETCH.parts, _lanes],
+    parts=[mixed, _distinct_runs, _least_products, _lanes],
     lets_go=False,
 )

@@ -8,20 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore import compiled
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import generated_rows
-from simstore.fingerprint.features import FeatureCounts, count_features, count_scanned
+from simstore.fingerprint.features import FeatureCounts, count_letters
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.simhash import check_bits, fingerprints, pack, word_count
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.vocabulary import check_features
 from simstore.text.decoding import encode
-from simstore.text.scanning import scan_letters
-from simstore.text.words import letter_words
-
-# What counting takes without a compiler, for a guess whether it pays.
-_SECONDS_A_CHARACTER = 3e-8
 
 
 class SimtoolScheme(Scheme):
@@ -86,9 +80,7 @@ class SimtoolScheme(Scheme):
         metadata: Sequence[Mapping[str, Any]] | None = None,  # noqa: ARG002 - it reads none
     ) -> FeatureCounts:
         """Count the non-stop words of each text."""
-        if compiled.pays(_SECONDS_A_CHARACTER * sum(map(len, texts))):
-            return count_scanned(scan_letters([encode(text) for text in texts]), self.stopwords)
-        return count_features((letter_words(encode(text)) for text in texts), self.stopwords)
+        return count_letters([encode(text) for text in texts], self.stopwords)
 
     def fingerprints(
         self, counts: FeatureCounts, standing: NDArray[np.int64] | None = None

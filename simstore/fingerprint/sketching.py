@@ -22,7 +22,6 @@ from simstore.fingerprint.minhash import (
     BandLayout,
     estimates,
     scanned_sets,
-    scanned_sketches,
     sketches,
 )
 from simstore.fingerprint.scheme import KNOWN_TEXTS
@@ -33,9 +32,6 @@ from simstore.text.scanning import Scanned
 from simstore.text.tokens import scan_tokens, token_pieces
 
 _VERSION = 1
-# What sets and sketches take without a compiler, for a guess whether it pays.
-_SECONDS_A_CHARACTER = 3e-8
-_SKETCH_SECONDS_A_CHARACTER = 3e-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +39,7 @@ class Sketching:
     """Settings and functions that turn texts into sets of token runs and sketches of those.
 
     The recipe of the channel ``minhash``, and of verification. That of another channel of sketches
-    is a subclass which makes its sets otherwise (:meth:`sets`, :meth:`sketched`).
+    is a subclass which makes its sets and sketches otherwise.
 
     >>> from simstore.fingerprint.sketching import Sketching
     >>> sizes, sketches = Sketching().sketched(["one two three four", ""])
@@ -63,6 +59,8 @@ class Sketching:
     values: ClassVar[int] = VALUES
     dtype: ClassVar[np.dtype[Any]] = np.dtype("<u2")
     layouts: ClassVar[tuple[BandLayout, ...]] = (DEFAULT_LAYOUT,)
+    # What sets take without a compiler, for a guess whether it pays.
+    _seconds_a_character: ClassVar[float] = 3e-8
 
     def __post_init__(self) -> None:
         if not 1 <= self.shingle <= 64:
@@ -70,10 +68,7 @@ class Sketching:
 
     def sets(self, texts: Iterable[str]) -> ShingleSets:
         """Return the shingle set of each text."""
-        texts = list(texts)
-        if compiled.pays(_SECONDS_A_CHARACTER * sum(map(len, texts))):
-            return scanned_sets(self._scanned(texts), self.shingle)
-        return self._plain_sets(texts)
+        return self._sets(list(texts), None)
 
     def sketched(
         self, texts: Sequence[str], scanned: Scanned | None = None
@@ -85,15 +80,10 @@ class Sketching:
             scanned: Their tokens, where they are known.
 
         Returns:
-            Shapes (texts,) and (texts, 128); what :func:`~.minhash.sketches` makes of the sets.
+            Shapes (texts,) and (texts, values).
         """
-        if scanned is not None:
-            return scanned_sketches(scanned, self.shingle)
-        size = sum(map(len, texts))
-        if compiled.pays((_SECONDS_A_CHARACTER + _SKETCH_SECONDS_A_CHARACTER) * size):
-            return scanned_sketches(self._scanned(texts), self.shingle)
-        sets = self._plain_sets(texts)
-        return sets.sizes(), sketches(sets)
+        sets = self._sets(texts, scanned, ordered=False)
+        return sets.sizes(), self._sketches(sets)
 
     def sets_and_sketches(
         self, texts: Sequence[str], scanned: Scanned | None = None
@@ -109,15 +99,8 @@ class Sketching:
             texts: The texts.
             scanned: Their tokens, where they are known.
         """
-        size = sum(map(len, texts))
-        pays = compiled.pays((_SECONDS_A_CHARACTER + _SKETCH_SECONDS_A_CHARACTER) * size)
-        if scanned is None and pays:
-            scanned = self._scanned(texts)
-        if scanned is not None:
-            sets = scanned_sets(scanned, self.shingle)
-            return sets, scanned_sketches(scanned, self.shingle)[1]
-        sets = self._plain_sets(texts)
-        return sets, sketches(sets)
+        sets = self._sets(texts, scanned)
+        return sets, self._sketches(sets)
 
     def estimates(self, many: NDArray[Any], one: NDArray[Any]) -> NDArray[np.float64]:
         """Return the estimated resemblance of each sketch to one.
@@ -136,12 +119,27 @@ class Sketching:
         """
         return estimates(many, one)
 
+    def _sets(
+        self, texts: Sequence[str], scanned: Scanned | None, *, ordered: bool = True
+    ) -> ShingleSets:
+        if scanned is None:
+            if not compiled.pays(self._seconds_a_character * sum(map(len, texts))):
+                return self._plain_sets(texts)
+            scanned = scan_tokens(texts, self.normalization)
+        sets = self._scanned_sets(scanned)
+        for number in range(len(sets) if ordered else 0):
+            sets.row(number).sort()
+        return sets
+
     def _plain_sets(self, texts: Sequence[str]) -> ShingleSets:
         apply = self.normalization.apply
         return shingle_sets((token_pieces(apply(text)) for text in texts), self.shingle)
 
-    def _scanned(self, texts: Sequence[str]) -> Scanned:
-        return scan_tokens(texts, self.normalization)
+    def _scanned_sets(self, scanned: Scanned) -> ShingleSets:
+        return scanned_sets(scanned, self.shingle)
+
+    def _sketches(self, sets: ShingleSets) -> NDArray[Any]:
+        return sketches(sets)
 
     def record(self) -> dict[str, Any]:
         """Return the recipe as a store keeps it, JSON values, with known answers."""

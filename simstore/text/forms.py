@@ -6,7 +6,7 @@ import unicodedata
 from functools import lru_cache
 from itertools import chain
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,16 +51,6 @@ class FormTables(NamedTuple):
     points: NDArray[np.int32]
 
 
-def _frozen(*arrays: NDArray[Any]) -> FormTables:
-    for array in arrays:
-        array.flags.writeable = False
-    return FormTables(*arrays)
-
-
-# For texts that are in their form, of ASCII letters alone.
-NO_TABLES = _frozen(np.zeros((2, 1), np.uint8), *(np.zeros(1, np.int32) for _ in range(3)))
-
-
 @lru_cache(8)
 def form_tables(normalization: Normalization, *, of_ascii: bool = False) -> FormTables:
     """Return what each code point becomes, but that no phrases of Chinese scripts are folded.
@@ -84,7 +74,10 @@ def form_tables(normalization: Normalization, *, of_ascii: bool = False) -> Form
     kinds = np.stack([classes, np.where(stays, classes, np.uint8(CHANGES))])
     offsets = np.cumsum([0, *map(len, made.expansions)], dtype=np.int32)
     points = np.concatenate([np.empty(0, np.int32), *made.expansions])
-    return _frozen(kinds, made.forms, offsets, points)
+    tables = FormTables(kinds, made.forms, offsets, points)
+    for array in tables:
+        array.flags.writeable = False
+    return tables
 
 
 class FormsOfTexts:

@@ -52,16 +52,12 @@ class Cut(NamedTuple):
     """Flags of the scanner: where it cuts a text.
 
     Attributes:
-        digits: Digits are of words.
         case: Upper and lower case of ASCII letters are one.
-        scripts: Bytes from 128 on are UTF-8, of which the tables tell; else they separate.
         pairs: Characters of scripts without blanks come in overlapping pairs; else alone.
         apart: These characters are keys, not terms.
     """
 
-    digits: bool = True
     case: bool = True
-    scripts: bool = True
     pairs: bool = True
     apart: bool = False
 
@@ -378,15 +374,11 @@ def _scan(
     starts, ends, formed = texts
     table, chunks, firsts, lengths = terms
     numbers, offsets, _, key_offsets = places
-    digits, case, scripts = cut.digits, cut.case, cut.scripts
     if not state[IS_INDEXED]:
         index(terms, state[TERMS])
         state[IS_INDEXED] = 1
     mask = len(table) // 2 - 1
-    from_0 = _FROM_0 if digits else _U0
-    after_9 = _AFTER_9 if digits else _U0
-    fold = _CASE if case else _U0
-    high = _HIGH if scripts else _U0
+    fold = _CASE if cut.case else _U0
     used = state[USED_CHUNKS]
     term_count = state[TERMS]
     most_terms = min(len(firsts), mask // 2)
@@ -408,7 +400,7 @@ def _scan(
             lowered = seven | _CASE
             kept = (
                 ((lowered + _FROM_A) & ~(lowered + _AFTER_Z))
-                | ((seven + from_0) & ~(seven + after_9))
+                | ((seven + _FROM_0) & ~(seven + _AFTER_9))
             ) & ~window & _HIGH  # fmt: skip
             others = ~kept & _HIGH
             low = others & (~others + _U1)
@@ -422,11 +414,11 @@ def _scan(
                     lowered = seven | _CASE
                     kept = (
                         ((lowered + _FROM_A) & ~(lowered + _AFTER_Z))
-                        | ((seven + from_0) & ~(seven + after_9))
+                        | ((seven + _FROM_0) & ~(seven + _AFTER_9))
                     ) & ~window & _HIGH  # fmt: skip
                     others = ~kept & _HIGH
                     low = others & (~others + _U1)
-                if not window & low & high:
+                if not window & low:
                     last = (window | fold) & ((low >> _U7) - _U1)
                     place += _int((((low - _U1) & _ONES) * _ONES) >> _U56) - 1
                     length = place - first_place
@@ -478,8 +470,8 @@ def _scan(
                     place_count += 1
                     place += 1
                     continue
-            elif not window & _FIRST & high:
-                wanted = kept | (window & high)
+            elif not window & _FIRST:
+                wanted = kept | (window & _HIGH)
                 if wanted:
                     low = wanted & (~wanted + _U1)
                     place += _int((((low - _U1) & _ONES) * _ONES) >> _U56) - 1

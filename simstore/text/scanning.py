@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from simstore.text.characters import class_table
 from simstore.text.disguises import kind_table, without_disguises
-from simstore.text.forms import NO_TABLES, FormTables, form_tables
+from simstore.text.forms import FormTables, form_tables
 from simstore.text.normalization import Normalization
 from simstore.text.scan_kernels import (
     DEPENDS,
@@ -172,9 +172,9 @@ def scan_texts(texts: Sequence[str], normalization: Normalization, cut: Cut) -> 
     Args:
         texts: The texts.
         normalization: Their form.
-        cut: How to cut, but that ``case`` and ``scripts`` are the normalization's.
+        cut: How to cut, but that ``case`` is the normalization's.
     """
-    cut = Cut(cut.digits, normalization.case == "fold", True, cut.pairs, cut.apart)
+    cut = cut._replace(case=normalization.case == "fold")
     encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
     together = joined(encoded)
     if normalization.disguises == "fold":
@@ -219,13 +219,6 @@ def texts_to_fold(
     may = MAY_FOLD(windows_of(data), starts, ends, kind_table(), class_table())
     found: NDArray[np.int64] = np.flatnonzero(may)
     return found
-
-
-def scan_letters(texts: Sequence[bytes]) -> Scanned:
-    """Cut texts into the course tool's words: runs of ASCII letters, lower-cased."""
-    data, starts, ends = joined(texts)
-    formed = np.ones(len(starts), bool)
-    return scan(data, starts, ends, formed, NO_TABLES, Cut(digits=False, scripts=False))
 
 
 def joined(

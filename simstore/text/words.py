@@ -12,36 +12,11 @@ from simstore.text.normalization import DEFAULT, Normalization
 
 _PIECE = 1 << 20
 
-_LETTERS = bytes(
-    byte | 0x20 if chr(byte).isascii() and chr(byte).isalpha() else 0x20 for byte in range(256)
-)
 _KEPT_ASCII = {chr(c): chr(c) if chr(c).isalnum() else " " for c in range(128)}
 _ASCII_WORDS = {
     "keep": str.maketrans(_KEPT_ASCII),
     "fold": str.maketrans({c: kept.lower() for c, kept in _KEPT_ASCII.items()}),
 }
-
-
-def letter_words(data: bytes) -> Iterator[list[bytes]]:
-    """Yield the course tool's words of a text in order, in lists of bounded size.
-
-    A word is a maximal run of ASCII letters, lower-cased; every other byte separates. No word is
-    cut, whatever its length.
-    """
-    for piece in _pieces(data, b" "):
-        yield piece.translate(_LETTERS).split()
-
-
-def _pieces(data: bytes, separator: bytes) -> Iterator[bytes]:
-    """Cut a long text at separators, so that the list of its words stays small."""
-    start = 0
-    while len(data) - start > _PIECE:
-        end = data.find(separator, start + _PIECE)
-        if end < 0:
-            break
-        yield data[start:end]
-        start = end
-    yield data[start:] if start else data
 
 
 def overlapping_pairs(run: str) -> list[str]:

@@ -27,9 +27,9 @@ from simstore.text.disguises import fold_disguises
 from simstore.text.normalization import FOLDED, Normalization
 from simstore.text.recipes import FeatureRecipe
 from simstore.text.scan_kernels import Cut
-from simstore.text.scanning import joined, scan_letters, scan_texts, texts_to_fold
+from simstore.text.scanning import joined, scan_texts, texts_to_fold
 from simstore.text.tokens import tokens
-from simstore.text.words import letter_words, terms
+from simstore.text.words import terms
 
 from .strategies import any_text, usual_bits
 
@@ -293,13 +293,6 @@ def test_texts_that_are_not_to_be_folded_have_no_disguises_of_any_make(texts: li
     for place, text in enumerate(texts):
         if place not in chosen:
             assert fold_disguises(text).text == text
-
-
-@needs_numba
-@given(st.lists(st.one_of(st.binary(max_size=60), word_text.map(str.encode)), max_size=5))
-def test_scanner_cuts_letters_as_the_plain_function_does(texts: list[bytes]) -> None:
-    plain = [[word for part in letter_words(text) for word in part] for text in texts]
-    assert cut_by(scan_letters(texts)) == plain
 
 
 @needs_numba

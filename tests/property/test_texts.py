@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Literal
 
 import oracle
@@ -9,12 +10,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from simstore.fingerprint.features import count_features
+from simstore.fingerprint.features import count_features, count_letters
 from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.web import WebScheme
 from simstore.text import words
 from simstore.text.normalization import DEFAULT, Normalization
-from simstore.text.words import letter_words, terms
+from simstore.text.words import terms
 
 from .strategies import any_text
 
@@ -66,28 +67,29 @@ def test_long_texts_cut_into_pieces_have_the_same_terms(parts: list[str], piece:
         assert terms(text) == whole
 
 
-@given(st.binary(max_size=80), st.integers(1, 9))
-def test_letter_words_are_those_of_the_oracle_in_pieces_of_any_size(
-    data: bytes, piece: int
-) -> None:
-    whole = [word for part in letter_words(data) for word in part]
-    assert whole == oracle.words(data)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(words, "_PIECE", piece)
-        assert [word for part in letter_words(data) for word in part] == whole
+@given(st.lists(st.binary(max_size=80), max_size=4))
+def test_counted_letters_are_those_of_the_oracle(texts: list[bytes]) -> None:
+    excluded = frozenset([b"a", b"zz"])
+    counts = count_letters(texts, excluded)
+    assert len(counts) == len(texts)
+    for number, text in enumerate(texts):
+        columns, amounts = counts.row(number)
+        made = {counts.terms[c]: n for c, n in zip(columns.tolist(), amounts.tolist(), strict=True)}
+        assert made == Counter(word for word in oracle.words(text) if word not in excluded)
+        assert columns.tolist() == sorted(set(columns.tolist()))
 
 
-@given(st.lists(st.lists(st.sampled_from([b"a", b"b", b"cc", b"d"]), max_size=6), max_size=5))
-def test_feature_counts_are_those_of_a_plain_count(documents: list[list[bytes]]) -> None:
+@given(st.lists(st.lists(st.sampled_from(["a", "b", "cc", "d"]), max_size=6), max_size=5))
+def test_feature_counts_are_those_of_a_plain_count(documents: list[list[str]]) -> None:
     excluded = frozenset([b"d"])
     counts = count_features((iter((one[:2], one[2:])) for one in documents), excluded)
     assert len(counts) == len(documents)
     for number, document in enumerate(documents):
         columns, amounts = counts.row(number)
         made = {counts.terms[c]: n for c, n in zip(columns.tolist(), amounts.tolist(), strict=True)}
-        assert made == {w: document.count(w) for w in document if w != b"d"}
+        assert made == {w.encode(): document.count(w) for w in document if w != "d"}
         assert columns.tolist() == sorted(set(columns.tolist()))
-    kept = [len([word for word in one if word != b"d"]) for one in documents]
+    kept = [len([word for word in one if word != "d"]) for one in documents]
     assert counts.token_counts().tolist() == kept
     assert b"d" not in counts.terms
     assert len(set(counts.terms)) == len(counts.terms)
@@ -109,9 +111,3 @@ def test_fingerprint_does_not_depend_on_the_order_of_the_batch(texts: list[str])
     assert dict(zip(texts, made, strict=True)) == dict(
         zip(usual, to_integers(scheme.fingerprints(scheme.count(usual))), strict=True)
     )
-
-
-def test_words_of_a_long_text_come_in_lists_of_bounded_size() -> None:
-    sizes = [len(piece) for piece in letter_words(b"ab " * (1 << 20))]
-    assert sum(sizes) == 1 << 20
-    assert max(sizes) <= (1 << 20) // 3 + 1

@@ -1,9 +1,12 @@
 from __future__ import annotations
 
+from collections import Counter
+
 import pytest
 
+from simstore.fingerprint.features import count_letters
 from simstore.text import words
-from simstore.text.words import letter_words, terms
+from simstore.text.words import terms
 
 # A sentence or two of each script, with the number of its terms where blanks part the words.
 LANGUAGES = {
@@ -94,7 +97,7 @@ def test_long_text_without_line_break_is_not_cut() -> None:
     assert terms(text) == [text]
 
 
-def test_letter_words_are_runs_of_ascii_letters() -> None:
+def test_letters_are_counted_in_runs() -> None:
     for data, expected in (
         (b"", []),
         (b"a B c", [b"a", b"b", b"c"]),
@@ -102,11 +105,9 @@ def test_letter_words_are_runs_of_ascii_letters() -> None:
         (b"caf\xe9 caf\xc3\xa9s", [b"caf", b"caf", b"s"]),
         (b"A\x00B@[`{Zz", [b"a", b"b", b"zz"]),
         (b"\xff\xfe", []),
+        (b"x " + b"Y" * 70_000 + b" z", [b"x", b"y" * 70_000, b"z"]),
     ):
-        assert [word for piece in letter_words(data) for word in piece] == expected, data
-
-
-def test_word_longer_than_a_piece_is_not_cut() -> None:
-    size = words._PIECE * 2 + 7
-    found = [word for piece in letter_words(b"x " + b"Y" * size + b" z") for word in piece]
-    assert found == [b"x", b"y" * size, b"z"]
+        counts = count_letters([data, b"other"])
+        columns, amounts = counts.row(0)
+        made = {counts.terms[c]: n for c, n in zip(columns.tolist(), amounts.tolist(), strict=True)}
+        assert made == Counter(expected), data
