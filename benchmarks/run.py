@@ -32,6 +32,7 @@ PAGE = REPOSITORY / "docs" / "explanation" / "benchmarks.md"
 # In the order of the page; growth reads what ingest measured.
 PARTS = (
     "fingerprinting",
+    "without_numba",
     "ingest",
     "shares",
     "writes",

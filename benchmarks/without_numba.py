@@ -1,15 +1,12 @@
 """Each main path in processes with Numba and without it: results compared, processor time told.
 
-Usage: python benchmarks/without_numba.py [--rows 6000] [--turns 3] [--only PATH ...] [--page]
+Usage: python benchmarks/without_numba.py [--quick] [--results FOLDER] [--rows 6000] [--turns 3]
+                                          [--only PATH ...]
        python benchmarks/without_numba.py --peer FOLDER [--rows 6000] [--turns 3] [--only PATH ...]
 
-Processes take turns. Time is the processor's, of the process and its children, from its start to
-its end, the import of Numba and the load of its kernels included; the least of the turns. Ends with
-an error where the results differ, or a path takes more than 6 times as long without Numba.
-
-With ``--peer`` the other one of the two is this program's path in another checkout of simstore,
-each with Numba: to see what a change costs. ``--page`` writes the table into
-docs/explanation/benchmarks.md.
+Ends with an error where the results differ, or a path takes more than 6 times as long without
+Numba. With ``--peer`` each path runs in this checkout and in another one of simstore, both with
+Numba, and no results are written: to see what a change costs.
 """
 
 from __future__ import annotations
@@ -21,19 +18,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
+import results
 from corpus import documents
 
 from simstore import Store
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
-PAGE = ROOT / "docs" / "explanation" / "benchmarks.md"
-MARKS = ("<!-- without Numba -->", "<!-- end of without Numba -->")
 # Times as long that a path may take without Numba.
 MOST = 6.0
 # Samples of a query, words of a paper, pages of the course, and their share of the rows.
@@ -45,49 +41,57 @@ def main() -> None:
     if sys.argv[1:2] == ["--run"]:
         run(sys.argv[2], Path(sys.argv[3]), hide=sys.argv[4] == "hide")
         return
-    parser = ArgumentParser(description=__doc__)
+    parser = results.parser(__doc__)
     parser.add_argument("--rows", type=int, default=6000)
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--only", nargs="*", default=list(PATHS))
     parser.add_argument("--peer", type=Path)
-    parser.add_argument("--page", action="store_true")
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        prepare(folder, options.rows)
-        lines = measured(folder, options)
-    if options.page:
-        write_page("\n".join(lines), options)
+    if options.quick:
+        options.rows, options.turns = 1000, 1
+    report = results.Report(
+        "without_numba",
+        "Without Numba",
+        "Processor time of whole processes in turns, their start and the load of kernels "
+        "included; the least of each. Results are compared first.",
+    )
+    with tempfile.TemporaryDirectory(dir=options.folder) as name:
+        prepare(Path(name), options.rows)
+        slowest = measured(report, Path(name), options)
+    if not options.peer:
+        report.target("the slowest path without Numba", MOST, slowest, at_most=True)
+        report.finish(options.results)
+    if slowest > MOST:
+        sys.exit(f"a path takes {slowest:.1f} times as long")
 
 
-def measured(folder: Path, options: Namespace) -> list[str]:
-    """Return the table of all paths."""
-    lines = [
-        f"| path | with Numba, s | {'peer' if options.peer else 'without'}, s | ratio |",
-        "|---|---|---|---|",
-    ]
-    print("\n".join(lines), flush=True)
-    too_slow = []
+def measured(report: results.Report, folder: Path, options: Namespace) -> float:
+    """Fill the table of all paths; return the largest ratio."""
+    other = "in the other checkout" if options.peer else "without"
+    table = report.table(
+        "Main paths with Numba and without it",
+        ("path", "with Numba, s", f"{other}, s", "times as long"),
+        f"{options.rows:,} texts of 600 words; half of them stored before, but for `ingest`. "
+        "`query` looks for a quarter of them, `add` adds a tenth one by one, looking for "
+        f"duplicates; `neighbours` joins {NEAR:,} fingerprints in memory and looks 25,000 up.",
+    )
+    slowest = 0.0
     for path in options.only:
         taken: dict[str, list[float]] = {"use": [], "hide": []}
-        results = set()
+        found = set()
         for turn in range(options.turns + 1):
             for form in taken:
                 seconds, result = timed(path, form, folder, options.peer)
-                results.add(result)
+                found.add(result)
                 # The first processes compile kernels, and find no file in the cache.
                 if turn:
                     taken[form].append(seconds)
-        if len(results) > 1:
+        if len(found) > 1:
             sys.exit(f"{path}: results differ")
         used, hidden = min(taken["use"]), min(taken["hide"])
-        lines.append(f"| {path} | {used:.2f} | {hidden:.2f} | {hidden / used:.2f} |")
-        print(lines[-1], flush=True)
-        if hidden > MOST * used:
-            too_slow.append(path)
-    if too_slow:
-        sys.exit(f"more than {MOST:g} times slower without Numba: {', '.join(too_slow)}")
-    return lines
+        table.add(f"`{path}`", f"{used:.2f}", f"{hidden:.2f}", results.figure(hidden / used))
+        slowest = max(slowest, hidden / used)
+    return slowest
 
 
 def timed(path: str, form: str, folder: Path, peer: Path | None) -> tuple[float, str]:
@@ -100,7 +104,7 @@ def timed(path: str, form: str, folder: Path, peer: Path | None) -> tuple[float,
         [sys.executable, str(HERE / "without_numba.py"), "--run", path, str(place), hide],
         env={**os.environ, "PYTHONPATH": str(root), "SIMSTORE_DB": str(place / "store.db")},
         stdout=subprocess.DEVNULL,
-        stderr=None if os.environ.get("SHOW") else subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
         cwd=place,
     )
     _, status, usage = os.wait4(process.pid, 0)
@@ -255,15 +259,6 @@ def run(path: str, place: Path, *, hide: bool) -> None:
     if hide:
         sys.modules["numba"] = None  # type: ignore[assignment]
     PATHS[path](place)
-
-
-def write_page(table: str, options: Namespace) -> None:
-    """Put the table between the marks of the page."""
-    text = PAGE.read_text()
-    begin, end = (text.index(mark) for mark in MARKS)
-    program = f"`python benchmarks/without_numba.py --rows {options.rows} --turns {options.turns}`"
-    note = f"Printed by {program}.\n\n{table}\n"
-    PAGE.write_text(f"{text[:begin]}{MARKS[0]}\n\n{note}\n{text[end:]}")
 
 
 if __name__ == "__main__":

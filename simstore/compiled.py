@@ -1,8 +1,9 @@
-"""Choose between NumPy functions and their Numba-compiled versions, by the amount of work.
+"""Choose between plain functions and their Numba-compiled versions, by the amount of work.
 
 Numba is optional (the extra ``fast``). Importing it costs 0.2 to 0.4 s, so a caller
 asks :func:`pays` first, with an estimate of the seconds that the form without it would take, and
-keeps that form for small inputs and for machines without Numba.
+uses that form for small inputs and for machines without Numba: NumPy code, or the very function
+that is compiled (:meth:`Kernel.plain`).
 """
 
 from __future__ import annotations
