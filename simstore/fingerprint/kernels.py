@@ -177,7 +177,23 @@ def _sums_of_places(
     numbers: Any, places: Any, hashes: Any, linear: Any, weight_of: Any, damped: Any,
     key_offsets: Any, keys: Any, unit: Any, bits: Any, tie: Any, result: Any,
 ) -> None:  # fmt: skip
-    """Make fingerprints of 64 bits at most from terms and keys at their places."""
+    """Make fingerprints of 64 bits at most from terms and keys at their places.
+
+    Args:
+        numbers: The number of the term at each place.
+        places: Text t has the places ``[places[t], places[t + 1])``.
+        hashes: Of each term, shape (terms, 1).
+        linear: Whether a term weighs ``unit`` for each time it occurs, as a key does.
+        weight_of: The weight of the others by their count; counts beyond weigh the last.
+        damped: The weight of a key, and of a term that is linear, by its count, where it is not
+            ``unit`` for each time; empty: it is.
+        key_offsets: Text t has the keys ``[key_offsets[t], key_offsets[t + 1])``.
+        keys: Bytes of features of characters, which are hashed by XXH3.
+        unit: A weight.
+        bits: Fingerprint length.
+        tie: The bit that a zero sum gives.
+        result: Gets the fingerprints, shape (texts, 1).
+    """
     most_keys = 0
     if len(damped):
         for text in range(len(places) - 1):

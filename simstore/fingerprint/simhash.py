@@ -9,17 +9,12 @@ first, so that the words read as one M-bit number whose top bit is bit 0 of the 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore import compiled
 from simstore.errors import InvalidParameter
-
-if TYPE_CHECKING:
-    from simstore.text.scanning import Scanned
 
 MAX_BITS = 128
 # Up to this sum of weights every partial sum is an exact float32 integer, in any order.
@@ -91,54 +86,6 @@ def fingerprints(
         doubled = 2 * (weights[part].astype(exact) @ ones.astype(exact))
         positive[document] = doubled >= total if tie else doubled > total
     return pack(positive)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScannedWeights:
-    """Weights of the terms and keys of scanned texts.
-
-    Attributes:
-        linear: Whether a term weighs ``unit`` for each time it occurs, as a key does.
-        of_counts: The weight of the others by their count; counts beyond weigh the last.
-        damped: The weight of a key, and of a term that is linear, by its count, where it is not
-            ``unit`` for each time; empty: it is.
-        unit: A weight.
-    """
-
-    linear: NDArray[np.bool_]
-    of_counts: NDArray[np.int64]
-    damped: NDArray[np.int64]
-    unit: int
-
-
-def fingerprints_of_scanned(
-    scanned: Scanned,
-    hashes: NDArray[np.uint64],
-    weights: ScannedWeights,
-    bits: int,
-    tie: int = 0,
-) -> NDArray[np.uint64]:
-    """Compute the fingerprint of each text from what the scanner has found; compiled.
-
-    Args:
-        scanned: Terms and keys. A key is hashed by XXH3.
-        hashes: Of each term, shape (terms, 1).
-        weights: What they weigh.
-        bits: Fingerprint length M, at most 64.
-        tie: Bit that a zero sum gives.
-
-    Returns:
-        uint64, shape (texts, 1).
-    """
-    from simstore.fingerprint import kernels
-
-    result = np.empty((len(scanned.offsets) - 1, 1), np.uint64)
-    kernels.SUMS_OF_PLACES(
-        numbers=scanned.numbers, places=scanned.offsets, hashes=hashes, linear=weights.linear,
-        weight_of=weights.of_counts, damped=weights.damped, key_offsets=scanned.key_offsets,
-        keys=scanned.keys, unit=weights.unit, bits=bits, tie=bool(tie), result=result,
-    )  # fmt: skip
-    return result
 
 
 def pack(bit_rows: NDArray[np.bool_]) -> NDArray[np.uint64]:

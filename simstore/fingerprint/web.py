@@ -15,14 +15,10 @@ from simstore import compiled
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import FEATURE_HASHES, feature_hashes, left_aligned
 from simstore.fingerprint.features import FeatureCounts, count_features, count_scanned
+from simstore.fingerprint.kernels import SUMS_OF_PLACES
 from simstore.fingerprint.packed_terms import PackedTerms, first_code_points
 from simstore.fingerprint.scheme import Scheme, SchemeRecord
-from simstore.fingerprint.simhash import (
-    ScannedWeights,
-    check_bits,
-    fingerprints,
-    fingerprints_of_scanned,
-)
+from simstore.fingerprint.simhash import check_bits, fingerprints
 from simstore.fingerprint.weights import (
     COUNT_PART,
     SCALE,
@@ -318,13 +314,13 @@ class WebScheme(Scheme):
             of_counts = logarithmic_weights(int(sizes.max(initial=1)))
             most = int(np.diff(scanned.key_offsets).max(initial=1))
             damped = damped_weights(max(most, int(sizes.max(initial=1))))
-        made = fingerprints_of_scanned(
-            scanned,
-            feature_hashes(terms, self.bits),
-            ScannedWeights(linear=linear, of_counts=of_counts, damped=damped, unit=self._unit),
-            self.bits,
-            1 if self.tie == "one" else 0,
-        )
+        made = np.empty((len(texts), 1), np.uint64)
+        SUMS_OF_PLACES(
+            numbers=scanned.numbers, places=scanned.offsets,
+            hashes=feature_hashes(terms, self.bits), linear=linear, weight_of=of_counts,
+            damped=damped, key_offsets=scanned.key_offsets, keys=scanned.keys, unit=self._unit,
+            bits=self.bits, tie=self.tie == "one", result=made,
+        )  # fmt: skip
         return made, sizes + np.diff(scanned.key_offsets)
 
     def prepared_alone(self, text: str, encoded: bytes, shingle: int) -> PreparedText | None:
