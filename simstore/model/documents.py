@@ -447,14 +447,14 @@ class ExclusionReason:
     Attributes:
         canonical_id: Number of the document that stands for it; 0 where it was
             skipped.
-        canonical: Key of the document that stands for it.
+        canonical_key: Key of the document that stands for it.
         distance: Of the two fingerprints, in bits; None where one has none.
         resemblance: Of the two texts, 0 to 1; None where nothing tells it.
         reason: In words.
     """
 
     canonical_id: int
-    canonical: str
+    canonical_key: str
     distance: int | None
     resemblance: float | None
     reason: str

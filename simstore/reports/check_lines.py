@@ -14,7 +14,6 @@ from simstore.model import (
     Case,
     CheckedPaper,
     CheckedPassage,
-    Copy,
     MutualCheck,
     MutualPair,
     SourceShare,
@@ -26,6 +25,7 @@ from simstore.reports.lines import (
     decoding_fields,
     key_bytes,
     key_text,
+    record_of,
     rounded,
     to_json,
 )
@@ -68,78 +68,27 @@ def render_jsonl(
             others there are.
     """
     for number, paper in enumerate(papers):
-        totals = paper.totals
         listed, others = listed_sources(paper, all_sources=all_sources)
         record = {
             "paper": key_text(paper.key),
             **key_bytes("paper", paper.key),
             "title": paper.title,
-            "totals": {
-                "characters": totals.characters,
-                "copied": totals.copied,
-                "share": rounded(totals.share),
-                "share_without_quotations": rounded(totals.share_without_quotations),
-                "share_with_excluded": rounded(totals.share_with_excluded),
-                "largest_source_share": rounded(totals.largest_source_share),
-                "high": totals.high,
-                "moderate": totals.moderate,
-                "none": totals.none,
-                "cases": totals.cases,
-                "identical": totals.identical,
-                "identical_share": rounded(totals.identical_share),
-            },
+            "totals": record_of(paper.totals),
             "high": paper.high,
             "moderate": paper.moderate,
             "verified_by": paper.verified_by,
             "method": paper.method,
             "guarantee": paper.guarantee,
             **decoding_fields(paper.decoding),
-            "flags": list(paper.flags),
+            "flags": paper.flags,
             "warnings": [
-                {
-                    "kind": one.kind,
-                    "count": one.count,
-                    "places": list(one.places),
-                    "passages": [list(span) for span in one.spans],
-                }
-                for one in paper.warnings
+                record_of(one, "spans") | {"passages": one.spans} for one in paper.warnings
             ],
-            "excluded": [
-                {
-                    "start": one.start,
-                    "end": one.end,
-                    "reason": one.reason,
-                    "characters": one.characters,
-                }
-                for one in paper.excluded
-            ],
-            "chapters": [
-                {
-                    "title": one.title,
-                    "start": one.start,
-                    "end": one.end,
-                    "characters": one.characters,
-                    "copied": one.copied,
-                    "share": rounded(one.share),
-                    "identical": one.identical,
-                    "identical_share": rounded(one.identical_share),
-                }
-                for one in paper.chapters
-            ],
+            "excluded": [record_of(one) for one in paper.excluded],
+            "chapters": [record_of(one) for one in paper.chapters],
             **_found(paper, listed),
             "other_sources": others,
-            "passages": [
-                {
-                    "start": passage.start,
-                    "end": passage.end,
-                    "similarity": rounded(passage.similarity),
-                    "kind": passage.kind,
-                    "copy": passage.copy,
-                    "excluded": passage.excluded,
-                    "flags": list(passage.flags),
-                }
-                for passage in paper.passages
-            ],
+            "passages": [record_of(one, "others") for one in paper.passages],
             **({} if mutual is None else _beside(mutual, number)),
         }
         yield to_json(record).encode("utf-8", "backslashreplace") + b"\n"
@@ -377,62 +326,9 @@ def _beside(mutual: MutualCheck, number: int) -> dict[str, Any]:
 def _found(paper: CheckedPaper, sources: Sequence[SourceShare]) -> dict[str, Any]:
     """Return what was found in a paper: sources, its cases and copies."""
     return {
-        "sources": [_source(source) for source in sources],
-        "cases": [_case(case) for case in paper.cases],
-        "copies": [_copy(copy) for copy in paper.copies],
-    }
-
-
-def _source(source: SourceShare) -> dict[str, Any]:
-    return {
-        "key": key_text(source.key),
-        **key_bytes("key", source.key),
-        "title": source.title,
-        "author": source.author,
-        "date": source.date,
-        "url": source.url,
-        "document_id": source.document_id,
-        "characters": source.characters,
-        "share": rounded(source.share),
-        "copies": source.copies,
-        "cases": source.cases,
-        "identical": source.identical,
-        "identical_share": rounded(source.identical_share),
-        "order": source.order,
-        "added": source.added,
-        "added_share": rounded(source.added_share),
-    }
-
-
-def _case(case: Case) -> dict[str, Any]:
-    return {
-        "start": case.start,
-        "end": case.end,
-        "source": key_text(case.source_key),
-        **key_bytes("source", case.source_key),
-        "source_document_id": case.source_document_id,
-        "source_start": case.source_start,
-        "source_end": case.source_end,
-        "characters": case.characters,
-        "identical": case.identical,
-        "identical_share": rounded(case.identical_share),
-        "copies": list(case.copies),
-    }
-
-
-def _copy(copy: Copy) -> dict[str, Any]:
-    return {
-        "start": copy.start,
-        "end": copy.end,
-        "source": key_text(copy.source_key),
-        **key_bytes("source", copy.source_key),
-        "source_document_id": copy.source_document_id,
-        "source_start": copy.source_start,
-        "source_end": copy.source_end,
-        "similarity": rounded(copy.similarity),
-        "evidence": copy.evidence,
-        "blocks": [list(block) for block in copy.blocks],
-        "source_text": copy.source_text,
+        "sources": [record_of(source) for source in sources],
+        "cases": [record_of(case) for case in paper.cases],
+        "copies": [record_of(copy) for copy in paper.copies],
     }
 
 

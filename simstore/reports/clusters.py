@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from simstore.errors import printable
-from simstore.reports.lines import key_bytes, key_text, rounded, to_json
+from simstore.reports.lines import csv_line, key_bytes, key_text, rounded, to_json
 
 if TYPE_CHECKING:
     from simstore.model import Cluster, ClusterMember, ClusterMerge, StoredCluster
@@ -49,39 +47,31 @@ def table_rows(clusters: Iterable[StoredCluster], reason_of: ReasonOf) -> Iterat
 
 def render_jsonl(clusters: Iterable[StoredCluster], reason_of: ReasonOf) -> Iterator[bytes]:
     """Yield one JSON object a document; a key that is not UTF-8 has its bytes in base64 too."""
+    for record in _records(clusters, reason_of):
+        key = record["key"]
+        record |= {"key": key_text(key), **key_bytes("key", key)}
+        yield to_json(record).encode() + b"\n"
+
+
+def render_csv(clusters: Iterable[StoredCluster], reason_of: ReasonOf) -> Iterator[bytes]:
+    """Yield a header and one row a document."""
+    yield csv_line(COLUMNS)
+    for record in _records(clusters, reason_of):
+        yield csv_line([*(record | {"key": printable(record["key"])}).values()])
+
+
+def _records(clusters: Iterable[StoredCluster], reason_of: ReasonOf) -> Iterator[dict[str, Any]]:
+    """Yield the values of each document by the names of the columns, in their order."""
     for cluster in clusters:
         for place, member in enumerate(cluster.members):
-            record = {
+            yield {
                 "cluster_id": cluster.cluster_id,
-                "key": key_text(member.key),
-                **key_bytes("key", member.key),
+                "key": member.key,
                 "role": _role(place),
                 "distance": member.distance,
                 "resemblance": rounded(member.resemblance),
                 "reason": reason_of(cluster.members, place),
             }
-            yield to_json(record).encode() + b"\n"
-
-
-def render_csv(clusters: Iterable[StoredCluster], reason_of: ReasonOf) -> Iterator[bytes]:
-    """Yield a header and one row a document."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for cluster in clusters:
-        for place, member in enumerate(cluster.members):
-            writer.writerow(
-                (
-                    cluster.cluster_id,
-                    printable(member.key),
-                    _role(place),
-                    member.distance,
-                    rounded(member.resemblance),
-                    reason_of(cluster.members, place),
-                )
-            )
-        yield _taken(buffer)
-    yield _taken(buffer)
 
 
 def merges_jsonl(merges: Iterable[ClusterMerge]) -> Iterator[bytes]:
@@ -93,10 +83,3 @@ def merges_jsonl(merges: Iterable[ClusterMerge]) -> Iterator[bytes]:
 
 def _role(place: int) -> str:
     return "member" if place else "canonical"
-
-
-def _taken(buffer: io.StringIO) -> bytes:
-    written = buffer.getvalue().encode()
-    buffer.seek(0)
-    buffer.truncate()
-    return written

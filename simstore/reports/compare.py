@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from simstore.errors import printable
-from simstore.reports.lines import to_json
+from simstore.reports.lines import csv_line, to_json
 
 if TYPE_CHECKING:
     from simstore.model import Comparison
@@ -96,17 +94,13 @@ def render_jsonl(comparison: Comparison) -> Iterator[bytes]:
 
 def render_csv(comparison: Comparison) -> Iterator[bytes]:
     """Yield a header and one row a measure; an undefined measure has an empty value."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
+    yield csv_line(CSV_COLUMNS)
     names = printable(comparison.first.name), printable(comparison.second.name)
     for found in comparison.measurements:
         for name, value in found.values.items():
             shown = str(value).lower() if isinstance(value, bool) else value
-            writer.writerow(
-                (*names, found.algorithm, name, shown, found.detail, f"{found.seconds:.9f}")
-            )
-    yield buffer.getvalue().encode()
+            seconds = f"{found.seconds:.9f}"
+            yield csv_line((*names, found.algorithm, name, shown, found.detail, seconds))
 
 
 def _title(algorithm: str) -> str:

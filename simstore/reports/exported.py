@@ -5,9 +5,9 @@ from __future__ import annotations
 import base64
 from typing import Any
 
-from simstore.model import LABELS, DocumentLabels, ExclusionReason, ExportedDocument
+from simstore.model import LABELS, DocumentLabels, ExportedDocument
 from simstore.model.documents import EXPORT_FIELD, EXPORT_VERSION
-from simstore.reports.lines import key_bytes, key_text, rounded, to_json
+from simstore.reports.lines import key_bytes, key_text, record_of, to_json
 from simstore.text.decoding import encode
 
 # The columns of CSV; what has parts is JSON text.
@@ -58,7 +58,7 @@ def exported_record(document: ExportedDocument) -> dict[str, Any]:
             base64.b64encode(encode(link)).decode("ascii") for link in document.links
         ]
     if document.dropped is not None:
-        record["dropped_because"] = _dropping_record(document.dropped)
+        record["dropped_because"] = record_of(document.dropped, "canonical_id")
     return {name: value for name, value in record.items() if value is not None}
 
 
@@ -69,14 +69,3 @@ def _text_fields(text: str) -> dict[str, Any]:
     except UnicodeEncodeError:
         return {"text": key_text(text), **key_bytes("text", text)}
     return {"text": text}
-
-
-def _dropping_record(dropped: ExclusionReason) -> dict[str, Any]:
-    """Return why a document was dropped, as a JSON object."""
-    return {
-        "canonical": key_text(dropped.canonical),
-        **key_bytes("canonical", dropped.canonical),
-        "distance": dropped.distance,
-        "resemblance": rounded(dropped.resemblance),
-        "reason": dropped.reason,
-    }

@@ -8,7 +8,7 @@ import io
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -39,72 +39,28 @@ def render_jsonl(samples: Iterable[SampleResult]) -> Iterator[bytes]:
             "fingerprint": sample.fingerprint or None,
             "too_short": sample.too_short,
             **decoding_fields(sample.decoding),
-            "matches": [
-                {
-                    "key": key_text(match.key),
-                    **key_bytes("key", match.key),
-                    "distance": match.distance,
-                    "document_id": match.document_id,
-                    "channels": list(match.channels),
-                    "resemblance": rounded(match.resemblance),
-                    "containment": rounded(match.containment),
-                    "containment_reverse": rounded(match.containment_reverse),
-                    "basis": match.basis,
-                    "passage_start": match.passage_start,
-                    "passage_end": match.passage_end,
-                    "passage_similarity": rounded(match.passage_similarity),
-                    "character_resemblance": rounded(match.character_resemblance),
-                    "title": match.title,
-                    "author": match.author,
-                    "date": match.date,
-                    "url": match.url,
-                }
-                for match in sample.matches
-            ],
+            "matches": [record_of(match) for match in sample.matches],
         }
         yield to_json(record).encode() + b"\n"
 
 
 def render_csv(samples: Iterable[SampleResult]) -> Iterator[bytes]:
     """Yield a header and one row a match; a sample without matches has one row without a key."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(CSV_COLUMNS)
+    yield csv_line(CSV_COLUMNS)
     for sample in samples:
-        shown = printable(sample.key)
-        short = "yes" if sample.too_short else "no"
-        if not sample.matches:
-            place = CSV_COLUMNS.index("too_short")
-            rest = len(CSV_COLUMNS) - place - 1
-            writer.writerow((shown, *("",) * (place - 1), short, *("",) * rest))
-        for rank, match in enumerate(sample.matches, 1):
-            writer.writerow(
-                (
-                    shown,
-                    rank,
-                    printable(match.key),
-                    match.distance,
-                    match.document_id,
-                    "+".join(match.channels),
-                    rounded(match.resemblance),
-                    rounded(match.containment),
-                    rounded(match.containment_reverse),
-                    match.basis,
-                    short,
-                    match.passage_start,
-                    match.passage_end,
-                    rounded(match.passage_similarity),
-                    rounded(match.character_resemblance),
-                    *(
-                        fact and printable(fact)
-                        for fact in (match.title, match.author, match.date, match.url)
-                    ),
-                )
-            )
-        yield buffer.getvalue().encode()
-        buffer.seek(0)
-        buffer.truncate()
-    yield buffer.getvalue().encode()
+        about = {"sample": sample.key, "too_short": "yes" if sample.too_short else "no"}
+        rows = [
+            asdict(match) | {"rank": rank, "channels": "+".join(match.channels)}
+            for rank, match in enumerate(sample.matches, 1)
+        ]
+        for row in rows or [{}]:
+            yield csv_line([_csv_cell((row | about).get(name)) for name in CSV_COLUMNS])
+
+
+def _csv_cell(value: Any) -> Any:
+    if isinstance(value, float):
+        return rounded(value)
+    return printable(value) if isinstance(value, str) else value
 
 
 def json_array(lines: Iterable[bytes]) -> Iterator[bytes]:
@@ -153,6 +109,33 @@ def to_json(value: Any, **options: Any) -> str:
     if text.isascii() and "\x7f" not in text:
         return text
     return _CONTROLS.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def record_of(result: Any, *left_out: str) -> dict[str, Any]:
+    """Return the fields of a result as JSON values by their names, with shares rounded.
+
+    What a field ``NAME_key`` holds is called ``NAME``; ``NAME_base64`` stands beside a key that is
+    not UTF-8.
+
+    >>> merge = ClusterMerge(3, 1, 1_764_547_200)
+    >>> record_of(merge, "ended_at")
+    {'cluster_id': 3, 'merged_into': 1}
+
+    Args:
+        result: The result.
+        left_out: Names of fields that are not wanted.
+    """
+    record: dict[str, Any] = {}
+    for field in fields(result):
+        value = getattr(result, field.name)
+        if field.name in left_out:
+            continue
+        if field.name == "key" or field.name.endswith("_key"):
+            name = field.name.removesuffix("_key")
+            record |= {name: key_text(value), **key_bytes(name, value)}
+        else:
+            record[field.name] = rounded(value) if isinstance(value, float) else value
+    return record
 
 
 def rounded(share: float | None) -> float | None:
