@@ -11,108 +11,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from simstore.model.access import SCOPES, Scope, Token
-    from simstore.model.check import (
-        Case,
-        ChapterShare,
-        CheckedPaper,
-        CheckedPassage,
-        CheckKeywords,
-        CheckOptions,
-        Copy,
-        CopyEvidence,
-        Excluded,
-        ExcludedAs,
-        PassageKind,
-        SourceShare,
-        Totals,
-    )
-    from simstore.model.clusters import (
-        Cluster,
-        Clustering,
-        ClusterMember,
-        ClusterMerge,
-        ClusterPlace,
-        ClustersStatus,
-        ImportSummary,
-        LeastShares,
-        StoredCluster,
-    )
-    from simstore.model.compare import (
-        ComparedText,
-        Comparison,
-        FoldedPlace,
-        Measurement,
-    )
-    from simstore.model.documents import (
-        FILTERS,
-        FIRST_SEEN_BASES,
-        LABELS,
-        Decoding,
-        Document,
-        DocumentFilter,
-        DocumentFilterKeywords,
-        DocumentKeywords,
-        DocumentLabels,
-        ExclusionReason,
-        ExportedDocument,
-        PaperWarning,
-        Relative,
-        Seen,
-        SeenState,
-        StoredDocument,
-        Story,
-        Time,
-        TimeOrAge,
-        Version,
-    )
-    from simstore.model.ingest import (
-        NAMED_KEYS,
-        Duplicate,
-        DuplicateState,
-        ExpireSummary,
-        Ignored,
-        IngestProgress,
-        IngestSummary,
-        OnDuplicate,
-        Outcome,
-        Policy,
-        RefreshSummary,
-        Rejection,
-        SourceState,
-        StoredRejection,
-    )
-    from simstore.model.keywords import check_names, with_keywords
-    from simstore.model.maintenance import (
-        CompactSummary,
-        Finding,
-        PassageStatus,
-        Progress,
-        SchemeFacts,
-        StoreStatistics,
-        StoreVitals,
-        UpgradeSummary,
-        VocabularyStatus,
-        VocabularyTerm,
-    )
-    from simstore.model.mutual import MutualCheck, MutualPair
-    from simstore.model.query import (
-        Match,
-        PlanName,
-        QueryKeywords,
-        QueryOptions,
-        QueryRun,
-        SampleExplanation,
-        SampleResult,
-    )
-    from simstore.model.results import Results, Shown, Stream
-    from simstore.model.runs import IngestRun, RecordedQuery, RunDetails
-    from simstore.model.writer import (
-        DocumentOutcome,
-        RemoveRequest,
-        WriteReply,
-        WriteRequest,
-    )
+    from simstore.model.access import *
+    from simstore.model.check import *
+    from simstore.model.clusters import *
+    from simstore.model.compare import *
+    from simstore.model.documents import *
+    from simstore.model.ingest import *
+    from simstore.model.keywords import *
+    from simstore.model.maintenance import *
+    from simstore.model.mutual import *
+    from simstore.model.query import *
+    from simstore.model.results import *
+    from simstore.model.runs import *
+    from simstore.model.writer import *
 
 # In the order in which they are looked through: what every program needs comes first.
 _MODULES = (

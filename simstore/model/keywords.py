@@ -6,10 +6,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import fields, replace
 from typing import Any, TypeVar
 
-T = TypeVar("T")
+Options = TypeVar("Options")
 
 
-def with_keywords(verb: str, kind: type[T], options: T | None, keywords: Mapping[str, Any]) -> T:
+def with_keywords(
+    verb: str, kind: type[Options], options: Options | None, keywords: Mapping[str, Any]
+) -> Options:
     """Return options in which keywords go before what the object says.
 
     >>> from simstore import QueryOptions
