@@ -35,6 +35,11 @@ def test_shuffled_pieces_are_regions_of_their_own():
     assert spans(found) == [(7, 0, 5, 50, 55, 2), (7, 10, 15, 0, 5, 2)]
 
 
+def test_a_longer_step_than_the_gap_and_another_source_begin_a_region():
+    assert len(regions(hits((7, 0, 100), (7, 11, 111)), drift=5, gap=10)) == 2
+    assert len(regions(hits((1, 0, 0), (2, 0, 0)), drift=3, gap=10)) == 2
+
+
 def test_equal_hits_count_once():
     assert spans(regions(hits((1, 0, 0), (1, 0, 0)), drift=3, gap=10)) == [(1, 0, 0, 0, 0, 1)]
 
