@@ -227,7 +227,7 @@ def test_what_is_started_again_does_not_run_the_launcher_anew(tmp_path: Path) ->
             until(lambda: ask.get("/readyz").status_code == 503, "it to say so")
             until(lambda: ask.get("/readyz").status_code == 200, "both to be back")
             assert added(ask, "a") == "added"
-        assert [children(one) for one in children(process.pid)] == [[]] * 3
+        assert [children(one) for one in children(process.pid)] == [[]] * 2
         process.terminate()
         assert process.wait(60) == 0
     finally:
