@@ -22,6 +22,7 @@ from simstore.fingerprint.vocabulary import (
     ranked_fingerprints,
 )
 from simstore.model import Match, Rejection, SampleResult
+from simstore.processors import processor_count
 from simstore.search.hamming import verify
 from simstore.search.plan import default_radius
 from simstore.sources.articles import read_articles
@@ -36,7 +37,6 @@ from simstore.sources.streams import ByteStream
 from simstore.sources.unpacking import DamagedStream
 from simstore.text.decoding import exact_text
 from simstore.text.letter_scan import PADDING, LetterTable, scan_letters_of
-from simstore.workers.shared_work import processor_count
 
 _LEAST_PART_BYTES = 1 << 20
 

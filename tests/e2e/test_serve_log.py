@@ -133,7 +133,7 @@ def test_what_was_sent_is_in_no_line(tmp_path: Path) -> None:
         store.passages.build()
     with (
         serve(tmp_path / "s.db", "-v", "--log-format", "json") as served,
-        httpx.Client(base_url=served.url) as ask,
+        httpx.Client(base_url=served.url, timeout=60) as ask,
     ):
         line = logged(served, ask.get("/v1/stats?sizes=1"))
         assert datetime.fromisoformat(line.pop("time")).utcoffset() is not None

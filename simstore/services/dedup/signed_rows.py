@@ -17,6 +17,7 @@ from simstore.fingerprint.channels import signatures
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.shingle_sets import ShingleSets, from_rows
 from simstore.model import Document, Rejection
+from simstore.processors import usual_processor_count
 from simstore.rows.batch import LineContent, Row, RowBatch, RowFile, TableContent
 from simstore.rows.inputs import check_unchanged, identity
 from simstore.rows.tables import row_json
@@ -25,7 +26,6 @@ from simstore.services.dedup.work_files import WorkFiles
 from simstore.services.ingest.garbage import collected_between
 from simstore.services.ingest.pipeline import in_order
 from simstore.text.decoding import document_digest, encode, exact_text
-from simstore.workers.shared_work import usual_processor_count
 
 # A row in the work files. `kind` is 1 for a document, 0 for what could not be read.
 ROW = np.dtype(

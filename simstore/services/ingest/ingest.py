@@ -28,6 +28,7 @@ from simstore.model import (
     Rejection,
     SourceState,
 )
+from simstore.processors import usual_processor_count
 from simstore.services.channels import pack_fingerprints
 from simstore.services.channels.store_part import pack_long_tails
 from simstore.services.features.prepare import prepare
@@ -49,7 +50,6 @@ from simstore.sources.source import Source
 from simstore.storage import runs
 from simstore.storage.engine import Connection
 from simstore.text.decoding import encode, storable
-from simstore.workers.shared_work import usual_processor_count
 
 __all__ = ["IngestOptions", "Observer", "ingest_batches", "ingest_documents", "ingest_sources"]
 

@@ -15,6 +15,7 @@ import pytest
 from simstore import Store
 from simstore.errors import InvalidParameter
 from simstore.model import CheckedPaper, SampleResult
+from simstore.processors import processor_count
 from simstore.services.check import check
 from simstore.services.query import query
 from simstore.workers import shared_work
@@ -23,7 +24,6 @@ from simstore.workers.shared_work import (
     SharedWork,
     early_workers,
     in_order,
-    processor_count,
     worker_count,
 )
 
