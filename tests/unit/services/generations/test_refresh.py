@@ -10,7 +10,7 @@ import pytest
 from stores import SIMTOOL, TEXTS, create, filled, rows
 
 from simstore import Files
-from simstore.errors import StaleGeneration
+from simstore.errors import InvalidParameter, StaleGeneration
 from simstore.store import Store
 
 
@@ -77,6 +77,18 @@ def test_status_says_how_far_the_generation_has_drifted(tmp_path: Path) -> None:
         store.vocabulary.refresh()
         again = store.vocabulary.status()
         assert (again.fresh, again.changed_ranks, again.changed_fingerprints) == (True, 0, 0)
+
+
+def test_policy_can_be_changed(tmp_path: Path) -> None:
+    with filled(tmp_path, SIMTOOL) as store:
+        store.vocabulary.set_policy("frozen")
+        store.add("a", "river river river")
+        assert not store.stats().fresh
+        store.vocabulary.set_policy("live")
+        store.add("b", "lamp")
+        assert store.stats().fresh
+        with pytest.raises(InvalidParameter, match="frozen"):
+            store.vocabulary.set_policy("lively")  # type: ignore[arg-type]
 
 
 def test_stale_answer_says_so_and_fresh_one_can_be_required(tmp_path: Path) -> None:
