@@ -240,6 +240,23 @@ def test_sources_are_queried_with_what_cannot_be_read(shelf: Held, tmp_path: Pat
         shelf.query_many(Files("nowhere"))
 
 
+def test_how_files_were_decoded_is_told_wherever_they_are_read(held: Held, tmp_path: Path) -> None:
+    text = texts.LIBRARY_ZH
+    path = tmp_path / "a.txt"
+    path.write_bytes(text.encode("gbk"))
+    heard: list[tuple[str, str]] = []
+    observer = Observer(on_decoding=lambda key, how: heard.append((key, how.encoding)))
+    summary = held.ingest([str(path)], observer=observer)
+    assert (summary.added, summary.detected, heard) == (
+        1, {"gb18030": 1}, [(str(path), "gb18030")],
+    )  # fmt: skip
+    assert held.get(str(path)).metadata["encoding_detected"] is True
+    (sample,) = held.query_many(Files(str(path))).samples
+    assert sample.decoding is not None
+    assert (sample.decoding.encoding, sample.decoding.is_detected) == ("gb18030", True)
+    assert held.query_many([("k", text)])[0].decoding is None
+
+
 def test_many_documents_come_in_the_order_they_are_given(held: Held) -> None:
     given = [(f"page {n}", f"{n} {LAMP}") for n in range(1_200)]
     seen: list[IngestProgress] = []

@@ -11,6 +11,7 @@ from stores import SIMTOOL, TEXTS, create, filled, rows
 
 from simstore import Files
 from simstore.errors import InvalidParameter, StaleGeneration
+from simstore.model import QueryOptions
 from simstore.store import Store
 
 
@@ -89,6 +90,16 @@ def test_policy_can_be_changed(tmp_path: Path) -> None:
         assert store.stats().fresh
         with pytest.raises(InvalidParameter, match="frozen"):
             store.vocabulary.set_policy("lively")  # type: ignore[arg-type]
+
+
+def test_store_without_generation_answers_nothing(tmp_path: Path) -> None:
+    with create(tmp_path, SIMTOOL) as store:
+        options = QueryOptions(plan="segments")
+        assert store.query_many([("", "river")], options)[0].matches == ()
+        store.add("a", "river", refresh=False)
+        assert store.query_many([("", "river")], options)[0].matches == ()
+        assert store.stats().waiting == 1
+        assert store.maintenance.fsck() == []
 
 
 def test_stale_answer_says_so_and_fresh_one_can_be_required(tmp_path: Path) -> None:
