@@ -161,7 +161,7 @@ def _items(against: Sequence[str], read: ReadOptions) -> list[Item]:
 @contextmanager
 def _resembling(items: Sequence[Item], min_resemblance: float) -> Iterator[Answer]:
     """Yield what tells which item a row resembles: its number as a key."""
-    from simstore.services.dedup.store_gate import store_answer
+    from simstore.services.dedup.gates import store_answer
     from simstore.store import Store
 
     with (

@@ -77,9 +77,8 @@ def filter_rows(
     read = take_read_options(given)
 
     from simstore.services.dedup.dedup import check_run, dedup_files
-    from simstore.services.dedup.gates import Gate
+    from simstore.services.dedup.gates import Gate, store_answer
     from simstore.services.dedup.options import RowOptions
-    from simstore.services.dedup.store_gate import store_answer
 
     options = RowOptions(
         min_resemblance=min_resemblance,

@@ -137,8 +137,8 @@ class QueryRequests(IngestRequests, of="Client"):
             radius: Of fingerprints, bits.
             text_field: The field or column of the text.
         """
+        from simstore.services.dedup.gates import store_answer
         from simstore.services.dedup.given_rows import filter_given
-        from simstore.services.dedup.store_gate import store_answer
 
         answer = store_answer(self, min_resemblance, radius=radius)
         return filter_given(answer, rows, keep, text_field)

@@ -220,8 +220,8 @@ class Queries(Opened, of="Store"):
             InvalidParameter: A row has no text, or an option is out of its
                 range.
         """
+        from simstore.services.dedup.gates import store_answer
         from simstore.services.dedup.given_rows import filter_given
-        from simstore.services.dedup.store_gate import store_answer
 
         answer = store_answer(self, min_resemblance, radius=radius)
         return filter_given(answer, rows, keep, text_field)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import PurePath
@@ -310,17 +310,14 @@ class _Export:
         connection, options = self._snapshot.connection, self._options
         total = documents.count(connection)
         counts = Counter[str]()
-        # Of each document, by its number, whether it stands for one that is left out.
-        stands = _Marks()
+        canonical_ids: set[int] = set()
         for rows in pages(connection, options):
             dropped = [self._left_out.get(row.document_id) for row in rows]
             left_out = [place for place, why in enumerate(dropped) if why is not None]
             kept = [place for place, why in enumerate(dropped) if why is None]
             counts["dropped"] += len(left_out)
             counts["dropped bytes"] += sum(rows[place].byte_count for place in left_out)
-            counts["clusters"] += stands.mark(
-                why.canonical_id for why in dropped if why is not None
-            )
+            canonical_ids.update(why.canonical_id for why in dropped if why is not None)
             chosen = left_out if options.part == "duplicates" else kept
             counts["documents"] += len(chosen)
             counts["bytes"] += sum(rows[place].byte_count for place in chosen)
@@ -336,7 +333,7 @@ class _Export:
             text_bytes=counts["bytes"],
             dropped_count=counts["dropped"],
             dropped_bytes=counts["dropped bytes"],
-            cluster_count=counts["clusters"],
+            cluster_count=len(canonical_ids),
             skipped_count=counts["skipped"],
             text_kept=self._text_kept,
         )
@@ -412,20 +409,3 @@ def _skipped(row: duplicates.DuplicateRow) -> ExportedDocument:
         links=(),
         dropped=why,
     )
-
-
-class _Marks:
-    """A set of document numbers, a byte a number up to the largest."""
-
-    def __init__(self) -> None:
-        self._marks = bytearray()
-
-    def mark(self, numbers: Iterable[int]) -> int:
-        """Add numbers; return how many were not there."""
-        fresh = 0
-        for number in numbers:
-            if number >= len(self._marks):
-                self._marks.extend(bytes(number + 1 - len(self._marks) + (1 << 16)))
-            fresh += not self._marks[number]
-            self._marks[number] = 1
-        return fresh

@@ -10,9 +10,8 @@ import pytest
 
 from simstore import Document, InvalidParameter, RowObserver, Store
 from simstore.services.dedup.dedup import dedup_files
-from simstore.services.dedup.gates import Gate, Keep
+from simstore.services.dedup.gates import Gate, Keep, store_answer
 from simstore.services.dedup.options import RowOptions, RowSummary
-from simstore.services.dedup.store_gate import store_answer
 
 WORDS = [f"word{n}" for n in range(3_000)]
 
