@@ -101,7 +101,7 @@ def run(folder: Path, features: int, bits: int) -> tuple[SampleResult, ...]:
 def _scanned(path: Path, threads: ThreadPoolExecutor) -> list[_Part]:
     """Return all pages of a file, in parts."""
     try:
-        data, size = read_bytes(path, PADDING, threads.map)
+        data, size = read_bytes(path, PADDING)
     except DamagedStream:
         _tell_where(path)
         raise

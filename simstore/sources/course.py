@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from io import BufferedReader
 from pathlib import Path
 
@@ -16,11 +13,9 @@ from numpy.typing import NDArray
 
 from simstore.errors import InvalidParameter, printable
 from simstore.sources.streams import ByteStream
-from simstore.sources.unpacking import MAGIC_BYTES, is_compressed
 from simstore.text.decoding import UTF8_BOM
 
 log = logging.getLogger("simstore")
-Mapper = Callable[[Callable[[int], None], Iterable[int]], Iterator[None]]
 
 _FORM_FEED = re.compile(rb"\f")
 # White space, form feeds too, then the first line: its blanks at the end are not of the key.
@@ -43,13 +38,12 @@ class CoursePages:
     bodies: NDArray[np.int64]
 
 
-def read_bytes(path: Path, padding: int, mapper: Mapper) -> tuple[NDArray[np.uint8], int]:
+def read_bytes(path: Path, padding: int) -> tuple[NDArray[np.uint8], int]:
     """Read a whole file, decompressed; blanks replace a byte order mark, which is reported.
 
     Args:
         path: The file.
         padding: Bytes to have after the last at least; they are 0.
-        mapper: As ``map``: what it calls reads a piece each, in any order or at once.
 
     Returns:
         The bytes, of which there are a multiple of eight; and how many are the file's.
@@ -58,15 +52,9 @@ def read_bytes(path: Path, padding: int, mapper: Mapper) -> tuple[NDArray[np.uin
         SourceNotFound: There is no such file.
         UnreadableSource: It cannot be read, or breaks off.
     """
-    with ByteStream(str(path)).open() as opened:
-        if _is_plain(path):
-            size = path.stat().st_size
-            data = np.empty((size + padding + 7) // 8 * 8, np.uint8)
-            data[size:] = 0
-            with path.open("rb", buffering=0) as file:
-                list(mapper(partial(_fill, file.fileno(), data, size), range(0, size, _PIECE)))
-        else:
-            data, size = _unpacked(opened, padding)
+    stream = ByteStream(str(path))
+    with stream.open() as opened:
+        data, size = _whole(opened, padding, stream.total_bytes or 0)
     if data[: len(UTF8_BOM)].tobytes() == UTF8_BOM:
         report_mark(str(path))
         data[: len(UTF8_BOM)] = ord(_BLANK)
@@ -117,28 +105,8 @@ def take_pages(data: NDArray[np.uint8], first: int, end: int) -> CoursePages:
     return CoursePages(keys, np.array(bodies, np.int64))
 
 
-def _is_plain(path: Path) -> bool:
-    """Return whether a path is a regular file that is not compressed."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as file:
-        return not is_compressed(file.read(MAGIC_BYTES))
-
-
-def _fill(file: int, data: NDArray[np.uint8], size: int, start: int) -> None:
-    """Read a piece of a file to its place."""
-    place, end = start, min(start + _PIECE, size)
-    while place < end:
-        count = os.preadv(file, [data[place:end].data], place)
-        if not count:
-            # It has become shorter since; what is gone separates pages.
-            data[place:end] = ord("\f")
-            break
-        place += count
-
-
-def _unpacked(opened: BufferedReader, padding: int) -> tuple[NDArray[np.uint8], int]:
-    data = np.empty(_PIECE, np.uint8)
+def _whole(opened: BufferedReader, padding: int, expected: int) -> tuple[NDArray[np.uint8], int]:
+    data = np.empty(max(expected + padding + 8, _PIECE), np.uint8)
     size = 0
     while count := opened.readinto(data[size:].data):
         size += count
@@ -185,9 +153,6 @@ def read_hash_table(path: str | Path, features: int, bits: int) -> NDArray[np.ui
         InvalidParameter: A row is missing, too short, or has another character; names the line.
     """
     data = read_file(path)
-    regular = _regular_rows(data, features, bits)
-    if regular is not None:
-        return regular
     lines = data.split(b"\n")
     if lines[-1] == b"":
         lines.pop()
@@ -210,15 +175,3 @@ def read_hash_table(path: str | Path, features: int, bits: int) -> NDArray[np.ui
             )
         rows[number] = np.frombuffer(line[:bits], np.uint8) - ord("0")
     return rows
-
-
-def _regular_rows(data: bytes, features: int, bits: int) -> NDArray[np.uint8] | None:
-    """Return the rows of a table whose lines are all as long as the first; None: another one."""
-    length = data.find(b"\n") + 1
-    if not bits < length or features * length > len(data):
-        return None
-    table = np.frombuffer(data, np.uint8, features * length).reshape(features, length)
-    digits = table[:, : length - 1] - np.uint8(ord("0"))
-    if (table[:, -1] != ord("\n")).any() or (digits > 1).any():
-        return None
-    return np.ascontiguousarray(digits[:, :bits])

@@ -52,7 +52,7 @@ from simstore.sources.streams import (
     open_bytes,
     reading,
 )
-from simstore.sources.unpacking import ZIP_DAMAGE, DamagedStream, Expansion, is_compressed
+from simstore.sources.unpacking import ZIP_DAMAGE, DamagedStream, Expansion, compression
 
 _PIECE = 1 << 20
 
@@ -258,7 +258,7 @@ class FileSource:
             else:
 
                 def are_articles() -> bool:
-                    is_all = len(first) < HEAD and not is_compressed(first)
+                    is_all = len(first) < HEAD and compression(first) is None
                     if is_all and b"\f" not in first:
                         return False
                     # Imported where there are any pages: most texts have none.
@@ -276,7 +276,7 @@ class FileSource:
 
     def _unpacked(self, first: bytes) -> bytes:
         """Return the first bytes of the file, decompressed; as many as there are before damage."""
-        if not is_compressed(first):
+        if compression(first) is None:
             return first
         head = b""
         with suppress(DamagedStream), self._stream.open() as stream:

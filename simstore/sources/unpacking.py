@@ -115,15 +115,6 @@ def compression(head: bytes) -> str | None:
     return None
 
 
-def is_compressed(head: bytes) -> bool:
-    """Return whether the first bytes of a file are those of one that ByteStream decompresses.
-
-    Args:
-        head: ``MAGIC_BYTES`` of them, or the whole file.
-    """
-    return compression(head) is not None
-
-
 class DamagedStream(UnreadableSource):
     """A stream breaks off or is damaged after some of it was read."""
 

@@ -208,14 +208,6 @@ def read(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Record]:
         yield from (found,) if isinstance(found, Rejection) else _record_of(found, request)
 
 
-def framed_records(stream: io.BufferedReader, request: ReadRequest) -> Iterator[Framed]:
-    """Yield the records of an archive that are whole, as they stand in it."""
-    records = _Records(stream, request)
-    while (found := records.next()) is not None:
-        if isinstance(found, Framed):
-            yield found
-
-
 @dataclass(slots=True)
 class Framed:
     """A record as it stands in the archive."""
@@ -275,10 +267,7 @@ class _Records:
                 content = self._stream.read(min(size, HEAD_BYTES))
                 self._skip(size - len(content), len(content))
                 if kind in _READ:
-                    reason = (
-                        f"the record has {size:,} bytes, more than the limit of {self._limit:,}"
-                    )
-                    return self._refused(start, reason, content)
+                    return self._refused(start, _too_long(size, self._limit or 0), content)
             else:
                 content = self._stream.read(size)
                 self._offset += len(content)

@@ -13,6 +13,7 @@ from functools import cache
 from itertools import accumulate
 from operator import sub
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urljoin, urlsplit
 
 from simstore.errors import MissingExtra
 from simstore.model.documents import EXTRACTOR
@@ -22,8 +23,6 @@ from simstore.sources.hidden_text import HiddenText, visible
 
 if TYPE_CHECKING:
     from resiliparse.parse.html import HTMLTree
-from collections.abc import Callable
-from urllib.parse import urljoin, urlsplit
 
 _MOST_OF_ADDRESS = 2_000
 # An address and a path as they should be; anything else is taken apart and joined.
@@ -31,10 +30,6 @@ _STEPS = r"/(?:[^\s\0.]++|\.(?!\.?(?:[/?]|$)))*+"
 _ADDRESS = re.compile(rf"https?://[a-zA-Z0-9.-]+{_STEPS}")
 _PATH = re.compile(rf"(?!//){_STEPS}")
 _ORIGIN = re.compile(r"https?://[^/?#\s]+")
-# A name in a path that means itself; up through folders, and down to a file, perhaps a query.
-_NAME = r"[\w%~+,!()@=&$*-][\w%~+,!()@=&$*.-]*+"
-_RELATIVE = re.compile(rf"((?:\.\./)*)(?:{_NAME}/)*(?:{_NAME})?(?:\?[\w%~+,!()@=&$*./-]++)?")
-_FOLDERS = re.compile(rf"(https?://[a-zA-Z0-9.-]+)((?:/{_NAME})*)/(?:{_NAME})?(?:\?.*)?")
 
 
 def joined_address(base: str | None, target: str | None) -> str | None:
@@ -56,30 +51,6 @@ def joined_address(base: str | None, target: str | None) -> str | None:
         return None
     usable = parts.scheme in ("http", "https") and parts.netloc and "\0" not in address
     return address if usable and len(address) <= _MOST_OF_ADDRESS else None
-
-
-def joiner(base: str | None) -> Callable[[str | None], str | None]:
-    """Return a function like :func:`joined_address` for one base address, fast for plain links."""
-    # Half and half are no more than the whole.
-    half = _MOST_OF_ADDRESS // 2
-    found = _FOLDERS.fullmatch(base) if base and len(base) < half else None
-    if found is None:
-        return lambda target: joined_address(base, target)
-    origin, folders = found[1], found[2].split("/")
-
-    def joined(target: str | None) -> str | None:
-        if target and target[0] == "/" and len(target) <= half:
-            path = target.partition("#")[0]
-            if _PATH.fullmatch(path):
-                return origin + path
-        match = _RELATIVE.fullmatch(target.partition("#")[0]) if target else None
-        if match is None or match[0][:1] in ("", "?") or len(match[0]) > half:
-            return joined_address(base, target)
-        up = len(match[1]) // 3
-        rest = match[0][len(match[1]) :]
-        return f"{origin}{'/'.join(folders[: max(1, len(folders) - up)])}/{rest}"
-
-    return joined
 
 
 # Markup that no person and no program writes, and that costs a parser the square of its length.
@@ -343,13 +314,12 @@ class _About:
         """Return the addresses that the page links to."""
         found: dict[str, None] = {}
         tried: set[str] = set()
-        joined = joiner(self._base)
         for element in self._all(_LINKS):
             href = element.getattr("href")
             if href in tried:
                 continue
             tried.add(href)
-            target = joined(href)
+            target = joined_address(self._base, href)
             if target is not None:
                 found[target] = None
                 if len(found) == _MOST_LINKS:

@@ -73,7 +73,7 @@ def test_pages_are_those_of_the_reader(
         path = Path(folder) / "article.txt"
         path.write_bytes(packed(data))
         patch.setattr(course_pages, "_PIECE", 64)
-        read, size = read_bytes(path, PADDING, map)
+        read, size = read_bytes(path, PADDING)
     assert read[:size].tobytes() == data
     assert len(read) % 8 == 0
     assert len(read) >= size + PADDING
@@ -167,18 +167,6 @@ def test_thousands_of_words_are_numbered_once(tmp_path: Path) -> None:
     articles = b"\f".join(b"%d\n%s\n" % (n, b" ".join(words[n::50])) for n in range(50))
     write(tmp_path, articles, articles[:20_000])
     assert answered(tmp_path, 40, 64) == expected(tmp_path, 40, 64)
-
-
-def test_file_that_becomes_shorter_meanwhile_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
-    path = tmp_path / "article.txt"
-    path.write_bytes(b"one\nriver stone harbour")
-
-    def shortened(read: object, pieces: object) -> object:
-        path.write_bytes(b"one\nriver")
-        return map(read, pieces)  # type: ignore[call-overload]
-
-    data, size = read_bytes(path, PADDING, shortened)  # type: ignore[arg-type]
-    assert data[:size].tobytes() == b"one\nriver".ljust(23, b"\f")
 
 
 @pytest.mark.parametrize("broken", ["article.txt", "sample.txt"])
