@@ -15,8 +15,8 @@ from simstore.client.namespaces import (
     RemoteRuns,
     RemoteTokens,
     RemoteVocabulary,
+    not_served,
 )
-from simstore.client.not_served import not_served
 from simstore.client.query import QueryRequests
 
 

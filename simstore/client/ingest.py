@@ -48,7 +48,7 @@ class IngestRequests(HttpConnection, of="Client"):
 
         As :meth:`simstore.Store.add`.
         """
-        from simstore.services.ingest.options import IngestOptions
+        from simstore.services.ingest.options import IngestOptions, Observer
 
         document = document_with("Client.add", key, text, said)
         options = IngestOptions(
@@ -58,7 +58,7 @@ class IngestRequests(HttpConnection, of="Client"):
             channels=tuple(channels),
             short_texts=short_texts,
         )
-        run = UploadOutcome(self, options)
+        run = UploadOutcome(self, options, Observer())
         run.send(list(cast("Iterator[Document]", documents_of([document], None))))
         return cast("Outcome", next(name for name in COUNTS if run.counts[name]))
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Never, TypeVar
 
 from simstore.client.connection import document_path
-from simstore.client.not_served import not_served
 from simstore.errors import BadReply, NotFound, NotServed
 from simstore.model import (
     ClusterMerge,
@@ -43,6 +42,21 @@ _MOST_CLUSTERS, _MOST_MERGES = 100, 1_000
 _MOST_DUPLICATES = 1_000
 _MOST_REJECTS = 10_000
 _MOST_RUNS = 1_000
+
+
+def not_served(name: str) -> Callable[..., Never]:
+    """Return a method that raises NotServed, whatever it is given.
+
+    Args:
+        name: Its name, as of a store.
+    """
+
+    def refuse(*_args: Any, **_keywords: Any) -> Never:
+        raise NotServed(name)
+
+    refuse.__name__ = refuse.__qualname__ = name.rpartition(".")[2]
+    refuse.__doc__ = f"Raise NotServed.\n\n``store.{name}`` is done where the store is."
+    return refuse
 
 
 class RemoteNamespace(Methods):

@@ -114,7 +114,7 @@ class UploadOutcome:
         self,
         connection: HttpConnection,
         options: IngestOptions,
-        observer: Observer | None = None,
+        observer: Observer,
     ) -> None:
         self._connection = connection
         parameters = {
@@ -154,8 +154,7 @@ class UploadOutcome:
         self.counts["undecodable"] += decoding.replaced_bytes > 0
         if decoding.is_detected:
             self._detected[decoding.encoding] += 1
-        if self._observer is not None:
-            self._observer.on_decoding(document.key, decoding)
+        self._observer.on_decoding(document.key, decoding)
 
     def _note_repeated(self, document: Document, outcome: DocumentOutcome) -> None:
         """Count a record that takes the place of one which this run stored, as a store does."""
@@ -181,8 +180,7 @@ class UploadOutcome:
         told = connection._as(_Stored, value)
         for outcome in told.documents:
             self.counts[outcome.outcome] += 1
-            if self._observer is not None:
-                self._observer.on_document(outcome.key, outcome.outcome)
+            self._observer.on_document(outcome.key, outcome.outcome)
             self._note(outcome)
         # A key that comes again is removed from the three sets.
         again = {outcome.key for outcome in told.documents}
@@ -194,14 +192,12 @@ class UploadOutcome:
     def _note(self, outcome: DocumentOutcome) -> None:
         if outcome.same_text_as is not None:
             self.counts["identical_texts"] += 1
-            if self._observer is not None:
-                self._observer.on_duplicate(outcome.key, outcome.same_text_as)
-        if outcome.duplicate is not None and self._observer is not None:
+            self._observer.on_duplicate(outcome.key, outcome.same_text_as)
+        if outcome.duplicate is not None:
             self._observer.on_found(outcome.duplicate)
         for one in outcome.displaced:
             self.counts["displaced"] += 1
-            if self._observer is not None:
-                self._observer.on_displaced(one)
+            self._observer.on_displaced(one)
 
     def take(self, batch: Batch, collection: str | None) -> None:
         """Send the documents of a batch of sources, and tell of its other records."""
@@ -209,16 +205,14 @@ class UploadOutcome:
         for document in (batch.documents[place] for place in sorted(replaced)):
             self.counts["unchanged"] += 1
             self.counts["byte_count"] += len(encode(document.text))
-            if self._observer is not None:
-                self._observer.on_document(document.key, "unchanged")
+            self._observer.on_document(document.key, "unchanged")
         left = (one for place, one in enumerate(batch.documents) if place not in replaced)
         for part in parts_of(in_collection(left, collection)):
             self.send(part)
         self.reject(batch.rejections)
         self.counts["passed_over"] += len(batch.passed_over)
-        if self._observer is not None:
-            for one in batch.passed_over:
-                self._observer.on_pass_over(one)
+        for one in batch.passed_over:
+            self._observer.on_pass_over(one)
 
     def _replaced_as_before(self, batch: Batch) -> set[int]:
         """Return the places of records that a later one of their source replaces again.
@@ -252,20 +246,18 @@ class UploadOutcome:
         """Count records that cannot be used, and tell of them."""
         for one in rejections:
             self.counts["rejected"] += 1
-            if self._observer is not None:
-                self._observer.on_reject(one)
+            self._observer.on_reject(one)
 
     def tell(self, source: str, byte_count: int, total_bytes: int | None) -> None:
         """Tell how far it is."""
-        if self._observer is not None:
-            documents = sum(self.counts[name] for name in COUNTS)
-            self._observer.on_progress(
-                IngestProgress(source, byte_count, total_bytes, documents, self.counts["rejected"])
-            )
+        documents = sum(self.counts[name] for name in COUNTS)
+        self._observer.on_progress(
+            IngestProgress(source, byte_count, total_bytes, documents, self.counts["rejected"])
+        )
 
     def should_stop(self) -> bool:
         """Return whether the observer wants no more."""
-        return self._observer is not None and self._observer.should_stop()
+        return self._observer.should_stop()
 
     def summary(self) -> IngestSummary:
         """Return what was done."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from simstore.errors import InvalidParameter, MissingExtra
 from simstore.model.display import fields_in_order
+from simstore.model.query import Match
 
 if TYPE_CHECKING:
     import pandas
@@ -29,14 +30,6 @@ _TIMES = frozenset(
     ("first_seen", "last_seen", "updated_at", "ended_at", "rejected_at", "seen_at", "published_at")
 )
 _TIME = "time"
-_MATCH_COLUMNS: Columns = {
-    "sample": "object", "rank": "Int64", "key": "object", "resemblance": "float64",
-    "containment": "float64", "distance": "Int64", "document_id": "Int64", "channels": "object",
-    "containment_reverse": "float64", "basis": "object",
-    "passage_start": "Int64", "passage_end": "Int64",
-    "passage_similarity": "float64", "character_resemblance": "float64", "title": "object",
-    "author": "object", "date": "object", "url": "object", "too_short": "bool",
-}  # fmt: skip
 _CLUSTER_COLUMNS: Columns = {
     "cluster_id": "int64", "key": "object", "role": "object", "resemblance": "float64",
     "distance": "Int64", "likeness": "float64", "basis": "object", "document_id": "int64",
@@ -112,7 +105,7 @@ def _shape(kind: type) -> tuple[Columns, Callable[[Iterable[Any]], Iterator[_Row
     """Return the columns of a kind of results, and what makes rows of them."""
     shape = getattr(kind, "_SHAPE", "fields")
     if shape == "matches":
-        return _MATCH_COLUMNS, _match_rows
+        return _match_columns(), _match_rows
     if shape == "places":
         # Clusters of the moment have no names, but places.
         return _CLUSTER_COLUMNS, lambda clusters: (
@@ -144,22 +137,19 @@ def _values(result: Any, names: Iterable[str]) -> _Row:
     return tuple(_cell(name, getattr(result, name)) for name in names)
 
 
+def _match_columns() -> Columns:
+    """Return the columns of samples and their matches, of which a sample may have none."""
+    found = {name: "Int64" if kind == "int64" else kind for name, kind in _fields_of(Match).items()}
+    return {"sample": "object", "rank": "Int64", **found, "too_short": "bool"}
+
+
 def _match_rows(samples: Iterable[Any]) -> Iterator[_Row]:
+    names = _fields_of(Match)
     for sample in samples:
         if not sample.matches:
-            yield (sample.key, *(None,) * (len(_MATCH_COLUMNS) - 2), sample.too_short)
+            yield (sample.key, None, *(None for _ in names), sample.too_short)
         for rank, match in enumerate(sample.matches, 1):
-            yield (sample.key, rank, *_of_match(match), sample.too_short)
-
-
-def _of_match(match: Any) -> _Row:
-    return (
-        match.key, match.resemblance, match.containment, match.distance, match.document_id,
-        _cell("channels", match.channels), match.containment_reverse, match.basis,
-        match.passage_start, match.passage_end,
-        match.passage_similarity, match.character_resemblance, match.title, match.author,
-        match.date, match.url,
-    )  # fmt: skip
+            yield (sample.key, rank, *_values(match, names), sample.too_short)
 
 
 def _member_rows(cluster_id: int, members: Iterable[Any]) -> Iterator[_Row]:
