@@ -21,7 +21,7 @@ from simstore.cli.output import check_output, progress
 from simstore.cli.parameters import command, completed, flag, option
 from simstore.cli.results import print_rows, print_summary
 from simstore.cli.scheme_options import choice_here, scheme_choice, scheme_options
-from simstore.errors import SchemaOutOfDate, counted, printable, shown_place
+from simstore.errors import InvalidParameter, SchemaOutOfDate, counted, printable, shown_place
 
 # What SQLite looks at in a copy before it gets its name.
 _CHECKS = ("integrity_check", "foreign_key_check")
@@ -96,6 +96,8 @@ def backup(target: str, force: bool, output_format: str) -> None:
     The copy gets its name when SQLite's integrity_check and foreign_key_check found nothing wrong
     in it. --force replaces a store, or an empty file, and no other file.
     """
+    if target == "-":
+        raise InvalidParameter("backup -: a backup is checked as a file; name one")
     check_output(target, replace=force)
     with open_store(served=True) as store, progress("backup") as show:
         size = store.maintenance.backup(target, replace=force, on_progress=show)

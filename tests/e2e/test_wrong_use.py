@@ -136,6 +136,7 @@ def test_wrong_word_is_named_and_changes_nothing(nursery: Nursery, folder: Path)
         (["reindex", "--abort"], 4, "reindex"),
         (["reindex", "--resume", "--abort"], 2, "--abort"),
         (["reindex", "--resume", "--channels", "minhash"], 2, "--resume"),
+        (["backup", "-"], 2, "name one"),
         (["backup", "article.txt"], 4, "article.txt"),
         (["backup", "none/copy.db"], 6, "folder"),
     ):
