@@ -15,8 +15,8 @@ _NAMES: dict[tuple[type, ...], str] = {
         layout_id length_bytes level low_bytes major match_count packed_to page part passage_count
         passed_over posting_count rank reject_id rejected rejected_at removed revision
         run_id sample_count sample_position segment_id sketch_id skipped start_bytes
-        started_at store_id tail_count term_count text_kept token_count token_id total_count
-        unchanged updated updated_at vocabulary_recorded
+        started_at store_id tail_count term_count text_kept token_count token_id too_short
+        total_count unchanged updated updated_at vocabulary_recorded
     """,
     (int, float): """
         seconds
@@ -39,17 +39,17 @@ _NAMES: dict[tuple[type, ...], str] = {
         ended_at expires_at fingerprint_count finished_at generation_id merged_into
         modified_ns not_seen_since original_id packed_count passage_end passage_start
         position radius revoked_at s0 s1 s2 s3 s4 s5 s6 s7 scheme_id size source_id
-        switched_at text_id too_short version_seen
+        switched_at text_id version_seen
     """,
     (str,): """
-        created_by fingerprint first_seen_basis kind known_answers on_duplicate options
+        channels created_by fingerprint first_seen_basis kind known_answers on_duplicate options
         parameters policy reader reason recipe scheme scope sources state status
     """,
     (str, bytes, _NULL): """
         name
     """,
     (str, _NULL): """
-        channels collection metadata preferred stale standing_name title
+        collection metadata preferred stale standing_name title
     """,
     (bytes,): """
         delta digest features frequencies head head_digest key original_key postings records
