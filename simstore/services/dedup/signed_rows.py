@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -243,9 +244,10 @@ class SignedRows(StoredKeys):
             some = BandLayout(min(together, layout.bands - first), layout.rows)
             made = np.empty((some.bands, len(rows)), np.uint64)
             begin, end = first * layout.rows, (first + some.bands) * layout.rows
+            descriptor = self._work.descriptor(SKETCHES)
             block_bytes = _BLOCK_ROWS * self._values * SKETCH_VALUE.itemsize
             for number, start in enumerate(range(0, len(self), _BLOCK_ROWS)):
-                data = self._work.read(SKETCHES, number * block_bytes, block_bytes)
+                data = os.pread(descriptor, block_bytes, number * block_bytes)
                 block = np.frombuffer(data, SKETCH_VALUE).reshape(-1, self._values)
                 low, high = np.searchsorted(rows, (start, start + _BLOCK_ROWS))
                 chosen = block[rows[low:high] - start, begin:end]
@@ -255,9 +257,10 @@ class SignedRows(StoredKeys):
     def sets(self, rows: NDArray[np.int64]) -> ShingleSets:
         """Return the shingle sets of rows."""
         starts, sizes = self._set_starts[rows].tolist(), self.rows["shingles"][rows].tolist()
+        descriptor = self._work.descriptor(SETS)
         # Read, not mapped: most are looked at once, and pages of a mapped file stay in memory.
         held = [
-            np.frombuffer(self._work.read(SETS, 8 * start, 8 * size), "<u8")
+            np.frombuffer(os.pread(descriptor, 8 * size, 8 * start), "<u8")
             for start, size in zip(starts, sizes, strict=True)
         ]
         return from_rows(held)

@@ -37,9 +37,9 @@ class WorkFiles:
         file.seek(0)
         return file
 
-    def read(self, name: str, start: int, size: int) -> bytes:
-        """Return bytes of a file, fewer at its end."""
-        return os.pread(self._flushed(name).fileno(), size, start)
+    def descriptor(self, name: str) -> int:
+        """Return the descriptor of a file, to read all that was appended to it."""
+        return self._flushed(name).fileno()
 
     def mapped(self, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
         """Return a file as an array that is mapped into memory."""
