@@ -104,10 +104,6 @@ class Results(list[T]):
         shown = ", ".join(map(repr, self[:_MOST_SHOWN]))
         return f"[{shown}, ... {len(self):,} in all]"
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Return how it is made anew."""
-        return _made_anew, (list(self), self._of)
-
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
@@ -131,10 +127,6 @@ class Results(list[T]):
         from simstore.model.frames import to_frame
 
         return to_frame(self, of=self._of)
-
-
-def _made_anew(results: list[Any], of: type | None) -> Results[Any]:
-    return Results(results, of=of)
 
 
 class Stream(Iterator[T_co]):

@@ -7,13 +7,12 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import Any
 
 from simstore.errors import InvalidParameter
 from simstore.model import MutualCheck, MutualPair
 from simstore.model.check import (
-    ChapterShare,
     CheckedPaper,
     CheckedPassage,
     Copy,
@@ -68,7 +67,7 @@ def papers_beside(mutual: MutualCheck, titles: Sequence[str]) -> PapersBeside:
 
 def _row(mutual: MutualCheck, pair: MutualPair) -> PairRow:
     copies = [
-        [copy.start, copy.end, copy.source_start, copy.source_end, *_flat(copy.blocks)]
+        [copy.start, copy.end, copy.source_start, copy.source_end, *chain(*copy.blocks)]
         for copy in mutual.papers[pair.first].copies
         if copy.source_document_id == pair.second
     ]
@@ -82,10 +81,6 @@ def _row(mutual: MutualCheck, pair: MutualPair) -> PairRow:
         facts=(f"{pair.characters:,}", percent(pair.identical_share), f"{pair.cases:,}"),
         data=[pair.first, pair.second, copies],
     )
-
-
-def _flat(blocks: Sequence[tuple[int, int, int, int]]) -> list[int]:
-    return [place for block in blocks for place in block]
 
 
 def _matrix(mutual: MutualCheck) -> tuple[tuple[tuple[str, int] | None, ...], ...]:
@@ -236,7 +231,7 @@ def _section(
         ),
         chapters=tuple(
             (
-                _heading(one, words),
+                shown(one.title) or words["before_chapters"],
                 percent(one.share),
                 round(1000 * one.share),
                 f"{one.copied:,}",
@@ -251,10 +246,6 @@ def _section(
         notices=_notices(paper, words),
         nothing=words["nothing_counted"] if _excludes(paper) else words["nothing"],
     )
-
-
-def _heading(chapter: ChapterShare, words: dict[str, str]) -> str:
-    return shown(chapter.title) or words["before_chapters"]
 
 
 def _tiles(paper: CheckedPaper, words: dict[str, str]) -> tuple[Tile, ...]:

@@ -15,7 +15,6 @@ from simstore.model import (
     CheckedPaper,
     CheckedPassage,
     MutualCheck,
-    MutualPair,
     SourceShare,
     Totals,
 )
@@ -297,19 +296,18 @@ def _passage_row(
 
 def pair_rows(mutual: MutualCheck) -> list[tuple[str, str, str, int, int, str, str]]:
     """Return a row a pair: share not in the library, both shares, characters, cases, both keys."""
-    return [_pair_row(pair) for pair in mutual.pairs]
-
-
-def _pair_row(pair: MutualPair) -> tuple[str, str, str, int, int, str, str]:
-    return (
-        f"{pair.own_share:.1%}",
-        f"{pair.share:.1%}",
-        f"{pair.second_share:.1%}",
-        pair.characters,
-        pair.cases,
-        pair.first_key,
-        pair.second_key,
-    )
+    return [
+        (
+            f"{pair.own_share:.1%}",
+            f"{pair.share:.1%}",
+            f"{pair.second_share:.1%}",
+            pair.characters,
+            pair.cases,
+            pair.first_key,
+            pair.second_key,
+        )
+        for pair in mutual.pairs
+    ]
 
 
 def _beside(mutual: MutualCheck, number: int) -> dict[str, Any]:
