@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from simstore.reports.html_charts import Bar, Kind, chart, strip
 from simstore.reports.html_page import (
@@ -35,8 +35,6 @@ def run_report(
     *,
     lang: Language = "en",
     generated_at: int,
-    high: float = HIGH,
-    moderate: float = MODERATE,
 ) -> str:
     """Return a page that shows samples with the documents near them.
 
@@ -46,36 +44,18 @@ def run_report(
             a document.
         lang: Language of the interface.
         generated_at: When it is made, in seconds since 1970-01-01 UTC.
-        high: Least similarity of a highly similar sample.
-        moderate: Least similarity of a moderately similar sample.
 
     Raises:
         InvalidParameter: There is no such language.
         MissingExtra: Jinja is not installed.
     """
-    contents = run_contents(
-        run, text_of, lang=lang, generated_at=generated_at, high=high, moderate=moderate
-    )
-    return render(contents)
-
-
-def run_contents(
-    run: QueryRun,
-    text_of: Callable[[str], str | None],
-    *,
-    lang: Language,
-    generated_at: int,
-    high: float = HIGH,
-    moderate: float = MODERATE,
-) -> dict[str, Any]:
-    """Return the template variables of ``report_body.html`` for a run; as :func:`run_report`."""
     words = words_of(lang, "run")
     count = len(run.samples) or 1
     near = _near(run)
     told = {match.key: match for sample in run.samples for match in sample.matches}
     numbers = {key: number for number, key in enumerate(near, 1)}
     values = [_similarity(sample, run.bits) for sample in run.samples]
-    kinds = [_class(value, high, moderate) for value in values]
+    kinds = [_class(value) for value in values]
     highs = kinds.count("high")
     title = words["run"].format(run.run_id) if run.run_id is not None else words["report"]
     scheme = words["run_scheme"].format(run.scheme, run.bits, run.radius)
@@ -126,16 +106,18 @@ def run_contents(
                 for sample, value, kind in zip(run.samples, values, kinds, strict=True)
             ],
         },
-        high=high,
-        moderate=moderate,
+        high=HIGH,
+        moderate=MODERATE,
         notices=(words["stale"].format(shown(run.stale)),) if run.stale else (),
     )
-    return contents(
-        [section],
-        form="run",
-        lang=lang,
-        title=f"{title} – {words['report']}",
-        generated_at=generated_at,
+    return render(
+        contents(
+            [section],
+            form="run",
+            lang=lang,
+            title=f"{title} – {words['report']}",
+            generated_at=generated_at,
+        )
     )
 
 
@@ -165,8 +147,8 @@ def _similarity(sample: SampleResult, bits: int) -> float:
     return max((likeness_of(match, bits) for match in sample.matches), default=0.0)
 
 
-def _class(value: float, high: float, moderate: float) -> Kind:
-    return "high" if value >= high else "moderate" if value >= moderate else "none"
+def _class(value: float) -> Kind:
+    return "high" if value >= HIGH else "moderate" if value >= MODERATE else "none"
 
 
 def _near(run: QueryRun) -> dict[str, list[int]]:
