@@ -77,3 +77,12 @@ def test_missing_package_is_an_error_that_names_the_remedy(monkeypatch: pytest.M
         SIMPLIFIED.parameters()
     # Without Han characters nothing is missing.
     assert SIMPLIFIED.apply("plain É") == "plain é"
+
+
+def test_words_of_taiwan_become_those_of_the_mainland_only_where_words_are_folded() -> None:
+    here, there = "用鼠标打开软件的文件夹", "用滑鼠打開軟體的資料夾"
+    assert SIMPLIFIED.apply(there) == "用滑鼠打开软体的资料夹"
+    folded = Normalization(han="simplified-words")
+    assert folded.apply(there) == folded.apply(here)
+    # A word of Taiwan that is another thing on the mainland comes to the same end.
+    assert folded.apply("開啟檔案，列印文件") == folded.apply("打开文件，打印文档")
