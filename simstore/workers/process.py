@@ -294,7 +294,7 @@ class Worker:
             # This process is a fork: the worker belongs to the other one.
             self._process.returncode = 0
         if self._process.returncode is None:
-            # What is about to end by itself keeps its status.
+            # A worker that is about to end by itself keeps its status.
             with suppress(OSError):
                 os.killpg(self.pid, signal.SIGKILL)
             self._process.wait()
@@ -427,13 +427,13 @@ def serve(lines: str, modules: Sequence[str]) -> None:
 
 
 def _end_with(life: int) -> None:
-    """End this process at once when its parent has gone."""
+    """End this process at once when its parent has ended."""
     os.read(life, 1)
     os._exit(1)
 
 
 def _serve(line: Connection[Any, Any], target: Any) -> None:
-    """Run what comes by a line, until the parent closes this worker or has gone."""
+    """Run what comes by a line, until the parent closes this worker or ends."""
     while True:
         try:
             request = line.recv()

@@ -232,7 +232,7 @@ class _Sharing(Generic[Item, Result]):
                 except SimstoreError as error:
                     slot.error = error
                 except Exception:
-                    # What cannot be sent, too, is done here.
+                    # Work that cannot be sent is done here, too.
                     with self._changed:
                         self._waiting.appendleft(slot)
                         self._changed.notify_all()
