@@ -12,7 +12,6 @@ import numpy as np
 
 from simstore.errors import InvalidParameter, MissingExtra
 from simstore.model.display import fields_in_order
-from simstore.model.query import Match
 
 if TYPE_CHECKING:
     import pandas
@@ -101,11 +100,11 @@ def _all_of(kind: type, results: Iterable[Any]) -> Iterator[Any]:
         yield result
 
 
-def _shape(kind: type) -> tuple[Columns, Callable[[Iterable[Any]], Iterator[_Row]]]:
+def _shape(kind: Any) -> tuple[Columns, Callable[[Iterable[Any]], Iterator[_Row]]]:
     """Return the columns of a kind of results, and what makes rows of them."""
     shape = getattr(kind, "_SHAPE", "fields")
     if shape == "matches":
-        return _match_columns(), _match_rows
+        return _match_shape(kind._PARTS[1])
     if shape == "places":
         # Clusters of the moment have no names, but places.
         return _CLUSTER_COLUMNS, lambda clusters: (
@@ -137,19 +136,19 @@ def _values(result: Any, names: Iterable[str]) -> _Row:
     return tuple(_cell(name, getattr(result, name)) for name in names)
 
 
-def _match_columns() -> Columns:
+def _match_shape(match: Any) -> tuple[Columns, Callable[[Iterable[Any]], Iterator[_Row]]]:
     """Return the columns of samples and their matches, of which a sample may have none."""
-    found = {name: "Int64" if kind == "int64" else kind for name, kind in _fields_of(Match).items()}
-    return {"sample": "object", "rank": "Int64", **found, "too_short": "bool"}
+    columns = _fields_of(match)
 
+    def rows(samples: Iterable[Any]) -> Iterator[_Row]:
+        for sample in samples:
+            if not sample.matches:
+                yield (sample.key, None, *(None for _ in columns), sample.too_short)
+            for rank, one in enumerate(sample.matches, 1):
+                yield (sample.key, rank, *_values(one, columns), sample.too_short)
 
-def _match_rows(samples: Iterable[Any]) -> Iterator[_Row]:
-    names = _fields_of(Match)
-    for sample in samples:
-        if not sample.matches:
-            yield (sample.key, None, *(None for _ in names), sample.too_short)
-        for rank, match in enumerate(sample.matches, 1):
-            yield (sample.key, rank, *_values(match, names), sample.too_short)
+    nullable = {name: "Int64" if dtype == "int64" else dtype for name, dtype in columns.items()}
+    return {"sample": "object", "rank": "Int64", **nullable, "too_short": "bool"}, rows
 
 
 def _member_rows(cluster_id: int, members: Iterable[Any]) -> Iterator[_Row]:

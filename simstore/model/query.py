@@ -244,6 +244,7 @@ class SampleResult(Shown):
     """
 
     _SHAPE = "matches"
+    _PARTS = ("matches", Match)
 
     key: str
     fingerprint: str
