@@ -139,7 +139,7 @@ def dedup(
         read=read,
     )
     # Before Java is started: is it a rule?
-    options.checked()
+    options.recipe()
     # Spark has a handler of its own, and a session to stop.
     with uninterruptible(), make_session(master, conf) as session:
         found = find(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from simstore.search.agreement import connected
 from simstore.search.stars import star_clusters
 from simstore.spark.candidates import column
 from simstore.spark.folders import Folder
@@ -15,37 +16,18 @@ from simstore.spark.reading import arrow_schema
 if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import DataFrame
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
-from simstore.search.agreement import connected
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from simstore.spark.folders import Folder
 
 
-@dataclass(frozen=True, slots=True)
-class Components:
-    """The component of each vertex that has an edge.
-
-    Attributes:
-        labels: ``vertex`` and ``component``, the least vertex of it.
-        rounds: Contractions that it took.
-    """
-
-    labels: DataFrame
-    rounds: int
-
-
-def components(edges: DataFrame, work: Folder, few_edges: int) -> Components:
+def components(edges: DataFrame, work: Folder, few_edges: int) -> tuple[int, DataFrame]:
     """Return the connected component of each vertex that has an edge.
 
     Args:
         edges: ``first`` and ``second``, integers; none is a loop.
         work: Where rounds are written, so that no loss of an executor begins them anew.
         few_edges: Up to so many edges are put together on the driver.
+
+    Returns:
+        The rounds of contraction; and ``vertex`` and ``component``, the least vertex of it.
     """
     from pyspark.sql import functions as f
 
@@ -101,7 +83,7 @@ def components(edges: DataFrame, work: Folder, few_edges: int) -> Components:
         )
     least_of = labels.groupBy("label").agg(f.min("vertex").alias("component"))
     named = labels.join(least_of, "label").select("vertex", "component")
-    return Components(work.write(named, "components"), len(went))
+    return len(went), work.write(named, "components")
 
 
 def _put_together(edges: DataFrame) -> object:
@@ -221,6 +203,7 @@ def stars(
     Returns:
         The rounds of contraction, 0 on the driver; and the stars.
     """
+    import pyarrow as pa
     from pyspark.sql import functions as f
 
     placed = edges.select("first", "second", "resemblance", "distance")
@@ -230,21 +213,12 @@ def stars(
         )
         placed = placed.join(of_side, side)
     if (edges.count() if count is None else count) <= few_edges:
-        batches = placed.toArrow().to_batches()
-        table = _table(_stars(batches))
+        found = _stars(placed.toArrow().to_batches())
+        table = pa.Table.from_batches(list(found), arrow_schema(STAR_COLUMNS))
         return 0, edges.sparkSession.createDataFrame(table)
-    joined = components(edges, work, few_edges)
-    labels = joined.labels.withColumnRenamed("vertex", "first")
-    return joined.rounds, placed.join(labels, "first").repartition("component").mapInArrow(
-        _stars, STAR_COLUMNS
-    )
-
-
-def _table(batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    """Return the stars of batches as a table."""
-    import pyarrow as pa
-
-    return pa.Table.from_batches(list(batches), arrow_schema(STAR_COLUMNS))
+    rounds, labels = components(edges, work, few_edges)
+    placed = placed.join(labels.withColumnRenamed("vertex", "first"), "first")
+    return rounds, placed.repartition("component").mapInArrow(_stars, STAR_COLUMNS)
 
 
 def _stars(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -14,7 +14,7 @@ from simstore.sources.streams import STANDARD_INPUT
 from simstore.spark.clusters import clusters, order_of_texts
 from simstore.spark.current import add_documents, add_texts
 from simstore.spark.folders import Folder
-from simstore.spark.options import DedupOptions, Recipe
+from simstore.spark.options import DedupOptions
 from simstore.spark.output import WORK, Output
 from simstore.spark.reading import PLACE, PLACE_BITS, READ_COLUMNS, SPLIT_COLUMNS, Reading
 from simstore.spark.search import Searched, search
@@ -164,7 +164,7 @@ class _Job:
         on_stage: Stage | None,
     ) -> None:
         self._options = options
-        self._recipe = Recipe.of(options.checked())
+        self._recipe = options.recipe()
         self._output = Output.begun(Folder(spark, output), self._recipe, add=add)
         self._work = Folder(spark, self._output.folder.of(WORK))
         self._now = int(time.time()) if now is None else now

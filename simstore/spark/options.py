@@ -72,7 +72,7 @@ class DedupOptions:
     cell_rows: int = CELL_ROWS
     few_edges: int = FEW_EDGES
 
-    def checked(self) -> Checked:
+    def recipe(self) -> Recipe:
         """Validate the options; return the rule that they define.
 
         Raises:
@@ -100,19 +100,7 @@ class DedupOptions:
         radius = default_radius(scheme.bits) if self.radius is None else self.radius
         check_radius(radius, scheme.bits)
         order = CanonicalOrder.parse(self.policy)
-        return Checked(scheme, channels, radius, least, order, self.short_texts)
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """The validated settings that determine the result of a run."""
-
-    scheme: Scheme
-    channels: Channels
-    radius: int
-    min_resemblance: float
-    order: CanonicalOrder
-    short_texts: bool
+        return Recipe(scheme.record(), channels.record(), radius, least, order, self.short_texts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,18 +141,6 @@ class Recipe:
     min_resemblance: float
     order: CanonicalOrder
     short_texts: bool
-
-    @classmethod
-    def of(cls, checked: Checked) -> Recipe:
-        """Return the recipe of a rule."""
-        return cls(
-            checked.scheme.record(),
-            checked.channels.record(),
-            checked.radius,
-            checked.min_resemblance,
-            checked.order,
-            checked.short_texts,
-        )
 
     def open(self) -> tuple[Scheme, Channels]:
         """Return scheme and channels, after their known answers came out right here.

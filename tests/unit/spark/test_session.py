@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from simstore.errors import InvalidParameter, JobFailed, MissingExtra
-from simstore.spark.options import DedupOptions, Recipe
+from simstore.spark.options import DedupOptions
 from simstore.spark.session import _reason, check_java, failures
 
 
@@ -68,8 +68,8 @@ def test_an_answer_that_is_cut_says_that_java_has_ended() -> None:
 
 
 def test_rules_survive_json_and_say_what_differs() -> None:
-    one, other = Recipe.of(DedupOptions().checked()), Recipe.of(DedupOptions(radius=2).checked())
-    assert one.as_json() == Recipe.of(DedupOptions().checked()).as_json()
+    one, other = DedupOptions().recipe(), DedupOptions(radius=2).recipe()
+    assert one.as_json() == DedupOptions().recipe().as_json()
     different = [name for name, value in one.as_json().items() if other.as_json()[name] != value]
     assert different == ["radius"]
     assert one.open()[0].record() == one.scheme
@@ -84,4 +84,4 @@ def test_a_wrong_option_is_refused() -> None:
         DedupOptions(cell_rows=1),
     ):
         with pytest.raises(InvalidParameter):
-            options.checked()
+            options.recipe()

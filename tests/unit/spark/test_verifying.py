@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simstore.errors import BadInput
-from simstore.spark.options import DedupOptions, Recipe
+from simstore.spark.options import DedupOptions
 from simstore.spark.verifying import EDGE_COLUMNS, Outline, Verify
 
 pa = pytest.importorskip("pyarrow", reason="PyArrow is not installed (the extra spark)")
@@ -17,7 +17,7 @@ WORDS = [f"word{number}" for number in range(40)]
 def test_an_outline_counts_no_fewer_equal_values_than_the_sketches_have() -> None:
     for share in (0, 0.25, 0.26, 1):
         for channel in ("minhash", "characters"):
-            sketches = Recipe.of(DedupOptions(channels=(channel,)).checked()).sketches()
+            sketches = DedupOptions(channels=(channel,)).recipe().sketches()
             assert sketches is not None, (share, channel)
             kind, values = sketches.sketching.dtype, sketches.sketching.values
             equal = int(share * values)
@@ -61,7 +61,7 @@ def test_a_text_is_compared_with_its_hub_however_batches_are_cut() -> None:
         whole = " ".join(WORDS)
         texts = [(1, 1, whole), (1, 5, near), (1, 6, far), (2, 2, far), (2, 6, far), (2, 7, near)]
         batches = [rows(texts[:cut]), rows(texts[cut:])]
-        found = list(Verify(Recipe.of(DedupOptions().checked()))(batches))
+        found = list(Verify(DedupOptions().recipe())(batches))
         names = [column.split()[0] for column in EDGE_COLUMNS.split(", ")]
         assert all(batch.schema.names == names for batch in found), cut
         edges = [(row["first"], row["second"]) for batch in found for row in batch.to_pylist()]
@@ -79,4 +79,4 @@ def test_a_text_whose_hub_is_missing_is_not_compared_with_another() -> None:
             texts.remove((missing, missing, whole))
             batches = [rows(texts[:cut]), rows(texts[cut:])]
             with pytest.raises(BadInput, match=f"the document of text {missing} is missing"):
-                list(Verify(Recipe.of(DedupOptions().checked()))(batches))
+                list(Verify(DedupOptions().recipe())(batches))

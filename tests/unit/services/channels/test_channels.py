@@ -209,4 +209,4 @@ def test_rows_and_spark_refuse_what_does_not_go_with_their_channels(
     with pytest.raises(InvalidParameter, match=message):
         RowOptions(**given)
     with pytest.raises(InvalidParameter, match=message):
-        DedupOptions(**given).checked()
+        DedupOptions(**given).recipe()
