@@ -17,8 +17,7 @@ from simstore.search.evaluation import Evaluation, Thresholds, curves
 from simstore.search.plan import check_radius, default_radius
 from simstore.search.resemblance import check_share
 from simstore.services.evaluate.judged_documents import (
-    OlderMethods,
-    Scope,
+    LEXICONS,
     StoredDocuments,
     Truth,
     check_texts,
@@ -127,9 +126,14 @@ def evaluate_store(
     truth = _truth_of(held, labels)
     if not truth.judged.any():
         raise _nothing_judged(held.keys, truth.unknown)
-    radius = max(thresholds.radii[-1], thresholds.default_radius)
-    scope = Scope(radius, options.floor, options.older_methods)
-    pairs = score_pairs(held, snapshot, truth, scope)
+    pairs = score_pairs(
+        held,
+        snapshot,
+        truth,
+        radius=max(thresholds.radii[-1], thresholds.default_radius),
+        floor=options.floor,
+        older_methods=options.older_methods,
+    )
     return Evaluation(
         document_count=int(np.count_nonzero(truth.judged)),
         pair_count=len(truth.codes),
@@ -245,6 +249,5 @@ def _thresholds(state: State, options: EvaluateOptions) -> Thresholds:
     if options.older_methods:
         check_texts(state)
         methods += OLDER
-    lexicons = OlderMethods().lexicons
     default = default_radius(state.scheme.bits)
-    return Thresholds(range(low, high + 1), default, methods, options.floor, lexicons)
+    return Thresholds(range(low, high + 1), default, methods, options.floor, LEXICONS)

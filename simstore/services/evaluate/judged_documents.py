@@ -165,27 +165,29 @@ class Truth:
     unknown: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The scope of scoring: which pairs are looked for.
+def score_pairs(
+    held: StoredDocuments,
+    state: State,
+    truth: Truth,
+    *,
+    radius: int,
+    floor: float,
+    older_methods: bool,
+) -> ScoredPairs:
+    """Return every judged pair that is labelled, or that any method may find, with its scores.
 
-    Attributes:
+    Args:
+        held: The documents.
+        state: Their store.
+        truth: The labels.
         radius: Largest distance that any method looks at.
         floor: Least resemblance, and least likeness, of the pairs of the exact joins.
         older_methods: I-Match and counting Bloom filters too.
     """
-
-    radius: int
-    floor: float
-    older_methods: bool
-
-
-def score_pairs(held: StoredDocuments, state: State, truth: Truth, scope: Scope) -> ScoredPairs:
-    """Return every judged pair that is labelled, or that any method may find, with its scores."""
     total = len(held)
     rows = np.flatnonzero(truth.judged)
     known = rows[held.fingerprinted[rows]]
-    first, second = near_pairs(held.words[known], state.scheme.bits, scope.radius)
+    first, second = near_pairs(held.words[known], state.scheme.bits, radius)
     found = [truth.codes, pair_codes(known[first], known[second], total)]
     in_band = truth.codes[:0]
     sketched = rows[held.sketched[rows]]
@@ -198,12 +200,12 @@ def score_pairs(held: StoredDocuments, state: State, truth: Truth, scope: Scope)
         vectors = term_vectors(held.counts)
         similar = all_pairs(
             from_rows([held.shingles.row(row) for row in rows.tolist()]),
-            min(scope.floor, SURE_RESEMBLANCE),
+            min(floor, SURE_RESEMBLANCE),
         )
-        alike = alike_pairs(vectors.take(rows), scope.floor)
+        alike = alike_pairs(vectors.take(rows), floor)
         found.append(pair_codes(rows[similar.first], rows[similar.second], total))
         found.append(pair_codes(rows[alike.first], rows[alike.second], total))
-        if scope.older_methods:
+        if older_methods:
             signatures = MethodSignatures(held.counts)
             first, second = signatures.pairs()
             inside = truth.judged[first] & truth.judged[second]
@@ -261,21 +263,11 @@ def estimates_of(
 # Counters of each filter: texts of a thousand features seldom meet in one by chance.
 _COUNTERS = 1 << 18
 _LEAST_DOCUMENTS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class OlderMethods:
-    """Options of I-Match and counting Bloom filters; the defaults are those of ``compare``.
-
-    Attributes:
-        lexicons: Random lexicons of I-Match.
-        idf_band: Least and largest normalized idf of its lexicon.
-        filter_hashes: Counters a feature.
-    """
-
-    lexicons: int = 10
-    idf_band: tuple[float, float] = (0.2, 0.9)
-    filter_hashes: int = 4
+# The defaults of ``compare``: random lexicons of I-Match, the least and the largest normalized idf
+# of its lexicon, and counters a feature of a filter.
+LEXICONS = 10
+_IDF_BAND = 0.2, 0.9
+_FILTER_HASHES = 4
 
 
 class MethodSignatures:
@@ -283,19 +275,17 @@ class MethodSignatures:
 
     Args:
         counts: The terms of each document.
-        options: How to make them.
     """
 
-    def __init__(self, counts: FeatureCounts, options: OlderMethods | None = None) -> None:
-        chosen = options or OlderMethods()
-        shape = (len(counts), chosen.lexicons + 1, SIGNATURE_BYTES // 8)
+    def __init__(self, counts: FeatureCounts) -> None:
+        shape = (len(counts), LEXICONS + 1, SIGNATURE_BYTES // 8)
         self._words = np.zeros(shape, np.uint64)
         self._made = np.zeros(shape[:2], np.bool_)
         if len(counts) < _LEAST_DOCUMENTS:
             return
         documents = np.bincount(counts.columns, minlength=len(counts.terms))
-        lexicon = in_lexicon(documents, len(counts), *chosen.idf_band)
-        rows = signatures_of_rows(counts, lexicon, chosen.lexicons)
+        lexicon = in_lexicon(documents, len(counts), *_IDF_BAND)
+        rows = signatures_of_rows(counts, lexicon, LEXICONS)
         for row, signatures in enumerate(rows):
             for number, signature in enumerate(signatures):
                 if signature is not None:
@@ -323,10 +313,7 @@ class MethodSignatures:
 
 
 def filter_overlaps(
-    counts: FeatureCounts,
-    first: NDArray[np.int64],
-    second: NDArray[np.int64],
-    options: OlderMethods | None = None,
+    counts: FeatureCounts, first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return the overlap of the counting Bloom filters of pairs of documents.
 
@@ -336,10 +323,8 @@ def filter_overlaps(
         counts: The terms of each document.
         first: The first document of each pair.
         second: The second.
-        options: How to make the filters.
     """
-    hashes = (options or OlderMethods()).filter_hashes
-    places = filter_places(counts.terms, counters=_COUNTERS, hashes=hashes)
+    places = filter_places(counts.terms, counters=_COUNTERS, hashes=_FILTER_HASHES)
     wanted = np.zeros(len(counts), np.bool_)
     wanted[first] = wanted[second] = True
     rows = []
