@@ -100,7 +100,7 @@ def measured(made: Iterator[tuple[str, str]], joined: int) -> list[object]:
             row: list[object] = [
                 f"{texts:,}",
                 f"{len(spokes.texts):,}",
-                f"{finder.compared_count:,}",
+                f"{sum(pool.compared_count for pool in pools):,}",
                 f"{sum(pool.walked_count for pool in pools):,}",
                 f"{3 * len(spokes.texts) + texts // 10:,}",
                 figure(spent),

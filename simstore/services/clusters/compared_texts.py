@@ -34,11 +34,6 @@ class BySets:
         self._features = feature_counts
         self._pool = SetPool(count, read, rule.min_resemblance or 0.0)
 
-    @property
-    def compared_count(self) -> int:
-        """Return how many pairs of texts were compared."""
-        return self._pool.compared_count
-
     def expect(self, first: NDArray[np.int64], second: NDArray[np.int64]) -> None:
         """Read the texts of pairs, in batches."""
         texts = np.unique(np.concatenate((first, second)))

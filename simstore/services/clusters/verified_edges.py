@@ -84,9 +84,6 @@ class EdgeFinder:
             texts and a vocabulary.
         on_progress: Called with texts placed and in all; by the exact join with texts read.
         measure: What texts are compared by; its sketches are those of ``held``. None: by words.
-
-    Attributes:
-        compared_count: Pairs of texts whose shingle sets were compared for :meth:`spokes`.
     """
 
     def __init__(
@@ -103,7 +100,6 @@ class EdgeFinder:
         self._least = least
         self._rule = self._measure.rule(least.resemblance)
         self._on_progress = on_progress
-        self.compared_count = 0
 
     def all_texts(self) -> ReadTexts:
         """Return the shingle sets of all texts (8 bytes a shingle), and term vectors on request."""
@@ -128,11 +124,7 @@ class EdgeFinder:
             order: All texts, the earliest first.
             radius: Radius of channel 1, in bits; None: not by it.
         """
-        comparer = self._comparer()
-        found = search_stars(self._signatures(radius), order, comparer, self._on_progress)
-        if isinstance(comparer, ByTexts):
-            self.compared_count = comparer.compared_count
-        return found
+        return search_stars(self._signatures(radius), order, self._comparer(), self._on_progress)
 
     def _comparer(self) -> Comparer:
         if self._least.likeness is not None:

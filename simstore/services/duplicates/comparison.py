@@ -94,11 +94,6 @@ class CandidateComparison:
         self._words = np.empty((0, width), np.uint64)
         self._pool = SetPool(0, self._sets, conditions.rule.min_resemblance or 0.0)
 
-    @property
-    def compared_count(self) -> int:
-        """Return how many pairs of texts were compared exactly."""
-        return self._pool.compared_count
-
     def add(self, texts: Sequence[CandidateText]) -> NDArray[np.int64]:
         """Add texts; return their rows."""
         before, after = len(self._digests), len(self._digests) + len(texts)

@@ -99,7 +99,6 @@ class EdgeSearch:
         candidates: Finds the pairs that are compared.
         conditions: What an edge asks for.
         measure: What texts are compared by.
-        compared_count: Pairs of a text and a document whose shingle sets were compared.
 
     Raises:
         InvalidParameter: A parameter is out of its range, or the store has no fingerprints of its
@@ -136,7 +135,6 @@ class EdgeSearch:
             measure=measure,
         )
         self._kept = snapshot.store.shingles(snapshot, measure.name)
-        self.compared_count = 0
 
     def edges_of(
         self, texts: Sequence[CandidateText], among: Among | None = None, *, own: bool = False
@@ -193,7 +191,6 @@ class EdgeSearch:
                 edge = Edge(*held[row], told.resemblance, told.distance, told.basis)
                 of_block[turn].append(edge)
             edges += of_block
-        self.compared_count += comparison.compared_count
         return edges
 
     def stored_texts(self, document_ids: Sequence[int]) -> list[CandidateText]:

@@ -99,11 +99,6 @@ class SequentialEdges:
         return place in self._texts
 
     @property
-    def compared_count(self) -> int:
-        """Return how many pairs of texts were compared exactly."""
-        return self._search.compared_count + self._compared.compared_count
-
-    @property
     def documents(self) -> list[int]:
         """Return the documents of the store that have an edge to any of the texts."""
         return sorted({number for edges in self._to_stored for number in edges})
