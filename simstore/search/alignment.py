@@ -96,16 +96,13 @@ def aligned(paper: str, source: str) -> tuple[Block, ...]:
     )
 
 
-def exact_runs(
-    paper: Symbols, source: Symbols, seeds: Iterable[tuple[int, int]], length: int = 1
-) -> list[Block]:
+def exact_runs(paper: Symbols, source: Symbols, seeds: Iterable[tuple[int, int]]) -> list[Block]:
     """Return the longest common runs through seeds, by place; each once.
 
     Args:
         paper: The paper's units.
         source: The source's units.
-        seeds: Places in the paper and in the source.
-        length: Units from a seed on that must be the same; else it is no seed.
+        seeds: Places in the paper and in the source; where the units differ, it is no seed.
     """
     found: list[Block] = []
     reached: dict[int, int] = {}
@@ -114,7 +111,7 @@ def exact_runs(
         if place < reached.get(diagonal, -1):
             continue
         forward = common_after(paper, source, place, other)
-        if forward < length:
+        if not forward:
             continue
         back = common_before(paper, source, place, other)
         found.append((place - back, other - back, back + forward))

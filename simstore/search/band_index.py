@@ -82,11 +82,6 @@ class _Level:
         self._made = made
         self._compared = 0
 
-    @property
-    def is_sorted(self) -> bool:
-        """True where the hashes are sorted."""
-        return isinstance(self._made, _Sorted)
-
     def rows_agreeing(
         self, queries: NDArray[np.uint64], probes: _Probes
     ) -> Iterator[tuple[int, NDArray[np.int64]]]:

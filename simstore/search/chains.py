@@ -42,19 +42,11 @@ class Regions:
     Attributes:
         labels: For each hit, the row of its region.
         documents: The source.
-        paper_first: First place in the paper.
-        paper_last: Last place in the paper, inclusive.
-        source_first: First place in the source.
-        source_last: Last place in the source, inclusive.
         seeds: Distinct places of the paper that have a hit.
     """
 
     labels: NDArray[np.int64]
     documents: NDArray[np.int64]
-    paper_first: NDArray[np.int64]
-    paper_last: NDArray[np.int64]
-    source_first: NDArray[np.int64]
-    source_last: NDArray[np.int64]
     seeds: NDArray[np.int64]
 
     def __len__(self) -> int:
@@ -77,7 +69,7 @@ def regions(hits: Hits, *, drift: int, gap: int) -> Regions:
     count = len(hits)
     if not count:
         none = np.zeros(0, np.int64)
-        return Regions(none, none, none, none, none, none, none)
+        return Regions(none, none, none)
     diagonals = hits.sources - hits.papers
     first = _clusters(hits, diagonals // (2 * drift), gap)
     second = _clusters(hits, (diagonals + drift) // (2 * drift), gap)
@@ -87,14 +79,9 @@ def regions(hits: Hits, *, drift: int, gap: int) -> Regions:
     new = np.r_[True, sorted_labels[1:] != sorted_labels[:-1]]
     starts = np.flatnonzero(new)
     distinct = new | np.r_[True, papers[1:] != papers[:-1]]
-    sources = hits.sources[order]
     return Regions(
         labels,
         hits.documents[order][starts],
-        np.minimum.reduceat(papers, starts),
-        np.maximum.reduceat(papers, starts),
-        np.minimum.reduceat(sources, starts),
-        np.maximum.reduceat(sources, starts),
         np.add.reduceat(distinct.astype(np.int64), starts),
     )
 
