@@ -183,31 +183,7 @@ def names_terms(packed: bytes) -> bool:
     return packed[:1] == _NAMED
 
 
-def unpack_named_counts(
-    packed: bytes,
-) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the arguments of :func:`pack_named_delta` from the packed change.
-
-    Raises:
-        ValueError: The BLOB is damaged.
-    """
-    data = decompress(packed[1:])
-    size = int.from_bytes(data[:8], "little")
-    end = 8 + 24 * size
-    if len(data) < end:
-        raise ValueError("damaged change of a vocabulary")
-    planes = np.frombuffer(data, np.uint8, 24 * size, 8).reshape(8, -1)
-    lengths, document_counts, totals = (
-        np.ascontiguousarray(planes.T).view("<i8").astype(np.int64).reshape(3, size)
-    )
-    ends = np.zeros(size + 1, np.int64)
-    np.cumsum(lengths, out=ends[1:])
-    if ends[-1] != len(data) - end or (size and lengths.min() < 0):
-        raise ValueError("damaged change of a vocabulary")
-    return data[end:], ends, document_counts, totals
-
-
-def unpack_named_together(
+def unpack_named_deltas(
     packed: Sequence[bytes],
 ) -> tuple[bytes, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """Return the arguments of :func:`pack_named_delta` of several changes, one after the other.

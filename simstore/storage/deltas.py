@@ -81,10 +81,7 @@ def add_packed(connection: Connection, scheme_id: int, packed: bytes) -> None:
 def add_summed(connection: Connection, scheme_id: int, changes: Sequence[bytes]) -> None:
     """Append the sum of changes by terms, each packed, as one."""
     if len(changes) > 1:
-        sums = TermSums()
-        for packed in changes:
-            sums.add_packed(codecs.unpack_named_counts(packed))
-        changes = [codecs.pack_named_delta(*sums.packed())]
+        changes = [codecs.pack_named_delta(*_summed([codecs.unpack_named_deltas(changes)]))]
     for packed in changes:
         add_packed(connection, scheme_id, packed)
 
@@ -114,7 +111,7 @@ def _unmerged(connection: Connection, scheme_id: int) -> Pending:
     named = TermSums()
     for packed in rows:
         if codecs.names_terms(packed):
-            named.add_packed(codecs.unpack_named_counts(packed))
+            named.add_packed(codecs.unpack_named_deltas([packed]))
             continue
         pending.append(codecs.unpack_delta(packed))
         held += pending[-1].shape[1]
@@ -228,7 +225,7 @@ def _make_one(connection: Connection, scheme_id: int, after: int) -> None:
     if len(named) < 2:
         return
     try:
-        sums = _summed([codecs.unpack_named_together([packed for _, packed in named])])
+        sums = _summed([codecs.unpack_named_deltas([packed for _, packed in named])])
     except ValueError as error:
         raise _damaged(connection, error) from error
     *others, last = (number for number, _ in named)

@@ -58,7 +58,7 @@ def test_vocabulary_deltas_come_back(numbers: list[int], data: st.DataObject) ->
 
 def unpacked(change: bytes) -> list[list[object]]:
     """Return terms, document counts and total counts of a packed change."""
-    terms, ends, *counts = codecs.unpack_named_counts(change)
+    terms, ends, *counts = codecs.unpack_named_deltas([change])
     return [[terms[a:b] for a, b in pairwise(ends.tolist())], *(row.tolist() for row in counts)]
 
 
@@ -77,7 +77,7 @@ def test_vocabulary_deltas_by_terms_come_back(terms: list[bytes], data: st.DataO
     for damaged in (packed[:1], packed[:-1], packed[:1] + codecs.compress(bytes([9] * 40))):
         for others in ([damaged], [packed, damaged], [damaged, packed]):
             with pytest.raises(ValueError, match="damaged"):
-                codecs.unpack_named_together(others)
+                codecs.unpack_named_deltas(others)
 
 
 @given(st.lists(st.lists(st.binary(max_size=9), unique=True, max_size=9), max_size=5), st.data())
@@ -92,7 +92,7 @@ def test_changes_come_back_together_as_one_by_one(
         )
         counts = (np.array(data.draw(amounts), np.int64) for _ in range(2))
         packed.append(codecs.pack_named_delta(*packed_terms(terms), *counts))
-    terms, ends, documents, totals = codecs.unpack_named_together(packed)
+    terms, ends, documents, totals = codecs.unpack_named_deltas(packed)
     held = [terms[first:end] for first, end in pairwise(ends.tolist())]
     expected: list[list[object]] = [[], [], []]
     for one in packed:
@@ -109,7 +109,7 @@ def test_damaged_blobs_are_a_value_error_or_another_value(data: bytes, damage: b
             codecs.decompress,
             codecs.unpack_features,
             codecs.unpack_delta,
-            lambda blob: codecs.unpack_named_together([blob]),
+            lambda blob: codecs.unpack_named_deltas([blob]),
         ):
             try:
                 unpack(blob)
