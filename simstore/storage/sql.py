@@ -8,21 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sqlalchemy import JSON as JSON
-    from sqlalchemy import Boolean as Boolean
-    from sqlalchemy import Float as Float
-    from sqlalchemy import Integer as Integer
-    from sqlalchemy import LargeBinary as LargeBinary
-    from sqlalchemy import Text as Text
-    from sqlalchemy import bindparam as bindparam
-    from sqlalchemy import delete as delete
-    from sqlalchemy import func as func
-    from sqlalchemy import insert as insert
-    from sqlalchemy import inspect as inspect
-    from sqlalchemy import literal as literal
-    from sqlalchemy import select as select
-    from sqlalchemy import text as text
-    from sqlalchemy import update as update
+    from sqlalchemy import *
 
 
 def __getattr__(name: str) -> Any:
