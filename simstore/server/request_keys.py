@@ -4,20 +4,14 @@ from __future__ import annotations
 
 from urllib.parse import parse_qsl, unquote_to_bytes
 
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.convertors import PathConvertor, register_url_convertor
 from starlette.requests import Request
 
 
-class _AnyKey(Convertor[str]):
+class _AnyKey(PathConvertor):
     """A key in the pattern of a path: all that is left, line breaks too."""
 
     regex = "(?s:.*)"
-
-    def convert(self, value: str) -> str:
-        return value
-
-    def to_string(self, value: str) -> str:
-        return value
 
 
 register_url_convertor("key", _AnyKey())
