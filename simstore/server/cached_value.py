@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Generic, TypeVar
 
 from simstore.server.workers.bounded_executor import BoundedExecutor
@@ -16,13 +15,13 @@ _SOON_SECONDS = 0.5
 _TIMES = 10.0
 
 
-def may_be_old(seconds: float, times: float = _TIMES) -> float:
+def may_be_old(seconds: float) -> float:
     """Return how many seconds a value that took so long to compute stays valid.
 
     Ten times as long: so making it takes a tenth of a processor at most, however often it is asked
     for.
     """
-    return times * seconds if seconds >= _SOON_SECONDS else 0.0
+    return _TIMES * seconds if seconds >= _SOON_SECONDS else 0.0
 
 
 class CachedValue(Generic[T]):
@@ -32,7 +31,6 @@ class CachedValue(Generic[T]):
         make: Makes it, in a thread.
         executor: Where.
         least_seconds: How old it may be at least.
-        times: How many times as old as it took to make it; see :func:`may_be_old`.
     """
 
     def __init__(
@@ -40,22 +38,16 @@ class CachedValue(Generic[T]):
         make: Callable[[], T],
         executor: BoundedExecutor,
         least_seconds: float = 0.0,
-        times: float = _TIMES,
     ) -> None:
         self._make = make
         self._executor = executor
         self._least = least_seconds
-        self._times = times
         self._made: T | None = None
         self._good_until = 0.0
         self._making: asyncio.Task[T] | None = None
 
-    async def value(self, patience: float | None = None) -> T:
+    async def value(self) -> T:
         """Return the value.
-
-        Args:
-            patience: Seconds after which an older value will do, if there is one; None: wait for
-                the new one.
 
         Raises:
             SimstoreError: It cannot be made.
@@ -65,19 +57,14 @@ class CachedValue(Generic[T]):
         if self._making is None:
             self._making = asyncio.create_task(self._made_anew())
         # Who asked may go away; the others still wait for it.
-        making = asyncio.shield(self._making)
-        if patience is not None and self._made is not None:
-            with suppress(TimeoutError):
-                return await asyncio.wait_for(making, patience)
-            return self._made
-        return await making
+        return await asyncio.shield(self._making)
 
     async def _made_anew(self) -> T:
         try:
             begun = time.monotonic()
             self._made = await self._executor.go_on(self._make)
             ended = time.monotonic()
-            self._good_until = ended + max(self._least, may_be_old(ended - begun, self._times))
+            self._good_until = ended + max(self._least, may_be_old(ended - begun))
             return self._made
         finally:
             self._making = None

@@ -21,8 +21,6 @@ KEPT_SECONDS = 3_600
 MOST_BYTES = 128 << 20
 _LETTER_BYTES, _COPY_BYTES, _PASSAGE_BYTES, _BLOCK_BYTES = 2, 1_000, 200, 150
 _LEAST_SECONDS = 2.0
-# What took a second to count is counted again after twenty.
-_TIMES_ITS_COST = 20.0
 # What the page says where papers cannot be checked, by what there is of a passage index.
 _REASONS = {
     "none": "no_passages",
@@ -156,9 +154,7 @@ class PageState:
     def __init__(self, service: Service) -> None:
         self.service = service
         self.reports = ReportCache()
-        self.store = CachedValue(
-            partial(_store_now, service), service.readers, _LEAST_SECONDS, _TIMES_ITS_COST
-        )
+        self.store = CachedValue(partial(_store_now, service), service.readers, _LEAST_SECONDS)
 
 
 def page_state_of(request: Request) -> PageState:
