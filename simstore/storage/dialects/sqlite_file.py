@@ -188,10 +188,9 @@ _NO_LOG = frozenset({4618, 4874})
 # log are synced, readers wait for the disk: the shorter it is, the shorter they do.
 _LOG = LogPages(large=64_000, small=4_000)
 _LOG_BYTES = 256 << 20
-_WRITER_CACHE_KIB = 65_536
+_CACHE_KIB = 65_536
 # How long a log is waited for that others read or write, when its file has lost its name.
 _EMPTYING_MILLISECONDS = 1_000
-# Where Linux shows the descriptors of this process.
 
 
 class SqliteFile:
@@ -385,10 +384,8 @@ class SqliteFile:
             if mode == "rw":
                 connection = self._connect(uri)
                 connection.execute(f"PRAGMA synchronous = {self._synchronous.upper()}")
-                # A cache that holds what a transaction changes takes room only when it does so.
                 connection.execute(f"PRAGMA wal_autocheckpoint = {self._log.large}")
                 connection.execute(f"PRAGMA journal_size_limit = {_LOG_BYTES}")
-                connection.execute(f"PRAGMA cache_size = -{_WRITER_CACHE_KIB}")
                 return connection
             try:
                 connection = self._connect(uri)
@@ -425,7 +422,8 @@ class SqliteFile:
             self._refuse_other_file()
             connection.execute("PRAGMA foreign_keys = ON")
             connection.execute("PRAGMA temp_store = MEMORY")
-            connection.execute("PRAGMA cache_size = -65536")
+            # A cache that holds what a transaction changes takes room only when it does so.
+            connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
             # The first look at the file, so that what is wrong with it shows here.
             connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except (sqlite3.Error, StorageError):
