@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Generic, TypeVar
 
 from simstore.server.workers.bounded_executor import BoundedExecutor
@@ -46,8 +47,12 @@ class CachedValue(Generic[T]):
         self._good_until = 0.0
         self._making: asyncio.Task[T] | None = None
 
-    async def value(self) -> T:
+    async def value(self, patience: float | None = None) -> T:
         """Return the value.
+
+        Args:
+            patience: Seconds after which an older value will do, if there is one; None: wait for
+                the new one.
 
         Raises:
             SimstoreError: It cannot be made.
@@ -57,7 +62,12 @@ class CachedValue(Generic[T]):
         if self._making is None:
             self._making = asyncio.create_task(self._made_anew())
         # Who asked may go away; the others still wait for it.
-        return await asyncio.shield(self._making)
+        making = asyncio.shield(self._making)
+        if patience is not None and self._made is not None:
+            with suppress(TimeoutError):
+                return await asyncio.wait_for(making, patience)
+            return self._made
+        return await making
 
     async def _made_anew(self) -> T:
         try:

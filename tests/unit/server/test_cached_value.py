@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -32,6 +33,28 @@ def test_all_who_ask_at_a_time_get_one_value(lane: BoundedExecutor) -> None:
         # It was soon made: nobody gets an old one.
         assert await value.value() == 1
         assert await CachedValue(make, lane, least_seconds=1_000).value() == 2
+
+    asyncio.run(ask())
+
+
+def test_who_has_no_patience_gets_the_older_value(lane: BoundedExecutor) -> None:
+    free = threading.Event()
+    free.set()
+    made: list[int] = []
+
+    def make() -> int:
+        free.wait()
+        made.append(len(made))
+        return made[-1]
+
+    async def ask() -> None:
+        value = CachedValue(make, lane)
+        # There is none yet: whoever asks waits.
+        assert await value.value(patience=0) == 0
+        free.clear()
+        assert await value.value(patience=0) == 0
+        free.set()
+        assert await value.value() == 1
 
     asyncio.run(ask())
 
