@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import NotFound
-from simstore.fingerprint.winnowing import Winnowing
+from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.model.documents import SourceFacts
 from simstore.services.check.passage_lookup import NearPassages, near_passages
 from simstore.services.features.feature_counts import stored_texts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, passages
-from simstore.text.normalization import Normalization
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,51 +48,72 @@ class AnchorPostings:
         )
 
 
-class PassageIndex(Protocol):
-    """A passage index in one snapshot of a store."""
+class PassageIndex(ABC):
+    """A passage index: that of a store in one snapshot, or one of papers in memory.
 
-    @property
-    def normalization(self) -> Normalization:
-        """The form in which units are compared."""
+    Args:
+        recipe: How an index is made of a text.
+        text_kept: The texts are stored.
+        has_sentences: Edited sentences can be looked up, and verified by the texts.
 
-    @property
-    def winnowing(self) -> Winnowing:
-        """The lengths of n-grams and of the runs that are sure to be found."""
+    Attributes:
+        normalization: The form in which units are compared.
+        winnowing: The lengths of n-grams and of the runs that are sure to be found.
+        text_kept: As given.
+        has_sentences: As given.
+    """
 
-    @property
-    def text_kept(self) -> bool:
-        """Return whether the store keeps the texts."""
-
-    def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
-        """Return the anchors with these hashes; those with more than ``most`` are left out."""
-
-    def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
-        """Return the texts of documents that the store keeps."""
+    def __init__(self, recipe: PassageRecipe, *, text_kept: bool, has_sentences: bool) -> None:
+        self._recipe = recipe
+        self.normalization = recipe.normalization
+        self.winnowing = recipe.winnowing
+        self.text_kept = text_kept
+        self.has_sentences = has_sentences
 
     def spans(self, text: str) -> NDArray[np.int32]:
         """Return the passages of a text as the index cuts them, shape (n, 2)."""
-
-    @property
-    def has_sentences(self) -> bool:
-        """Return whether edited sentences can be looked up, and verified by the texts."""
+        return self._recipe.spans(text)
 
     def sentences_of(self, text: str) -> NDArray[np.int32]:
         """Return the sentences of a text, shape (n, 2)."""
+        return self._recipe.sentence_spans(text)
 
     def sentence_spans(self, texts: Mapping[int, str]) -> dict[int, NDArray[np.int32]]:
-        """Return the sentences of documents, each of shape (n, 2), from their texts."""
+        """Return the sentences of documents, each of shape (n, 2), from their texts.
 
-    def near(self, text: str, spans: NDArray[np.int32]) -> NearPassages:
-        """Return the stored passages whose fingerprints are near those of a text's passages."""
+        Raises:
+            CorruptStore: The spans that are stored are damaged.
+        """
+        if self._recipe.cut == "sentences":
+            return self.indexed_spans(list(texts))
+        return {number: self._recipe.sentence_spans(text) for number, text in texts.items()}
 
+    @abstractmethod
+    def indexed_spans(self, document_ids: Sequence[int]) -> dict[int, NDArray[np.int32]]:
+        """Return the passages of documents as they are indexed, each of shape (n, 2)."""
+
+    @abstractmethod
+    def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
+        """Return the anchors with these hashes; those with more than ``most`` are left out."""
+
+    @abstractmethod
+    def texts(self, document_ids: Sequence[int]) -> dict[int, str]:
+        """Return the texts of documents that the store keeps."""
+
+    @abstractmethod
     def keys(self, document_ids: Sequence[int]) -> dict[int, bytes]:
         """Return the keys of documents."""
 
+    @abstractmethod
     def facts(self, document_ids: Sequence[int]) -> dict[int, SourceFacts]:
         """Return what documents tell of themselves."""
 
+    def near(self, text: str, spans: NDArray[np.int32]) -> NearPassages:
+        """Return the stored passages whose fingerprints are near those of a text's passages."""
+        raise NotImplementedError
 
-class StoredPassages:
+
+class StoredPassages(PassageIndex):
     """The passage index of a store, in one snapshot.
 
     Raises:
@@ -112,12 +133,12 @@ class StoredPassages:
             raise NotFound(
                 "the passage index of this store is not finished; `simstore passages build` goes on"
             )
+        super().__init__(
+            snapshot.passages,
+            text_kept=snapshot.settings.text_kept,
+            has_sentences=snapshot.finds_sentences,
+        )
         self._snapshot = snapshot
-        self._recipe = snapshot.passages
-        self.normalization = snapshot.passages.normalization
-        self.winnowing = snapshot.passages.winnowing
-        self.text_kept = snapshot.settings.text_kept
-        self.has_sentences = snapshot.finds_sentences
 
     def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
         """Return the anchors with these hashes; those with more than ``most`` are left out."""
@@ -129,23 +150,13 @@ class StoredPassages:
             found.lengths.astype(np.int64),
         )
 
-    def spans(self, text: str) -> NDArray[np.int32]:
-        """Return the passages of a text as the index cuts them, shape (n, 2)."""
-        return self._recipe.spans(text)
-
-    def sentences_of(self, text: str) -> NDArray[np.int32]:
-        """Return the sentences of a text, shape (n, 2)."""
-        return self._recipe.sentence_spans(text)
-
-    def sentence_spans(self, texts: Mapping[int, str]) -> dict[int, NDArray[np.int32]]:
-        """Return the sentences of documents, each of shape (n, 2), from their texts.
+    def indexed_spans(self, document_ids: Sequence[int]) -> dict[int, NDArray[np.int32]]:
+        """Return the passages of documents as they are indexed, each of shape (n, 2).
 
         Raises:
-            CorruptStore: The spans that are kept are damaged.
+            CorruptStore: The spans that are stored are damaged.
         """
-        if self._recipe.cut == "sentences":
-            return passages.spans_of(self._snapshot.connection, list(texts))
-        return {number: self._recipe.sentence_spans(text) for number, text in texts.items()}
+        return passages.spans_of(self._snapshot.connection, document_ids)
 
     def near(self, text: str, spans: NDArray[np.int32]) -> NearPassages:
         """Return the stored passages whose fingerprints are near those of a text's passages.

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
+from copy import copy
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.errors import InvalidParameter
 from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.model import CheckedPaper, CheckOptions, Document, MutualCheck, MutualPair, Rejection
 from simstore.model.documents import SourceFacts, facts_told
 from simstore.services.check.check import PaperChecker, check_options, check_papers
-from simstore.services.check.check_index import AnchorPostings
+from simstore.services.check.check_index import AnchorPostings, PassageIndex
 from simstore.services.check.checked_paper import Ink
 from simstore.services.check.copies import Step, no_step
-from simstore.services.check.passage_lookup import NearPassages
 from simstore.services.open_store.open_store import OpenStore
 from simstore.text.decoding import encode
 from simstore.text.passages import Span
 
 
-class PaperPassages:
+class PaperPassages(PassageIndex):
     """A passage index of papers in memory: what the index of a store is to its documents.
 
     Each anchor is found however many papers have it, so every pair that has one is found.
@@ -33,16 +32,11 @@ class PaperPassages:
         on_step: Called before each paper is indexed; what it raises ends the work.
     """
 
-    text_kept = True
-
     def __init__(
         self, papers: Sequence[Document], recipe: PassageRecipe, on_step: Step = no_step
     ) -> None:
+        super().__init__(recipe, text_kept=True, has_sentences=recipe.sentences)
         self._papers = papers
-        self._recipe = recipe
-        self.normalization = recipe.normalization
-        self.winnowing = recipe.winnowing
-        self.has_sentences = recipe.sentences
         made = []
         for paper in papers:
             on_step()
@@ -65,8 +59,7 @@ class PaperPassages:
 
     def beside(self, number: int) -> PaperPassages:
         """Return the same index without the paper of a number, which is checked against it."""
-        other = object.__new__(type(self))
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other._own = number
         return other
 
@@ -90,27 +83,9 @@ class PaperPassages:
         """Return the texts of papers."""
         return {number: self._papers[number].text for number in document_ids}
 
-    def spans(self, text: str) -> NDArray[np.int32]:
-        """Return the passages of a text as the index cuts them, shape (n, 2)."""
-        return self._recipe.spans(text)
-
-    def sentences_of(self, text: str) -> NDArray[np.int32]:
-        """Return the sentences of a text, shape (n, 2)."""
-        return self._recipe.sentence_spans(text)
-
-    def sentence_spans(self, texts: Mapping[int, str]) -> dict[int, NDArray[np.int32]]:
-        """Return the sentences of papers, each of shape (n, 2)."""
-        if self._recipe.cut == "sentences":
-            return {number: self._spans[number] for number in texts}
-        return {number: self._recipe.sentence_spans(text) for number, text in texts.items()}
-
-    def near(
-        self,
-        text: str,  # noqa: ARG002
-        spans: NDArray[np.int32],  # noqa: ARG002
-    ) -> NearPassages:
-        """Refuse: passages of papers have no fingerprints."""
-        raise InvalidParameter("papers are not compared by fingerprints of passages")
+    def indexed_spans(self, document_ids: Sequence[int]) -> dict[int, NDArray[np.int32]]:
+        """Return the passages of papers, each of shape (n, 2)."""
+        return {number: self._spans[number] for number in document_ids}
 
     def keys(self, document_ids: Sequence[int]) -> dict[int, bytes]:
         """Return the keys of the papers but for the own one, which is no source of itself."""
@@ -204,7 +179,7 @@ def _in_library(
     keys = {paper.key for paper in papers}
     checked = check_papers(opened, papers, replace(options, channels=("anchors",)), step)
     return [
-        [(copy.start, copy.end) for copy in paper.copies if copy.source_key not in keys]
+        [(one.start, one.end) for one in paper.copies if one.source_key not in keys]
         for paper in checked
         if isinstance(paper, CheckedPaper)
     ]
@@ -213,8 +188,8 @@ def _in_library(
 def _own_shares(paper: CheckedPaper, known: Sequence[Span]) -> dict[int, float]:
     """Return the share of a paper that each other paper has, without what the library has."""
     spans: dict[int, list[Span]] = {}
-    for copy in paper.copies:
-        spans.setdefault(copy.source_document_id, []).append((copy.start, copy.end))
+    for one in paper.copies:
+        spans.setdefault(one.source_document_id, []).append((one.start, one.end))
     ink = Ink(paper.text, [*known, *((one.start, one.end) for one in paper.excluded)])
     return {number: ink.share(ink.count(theirs)) for number, theirs in spans.items()}
 
