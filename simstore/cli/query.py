@@ -182,14 +182,14 @@ def query(
     }
     passed_over = 0
     if text is None:
-        with hint_at_text(sources, "query"):
+        with hint_at_text(sources):
             passed_over = tell_passed_over(sources, read)
     with open_store(served=True) as store, progress("query", in_bytes=True, at_once=False) as show:
         if text is not None:
             run = store.query_many([("text", text)], options, **shared)
         else:
             samples = Files(*sources, read=read)
-            with hint_at_text(sources, "query"):
+            with hint_at_text(sources):
                 run = store.query_many(
                     samples, options, on_progress=show, on_ignored=log_ignored, **shared
                 )

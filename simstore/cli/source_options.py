@@ -33,20 +33,14 @@ _LAST_LATIN = 0x24F
 
 
 @contextmanager
-def hint_at_text(names: Sequence[str], command: str) -> Iterator[None]:
-    """Suggest ``--text`` where a source that does not exist looks like a text.
-
-    Args:
-        names: The sources.
-        command: The command that takes a text, too.
-    """
+def hint_at_text(names: Sequence[str]) -> Iterator[None]:
+    """Suggest ``query --text`` where a source that does not exist looks like a text."""
     try:
         yield
     except SourceNotFound as error:
         if any(one == error.name and _looks_like_text(one) for one in names):
-            raise NotFound(
-                f"{error}; to look for a text itself: simstore {command} --text 'TEXT'"
-            ) from None
+            remedy = "to look for a text itself: simstore query --text 'TEXT'"
+            raise NotFound(f"{error}; {remedy}") from None
         raise
 
 
