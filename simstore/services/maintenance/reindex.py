@@ -17,7 +17,6 @@ from simstore.fingerprint.scheme import Scheme, SchemeRecord
 from simstore.fingerprint.schemes import make_scheme, open_scheme
 from simstore.fingerprint.simhash import to_integers
 from simstore.model import Progress
-from simstore.model.channels import DEFAULT_CHANNELS
 from simstore.services.channels.store_part import pack_long_tails, parts_of
 from simstore.services.features import feature_counts
 from simstore.services.generations.refresh import drop_retired, freeze, link_batch
@@ -25,6 +24,7 @@ from simstore.services.maintenance.maintain import check_channels
 from simstore.services.open_store.open_store import OpenStore, Snapshot, now
 from simstore.services.open_store.state import State
 from simstore.storage import deltas, documents, generations, vocabularies
+from simstore.storage.damage import corrupt
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints
 
@@ -145,14 +145,10 @@ def _wanted(
 ) -> tuple[Scheme, Channels]:
     """Return the scheme and the channels that are asked for: the standing ones, where none are."""
     standing = generations.scheme_with_status(connection, "standing")
-    if scheme is None and standing is not None:
-        scheme = make_scheme(standing[1])
-    if scheme is None:
-        raise InvalidParameter("the store has no scheme; name one with --scheme")
     if standing is None:
-        return scheme, Channels.of(
-            DEFAULT_CHANNELS if wanted is None else wanted, scheme.normalization
-        )
+        raise corrupt(connection, "it has no scheme")
+    if scheme is None:
+        scheme = make_scheme(standing[1])
     kept = generations.channels_of(connection, standing[0])
     names, layouts = recorded_choice(kept)
     return scheme, Channels.of(names if wanted is None else wanted, scheme.normalization, layouts)
