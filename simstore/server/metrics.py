@@ -76,10 +76,9 @@ class Metrics:
             (({"error": name}, count) for name, count in sorted(self._errors.items())),
         )
         yield from self._histogram()
-        yield from family(
-            "simstore_http_requests_in_flight", "gauge", "Requests that have no reply yet.",
-            [({}, self.in_flight)],
-        )  # fmt: skip
+        yield from gauge(
+            "simstore_http_requests_in_flight", "Requests that have no reply yet.", self.in_flight
+        )
         yield from family(
             "simstore_http_received_bytes_total", "counter", "Bytes of the bodies of requests.",
             [({}, self.received_bytes)],
