@@ -46,7 +46,7 @@ class HexScheme(Scheme):
         texts: Sequence[str],
         metadata: Sequence[Mapping[str, Any]] | None = None,  # noqa: ARG002 - it reads none
     ) -> FeatureCounts:
-        return count_features(iter(([text.encode("utf-8", "surrogateescape")],)) for text in texts)
+        return count_features(iter(([text],)) for text in texts)
 
     def fingerprints(
         self,
