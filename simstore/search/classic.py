@@ -12,7 +12,7 @@ References:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import combinations, pairwise
 from typing import NamedTuple
 
@@ -88,20 +88,6 @@ def near_many_by(
 _Found = tuple[NDArray[np.int64], NDArray[np.int64], int, NDArray[np.int64]]
 
 
-def _probe(
-    words: NDArray[np.uint64], bits: int, queries: NDArray[np.uint64], radius: int
-) -> _Found:
-    """Flip up to ``radius`` bits of each query in every way, and look each value up."""
-    return _probed(words, bits, queries, radius, _places_of)
-
-
-def _interpolation(
-    words: NDArray[np.uint64], bits: int, queries: NDArray[np.uint64], radius: int
-) -> _Found:
-    """Do the same, and look each value up where it should be if values were spread evenly."""
-    return _probed(words, bits, queries, radius, _places_by_interpolation)
-
-
 def _probed(
     words: NDArray[np.uint64],
     bits: int,
@@ -109,6 +95,7 @@ def _probed(
     radius: int,
     places_of: Callable[..., tuple[NDArray[np.int64], NDArray[np.int64]]],
 ) -> _Found:
+    """Flip up to ``radius`` bits of each query in every way, and look each value up."""
     order, keys = _ordered(words)
     masks = _masks(bits, radius)
     rows, positions = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
@@ -208,17 +195,6 @@ def _by_masks(
     return np.concatenate(rows), np.concatenate(positions), len(masks), counts
 
 
-_LOOK_UPS: dict[str, Callable[..., _Found]] = {
-    "probe": _probe,
-    "interpolation": _interpolation,
-    "expanded": _expanded,
-    "tables4": _tables4,
-    "tables10": _tables10,
-    "tables16": _tables16,
-    "tables20": _tables20,
-}
-
-
 def _ordered(words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.generic]]:
     keys = sortable(words)
     order = np.argsort(keys, kind="stable")
@@ -266,6 +242,17 @@ def _places_by_interpolation(
         halve = not halve
     open_rows = np.flatnonzero(low < high)
     return open_rows, low[open_rows]
+
+
+_LOOK_UPS: dict[str, Callable[..., _Found]] = {
+    "probe": partial(_probed, places_of=_places_of),
+    "interpolation": partial(_probed, places_of=_places_by_interpolation),
+    "expanded": _expanded,
+    "tables4": _tables4,
+    "tables10": _tables10,
+    "tables16": _tables16,
+    "tables20": _tables20,
+}
 
 
 @cache
