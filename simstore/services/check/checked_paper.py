@@ -186,9 +186,7 @@ class Ink:
     """
 
     def __init__(self, text: str, without: Sequence[Span] = ()) -> None:
-        is_ink = np.zeros(len(text), bool)
-        for found in re.finditer(r"\S+", text):
-            is_ink[found.start() : found.end()] = True
+        is_ink = mask_of(len(text), [found.span() for found in re.finditer(r"\S+", text)])
         self.total = int(is_ink.sum())
         self._before = np.r_[0, np.cumsum(is_ink)]
         self._counted = is_ink & ~mask_of(len(text), without)
