@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,20 +66,6 @@ class StoredDocuments:
         return len(self.keys)
 
 
-@dataclass(slots=True)
-class _Reading:
-    """The documents read so far."""
-
-    keys: list[str] = field(default_factory=list)
-    values: list[str | None] = field(default_factory=list)
-    shingles: list[NDArray[np.uint64]] = field(default_factory=list)
-    counts: CountsOfPages = field(default_factory=CountsOfPages)
-    words: list[NDArray[np.uint64]] = field(default_factory=list)
-    fingerprinted: list[NDArray[np.bool_]] = field(default_factory=list)
-    sketches: list[NDArray[np.uint16]] = field(default_factory=list)
-    sketched: list[NDArray[np.bool_]] = field(default_factory=list)
-
-
 def read_documents(
     snapshot: Snapshot,
     *,
@@ -96,49 +82,48 @@ def read_documents(
         on_progress: Called with documents read and in all.
     """
     connection = snapshot.connection
-    reading = _Reading()
     total = documents.count(connection)
+    keys: list[str] = []
+    values: list[str | None] = []
+    shingles: list[NDArray[np.uint64]] = []
+    counts = CountsOfPages()
+    words = [np.empty((0, word_count(snapshot.scheme.bits)), np.uint64)]
+    fingerprinted = [np.empty(0, np.bool_)]
+    sketches = [np.empty((0, VALUES), np.uint16)]
+    sketched = [np.empty(0, np.bool_)]
     for rows in pages(connection):
         ids = [row.document_id for row in rows]
         for row in rows:
-            reading.keys.append(exact_text(row.key))
+            keys.append(exact_text(row.key))
             value = None
             if field is not None:
                 value = getattr(row, field) if field in FILTERS else (row.metadata or {}).get(field)
-            reading.values.append(None if value is None else str(value))
+            values.append(None if value is None else str(value))
         if snapshot.settings.text_kept:
             texts = feature_counts.whole_texts(snapshot, ids)
             sets = snapshot.channels.sketching.sets(texts.values())
-            reading.shingles += [sets.row(place) for place in range(len(sets))]
+            shingles += [sets.row(place) for place in range(len(sets))]
             if not shingles_only:
-                reading.counts.add(feature_counts.count_stored(connection, snapshot.scheme, texts))
+                counts.add(feature_counts.count_stored(connection, snapshot.scheme, texts))
         if not shingles_only:
-            words, fingerprinted = fingerprint_words(snapshot, ids)
-            reading.words.append(words)
-            reading.fingerprinted.append(fingerprinted)
+            page_words, page_fingerprinted = fingerprint_words(snapshot, ids)
+            words.append(page_words)
+            fingerprinted.append(page_fingerprinted)
             made, sizes = sketch_matrix(snapshot, ids)
-            reading.sketches.append(made)
-            reading.sketched.append(sizes > 0)
+            sketches.append(made)
+            sketched.append(sizes > 0)
         if on_progress is not None:
-            on_progress(len(reading.keys), total)
-    return _whole(reading, snapshot, shingles_only=shingles_only)
-
-
-def _whole(reading: _Reading, state: State, *, shingles_only: bool) -> StoredDocuments:
-    width = word_count(state.scheme.bits)
-    no_flags = np.empty(0, np.bool_)
-    counts = None
-    if state.settings.text_kept and not shingles_only:
-        counts = reading.counts.whole()
+            on_progress(len(keys), total)
+    has_counts = snapshot.settings.text_kept and not shingles_only
     return StoredDocuments(
-        keys=reading.keys,
-        values=reading.values,
-        shingles=from_rows(reading.shingles),
-        counts=counts,
-        words=np.vstack([np.empty((0, width), np.uint64), *reading.words]),
-        fingerprinted=np.concatenate([no_flags, *reading.fingerprinted]),
-        sketches=np.vstack([np.empty((0, VALUES), np.uint16), *reading.sketches]),
-        sketched=np.concatenate([no_flags, *reading.sketched]),
+        keys=keys,
+        values=values,
+        shingles=from_rows(shingles),
+        counts=counts.whole() if has_counts else None,
+        words=np.vstack(words),
+        fingerprinted=np.concatenate(fingerprinted),
+        sketches=np.vstack(sketches),
+        sketched=np.concatenate(sketched),
     )
 
 
