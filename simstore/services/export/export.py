@@ -155,7 +155,7 @@ def export_documents(
         options = replace(options, format=format_of(target))
     left_out = {} if options.part == "all" else _left_out(opened, options, on_progress)
     with ExitStack() as stack:
-        sinks = _Sinks.none() if options.dry_run else _open_sinks(stack, target, options)
+        sinks = _Sinks(None, None) if options.dry_run else _open_sinks(stack, target, options)
         with opened.database.read() as connection:
             snapshot = opened.snapshot(connection)
             return _Export(snapshot, options, left_out, sinks).run(on_progress)
@@ -227,10 +227,6 @@ class _Sinks:
 
     part: Sink | None
     log: Sink | None
-
-    @classmethod
-    def none(cls) -> _Sinks:
-        return cls(None, None)
 
 
 def _open_sinks(stack: ExitStack, target: str | os.PathLike[str], options: ExportOptions) -> _Sinks:
