@@ -145,22 +145,6 @@ def joined_cost(
     )
 
 
-def cheapest_thresholds(
-    costs: Sequence[Sequence[float]], radius: int
-) -> tuple[tuple[int, ...], float]:
-    """Choose the thresholds of least total cost that obey the pigeonhole rule.
-
-    Args:
-        costs: ``costs[segment][threshold + 1]``, as :func:`uniform_costs` gives them.
-        radius: Largest distance to find, in bits, inclusive.
-
-    Returns:
-        A threshold a segment, and their total cost. Earlier segments are preferred among equals.
-    """
-    thresholds, _, cost = cheapest_parts(costs, [], radius)
-    return thresholds, cost
-
-
 def cheapest_parts(
     costs: Sequence[Sequence[float]], joined_costs: Sequence[Sequence[float]], radius: int
 ) -> tuple[tuple[int, ...], tuple[int, ...], float]:
@@ -173,7 +157,8 @@ def cheapest_parts(
         radius: Largest distance to find, in bits, inclusive.
 
     Returns:
-        A threshold a segment, the joined segments, and the total cost.
+        A threshold a segment, the joined segments, and the total cost. Earlier segments are
+        preferred among equals.
     """
     # best[segment][units] = cheapest way for the segments so far to cover sum(t + 1) = units.
     best: list[dict[int, _Way]] = [{} for _ in range(len(costs) + 1)]
