@@ -40,29 +40,20 @@ class CurvePoint:
     Attributes:
         method: One of :data:`~simstore.search.agreement.METHODS`.
         threshold: Radius in bits, inclusive, or least share.
+        precision: Share of the found pairs that are labelled.
+        recall: Share of the labelled pairs that were found.
+        f1: Harmonic mean of both.
         counts: The pairs.
         is_default: The threshold is the default.
     """
 
     method: str
     threshold: float
+    precision: float
+    recall: float
+    f1: float
     counts: Agreement
     is_default: bool
-
-    @property
-    def precision(self) -> float:
-        """Share of the found pairs that are labelled; 1 where none was found."""
-        return self.counts.precision
-
-    @property
-    def recall(self) -> float:
-        """Share of the labelled pairs that were found; 1 where none is labelled."""
-        return self.counts.recall
-
-    @property
-    def f1(self) -> float:
-        """Harmonic mean of precision and recall; 1 where there is nothing."""
-        return self.counts.f1
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,18 +98,15 @@ class Thresholds:
 
 def curves(pairs: ScoredPairs, thresholds: Thresholds) -> list[CurvePoint]:
     """Return every method at every threshold."""
-    return [
-        CurvePoint(
-            method,
-            threshold,
-            agreement(
-                found_by(pairs, method, threshold, thresholds.default_radius), pairs.labelled
-            ),
-            threshold == thresholds.default(method),
-        )
-        for method in thresholds.methods
-        for threshold in thresholds.of(method)
-    ]
+    points = []
+    for method in thresholds.methods:
+        for threshold in thresholds.of(method):
+            found = found_by(pairs, method, threshold, thresholds.default_radius)
+            counts = agreement(found, pairs.labelled)
+            is_default = threshold == thresholds.default(method)
+            shares = (counts.precision, counts.recall, counts.f1)
+            points.append(CurvePoint(method, threshold, *shares, counts, is_default))
+    return points
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,9 @@ EVALUATION = Evaluation(
     (),
     ("simhash", "verified"),
     (
-        CurvePoint("simhash", 3, Agreement(1, 2, 3), is_default=True),
-        CurvePoint("simhash", 4, Agreement(3, 3, 3), is_default=False),
-        CurvePoint("verified", 0.5, Agreement(2, 4, 3), is_default=True),
+        CurvePoint("simhash", 3, 1 / 2, 1 / 3, 2 / 5, Agreement(1, 2, 3), is_default=True),
+        CurvePoint("simhash", 4, 1, 1, 1, Agreement(3, 3, 3), is_default=False),
+        CurvePoint("verified", 0.5, 2 / 4, 2 / 3, 4 / 7, Agreement(2, 4, 3), is_default=True),
     ),
 )
 
