@@ -183,7 +183,7 @@ def _report(found: DedupSummary, output: str, output_format: str) -> None:
 @format_option()
 @common_options
 def load(folder: str, no_clusters: bool, output_format: str) -> None:
-    """Load what `simstore spark dedup` found into a store: documents and clusters.
+    """Load the result of `spark dedup` into a store.
 
     Examples:
       simstore --db found.db spark load found
