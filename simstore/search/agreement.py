@@ -25,7 +25,7 @@ class Agreement:
     """Counts of found and labelled pairs, with precision, recall and F1.
 
     >>> labels = Labels(pairs=[LabelledPair("ferry-2025", "ferry-2026")])
-    >>> counts = store.evaluate.run(labels).curve("all", "verified")[0].counts
+    >>> counts = store.evaluate.run(labels).curve("verified")[0].counts
     >>> counts.labelled_count, counts.precision, counts.recall
     (1, 1.0, 1.0)
 
