@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -202,7 +203,7 @@ def test_one_of_another_version_does_nothing(monkeypatch: pytest.MonkeyPatch) ->
     assert told.value.status == OTHER_VERSION
 
 
-def test_a_pool_uses_its_workers_again_and_replaces_those_that_failed() -> None:
+def test_a_pool_uses_its_workers_again_and_replaces_those_that_did_not_answer() -> None:
     pool = WorkerPool(counting, 1, most_idle=1, most_uses=3)
     pids = []
     for _ in range(4):
@@ -210,10 +211,14 @@ def test_a_pool_uses_its_workers_again_and_replaces_those_that_failed() -> None:
             worker.call("add", 1)
             pids.append(worker.pid)
     assert pids[0] == pids[1] == pids[2] != pids[3]
-    with pytest.raises(InvalidParameter), pool.worker() as failed:
-        failed.call("add", 113)
-    assert failed.pid == pids[3]
-    assert failed.wait() == -signal.SIGKILL
+    # An error is an answer, too.
+    with pytest.raises(InvalidParameter), pool.worker() as worker:
+        worker.call("add", 113)
+    with pytest.raises(WorkerEnded), pool.worker() as left:
+        for _ in left.stream("hang", limits=replace(LIMITS, piece_seconds=0.05)):
+            pass
+    assert (worker.pid, left.pid) == (pids[3], pids[3])
+    assert left.wait() == -signal.SIGKILL
     with pool.worker() as first, pool.worker() as second:
         assert len({first.pid, second.pid, pids[3]}) == 3
     # One of them waits.
