@@ -26,7 +26,7 @@ FOUND = [
     (plants.draft_without_sync, "power", [5], "cannot be read|holds"),
     (plants.name_without_sync, "power", [5], "holds|is gone"),
     (plants.commit_error_swallowed, "faults", [6], "code=0"),
-    (plants.write_error_swallowed, "faults", [606], "export: EIO.*code=0"),
+    (plants.write_error_swallowed, "faults", [1030], "export: EIO.*code=0"),
     (plants.journals_unchecked, "foreign", [10], "new.db-.*code=0"),
     (plants.short_pages, "histories", [11, 16], "near|packed|pages of segment"),
     (plants.short_band_pages, "histories", [1, 6, 9], "minhash|bands"),
