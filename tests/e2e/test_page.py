@@ -215,8 +215,10 @@ def test_a_document_of_any_key_is_reached_by_links(ask: httpx.Client, key: str) 
 
 def test_a_story_tells_versions_relatives_cluster_and_original(ask: httpx.Client) -> None:
     said = visible(ask.get(document(f"{SITES[0]}/bridge")))
-    for part in ("First seen 2026-01-25 06:00", "Documents like it", "same cluster", "Versions",
-                 "present", "by the date of the crawl", "The original of those like it"):  # fmt: skip
+    for part in (
+        "First seen 2026-01-25 06:00", "Documents like it", "same cluster", "Versions", "present",
+        "by the date of the crawl", "The original of those like it",
+    ):  # fmt: skip
         assert part in said, part
     copied = visible(ask.get(document(f"{SITES[2]}/copies/bridge")))
     assert "Not stored: skipped as a duplicate" in copied

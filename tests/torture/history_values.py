@@ -36,7 +36,8 @@ class Values:
 
     def run(self) -> None:
         """Take some steps, comparing after each."""
-        steps = (self.add, self.add, self.remove, self.compact, self.compact, self.reopen, self.move)
+        some = (self.add, self.add, self.remove, self.compact, self.compact)
+        steps = (*some, self.reopen, self.move)
         for _ in range(self.chance.randint(8, 25)):
             self.chance.choice(steps)()
             self.compare()
