@@ -477,7 +477,7 @@ def _stream(
 
 
 def _send(line: Connection[Any, Any], answer: tuple[bool, Any]) -> None:
-    import pickle
+    import pickle  # what goes to the parent is ours  # nosec B403
 
     is_done, result = answer
     try:

@@ -305,8 +305,11 @@ def compact(
     before = database.file_bytes()
     with database.read() as connection:
         state = opened.state(connection)
-    if layout is not None and not state.channels.has_word_sketches:
-        raise missing_channel(state, state.channels.words.name)
+    if layout is not None:
+        if not state.channels.has_word_sketches:
+            raise missing_channel(state, state.channels.words.name)
+        # Refused here, before anything is packed.
+        state.channels.with_layout(state.channels.words.name, layout)
     if drop_passages:
         with opened.write() as connection:
             passages.drop(connection)
