@@ -807,8 +807,5 @@ class JobFailed(SimstoreError):
 
 
 def __dir__() -> list[str]:
-    return [
-        name
-        for name, kind in globals().items()
-        if isinstance(kind, type) and issubclass(kind, SimstoreError)
-    ]
+    kinds = (one for one in globals().values() if isinstance(one, type))
+    return [kind.__name__ for kind in kinds if issubclass(kind, SimstoreError)]

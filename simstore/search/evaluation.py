@@ -103,9 +103,8 @@ def curves(pairs: ScoredPairs, thresholds: Thresholds) -> list[CurvePoint]:
         for threshold in thresholds.of(method):
             found = found_by(pairs, method, threshold, thresholds.default_radius)
             counts = agreement(found, pairs.labelled)
-            is_default = threshold == thresholds.default(method)
-            shares = (counts.precision, counts.recall, counts.f1)
-            points.append(CurvePoint(method, threshold, *shares, counts, is_default))
+            measures = (threshold, counts.precision, counts.recall, counts.f1, counts)
+            points.append(CurvePoint(method, *measures, threshold == thresholds.default(method)))
     return points
 
 
