@@ -96,7 +96,7 @@ SCENARIOS = (
     ),
     Scenario("ingest into clusters and passages", "rich", ("ingest", *_DB, "more.jsonl.gz")),
     Scenario("build passages", "store", ("passages", "build", *_DB)),
-    Scenario("drop passages", "rich", ("passages", "drop", *_DB), codes_again=(3,)),
+    Scenario("drop passages", "rich", ("compact", "--drop-passages", *_DB)),
     Scenario("clusters", "store", ("clusters", *_DB)),
     Scenario("clusters anew", "rich", ("clusters", *_DB, "--rebuild")),
     Scenario("drop clusters", "rich", ("clusters", *_DB, "--drop", "--yes")),
