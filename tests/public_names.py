@@ -18,7 +18,7 @@ def names_of_room(room: str) -> set[str]:
 NAMES = sorted({*simstore.__all__}.union(*map(names_of_room, ROOMS)) - ROOMS)
 # Public methods of a store's namespaces, as ``clusters.Clusters.build``, under their first names.
 METHODS = sorted(
-    f"{kind.__module__.removeprefix('simstore.store.')}.{kind.__name__}.{method}"
+    f"{name}.{kind.__name__}.{method}"
     for name, attribute in vars(simstore.Store).items()
     if isinstance(attribute, NamespaceAttribute)
     for kind in [getattr(simstore.Store, name)]
