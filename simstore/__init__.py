@@ -77,8 +77,8 @@ if TYPE_CHECKING:
     from simstore.store.dedupe import dedup_rows as dedup_rows
     from simstore.store.dedupe import dedupe as dedupe
 
-# What programs begin with; `dir` shows it. All other names are in one of the three rooms, and can
-# be imported from here all the same.
+# The names that programs begin with, which `dir` shows. All other names are in one of the three
+# rooms, and can be imported from here, too.
 __all__ = [
     "Client", "Document", "DocumentNotFound", "Files", "InvalidParameter", "KnownFilter", "Match",
     "NotFound", "QueryOptions", "SimstoreError", "Store",

@@ -14,7 +14,7 @@ _LOOK_SECONDS = 60
 
 def usual_processor_count() -> int:
     """Return :func:`processor_count` of this process, as it was within the last minute."""
-    # What is allowed may change while a server runs; to look each time takes as long as to compare.
+    # The allowed number may change while a server runs; each look takes as long as a comparison.
     return _count_at(int(time.monotonic()) // _LOOK_SECONDS)
 
 

@@ -49,8 +49,8 @@ def warn_of_changes(
     """
     if orphaned:
         log.warning(
-            "%s skipped as duplicates of what has gone; `simstore duplicates --state orphaned` "
-            "lists them, to be ingested again",
+            "%s skipped as duplicates of documents that were removed; "
+            "`simstore duplicates --state orphaned` lists them, to be ingested again",
             counted(orphaned, "key was", "keys were"),
         )
     if uncovered:

@@ -46,7 +46,7 @@ from simstore.errors.remedies import from_http
 _TYPE = re.compile(r"urn:simstore:([A-Za-z]{1,60})")
 _SUFFIX = "_base64"
 _MEMBERS = frozenset(("type", "title", "status", "detail", "exit_code", "request_id"))
-# What the server cannot read in a request is here what was given for a parameter.
+# An unreadable request is the fault of an argument here.
 _OTHERWISE = {"MalformedRequest": InvalidParameter}
 _BY_STATUS: dict[int, type[SimstoreError]] = {
     400: InvalidParameter,

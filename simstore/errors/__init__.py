@@ -138,7 +138,7 @@ class SimstoreError(Exception):
     http_status = 500
 
     def __init__(self, *args: object) -> None:
-        # What was given may be long, and is quoted.
+        # A message quotes its argument, which may be long.
         super().__init__(*(shortened(one) if isinstance(one, str) else one for one in args))
 
     def __str__(self) -> str:
@@ -159,7 +159,7 @@ class SimstoreError(Exception):
         return in_words(Exception.__str__(self), caller)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Return how it is made anew: without its constructor, which makes the message."""
+        """Return how it is unpickled: without its constructor, which words the message."""
         return _made_anew, (type(self), self.args), self.__dict__
 
 
@@ -215,7 +215,7 @@ class Unavailable(SimstoreError):
     """A server does not do this now; the same request may succeed later.
 
     Attributes:
-        message: What is told.
+        message: The message.
         retry_after: When to try again, in seconds from now; None: nobody knows.
     """
 

@@ -40,7 +40,7 @@ LAYOUTS = (BandLayout(85, 3), BandLayout(64, 4), BandLayout(51, 5), BandLayout(4
 _DRAW_BITS = 55
 _U0 = np.uint64(0)
 _FULL = np.uint64(0xFFFFFFFFFFFFFFFF)
-# What a run takes to sketch in NumPy, for a guess whether the compiled form pays.
+# Time to sketch a run in NumPy, to estimate whether the compiled form pays.
 _SECONDS_A_RUN = 1e-7
 
 

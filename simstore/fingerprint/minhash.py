@@ -29,7 +29,7 @@ MOST_VALUES = 256
 
 # Shingles times values that are held at a time: the products stay in the processor's cache.
 _BLOCK = 256
-# What a shingle takes in NumPy, for a guess whether the compiled form pays.
+# Time of a shingle in NumPy, to estimate whether the compiled form pays.
 _SECONDS_A_SHINGLE = 2e-7
 # Share of pairs that may agree in none of the bands that are looked at.
 _MISSED = 1e-6

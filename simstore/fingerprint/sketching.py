@@ -59,7 +59,7 @@ class Sketching:
     values: ClassVar[int] = VALUES
     dtype: ClassVar[np.dtype[Any]] = np.dtype("<u2")
     layouts: ClassVar[tuple[BandLayout, ...]] = (DEFAULT_LAYOUT,)
-    # What sets take without a compiler, for a guess whether it pays.
+    # Time of sets without a compiler, to estimate whether compiling pays.
     _seconds_a_character: ClassVar[float] = 3e-8
 
     def __post_init__(self) -> None:

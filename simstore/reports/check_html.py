@@ -48,7 +48,7 @@ _SHADES = 5
 
 
 def papers_beside(mutual: MutualCheck, titles: Sequence[str]) -> PapersBeside:
-    """Return what a report tells of papers that were compared with one another.
+    """Return the data of a report on papers that were compared with one another.
 
     Args:
         mutual: The comparison.

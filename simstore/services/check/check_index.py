@@ -109,7 +109,11 @@ class PassageIndex(ABC):
         """Return what documents tell of themselves."""
 
     def near(self, text: str, spans: NDArray[np.int32]) -> NearPassages:
-        """Return the stored passages whose fingerprints are near those of a text's passages."""
+        """Return the stored passages whose fingerprints are near those of a text's passages.
+
+        Raises:
+            NotImplementedError: The index keeps no fingerprints of passages.
+        """
         raise NotImplementedError
 
 
