@@ -304,7 +304,7 @@ class Service:
         else:
             return None
         if any(one.is_of_other_version for one in processes):
-            return f"{reason}: another version of simstore is installed by now, restart the server"
+            return f"{reason}: another version of simstore is installed, restart the server"
         return reason
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from simstore.sources.hidden_text import MARK, HiddenText
 
-# Whether a page may have any, without parsing it.
+# Markup without which a page hides nothing; tested before it is parsed.
 _MAY_HIDE = re.compile(
     r"style\s*=[^>]*?(?:display\s*:\s*none|visibility\s*:\s*hidden|opacity\s*:\s*0"
     r"|font-size\s*:\s*[01.]|color\s*:\s*(?:white|#f|rgb))",
@@ -21,12 +21,12 @@ _WHITE = re.compile(
 )
 _BLOCKS = "p, li, td, th, dd, dt, blockquote, pre, h1, h2, h3, h4, h5, h6"
 _BLOCK_TAGS = frozenset(_BLOCKS.split(", "))
-# What stands within a line. Whole blocks that are not shown are menus and dialogues.
+# Elements within a line. Whole blocks that are not shown are menus and dialogues.
 _INLINE = frozenset(
     ("a", "b", "big", "em", "font", "i", "ins", "mark", "s", "small", "span", "strong", "sub",
      "sup", "tt", "u")
 )  # fmt: skip
-# Of a block: one or two that are not shown are buttons and notes that a script shows.
+# Fewest per block: one or two that are not shown are buttons and notes of scripts.
 _LEAST_HIDDEN = 3
 _MOST_ELEMENTS = 20_000
 _MOST_ANCESTORS = 200

@@ -42,7 +42,7 @@ _ERRORS = "surrogatepass"
 _FIELDS = tuple(field.name for field in fields(Document))[2:]
 # Processor time from one frame to the next. Books of a thousand pages take some seconds.
 MOST_SECONDS = 60
-# By the clock: for a system without limits of processor time, and a process that waits.
+# Clock time, for a system without limits of processor time, and a process that waits.
 _PATIENCE = 10
 # A table may hold a part of its file in memory, packed and unpacked.
 _LEAST_MEMORY = 4 << 30
@@ -150,7 +150,7 @@ def frames_of(
     except SimstoreError as error:
         yield packed("failed", reason=getattr(error, "reason", str(error)))
     except Exception as error:
-        # Of a damaged file libraries raise whatever their code comes upon.
+        # A library may raise anything on a damaged file.
         line = " ".join(str(error).split())[:200] or type(error).__name__
         yield packed("failed", reason=f"the file is damaged: {line}")
 

@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     from xml.etree.ElementTree import Element  # a type only  # nosec B405
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-# What programs write that keep to the strict form of the standard (ISO 29500).
+# The namespace of the strict form of the standard (ISO 29500).
 _STRICT = "{http://purl.oclc.org/ooxml/wordprocessingml/main}"
 _COLOUR = re.compile(r"[0-9A-Fa-f]{6}")
 _WHITE = "FFFFFF"
 _OFF = frozenset(("0", "false", "off", "none"))
 _MOST_STYLES = 32
-# What has a background of its own, by a style of its own.
+# Elements that may have a background of their own, by their style.
 _BOXES = frozenset(("tbl", "txbxContent"))
 
 
@@ -180,7 +180,7 @@ _QUOTE_STYLES = frozenset(
     )
 )  # fmt: skip
 
-# Of files that do not say what their styles are called.
+# Names of styles, for files that have no names for them.
 _QUOTE_IDENTIFIERS = frozenset(("Quote", "IntenseQuote", "BlockText", "Quotations"))
 # A kind of note and its number there.
 _Note = tuple[str, str]
@@ -189,7 +189,7 @@ _MARKUP, _LEAST_ROOM = 16, 1 << 20
 _ENCRYPTED = 1
 _CORE = "docProps/core.xml"
 _LONGEST_LINE = 2_000
-# What programs write where nobody said who the author is.
+# Placeholders that programs write for an unknown author.
 _NOBODY = frozenset(("", "anonymous", "(anonymous)", "unknown", "(unspecified)", "python-docx"))
 _TITLE, _CREATOR = (f"{{http://purl.org/dc/elements/1.1/}}{name}" for name in ("title", "creator"))
 _CREATED = "{http://purl.org/dc/terms/}created"
@@ -278,7 +278,7 @@ def _paragraphs(root: Element, deleted: set[_Note], runs: RunVisibility) -> Iter
             yield open_ones.pop()
             continue
         if element.tag == _FALLBACK:
-            # What programs show that do not know what stands beside it.
+            # A fallback for programs that do not know the alternative next to it.
             continue
         tag, here = tag_of(element), open_ones[-1]
         if tag in ("del", "moveFrom"):

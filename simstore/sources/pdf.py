@@ -29,7 +29,7 @@ _MOST_SAVED, _MOST_BOXES = 256, 5_000
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """What operators say of the text that follows; None: a colour that is not known."""
+    """The state that operators set for the text that follows; None: an unknown colour."""
 
     matrix: _Matrix = _SAME
     colour: _Colour = (0.0, 0.0, 0.0)
@@ -61,7 +61,7 @@ def hidden_operations(operations: Sequence[tuple[Any, bytes]]) -> dict[int, str]
         elif operator == b"cm" and len(values) == 6:
             state = replace(state, matrix=_times(_matrix(values), state.matrix))
         elif operator in (b"g", b"rg", b"k", b"sc", b"scn"):
-            # Of a pattern, or of another space than these, nothing is known.
+            # The colour of a pattern, or in another colour space, is unknown.
             state = replace(state, colour=_colour(values, len(operands)))
         elif operator == b"cs":
             state = replace(state, colour=None)
@@ -211,7 +211,7 @@ class PdfReader(OfficeReader):
         except MemoryError:
             raise
         except Exception as error:
-            # Of a damaged file it raises whatever its code comes upon.
+            # The library may raise anything on a damaged file.
             line = " ".join(str(error).split())[:200] or type(error).__name__
             yield refused(request, size, f"the file is damaged: {line}")
             return

@@ -73,7 +73,7 @@ def components(edges: DataFrame, work: Folder, few_edges: int) -> tuple[int, Dat
     if count:
         labels = spark.createDataFrame(_put_together(left))
     for number in range(len(went) - 1, -1, -1):
-        # Where a vertex went is where its label is; without one, it is the label itself.
+        # The label of a vertex is where the vertex went; without one, the vertex itself.
         further = labels.select(f.col("vertex").alias("to"), f.col("label").alias("further"))
         labels = work.write(
             went[number]

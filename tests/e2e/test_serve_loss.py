@@ -139,7 +139,7 @@ def test_a_process_of_another_version_is_not_started_and_the_log_says_so(
         told = "ERROR the writer cannot be started: this server is simstore "
         until(lambda: any(told in line for line in served.lines), "the log to say so")
         (line, *_) = (line for line in served.lines if told in line)
-        assert "another version is installed in its place by now: restart the server" in line
+        assert "another version is installed in its place: restart the server" in line
         assert "restart the server" in not_ready(ask)
         path.write_text(ours, "utf-8")
         until(lambda: ask.get("/readyz").status_code == 200, "it to be started again")

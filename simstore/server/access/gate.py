@@ -53,7 +53,7 @@ class Sessions:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        # By digest of the name: who reads the memory of a session cannot use it.
+        # Keys are digests of session names, so that a reader of this memory cannot use them.
         self._sessions: OrderedDict[bytes, tuple[int, float]] = OrderedDict()
 
     def __len__(self) -> int:
@@ -89,7 +89,7 @@ def _digest(name: str) -> bytes:
     return hashlib.sha256(name[:200].encode("utf-8", "surrogateescape")).digest()
 
 
-# Who asked longest ago is forgotten, so that many addresses do not fill the memory.
+# The address that asked longest ago is forgotten, so that many do not fill the memory.
 _MOST_KNOWN = 10_000
 
 
@@ -110,7 +110,7 @@ class RateLimit:
         self._rate = rate
         self._burst = burst
         self._clock = clock
-        # What each has left, and when it was counted.
+        # The requests that each has left, and when they were counted.
         self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def __len__(self) -> int:

@@ -37,7 +37,7 @@ from simstore.workers.process import OTHER_VERSION, Worker, WorkerEnded, WorkerP
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.5, 30.0
 # A worker that lives so long is sound: its next end is counted as the first.
 _STEADY_SECONDS = 60.0
-# What starting takes, about: importing, and reading what is looked up by.
+# Time to start, about: imports, and reading the index into memory.
 _START_SECONDS = 2.0
 # Ends in a row from which on it is called a loop.
 _LOOP = 3
@@ -172,7 +172,7 @@ class StoreWorker:
             if error.status == OTHER_VERSION:
                 raise OtherVersion(
                     f"this server is simstore {version.__version__}, and another version is "
-                    "installed in its place by now: restart the server"
+                    "installed in its place: restart the server"
                 ) from None
             raise Unavailable(f"the {self.title}'s process has ended ({error})") from None
 
