@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import os
 import subprocess
@@ -12,8 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-
-from simstore.services.evaluate.evaluate import is_odd
 
 REPOSITORY = Path(__file__).resolve().parent.parent
 
@@ -113,4 +112,9 @@ def archive(package: str, release: str, cache: Path) -> Path:
 
 def part_of(documents: list[Labelled], part: str) -> list[Labelled]:
     """Return the tuning or the test part: all documents of a group are in one."""
-    return [document for document in documents if is_odd(document.group) == (part == "test")]
+    return [document for document in documents if _is_odd(document.group) == (part == "test")]
+
+
+def _is_odd(group: str) -> bool:
+    """Return whether the BLAKE2b-64 of a group's name is an odd number."""
+    return bool(hashlib.blake2b(group.encode(), digest_size=8).digest()[-1] & 1)
