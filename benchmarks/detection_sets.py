@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import hashlib
 import json
 import os
 import subprocess
@@ -12,6 +11,7 @@ import tarfile
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parent.parent
@@ -70,12 +70,11 @@ def labelled_documents(folder: Path | None) -> dict[str, list[Labelled]]:
     sets: dict[str, list[Labelled]] = defaultdict(list)
     with gzip.open(folder / "labelled" / "docs.jsonl.gz", "rt", encoding="utf-8") as lines:
         for record in map(json.loads, lines):
-            if not record.get("group"):
-                continue
             name = record["set"]
             if name in LANGUAGES:
                 name = LANGUAGES[name][record["lang"][:2]]
-            sets[name].append(Labelled(record["id"], record["text"], record["group"]))
+            if record.get("group"):
+                sets[name].append(Labelled(record["id"], record["text"], record["group"]))
     return sets
 
 
@@ -90,9 +89,7 @@ def _package_pages(wanted: PackageSet, cache: Path) -> Iterable[Labelled]:
                 path = member.name.partition("/")[2]
                 inside = path.startswith(wanted.folder) and path.endswith(wanted.suffix)
                 if member.isfile() and inside:
-                    data = files.extractfile(member)
-                    assert data is not None
-                    text = data.read().decode("utf-8", "replace")
+                    text = files.extractfile(member).read().decode("utf-8", "replace")
                     yield Labelled(f"{release}/{path}", text, path)
 
 
@@ -112,9 +109,6 @@ def archive(package: str, release: str, cache: Path) -> Path:
 
 def part_of(documents: list[Labelled], part: str) -> list[Labelled]:
     """Return the tuning or the test part: all documents of a group are in one."""
-    return [document for document in documents if _is_odd(document.group) == (part == "test")]
-
-
-def _is_odd(group: str) -> bool:
-    """Return whether the BLAKE2b-64 of a group's name is an odd number."""
-    return bool(hashlib.blake2b(group.encode(), digest_size=8).digest()[-1] & 1)
+    groups = {document.group for document in documents}
+    odd = {name for name in groups if blake2b(name.encode(), digest_size=8).digest()[-1] & 1}
+    return [document for document in documents if (document.group in odd) == (part == "test")]

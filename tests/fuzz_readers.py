@@ -16,7 +16,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 with atheris.instrument_imports(include=["simstore.sources", "pypdf"]):
     from simstore.sources.isolated import reading_files
     from simstore.sources.unpacking import DamagedStream
-    from simstore.workers.process import Limits
     from tests.property.test_reading import READERS as TEXT_READERS
     from tests.property.test_web_reading import FOUND, READERS, check, read
 
@@ -42,7 +41,6 @@ def main() -> None:
         number = NAMES.index(path.name.split("-")[0])
         (corpus / path.name).write_bytes(bytes((number,)) + path.read_bytes()[:4_096])
     options = [f"-max_total_time={seconds}", "-max_len=4096", "-timeout=20", "-rss_limit_mb=2048"]
-    Limits(processor_seconds=2 * int(seconds) + 60, memory_bytes=1 << 46, piece_seconds=60).apply()
     # Readers that start a process otherwise read in this one, so that the fuzzer sees their code.
     with reading_files():
         atheris.Setup([sys.argv[0], *options, str(corpus)], one_input)
