@@ -50,10 +50,7 @@ def spark() -> None:
 )
 @section(
     "Output",
-    option(
-        "-o --output", "The folder to write, new or with --add.", required=True, metavar="OUTPUT"
-    ),
-    flag("--add", "Add to what OUTPUT holds; groups without a new text are not compared again."),
+    option("-o --output", "The folder to write.", required=True, metavar="OUTPUT"),
     format_option(),
 )
 @section(
@@ -92,7 +89,6 @@ def spark() -> None:
 def dedup(
     inputs: tuple[str, ...],
     output: str,
-    add: bool,
     min_resemblance: float | None,
     policy: str,
     radius: int | None,
@@ -107,8 +103,7 @@ def dedup(
     r"""Find the near-duplicates among the documents of files.
 
     Examples:
-      simstore spark dedup crawl-1/*.warc.gz --output found
-      simstore spark dedup crawl-2/*.warc.gz --output found --add
+      simstore spark dedup crawl/*.warc.gz --output found
       simstore spark dedup data/*.parquet --output hdfs://name/found \
           --master spark://host:7077 --conf spark.executor.memory=8g
       simstore --db found.db spark load found
@@ -142,9 +137,7 @@ def dedup(
     options.recipe()
     # Spark has a handler of its own, and a session to stop.
     with uninterruptible(), make_session(master, conf) as session:
-        found = find(
-            session, inputs, output, options, add=add, on_stage=lambda stage: log.info("%s", stage)
-        )
+        found = find(session, inputs, output, options, on_stage=lambda stage: log.info("%s", stage))
     _report(found, output, output_format)
 
 

@@ -792,7 +792,7 @@ class TooSlow(Unavailable, TimeoutError):
 
 
 class JobFailed(SimstoreError):
-    """A Spark job failed; the output of earlier runs is unchanged.
+    """A Spark job failed.
 
     Attributes:
         reason: What Spark, or the code on an executor, says.
@@ -800,10 +800,7 @@ class JobFailed(SimstoreError):
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
-        super().__init__(
-            f"the job failed: {printable(reason)}; what was there before is unchanged, and the "
-            "same command begins anew"
-        )
+        super().__init__(f"the job failed: {printable(reason)}; the same command begins again")
 
 
 def __dir__() -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import heapq
 import json
 from collections.abc import Iterator
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,7 +27,6 @@ _ROWS = 1_000
 _EXPORTED = (
     "simstore_record", "key", "key_base64", "text", "text_base64", *LABELS,
     "metadata", "first_seen", "first_seen_basis", "last_seen", "links", "links_base64", "place",
-    "record",
 )  # fmt: skip
 
 
@@ -89,9 +89,8 @@ class DedupedOutput:
             self.radius = int(rule["radius"])
             self.min_resemblance = float(rule["min_resemblance"])
             self.policy = str(rule["policy"])
-            self._tables: dict[str, list[str]] = manifest["tables"]
-            self.document_count = int(manifest["runs"][-1]["document_count"])
-        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            self.document_count = int(manifest["run"]["document_count"])
+        except (KeyError, TypeError, AttributeError) as error:
             raise InvalidParameter(
                 f"{printable(str(place))} is damaged ({error!r}); run the job again"
             ) from None
@@ -106,11 +105,9 @@ class DedupedOutput:
 
         Some rows of each file are in memory at a time.
         """
-        gone = self._column("superseded", "record")
-        files = [self._rows(file, gone) for file in self._files("documents")]
-        for place, row in heapq.merge(*files, key=lambda one: one[0]):
-            for name in ("place", "record"):
-                del row[name]
+        files = map(self._rows, self._files("documents"))
+        for row in heapq.merge(*files, key=itemgetter("place")):
+            place = row.pop("place")
             record = {name: value for name, value in row.items() if value is not None}
             try:
                 yield read_exported(record, place, 0, 0)
@@ -118,43 +115,25 @@ class DedupedOutput:
                 yield Rejection(self.path, place, 0, 0, str(error))
 
     def edges(self) -> DedupedEdges:
-        """Return the edges between texts that a document has.
+        """Return the edges between texts.
 
         They take 40 bytes a text and 24 an edge.
         """
         numbers = self._column("texts", "text_id")
-        standing = ~np.isin(self._column("texts", "holder"), self._column("superseded", "record"))
-        texts = self._values("texts", "digest")
-        digests = np.frombuffer(b"".join(map(bytes.fromhex, texts)), "V16")[standing]
-        numbers = numbers[standing]
+        texts = (one for part in self._parts("texts", "digest") for one in part.to_pylist())
+        digests = np.frombuffer(b"".join(map(bytes.fromhex, texts)), "V16")
         order = np.argsort(digests.view("S16"), kind="stable")
-        places = np.argsort(numbers)
-        ordered = numbers[places]
         place_of = np.empty(len(numbers), np.int64)
         place_of[order] = np.arange(len(numbers))
-        ends = []
-        known = np.ones(len(self._column("pairs", "first")), np.bool_)
-        for name in ("first", "second"):
-            asked = self._column("pairs", name)
-            if not len(ordered):
-                known[:] = False
-                ends.append(asked)
-                continue
-            found = np.minimum(np.searchsorted(ordered, asked), len(ordered) - 1)
-            known &= ordered[found] == asked
-            ends.append(place_of[places[found]])
-        shares = self._column("pairs", "resemblance")
-        return DedupedEdges(digests[order], ends[0][known], ends[1][known], shares[known])
+        places = np.argsort(numbers)
+        first, second = (
+            place_of[places[np.searchsorted(numbers[places], self._column("pairs", name))]]
+            for name in ("first", "second")
+        )
+        return DedupedEdges(digests[order], first, second, self._column("pairs", "resemblance"))
 
     def _files(self, table: str) -> list[Path]:
-        return [
-            file
-            for run in self._tables.get(table, [])
-            for file in sorted(Path(self.path, table, run).glob("*.parquet"))
-        ]
-
-    def _values(self, table: str, name: str) -> list[Any]:
-        return [value for part in self._parts(table, name) for value in part.to_pylist()]
+        return sorted(Path(self.path, table).glob("*.parquet"))
 
     def _column(self, table: str, name: str) -> Any:
         parts = [part.to_numpy() for part in self._parts(table, name)]
@@ -163,13 +142,9 @@ class DedupedOutput:
 
     def _parts(self, table: str, name: str) -> Iterator[Any]:
         for file in self._files(table):
-            # Folders are called run=N, which would be a column.
             yield self._parquet.read_table(file, columns=[name], partitioning=None).column(0)
 
-    def _rows(self, file: Path, gone: NDArray[np.int64]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def _rows(self, file: Path) -> Iterator[dict[str, Any]]:
         held = self._parquet.ParquetFile(file)
         for batch in held.iter_batches(_ROWS, columns=list(_EXPORTED)):
-            for row in batch.to_pylist():
-                if len(gone) and np.isin(row["record"], gone):
-                    continue
-                yield row["place"], row
+            yield from batch.to_pylist()

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
 
 # More parts than this a group is not cut into.
 _MOST_PARTS = 1 << 15
-_BAND_COLUMNS = (
-    "band int, value bigint, text_id bigint, shingle_count bigint, fresh boolean, known boolean"
-)
-_ROW = ("text_id", "shingle_count", "fresh", "known", "w0", "w1")
+_BAND_COLUMNS = "band int, value bigint, text_id bigint, shingle_count bigint"
+_ROW = ("text_id", "shingle_count", "w0", "w1")
 
 
 def column(batch: pa.RecordBatch, name: str) -> Any:
@@ -68,7 +66,7 @@ class Bands:
                 "band": np.tile(np.arange(bands, dtype=np.int32), len(packed))
             }
             fields["value"] = values.ravel()
-            for name in ("text_id", "shingle_count", "fresh", "known"):
+            for name in ("text_id", "shingle_count"):
                 fields[name] = np.repeat(column(batch, name), bands)
             yield pa.RecordBatch.from_pydict(fields)
 
@@ -96,16 +94,13 @@ def banded(texts: DataFrame, sketches: Sketches) -> DataFrame:
     """Return a row of each text and band: its key, and what tells pairs.
 
     Args:
-        texts: With ``text_id``, the column of sketches, ``shingle_count``, ``fresh`` (of this run)
-            and ``known`` (asked for in an earlier one).
+        texts: With ``text_id``, the column of sketches and ``shingle_count``.
         sketches: Their sketches, and how these are cut.
     """
     from pyspark.sql import functions as f
 
     name = sketches.column
-    rows = texts.select("text_id", name, "shingle_count", "fresh", "known").mapInArrow(
-        Bands(sketches), _BAND_COLUMNS
-    )
+    rows = texts.select("text_id", name, "shingle_count").mapInArrow(Bands(sketches), _BAND_COLUMNS)
     none = f.lit(None).cast("bigint")
     return rows.withColumns({"w0": none, "w1": none}).select(
         f.xxhash64(f.lit(name), "band", "value").alias("key"), *_ROW
@@ -127,7 +122,7 @@ def keyed(texts: DataFrame, near: NearPrints) -> DataFrame:
 
 
 def groups(rows: DataFrame) -> DataFrame:
-    """Return the rows of those groups that have a pair to look at.
+    """Return the rows of those groups that have two texts or more.
 
     Each has the number of the group's texts as ``crowd``, and its first text as ``leader``.
 
@@ -138,18 +133,12 @@ def groups(rows: DataFrame) -> DataFrame:
     from pyspark.sql import functions as f
 
     of_key = Window.partitionBy("key")
-    is_new = f.col("fresh") | ~f.col("known")
-    return (
-        rows.withColumns(
-            {
-                "crowd": f.count(f.lit(1)).over(of_key),
-                "is_live": f.max(is_new).over(of_key),
-                "leader": f.min(f.struct(*_ROW)).over(of_key),
-            }
-        )
-        .where("crowd > 1 and is_live")
-        .drop("is_live")
-    )
+    return rows.withColumns(
+        {
+            "crowd": f.count(f.lit(1)).over(of_key),
+            "leader": f.min(f.struct(*_ROW)).over(of_key),
+        }
+    ).where("crowd > 1")
 
 
 def leader_pairs(grouped: DataFrame, rule: EdgeRule, near: NearPrints | None) -> DataFrame:
@@ -188,8 +177,6 @@ def asked_pairs(
 ) -> DataFrame:
     """Return the pairs of texts that are asked for with all texts of their groups, each once.
 
-    Pairs of two texts that an earlier run has looked at are left out.
-
     Args:
         grouped: Of :func:`groups`.
         asked: Those of its rows whose texts are asked for.
@@ -212,7 +199,7 @@ def asked_pairs(
     )
     return (
         one.join(other, ["key", "part"])
-        .where("a_text_id != b_text_id and (not a_known or b_fresh)")
+        .where("a_text_id != b_text_id")
         .where(_may_be_edge(rule, near))
         .groupBy(
             f.least("a_text_id", "b_text_id").alias("first"),

@@ -185,7 +185,7 @@ _PLACE = ("major", "first_seen", "place")
 
 
 def stars(
-    edges: DataFrame, count: int | None, orders: DataFrame, work: Folder, few_edges: int
+    edges: DataFrame, count: int, orders: DataFrame, work: Folder, few_edges: int
 ) -> tuple[int, DataFrame]:
     """Return the canonical text that each text with an edge joins, ``STAR_COLUMNS``.
 
@@ -194,7 +194,7 @@ def stars(
 
     Args:
         edges: ``first``, ``second``, ``resemblance`` and ``distance``, written; each pair once.
-        count: How many edges there are; None: they are counted.
+        count: How many edges there are.
         orders: ``text_id`` with its place in the policy's order: ``major``, ``first_seen``,
             ``place``, compared in this order.
         work: Where rounds are written.
@@ -212,7 +212,7 @@ def stars(
             f.col("text_id").alias(side), *(f.col(name).alias(f"{side}_{name}") for name in _PLACE)
         )
         placed = placed.join(of_side, side)
-    if (edges.count() if count is None else count) <= few_edges:
+    if count <= few_edges:
         found = _stars(placed.toArrow().to_batches())
         table = pa.Table.from_batches(list(found), arrow_schema(STAR_COLUMNS))
         return 0, edges.sparkSession.createDataFrame(table)

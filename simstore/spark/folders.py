@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from simstore.errors import InvalidParameter
 from simstore.sources.spark_results import MANIFEST
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ class Folder:
         self._system = given.getFileSystem(configuration)
         self._folder = self._system.makeQualified(given)
         self._jvm = jvm
-        self._configuration = configuration
 
     def __str__(self) -> str:
         return str(self._folder.toString())
@@ -51,7 +51,7 @@ class Folder:
         """Return the manifest; None where there is none.
 
         Raises:
-            ValueError: It is damaged.
+            InvalidParameter: It is damaged.
         """
         place = self._jvm.org.apache.hadoop.fs.Path(self.of(MANIFEST))
         if not self._system.exists(place):
@@ -61,11 +61,14 @@ class Folder:
             data = bytes(stream.readAllBytes())
         finally:
             stream.close()
-        manifest: dict[str, Any] = json.loads(data)
+        try:
+            manifest: dict[str, Any] = json.loads(data)
+        except ValueError as error:
+            raise InvalidParameter(f"{self.of(MANIFEST)} is damaged ({error})") from None
         return manifest
 
     def write_manifest(self, manifest: dict[str, Any]) -> None:
-        """Put a manifest in the place of the one that is there, in one step where that goes."""
+        """Write a manifest, which is there as a whole or not at all."""
         paths = self._jvm.org.apache.hadoop.fs
         new = paths.Path(self.of(f".{MANIFEST}.new"))
         stream = self._system.create(new, True)
@@ -73,18 +76,14 @@ class Folder:
             stream.write(bytearray(json.dumps(manifest, indent=2).encode()))
         finally:
             stream.close()
-        rename = getattr(paths, "Options$Rename")
-        options = self._spark.sparkContext._gateway.new_array(rename, 1)
-        options[0] = rename.OVERWRITE
-        context = paths.FileContext.getFileContext(new.toUri(), self._configuration)
-        context.rename(new, paths.Path(self.of(MANIFEST)), options)
+        self._system.rename(new, paths.Path(self.of(MANIFEST)))
 
     def write(self, frame: DataFrame, *names: str) -> DataFrame:
         """Write a table as Parquet, and return what is read of it."""
         # Spark's pages and its log of events name the step that a job belongs to.
         self._spark.sparkContext.setJobDescription("/".join(names))
         frame.write.mode("overwrite").parquet(self.of(*names))
-        return self.read(frame.schema, [names])
+        return self.read(frame.schema, *names)
 
     def write_counting(
         self, frame: DataFrame, counted: Mapping[str, Any], *names: str
@@ -118,11 +117,7 @@ class Folder:
         found, counts = self.write_counting(frame, {"rows": f.count(f.lit(1))}, *names)
         return found, counts["rows"]
 
-    def read(self, schema: Any, folders: list[tuple[str, ...]]) -> DataFrame:
-        """Return the rows of tables that were written; none where there are none."""
-        if not folders:
-            empty: DataFrame = self._spark.createDataFrame([], schema)
-            return empty
-        places = [self.of(*names) for names in folders]
-        found: DataFrame = self._spark.read.schema(schema).parquet(*places)
+    def read(self, schema: Any, *names: str) -> DataFrame:
+        """Return the rows of a table that was written."""
+        found: DataFrame = self._spark.read.schema(schema).parquet(self.of(*names))
         return found

@@ -12,7 +12,7 @@ from simstore.errors import InvalidParameter
 from simstore.sources.files import open_sources
 from simstore.sources.streams import STANDARD_INPUT
 from simstore.spark.clusters import clusters, order_of_texts
-from simstore.spark.current import add_documents, add_texts
+from simstore.spark.documents import distinct_texts, merged_documents
 from simstore.spark.folders import Folder
 from simstore.spark.options import DedupOptions
 from simstore.spark.output import WORK, Output
@@ -31,18 +31,18 @@ class DedupSummary:
     """A summary of a run: counts of documents, candidates, edges and clusters.
 
     Attributes:
-        read_count: Records of the new inputs that are documents.
-        document_count: Documents in all, each key once.
-        text_count: Distinct texts of all runs.
+        read_count: Records of the inputs that are documents.
+        document_count: Documents, each key once.
+        text_count: Distinct texts.
         candidate_count: Pairs of texts that share a key and whose sketches were compared; one that
             two rounds looked at counts twice. It measures the work of this version and depends on
             the order of the inputs, never on cores or partitions; so does ``compared_count``.
         compared_count: Pairs of them that the sketches did not rule out, so that their texts were
             compared.
-        edge_count: Verified edges in all that lead to a canonical text, or were met on the way.
+        edge_count: Verified edges that lead to a canonical text, or were met on the way.
         cluster_count: Clusters of two documents or more.
         dropped_count: Documents that are not the canonical one of their cluster.
-        rejected_count: Records of the new inputs that cannot be used.
+        rejected_count: Records of the inputs that cannot be used.
         passed_over_count: Parts of them that are no documents.
         detected_count: Documents of them whose encoding was detected.
         keys: How keys were made of fingerprints; None without them.
@@ -70,7 +70,6 @@ def dedup(
     output: str,
     options: DedupOptions | None = None,
     *,
-    add: bool = False,
     now: int | None = None,
     on_stage: Stage | None = None,
 ) -> DedupSummary:
@@ -82,29 +81,25 @@ def dedup(
             that of ingest.
         output: A folder, on any file system that Spark writes to.
         options: How; None: as a new store does by default.
-        add: Add to what earlier runs left in ``output``: groups without a new text are not compared
-            again, and the clusters are those of one run over all inputs.
         now: When documents without a date are seen, seconds since 1970; None: now.
         on_stage: Called with what is done next.
 
     Raises:
-        InvalidParameter: An option is out of its range, or other than that of earlier runs.
+        InvalidParameter: An option is out of its range.
         SourceNotFound: An input means nothing.
         Conflict: There is something in ``output``.
-        NotFound: There is nothing to add to.
     """
     options = options or DedupOptions()
     if STANDARD_INPUT in inputs:
         raise InvalidParameter("standard input is not on other machines; name files")
     names = [source.name for source in open_sources(inputs, options.read)[0]]
     with failures():
-        job = _Job(spark, output, options, add=add, now=now, on_stage=on_stage)
+        job = _Job(spark, output, options, now=now, on_stage=on_stage)
         if not names:
             raise InvalidParameter(
                 "the inputs hold no file whose type is known; --as says how to read"
             )
-        rows = [(job.first_source + place, name) for place, name in enumerate(names)]
-        table = spark.sparkContext.parallelize(rows, len(rows))
+        table = spark.sparkContext.parallelize(list(enumerate(names)), len(names))
         splits = spark.createDataFrame(table, SPLIT_COLUMNS)
         return job.run(splits.mapInArrow(job.reading.of_splits, READ_COLUMNS), names)
 
@@ -114,7 +109,6 @@ def dedup_frame(
     output: str,
     options: DedupOptions | None = None,
     *,
-    add: bool = False,
     now: int | None = None,
     on_stage: Stage | None = None,
 ) -> DedupSummary:
@@ -126,7 +120,6 @@ def dedup_frame(
             each.
         output: As of :func:`dedup`, as all the others.
         options: See there.
-        add: See there.
         now: See there.
         on_stage: See there.
     """
@@ -134,9 +127,9 @@ def dedup_frame(
 
     with failures():
         spark = frame.sparkSession
-        job = _Job(spark, output, options or DedupOptions(), add=add, now=now, on_stage=on_stage)
+        job = _Job(spark, output, options or DedupOptions(), now=now, on_stage=on_stage)
         inside = f.monotonically_increasing_id().bitwiseAND(f.lit((1 << 33) - 1))
-        source = f.lit(job.first_source).cast("bigint") + f.spark_partition_id()
+        source = f.spark_partition_id().cast("bigint")
         placed = frame.withColumn(PLACE, f.shiftleft(source, PLACE_BITS) + inside)
         return job.run(placed.mapInArrow(job.reading.of_rows, READ_COLUMNS), [])
 
@@ -148,7 +141,6 @@ class _Job:
         spark: A session.
         output: The folder.
         options: How.
-        add: Add to what is there.
         now: When documents without a date are seen.
         on_stage: Called with what is done next.
     """
@@ -159,17 +151,15 @@ class _Job:
         output: str,
         options: DedupOptions,
         *,
-        add: bool,
         now: int | None,
         on_stage: Stage | None,
     ) -> None:
         self._options = options
         self._recipe = options.recipe()
-        self._output = Output.begun(Folder(spark, output), self._recipe, add=add)
+        self._output = Output.begun(Folder(spark, output), self._recipe)
         self._work = Folder(spark, self._output.folder.of(WORK))
         self._now = int(time.time()) if now is None else now
         self._say = on_stage or (lambda _: None)
-        self.first_source: int = self._output.manifest["next_source"]
         self.reading = Reading(self._recipe, options.read, os.getcwd(), self._now)
 
     def run(self, read: DataFrame, names: list[str]) -> DedupSummary:
@@ -179,33 +169,37 @@ class _Job:
             read: Records, ``READ_COLUMNS``.
             names: Of the sources; none where they are rows of a DataFrame.
         """
+        from pyspark.sql import functions as f
+
         output, say = self._output, self._say
         say("reading")
         read, counts = self._work.write_counting(read, _counts_of_records(), "read")
         if counts["rejected_count"]:
-            output.add("rejects", read.where("rejected is not null"))
-        added = add_documents(output, read)
-        earlier, new = add_texts(output, read, added)
+            output.write("rejects", read.where("rejected is not null"))
+        documents = output.write("documents", merged_documents(read, self._work))
+        texts = output.write("texts", distinct_texts(read, documents))
         say("looking for candidates")
-        searched, counts_of_texts = self._searched(earlier, new)
+        # Each document has a text and each text a document, so the orders count both.
+        orders, counts_of_texts = self._work.write_counting(
+            order_of_texts(documents, texts),
+            {"text_count": f.count(f.lit(1)), "document_count": f.sum("copies")},
+            "orders",
+        )
+        searched = Searched(texts=texts, documents=documents, orders=orders)
         say("comparing candidates")
         found = search(searched, self._recipe, self._options, self._work)
-        output.add("pairs", self._with_keys(found.edges, searched.texts))
-        output.add("unasked", found.unasked)
+        output.write("pairs", _with_keys(found.edges, documents))
         say("gathering clusters")
-        roles = output.add_counting(
-            "clusters",
-            clusters(output.documents(), searched.orders, found.starred),
-            _counts_of_clusters(),
+        roles = output.write_counting(
+            "clusters", clusters(documents, orders, found.starred), _counts_of_clusters()
         )
-        is_first = not output.manifest["runs"]
         summary = DedupSummary(
             read_count=counts["read_count"],
             document_count=counts_of_texts["document_count"],
             text_count=counts_of_texts["text_count"],
             candidate_count=found.candidate_count,
             compared_count=found.compared_count,
-            edge_count=found.edge_count if is_first else output.edges().count(),
+            edge_count=found.edge_count,
             **roles,
             rejected_count=counts["rejected_count"],
             passed_over_count=counts["passed_over_count"],
@@ -213,53 +207,22 @@ class _Job:
             keys=found.keys,
             rounds=found.rounds,
         )
-        facts = {"now": self._now, "sources": names, **asdict(summary)}
-        output.finish(facts, max(counts["next_source"], self.first_source + len(names)))
+        output.finish({"now": self._now, "sources": names, **asdict(summary)})
         return summary
 
-    def _searched(self, earlier: DataFrame, new: DataFrame) -> tuple[Searched, dict[str, int]]:
-        """Return what is searched: all texts, and what is known of them; and counts of it."""
-        from pyspark.sql import functions as f
 
-        output = self._output
-        texts = earlier.withColumn("fresh", f.lit(False)).unionByName(
-            new.withColumn("fresh", f.lit(True))
-        )
-        if output.manifest["tables"]["unasked"]:
-            unasked = output.table("unasked").withColumn("is_unasked", f.lit(True))
-            texts = texts.join(unasked, "text_id", "left")
-        else:
-            texts = texts.withColumn("is_unasked", f.lit(None).cast("boolean"))
-        texts = texts.withColumn("known", ~f.col("fresh") & f.col("is_unasked").isNull())
-        # Each document has a text and each text a document, so the orders count both.
-        orders, counts = self._work.write_counting(
-            order_of_texts(output.documents(), output.texts()),
-            {"text_count": f.count(f.lit(1)), "document_count": f.sum("copies")},
-            "orders",
-        )
-        searched = Searched(
-            texts=texts,
-            documents=output.documents(),
-            orders=orders,
-            earlier=output.edges() if output.manifest["runs"] else None,
-        )
-        return searched, counts
+def _with_keys(edges: DataFrame, documents: DataFrame) -> DataFrame:
+    """Return edges with a key of each text."""
+    from pyspark.sql import functions as f
 
-    def _with_keys(self, edges: DataFrame, texts: DataFrame) -> DataFrame:
-        """Return edges with a key of each text."""
-        from pyspark.sql import functions as f
-
-        keys = texts.select("text_id", f.col("holder").alias("record")).join(
-            self._output.documents().select("record", "key"), "record"
-        )
-        for side in ("first", "second"):
-            of_side = keys.select(f.col("text_id").alias(side), f.col("key").alias(f"{side}_key"))
-            edges = edges.join(of_side, side)
-        return edges
+    for side in ("first", "second"):
+        of_side = documents.select(f.col("record").alias(side), f.col("key").alias(f"{side}_key"))
+        edges = edges.join(of_side, side)
+    return edges
 
 
 def _counts_of_records() -> dict[str, Any]:
-    """Return aggregates of the records: counts, and the number that no source of them has."""
+    """Return aggregates of the records."""
     from pyspark.sql import functions as f
 
     is_document, is_rejected = f.col("text_digest").isNotNull(), f.col("rejected").isNotNull()
@@ -268,7 +231,6 @@ def _counts_of_records() -> dict[str, Any]:
         "rejected_count": f.count_if(is_rejected),
         "passed_over_count": f.count_if(~is_document & ~is_rejected),
         "detected_count": f.count_if(f.col("is_detected")),
-        "next_source": f.shiftright(f.max("place"), PLACE_BITS) + 1,
     }
 
 

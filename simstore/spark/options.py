@@ -43,8 +43,7 @@ FEW_EDGES = 5_000_000
 class DedupOptions:
     """Options for finding near-duplicates.
 
-    Settings other than ``read``, ``cell_rows`` and ``few_edges`` are part of the answer, and those
-    of a later run must be the same.
+    Settings other than ``read``, ``cell_rows`` and ``few_edges`` are part of the answer.
 
     Attributes:
         scheme: One whose fingerprints depend on the text alone; None: ``web``.

@@ -43,10 +43,9 @@ class Found:
     """Edges, stars and counts that a search returns.
 
     Attributes:
-        edges: Verified edges, ``EDGE_COLUMNS``, of this run.
-        starred: The star of each text that has an edge, of all runs.
-        unasked: Texts that were never asked for.
-        edge_count: How many edges of this run there are.
+        edges: Verified edges, ``EDGE_COLUMNS``.
+        starred: The star of each text that has an edge.
+        edge_count: How many edges there are.
         candidate_count: Pairs whose outlines were compared; a pair of two rounds counts twice.
         compared_count: Pairs whose texts were compared, each once.
         keys: How keys were made of fingerprints; None without them.
@@ -55,7 +54,6 @@ class Found:
 
     edges: DataFrame
     starred: DataFrame
-    unasked: DataFrame
     edge_count: int
     candidate_count: int
     compared_count: int
@@ -65,26 +63,24 @@ class Found:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Searched:
-    """Texts, documents and earlier edges that a search takes.
+    """Texts and documents that a search takes.
 
     Attributes:
-        texts: All texts, with ``fresh`` (of this run) and ``known`` (asked for in an earlier one).
+        texts: All texts.
         documents: All documents.
         orders: Places of texts in the policy's order.
-        earlier: Edges of earlier runs; None where there are none.
     """
 
     texts: DataFrame
     documents: DataFrame
     orders: DataFrame
-    earlier: DataFrame | None
 
 
 def search(searched: Searched, recipe: Recipe, options: DedupOptions, work: Folder) -> Found:
     """Find the edges of all texts to canonical texts before them.
 
     Args:
-        searched: Texts, documents, orders and edges.
+        searched: Texts, documents and orders.
         recipe: The rule.
         options: How groups are cut.
         work: Where tables are written, so that no loss of an executor begins them anew.
@@ -96,7 +92,7 @@ class _Search:
     """The state of one search.
 
     Args:
-        searched: Texts, documents, orders and edges.
+        searched: Texts, documents and orders.
         recipe: The rule.
         options: How groups are cut.
         work: Where tables are written.
@@ -110,8 +106,7 @@ class _Search:
         self._outlines = work.write(outlines(searched.texts, recipe), "outlines")
         self._near: NearPrints | None = None
         self._groups = work.write(groups(self._rows()), "groups")
-        known = [] if searched.earlier is None else [searched.earlier]
-        self._known, self._compared = known, [*known]
+        self._compared: list[DataFrame] = []
         self._edges: list[DataFrame] = []
         self._edge_count = self._candidate_count = self._compared_count = 0
 
@@ -131,9 +126,8 @@ class _Search:
             number = len(self._edges)
             every = self._every()
             place = Folder(every.sparkSession, self._work.of(f"components-{number}"))
-            count = self._edge_count if self._searched.earlier is None else None
             rounds, found = stars(
-                every, count, self._searched.orders, place, self._options.few_edges
+                every, self._edge_count, self._searched.orders, place, self._options.few_edges
             )
             starred = self._work.write(found, f"stars-{number}")
             members = starred.where("text_id != centre").select("text_id")
@@ -152,7 +146,6 @@ class _Search:
         return Found(
             edges=reduce(lambda one, other: one.unionByName(other), self._edges),
             starred=starred,
-            unasked=waiting.select(f.col("text_id").cast("bigint")),
             edge_count=self._edge_count,
             candidate_count=self._candidate_count,
             compared_count=self._compared_count,
@@ -162,7 +155,7 @@ class _Search:
 
     def _every(self) -> DataFrame:
         """Return all edges so far, each once."""
-        held = (edges.select(*_OF_EDGE) for edges in (*self._known, *self._edges))
+        held = (edges.select(*_OF_EDGE) for edges in self._edges)
         return reduce(lambda one, other: one.unionByName(other), held)
 
     def _rows(self) -> DataFrame:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from simstore.errors import BadInput
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.search.all_pairs import resemblances
 from simstore.search.resemblance import size_ratios
@@ -32,7 +31,7 @@ EDGE_COLUMNS = (
 )
 # A text as pairs are judged by it before texts travel: this, and four bits of each value of its
 # sketch, sixteen values a column.
-_OUTLINE = ("text_id", "holder", "feature_count", "w0", "w1")
+_OUTLINE = ("text_id", "feature_count", "w0", "w1")
 _LOWEST = 0x1111111111111111
 # Pairs that are told to all machines, so that documents stay where they are but for those needed.
 _TOLD_PAIRS = 500_000
@@ -82,8 +81,7 @@ def outlines(texts: DataFrame, recipe: Recipe) -> DataFrame:
     """Return the outline of each text.
 
     Args:
-        texts: All texts, with ``text_id``, ``holder``, ``feature_count``, ``w0``, ``w1`` and
-            sketches.
+        texts: All texts, with ``text_id``, ``feature_count``, ``w0``, ``w1`` and sketches.
         recipe: The rule.
     """
     sketches = recipe.sketches()
@@ -131,22 +129,7 @@ def likely(pairs: DataFrame, outlined: DataFrame, recipe: Recipe) -> DataFrame:
         within.alias("by_fingerprint"),
         distance.cast("int").alias("distance"),
         f.least("a_feature_count", "b_feature_count").alias("fewest_features"),
-        f.col("a_holder").alias("first_holder"),
-        f.col("b_holder").alias("second_holder"),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Hub:
-    """A text that others are compared with.
-
-    Attributes:
-        number: Its number; -1: there was none yet.
-        text: The text.
-    """
-
-    number: int
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,30 +143,26 @@ class Verify:
     recipe: Recipe
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Yield the pairs that have an edge.
-
-        Raises:
-            BadInput: The document of a hub is missing.
-        """
-        hub = _Hub(-1, "")
+        """Yield the pairs that have an edge."""
+        hub = ""
         for batch in batches:
             if batch.num_rows:
                 found, hub = self._verified(batch, hub)
                 yield found
 
-    def _verified(self, batch: pa.RecordBatch, hub: _Hub) -> tuple[pa.RecordBatch, _Hub]:
-        """Return the edges among the rows, and the last hub.
+    def _verified(self, batch: pa.RecordBatch, hub: str) -> tuple[pa.RecordBatch, str]:
+        """Return the edges among the rows, and the text of the last hub.
 
         Args:
             batch: Rows by hub, its own first.
-            hub: The last hub before them.
+            hub: The text of the last hub before them.
         """
         import pyarrow as pa
 
         rule = self.recipe.rule()
         plain = batch.column(batch.schema.names.index("text")).to_pylist()
         coded = batch.column(batch.schema.names.index("text_base64")).to_pylist()
-        texts = [hub.text] + [
+        texts = [hub] + [
             text if data is None else _decoded(data)
             for text, data in zip(plain, coded, strict=True)
         ]
@@ -191,14 +170,6 @@ class Verify:
         rows = np.arange(1, batch.num_rows + 1)
         hubs = np.maximum.accumulate(np.where(is_member, 0, rows))
         other, one = rows[is_member], hubs[is_member]
-        # The row of a hub names itself as its hub; so its members name it too.
-        numbers = np.append(np.int64(hub.number), column(batch, "hub"))
-        lost = numbers[other[numbers[other] != numbers[one]]]
-        if len(lost):
-            raise BadInput(
-                f"the document of text {lost[0]} is missing from the output of earlier runs; "
-                "run the job again over all inputs, into another folder"
-            )
         sets = self.recipe.compared().sketching.sets(texts)
         share = resemblances(sets, one, other)
         sizes = sets.sizes()
@@ -218,8 +189,7 @@ class Verify:
         found = pa.RecordBatch.from_pydict(
             fields | {"resemblance": share[kept]}, schema=arrow_schema(EDGE_COLUMNS)
         )
-        last = int(hubs[-1])
-        return found, _Hub(int(numbers[last]), texts[last])
+        return found, texts[int(hubs[-1])]
 
 
 def _decoded(data: str) -> str:
@@ -241,28 +211,25 @@ def verified(pairs: DataFrame, count: int, documents: DataFrame, recipe: Recipe)
     members = pairs.select(
         f.col("first").alias("hub"),
         f.col("second").alias("text_id"),
-        f.col("second_holder").alias("holder"),
         f.lit(True).alias("is_member"),
         *facts,
     )
-    hubs = pairs.groupBy(f.col("first").alias("hub")).agg(f.first("first_holder").alias("holder"))
+    hubs = pairs.select(f.col("first").alias("hub")).distinct()
     kinds = dict(pairs.dtypes)
     sent = members.unionByName(
         hubs.select(
             "hub",
             f.col("hub").alias("text_id"),
-            "holder",
             f.lit(False).alias("is_member"),
             *(f.lit(None).cast(kinds[name]).alias(name) for name in facts),
         )
     )
-    texts = documents.select(f.col("record").alias("holder"), "text", "text_base64")
-    met = texts.join(f.broadcast(sent) if count <= _TOLD_PAIRS else sent, "holder")
+    texts = documents.select(f.col("record").alias("text_id"), "text", "text_base64")
+    met = texts.join(f.broadcast(sent) if count <= _TOLD_PAIRS else sent, "text_id")
     # With a number, or Spark joins partitions by their bytes, and few bytes may be many pairs.
     tasks = int(documents.sparkSession.conf.get("spark.sql.shuffle.partitions") or 200)
     return (
-        met.drop("holder")
-        .repartition(tasks, "hub")
+        met.repartition(tasks, "hub")
         .sortWithinPartitions("hub", "is_member")
         .mapInArrow(Verify(recipe), EDGE_COLUMNS)
     )

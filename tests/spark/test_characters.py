@@ -12,7 +12,6 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark
 from misspelt import documents
 
 from simstore import Store
-from simstore.errors import InvalidParameter
 from simstore.spark import DedupOptions, dedup, read_output
 
 from . import corpus
@@ -49,7 +48,7 @@ def stars(spark: SparkSession, folder: Path) -> list[corpus.Star]:
     return corpus.stars_of_rows(rows)
 
 
-def test_clusters_are_those_of_the_store_in_one_run_and_in_two(
+def test_clusters_are_those_of_the_store(
     spark: SparkSession, names: list[str], store: Store, tmp_path: Path
 ) -> None:
     expected = clusters(store)
@@ -61,14 +60,6 @@ def test_clusters_are_those_of_the_store_in_one_run_and_in_two(
     # Few of the pairs that agree in a band by chance are compared by their texts.
     assert summary.compared_count < summary.candidate_count
     _is_imported(tmp_path / "whole", expected)
-    out = str(tmp_path / "parts")
-    dedup(spark, names[:3], out, DedupOptions(**OPTIONS))
-    dedup(spark, names[3:], out, DedupOptions(**OPTIONS), add=True)
-    assert stars(spark, tmp_path / "parts") == expected
-    with pytest.raises(InvalidParameter, match="another short texts"):
-        dedup(spark, names[:1], out, DedupOptions(**OPTIONS, short_texts=True), add=True)
-    with pytest.raises(InvalidParameter, match="another channels"):
-        dedup(spark, names[:1], out, DedupOptions(), add=True)
 
 
 def _is_imported(folder: Path, expected: list[corpus.Star]) -> None:

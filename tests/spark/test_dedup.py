@@ -19,7 +19,7 @@ pytest.importorskip("pyspark", reason="PySpark is not installed (the extra spark
 import numpy as np
 
 from simstore import Store, dedup_rows
-from simstore.errors import Conflict, InvalidParameter, JobFailed, NotFound
+from simstore.errors import Conflict, InvalidParameter, JobFailed
 from simstore.fingerprint.web import WebScheme
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.sources.reader import HistoryFields, ReadOptions
@@ -64,36 +64,6 @@ def stars(spark: SparkSession, folder: Path) -> list[corpus.Star]:
     return corpus.stars_of_rows(rows)
 
 
-def spokes(folder: Path) -> set[tuple[bytes, bytes, float]]:
-    """Return the edges of an output that lead to canonical texts; the order is that of numbers."""
-    from pyarrow import parquet
-
-    from simstore.search.stars import spokes_among
-    from simstore.sources.spark_results import DedupedOutput
-
-    output = DedupedOutput(str(folder))
-    edges = output.edges()
-    place_of: dict[bytes, tuple[int, ...]] = {}
-    for file in output._files("documents"):
-        columns = ["digest", "major", "first_seen", "place", "record"]
-        gone = set(output._column("superseded", "record").tolist())
-        for row in parquet.read_table(file, columns=columns, partitioning=None).to_pylist():
-            if row["record"] in gone:
-                continue
-            place = row["major"], row["first_seen"], row["place"]
-            digest = bytes.fromhex(row["digest"])
-            place_of[digest] = min(place, place_of.get(digest, place))
-    digests = [one.tobytes() for one in edges.digests]
-    order = np.array(sorted(range(len(digests)), key=lambda row: place_of[digests[row]]), np.int64)
-    found = spokes_among(edges.first, edges.second, order, edges.resemblance)
-    return {
-        (digests[text], digests[centre], share)
-        for text, centre, share in zip(
-            found.texts.tolist(), found.centres.tolist(), found.resemblance.tolist(), strict=True
-        )
-    }
-
-
 def test_documents_and_fingerprints_are_those_of_the_store(
     spark: SparkSession, whole: Path, store: Store
 ) -> None:
@@ -135,27 +105,6 @@ def test_every_member_of_the_exact_join_is_there_with_its_evidence(
     assert len(pairs) == len(set(pairs))
 
 
-def test_increments_give_what_one_run_gives(
-    spark: SparkSession, names: list[str], whole: Path, tmp_path: Path
-) -> None:
-    out = str(tmp_path / "out")
-    first = dedup(spark, names[:3], out, OPTIONS)
-    second = dedup(spark, names[3:], out, OPTIONS, add=True)
-    assert stars(spark, tmp_path / "out") == stars(spark, whole)
-    # Only pairs with a new text were looked at.
-    manifest = read_output(spark, str(whole)).manifest
-    every = manifest["runs"][0]
-    assert spokes(tmp_path / "out") == spokes(whole)
-    assert second.document_count == every["document_count"]
-    assert second.text_count == every["text_count"]
-    assert first.candidate_count > 0
-    assert second.candidate_count < every["candidate_count"]
-    with pytest.raises(Conflict, match=r"add to it with add=\.\.\."):
-        dedup(spark, names[:1], out, OPTIONS)
-    with pytest.raises(InvalidParameter, match=r"min.resemblance"):
-        dedup(spark, names[:1], out, DedupOptions(min_resemblance=0.7, read=READ), add=True)
-
-
 @pytest.mark.thorough
 def test_a_frame_gives_what_its_file_gives(
     spark: SparkSession, names: list[str], whole: Path, tmp_path: Path
@@ -163,11 +112,9 @@ def test_a_frame_gives_what_its_file_gives(
     records = corpus.documents(1_500, 7)
     columns = {name: [one.get(name) for one in records] for name in ("key", "text", "seen")}
     rows = list(zip(*columns.values(), strict=True))
-    # In several partitions, and in two runs.
-    for start, end in ((0, 700), (700, len(rows))):
-        part = spark.sparkContext.parallelize(rows[start:end], 3)
-        frame = spark.createDataFrame(part, "key string, text string, seen bigint")
-        dedup_frame(frame, str(tmp_path / "out"), OPTIONS, add=start > 0)
+    part = spark.sparkContext.parallelize(rows, 3)
+    frame = spark.createDataFrame(part, "key string, text string, seen bigint")
+    dedup_frame(frame, str(tmp_path / "out"), OPTIONS)
     assert stars(spark, tmp_path / "out") == stars(spark, whole)
 
 
@@ -251,11 +198,11 @@ def test_an_executor_that_runs_out_of_memory_is_told_in_one_line_with_a_remedy(
 
 
 def test_wrong_use_is_told_before_anything_is_written(
-    spark: SparkSession, names: list[str], tmp_path: Path
+    spark: SparkSession, names: list[str], whole: Path, tmp_path: Path
 ) -> None:
     out = tmp_path / "out"
-    with pytest.raises(NotFound, match=r"leave out add=\.\.\."):
-        dedup(spark, names, str(out), OPTIONS, add=True)
+    with pytest.raises(Conflict, match="holds the result of a run"):
+        dedup(spark, names, str(whole), OPTIONS)
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "notes.txt").write_text("x")
     with pytest.raises(Conflict, match=r"notes\.txt"):

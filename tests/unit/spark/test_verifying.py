@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simstore.errors import BadInput
 from simstore.spark.options import DedupOptions
 from simstore.spark.verifying import EDGE_COLUMNS, Outline, Verify
 
@@ -24,7 +23,7 @@ def test_an_outline_counts_no_fewer_equal_values_than_the_sketches_have() -> Non
             rng = np.random.default_rng(equal)
             one, other = rng.integers(0, np.iinfo(kind).max, (2, values), kind, endpoint=True)
             other[:equal] = one[:equal]
-            facts = {name: [1, 2] for name in ("text_id", "holder", "feature_count", "w0", "w1")}
+            facts = {name: [1, 2] for name in ("text_id", "feature_count", "w0", "w1")}
             packed = [row.tobytes() for row in (one, other)]
             batch = pa.RecordBatch.from_pydict(facts | {sketches.column: packed})
             [made] = Outline(sketches)([batch])
@@ -69,14 +68,3 @@ def test_a_text_is_compared_with_its_hub_however_batches_are_cut() -> None:
         [first, second] = [row for batch in found for row in batch.to_pylist()]
         assert first["distance"] == 2, cut
         assert 0.5 <= first["resemblance"] < second["resemblance"] == 1.0, cut
-
-
-def test_a_text_whose_hub_is_missing_is_not_compared_with_another() -> None:
-    for missing in (1, 2):
-        for cut in (0, 1, 2, 3):
-            whole = " ".join(WORDS)
-            texts = [(1, 1, whole), (1, 5, whole), (2, 2, whole), (2, 6, whole)]
-            texts.remove((missing, missing, whole))
-            batches = [rows(texts[:cut]), rows(texts[cut:])]
-            with pytest.raises(BadInput, match=f"the document of text {missing} is missing"):
-                list(Verify(DedupOptions().recipe())(batches))
