@@ -40,7 +40,7 @@ def test_reason_of_a_failed_job_is_the_error_of_the_executor() -> None:
     assert _reason(text) == "web/1: known text 3 differs"
     assert _reason("first\nsecond") == "first"
     assert _reason("") == "no reason was given"
-    assert "begins anew" in str(JobFailed("why"))
+    assert "begins again" in str(JobFailed("why"))
 
 
 def test_an_executor_without_memory_is_told_with_a_remedy() -> None:
