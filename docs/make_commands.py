@@ -27,9 +27,9 @@ are given, the later one counts.
 
 The store is `simstore.db` in the current folder, or what `SIMSTORE_DB` or `--db` names. Results go
 to standard output, everything else to standard error. On a terminal a table is as wide as the
-window: the least important columns are left out, then long texts are cut, numbers never, and a line
-says so. In a pipe or a file a table is whole, as wide as it is; `--format` chooses what programs
-read. Exit codes:
+window: texts are folded, empty columns are left out, and texts of more than 240 characters are cut.
+In a pipe or a file a table is whole, as wide as it is; `--format` chooses what programs read. Exit
+codes:
 
 | code | meaning |
 |---|---|

@@ -490,11 +490,11 @@ def _print(paper: CheckedPaper, *, all_sources: bool, with_passages: bool) -> No
         _print_sources(paper, all_sources=all_sources)
     if cases := case_rows(paper, all_sources=all_sources):
         click.echo(file=sys.stdout)
-        print_table(("source", "start", "end", "words", "same", "case"), cases, below="case")
+        print_table(("source", "start", "end", "words", "same", "case"), cases)
     if with_passages and (passages := passage_rows(paper)):
         click.echo(file=sys.stdout)
         columns = ("start", "end", "class", "similarity", "source", "passage")
-        print_table(columns, passages, below="passage")
+        print_table(columns, passages)
 
 
 def _print_sources(paper: CheckedPaper, *, all_sources: bool) -> None:
@@ -505,12 +505,7 @@ def _print_sources(paper: CheckedPaper, *, all_sources: bool) -> None:
     told = source_rows(paper, all_sources=all_sources)
     # Sources that tell nothing of themselves need no column for it.
     shown = len(columns) - (not any(row[-1] for row in told))
-    print_table(
-        columns[:shown],
-        [row[:shown] for row in told],
-        drop=("cases", "characters", "same"),
-        below="about",
-    )
+    print_table(columns[:shown], [row[:shown] for row in told])
     others = listed_sources(paper, all_sources=all_sources)[1]
     if others:
         have = "source has" if others == 1 else "sources have"
@@ -532,5 +527,4 @@ def _print_pairs(mutual: MutualCheck) -> None:
     print_table(
         ("not in library", "share", "of the other", "characters", "cases", "paper", "other paper"),
         rows,
-        drop=("cases", "characters"),
     )

@@ -301,8 +301,7 @@ def _print(
             yield one
 
     if output_format == "table":
-        rows = table_rows(tallied(), rule.reason)
-        print_table(COLUMNS, rows, drop=("distance", "role", "reason"))
+        print_table(COLUMNS, table_rows(tallied(), rule.reason))
     elif output_format == "csv":
         write_blocks(render_csv(tallied(), rule.reason))
     else:

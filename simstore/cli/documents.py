@@ -74,7 +74,6 @@ def list_documents(limit: int | None, run: str | None, output_format: str, **wan
             columns=_COLUMNS,
             row=_row,
             record=_record,
-            drop=("tokens", "duplicate of", "bytes", "first seen", "fingerprint"),
         )
         if run_id is not None and is_empty:
             what = "no document of this choice that" if filters else "nothing that"

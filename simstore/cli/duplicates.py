@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _COLUMNS = (
     "key", "state", "original", "distance", "resemblance", "basis", "first seen", "last seen",
 )  # fmt: skip
-_DROP = ("first seen", "basis", "last seen", "distance", "resemblance", "state")
 
 
 @command()
@@ -53,7 +52,6 @@ def duplicates(state: str | None, original: str | None, output_format: str) -> N
             columns=_COLUMNS,
             row=_row,
             record=to_wire,
-            drop=_DROP,
         )
         if not first and state is None and original is None and output_format == "table":
             log.info(

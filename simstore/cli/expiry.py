@@ -272,7 +272,6 @@ def _print(rows: list[tuple[str, Seen | None]], output_format: str) -> None:
         columns=("key", "state", "original", "first seen", "last seen"),
         row=lambda one: _cells(*one),
         record=lambda one: _record(*one),
-        drop=("first seen", "last seen"),
     )
 
 

@@ -252,8 +252,6 @@ def print_matches(run: QueryRun, output_format: str) -> None:
             *(("about",) if about else ()),
         ),
         (row for sample in run.samples for row in _rows_of(sample, spelt, about)),
-        drop=("found by", "containment"),
-        below="about",
     )
     short = sum(sample.too_short for sample in run.samples)
     if short:

@@ -37,7 +37,7 @@ def rejects(clear: bool, yes: bool, output_format: str) -> None:
         )
         for one in found
     ]
-    print_rows(columns, rows, output_format, drop=("byte", "record"))
+    print_rows(columns, rows, output_format)
 
 
 def _clear(output_format: str, *, yes: bool) -> None:

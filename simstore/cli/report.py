@@ -126,7 +126,6 @@ def _print_list(runs: Iterable[dict[str, Any]], output_format: str) -> None:
             run["match_count"],
         ),
         record=lambda run: run,
-        drop=("radius", "started"),
     )
 
 

@@ -23,9 +23,6 @@ def print_rows(
     columns: Sequence[str],
     rows: Iterable[Sequence[Any]],
     output_format: str,
-    *,
-    drop: Sequence[str] = (),
-    below: str | None = None,
 ) -> None:
     """Print rows; as JSON each is an object of its columns.
 
@@ -33,14 +30,12 @@ def print_rows(
         columns: Their names; blanks are underlines for programs.
         rows: Their values.
         output_format: The format.
-        drop: As for :func:`~simstore.cli.tables.print_table`.
-        below: As there.
     """
     names = [name.replace(" ", "_") for name in columns]
     if output_format == "table":
         from simstore.cli.tables import print_table
 
-        print_table(columns, rows, drop=drop, below=below)
+        print_table(columns, rows)
     elif output_format == "csv":
         _write_csv(names, rows)
     else:
@@ -54,8 +49,6 @@ def print_items(
     columns: Sequence[str],
     row: Callable[[Any], Sequence[Any]],
     record: Callable[[Any], Mapping[str, Any]],
-    drop: Sequence[str] = (),
-    below: str | None = None,
 ) -> None:
     """Print items as :func:`print_rows` does, as records in JSON; or their ``keys``.
 
@@ -65,15 +58,13 @@ def print_items(
         columns: Names for a table and CSV.
         row: Returns the values of an item in these columns.
         record: Returns an item as a JSON object.
-        drop: As for :func:`~simstore.cli.tables.print_table`.
-        below: As there.
     """
     if output_format == "keys":
         write_blocks(encode(one.key) + b"\n" for one in items)
     elif output_format in ("json", "jsonl"):
         write_objects(map(record, items), output_format)
     else:
-        print_rows(columns, map(row, items), output_format, drop=drop, below=below)
+        print_rows(columns, map(row, items), output_format)
 
 
 def print_record(

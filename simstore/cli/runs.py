@@ -21,12 +21,6 @@ _COUNTS = (
 )  # fmt: skip
 # Sources of a run that are shown by name; of more, the first.
 _NAMED = 3
-# Columns that a narrow terminal leaves out, after those that are zero in all runs: outcomes stay
-# longest. The sources come below their run.
-_DROP = (
-    "passed over", "duplicates", "took", "started", "state", "kind", "unchanged", "flagged",
-    "updated", "removed", "skipped", "rejected",
-)  # fmt: skip
 
 
 @command()
@@ -68,8 +62,6 @@ def runs(show: str | None, number: int | None, limit: int, output_format: str) -
             _what(run),
         ),
         record=lambda run: run,
-        drop=_DROP,
-        below="of",
     )
 
 

@@ -1,13 +1,10 @@
-"""Print tables to standard output: whole to a file, fitted to the width of a terminal."""
+"""Print tables to standard output: whole to a file, by rich within the width of a terminal."""
 
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Sequence
-from math import ceil
-from shutil import get_terminal_size
 from typing import Any
 
 import click
@@ -16,63 +13,18 @@ from simstore.cli.messages import log
 from simstore.errors import printable
 
 _GAP = "  "
-# Of a text that is cut, so many columns of the terminal are left at least.
-_LEAST_WIDTH = 12
-# What stands below a row, and the most lines of it.
-_INDENT = " " * 4
-_MOST_LINES = 3
-# Characters of scripts without blanks, and marks that may not begin a line.
-_WIDE = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
-_CLOSING = "\u3001\u3002\u300b\u300d\u300f\uff01\uff09\uff0c\uff1a\uff1b\uff1f\u2019\u201d"
-_FIGURES = re.compile(r"[~+-]?\d[\d.,:+ -]*(UTC|%)?|-?")
+# On a terminal a longer cell is cut in its middle.
+_MOST_CHARACTERS = 240
+# A column of so many characters, or of numbers, is not folded.
+_SHORT = 12
 
 
-class _Column:
-    """A column: its name and the text of its cells.
-
-    Attributes:
-        is_numeric: It holds numbers, which stand to the right.
-        is_whole: It holds numbers, shares or times, which are not cut.
-        is_empty: It says nothing: blanks or zeros only.
-        width: How wide it is shown, in columns of a terminal.
-    """
-
-    def __init__(self, name: str, values: Sequence[Any]) -> None:
-        from rich.cells import cell_len
-
-        self.name = name
-        self.cells = [cell_text(value) for value in values]
-        self.is_numeric = bool(values) and all(
-            value in (None, "") or (isinstance(value, int | float) and not isinstance(value, bool))
-            for value in values
-        )
-        self.is_whole = all(_FIGURES.fullmatch(cell) for cell in self.cells)
-        self.is_empty = not any(value not in (None, "", 0, "-") for value in values)
-        self.width = max(map(cell_len, (name, *self.cells)))
-
-    def lines(self) -> list[str]:
-        """Return header and cells, each as wide as the column."""
-        from rich.cells import cell_len
-
-        found = []
-        for cell in (self.name, *self.cells):
-            shown = cell if cell_len(cell) <= self.width else _cut(cell, self.width)
-            blanks = " " * (self.width - cell_len(shown))
-            found.append(blanks + shown if self.is_numeric else shown + blanks)
-        return found
-
-
-def print_table(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    *,
-    drop: Sequence[str] = (),
-    below: str | None = None,
-) -> None:
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table to standard output, numbers to the right.
 
-    On a terminal it is as wide as that: columns are left out, then texts are cut in their middle,
-    numbers never, and a message says what. A file or a pipe gets all.
+    On a terminal texts are folded into its width, columns that say nothing are left out where
+    there is no room for all, and texts of more than 240 characters are cut. A file or a pipe gets
+    all.
 
     >>> print_table(("key", "words"), [("ferry", 1_200), ("bridge", 80)])
     key     words
@@ -82,37 +34,26 @@ def print_table(
     Args:
         columns: Their names.
         rows: Their values.
-        drop: Columns to leave out where there is no room, in this order; those of them that say
-            nothing go before the others.
-        below: A column of texts that stand below their rows, in a few lines, on a terminal that
-            has no room for them beside the others.
     """
+    from rich.cells import cell_len
+
     shown = list(rows)
-    kept = [_Column(name, [row[place] for row in shown]) for place, name in enumerate(columns)]
-    message = ""
-    texts: list[list[str]] = [[] for _ in shown]
+    values = list(zip(*shown, strict=True)) if shown else [()] * len(columns)
+    cells = [[name, *map(cell_text, held)] for name, held in zip(columns, values, strict=True)]
+    is_numeric = [bool(held) and all(map(_is_number, held)) for held in values]
+    widths = [max(map(cell_len, column)) for column in cells]
     if sys.stdout.isatty():
-        room = get_terminal_size().columns
-        kept, left_out = _without(kept, [one for one in kept if one.is_empty], drop, room)
-        lines_of = next((column for column in kept if column.name == below), None)
-        is_short = False
-        if lines_of is not None and _excess(kept, room) > 0:
-            kept.remove(lines_of)
-            wrapped = [_wrapped(cell, room - len(_INDENT)) for cell in lines_of.cells]
-            texts = [lines for lines, _ in wrapped]
-            is_short = any(is_cut for _, is_cut in wrapped)
-        kept, others = _without(kept, kept, drop, room, cuts=True)
-        message = _message([*left_out, *others], room, is_cut=_narrow(kept, room) or is_short)
-    header, *lines = zip(*(column.lines() for column in kept), strict=True)
-    head = _GAP.join(header).rstrip()
-    # click would take another stream than this one where it can show ASCII alone.
-    click.echo(click.style(head, bold=True) if has_style() else head, file=sys.stdout)
-    for line, under in zip(lines, texts, strict=True):
-        click.echo(_GAP.join(line).rstrip(), file=sys.stdout)
-        for text in under:
-            click.echo(_INDENT + text, file=sys.stdout)
-    if message:
-        log.info("%s", message)
+        _print_folded(cells, is_numeric, sum(widths) + len(_GAP) * (len(widths) - 1))
+        return
+    for line in zip(*cells, strict=True):
+        padded = (
+            " " * (width - cell_len(cell)) + cell
+            if right
+            else cell + " " * (width - cell_len(cell))
+            for cell, width, right in zip(line, widths, is_numeric, strict=True)
+        )
+        # click would take another stream than this one where it can show ASCII alone.
+        click.echo(_GAP.join(padded).rstrip(), file=sys.stdout)
 
 
 def cell_text(value: Any) -> str:
@@ -126,116 +67,41 @@ def cell_text(value: Any) -> str:
     return printable(str(value))
 
 
-def has_style() -> bool:
-    """Return whether standard output shows bold letters, and nobody declined them."""
-    term = os.environ.get("TERM", "").lower()
-    return (
-        sys.stdout.isatty() and not os.environ.get("NO_COLOR") and term not in ("dumb", "unknown")
-    )
+def _is_number(value: Any) -> bool:
+    return value in (None, "") or (isinstance(value, int | float) and not isinstance(value, bool))
 
 
-def _without(
-    columns: list[_Column],
-    candidates: Sequence[_Column],
-    drop: Sequence[str],
-    room: int,
-    *,
-    cuts: bool = False,
-) -> tuple[list[_Column], list[_Column]]:
-    """Leave out candidates, in the order of their names in ``drop``, until the others fit.
+def _print_folded(
+    cells: Sequence[Sequence[str]], is_numeric: Sequence[bool], full_width: int
+) -> None:
+    """Print columns, each with its name in front, on a terminal."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-    Args:
-        columns: All columns.
-        candidates: Columns that may be left out.
-        drop: Their names in order; other columns stay.
-        room: Columns of the terminal.
-        cuts: Texts will be cut to a fair share of the room.
-
-    Returns:
-        The columns that stay, and those that are left out.
-    """
-    left_out: list[_Column] = []
-    for column in (one for name in drop for one in candidates if one.name == name):
-        if _excess(columns, room, cuts=cuts) > 0:
-            left_out.append(column)
-            columns = [one for one in columns if one is not column]
-    return columns, left_out
-
-
-def _message(left_out: Sequence[_Column], room: int, *, is_cut: bool) -> str:
-    """Return the names of columns that are not shown, and whether texts are cut; or nothing."""
-    told = [f"left out: {', '.join(column.name for column in left_out)}"] if left_out else []
-    told += ["long texts are cut"] if is_cut else []
-    return f"{'; '.join(told)}, to fit {room} columns; --format csv has all" if told else ""
+    console = Console(file=sys.stdout, highlight=False)
+    bold = "" if os.environ.get("NO_COLOR") else "bold"
+    table = Table(box=None, pad_edge=False, padding=(0, len(_GAP), 0, 0), header_style=bold)
+    kept = []
+    for whole, right in zip(cells, is_numeric, strict=True):
+        name, *column = whole
+        if full_width > console.width and all(cell in ("", "0", "-") for cell in column):
+            continue
+        table.add_column(
+            Text(name),
+            justify="right" if right else "left",
+            no_wrap=right or max(map(len, whole)) <= _SHORT,
+            overflow="fold",
+        )
+        kept.append(column)
+    for row in zip(*kept, strict=True):
+        table.add_row(*(Text(_cut(cell)) for cell in row))
+    console.print(table)
+    if any(len(cell) > _MOST_CHARACTERS for column in kept for cell in column):
+        log.info("long texts are cut; --format csv has all")
 
 
-def _excess(columns: Sequence[_Column], room: int, *, cuts: bool = False) -> int:
-    """Return by how much columns are too wide, with texts cut to a fair share if ``cuts``."""
-    texts = sum(not column.is_whole for column in columns)
-    # Texts, keys above all, say more than figures beside them: each has twice their share.
-    share = max(2 * room / (1 + 2 * texts), _LEAST_WIDTH) if cuts else room
-    widths = (one.width if one.is_whole or not cuts else min(one.width, share) for one in columns)
-    return ceil(sum(widths)) + len(_GAP) * (len(columns) - 1) - room
-
-
-def _narrow(columns: Sequence[_Column], room: int) -> bool:
-    """Make the widest texts narrower until the table fits; return whether one was."""
-    is_cut = False
-    while (excess := _excess(columns, room)) > 0:
-        texts = sorted((one for one in columns if not one.is_whole), key=lambda one: -one.width)
-        if not texts or texts[0].width <= _LEAST_WIDTH:
-            break
-        # As far as the next widest, and then both.
-        next_width = texts[1].width if len(texts) > 1 else 0
-        texts[0].width -= max(min(excess, texts[0].width - max(next_width, _LEAST_WIDTH)), 1)
-        is_cut = True
-    return is_cut
-
-
-def _cut(text: str, width: int) -> str:
-    """Return both ends of a text, with an ellipsis between them, in so many columns."""
-    from rich.cells import cell_len
-
-    def taken(characters: Iterable[str], room: int) -> list[str]:
-        found: list[str] = []
-        for character in characters:
-            room -= cell_len(character)
-            if room < 0:
-                break
-            found.append(character)
-        return found
-
-    tail = taken(reversed(text), (width - 1) // 2)[::-1]
-    head = taken(text, width - 1 - cell_len("".join(tail)))
-    return f"{''.join(head)}\u2026{''.join(tail)}"
-
-
-def _wrapped(text: str, width: int) -> tuple[list[str], bool]:
-    """Return a text in a few lines of so many columns, and whether something is left out.
-
-    Of a longer text the last line is its end.
-    """
-    from rich.cells import cell_len
-
-    def filled(pieces: Iterable[str], room: int) -> list[str]:
-        """Return the first of the pieces that have room in a line."""
-        line: list[str] = []
-        for piece in pieces:
-            if line and room < cell_len(piece.rstrip()):
-                break
-            line.append(piece)
-            room -= cell_len(piece)
-        return line
-
-    # Words and, of scripts without blanks, characters, with the blanks after them.
-    pieces = re.findall(rf"(?:[{_WIDE}][{_CLOSING}]*|[^\s{_WIDE}]{{1,{width - 2}}})\s*", text)
-    left = pieces
-    lines: list[str] = []
-    while left and len(lines) < _MOST_LINES:
-        line = filled(left, width)
-        left = left[len(line) :]
-        lines.append("".join(line).rstrip())
-    if left:
-        end = filled(reversed(pieces), width - 3)[::-1]
-        lines[-1] = f"\u2026 {''.join(end)}"
-    return lines, bool(left)
+def _cut(text: str) -> str:
+    """Return a text, of a long one its beginning and its end."""
+    half = _MOST_CHARACTERS // 2
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:half]}\u2026{text[-half:]}"

@@ -106,7 +106,6 @@ def list_tokens(output_format: str) -> None:
             time_text(one.revoked_at),
         ),
         record=lambda one: asdict(one) | {"state": one.state(now)},
-        drop=("revoked", "made"),
     )
 
 
