@@ -2,124 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import Field, fields
+from itertools import groupby
 from typing import Any
 
 import click
 
 from simstore.cli.interrupts import uninterruptible
-from simstore.cli.messages import AS_JSON, TIMED, set_up_logging
+from simstore.cli.messages import TIMED, set_up_logging
 from simstore.cli.options import common_options, store_place
-from simstore.cli.parameters import choice, command, count, flag, option, section
+from simstore.cli.parameters import Decorator, command, group, option, section
+from simstore.server.settings import Declared, ServerSettings
 
 
-def _log_in_form(ctx: click.Context, _parameter: click.Parameter, value: str) -> None:
-    ctx.meta[TIMED] = True
-    if value == "json":
-        ctx.meta[AS_JSON] = True
-    set_up_logging(ctx)
+def _option_of(one: Field[Any]) -> Decorator:
+    """Return the option of a setting."""
+    how: Declared = one.metadata["declared"]
+    name = f"--{one.name.replace('_', '-')}"
+    if one.type == "bool":
+        names = f"{name}/--no-{name[2:]}" if one.default else name
+        return option(names, how.text, is_flag=True, default=one.default or None)
+    kind: Any = None
+    if "int" in one.type:
+        kind = click.IntRange(0 if how.zero else 1, how.most)
+    elif "float" in one.type:
+        kind = click.FloatRange(0, min_open=not how.zero)
+    return option(name, how.text, type=kind, default=one.default, metavar=how.metavar)
+
+
+def _options() -> Decorator:
+    """Return the options of all settings, under their headings."""
+    parts = groupby(fields(ServerSettings), lambda one: one.metadata["declared"].section)
+    return group(*(section(title, *map(_option_of, held)) for title, held in parts))
 
 
 @command()
-@section(
-    "Address and access",
-    option("--host", "Address to listen on.", default="127.0.0.1"),
-    option(
-        "--port",
-        "Port to listen on; 0: any that is free.",
-        type=click.IntRange(0, 65_535),
-        default=8765,
-    ),
-    flag("--require-tokens", "Ask for a token on the loopback, too."),
-    option(
-        "--behind-proxy",
-        "Believe the proxy at this address who asks, and whether by TLS (X-Forwarded-*).",
-        metavar="ADDRESS",
-    ),
-)
-@section(
-    "Limits of a request",
-    count("--body-bytes", "Largest body of a request; of NDJSON: longest line.", default=32 << 20),
-    count(
-        "--bodies-bytes", "Largest bodies of all requests at a time together.", default=512 << 20
-    ),
-    count(
-        "--batch-documents",
-        "Most documents, samples or keys of a request that is no NDJSON.",
-        default=1_000,
-    ),
-    option(
-        "--request-seconds",
-        "Longest time for a request; of NDJSON: for a line.",
-        type=click.FloatRange(min=0, min_open=True),
-        default=30.0,
-        metavar="S",
-    ),
-    option(
-        "--header-seconds",
-        "Longest time for the head of a request to come.",
-        type=click.FloatRange(min=0, min_open=True),
-        default=10.0,
-        metavar="S",
-    ),
-    option(
-        "--rate",
-        "Most requests a second of a token, as a mean.  [default: no limit]",
-        type=click.FloatRange(min=0, min_open=True),
-        metavar="R",
-    ),
-)
-@section(
-    "Work",
-    count("--queue-documents", "Most documents that wait to be written.", default=20_000),
-    option(
-        "--writer-process/--no-writer-process",
-        "Write in a process of its own, which holds up no query and takes memory of its own.",
-        default=True,
-    ),
-    option(
-        "--query-processes",
-        "Processes that answer queries, each with an index in memory; 0: the one that listens.",
-        type=click.IntRange(0, 64),
-        default=1,
-        metavar="N",
-    ),
-    count("--heavy-requests", "Checks, comparisons and the like at once.", default=2),
-    option(
-        "--figures-seconds",
-        "How old the figures of the store at /metrics may be.",
-        type=click.FloatRange(min=0),
-        default=15.0,
-        metavar="S",
-    ),
-)
-@section(
-    "Log",
-    choice(
-        "--log-format",
-        ("text", "json"),
-        "How lines on stderr are written: time, level and message, or an object each.",
-        default="text",
-        expose_value=False,
-        callback=_log_in_form,
-    ),
-)
-@section(
-    "Stopping",
-    option(
-        "--drain-seconds",
-        "How long what was taken may take when the server stops.",
-        type=click.FloatRange(min=0, min_open=True),
-        default=30.0,
-        metavar="S",
-    ),
-    option(
-        "--notice-seconds",
-        "When told to stop, say so at /readyz so long before new connections are refused.",
-        type=click.FloatRange(min=0),
-        default=0.0,
-        metavar="S",
-    ),
-)
+@_options()
 @common_options
 def serve(**options: Any) -> None:
     """Serve the store over HTTP, until SIGTERM or Ctrl-C.
@@ -133,9 +51,11 @@ def serve(**options: Any) -> None:
           simstore token add crawler --scope write --expires 90d
     """
     from simstore.errors import MissingExtra
-    from simstore.server.settings import ServerSettings
 
-    settings = ServerSettings(**options)
+    context = click.get_current_context()
+    context.meta[TIMED] = True
+    set_up_logging(context)
+    settings = ServerSettings(**{name: one for name, one in options.items() if one is not None})
     try:
         from simstore.server import serving
     except ImportError as error:

@@ -146,12 +146,8 @@ class Service:
             self.writer,
             warm,
             most_documents=settings.queue_documents,
-            most_bytes=settings.queue_bytes,
-            most_group=settings.group_documents,
         )
-        self.queries = QueryBatcher(
-            ask, threads=max(len(self._reading), 1), most_waiting=settings.waiting_queries
-        )
+        self.queries = QueryBatcher(ask, threads=max(len(self._reading), 1))
         self.readers = BoundedExecutor("reader", _READERS, _WAITING_READERS)
         self.heavy = BoundedExecutor("heavy", settings.heavy_requests, _WAITING_HEAVY)
         self.copies = BoundedExecutor("copies", 1, 0)

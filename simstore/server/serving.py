@@ -40,6 +40,8 @@ _SWITCH_SECONDS = 0.0005
 # Objects that came and did not go, after which young ones are looked at; and how often old ones.
 _COLLECTED_AFTER = (20_000, 20, 20)
 
+# A connection is kept so long for another request.
+_KEEP_ALIVE_SECONDS = 30
 # After the time that a server has to stop, it is cut off.
 _CUT_SECONDS = 10.0
 _NOT_MARKED = "runs that were killed are not marked: %s"
@@ -104,7 +106,7 @@ def _serve(
                 server_header=False,
                 proxy_headers=settings.behind_proxy is not None,
                 forwarded_allow_ips=settings.behind_proxy,
-                timeout_keep_alive=settings.keep_alive_seconds,
+                timeout_keep_alive=_KEEP_ALIVE_SECONDS,
                 timeout_graceful_shutdown=ceil(settings.drain_seconds),
                 ws="none",
             )

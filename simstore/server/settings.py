@@ -1,88 +1,119 @@
-"""Settings of a server: addresses, limits, processes."""
+"""Settings of a server: addresses, limits, processes, each declared once with its option."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from simstore.errors import InvalidParameter
 
 DEFAULT_PORT = 8765
 # What timers of operating systems take, and more than anyone waits.
-MOST_SECONDS = 1_000_000
+_MOST_SECONDS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class ServerSettings:
-    """Settings of a server.
+class Declared:
+    """How a setting is shown and checked.
 
     Attributes:
-        host: Address to listen on.
-        port: Port to listen on; 0: any that is free.
-        require_tokens: Ask for a token on the loopback too, where the store has none.
-        behind_proxy: Address of a proxy that is believed who asks, and whether by TLS; None: none.
-        body_bytes: Largest body of a request, bytes; of NDJSON: longest line.
-        bodies_bytes: Largest bodies of all requests at a time together, bytes.
-        batch_documents: Most documents, samples or keys of a request that is no NDJSON.
-        request_seconds: Longest time for a request; of NDJSON: for a line.
-        header_seconds: Longest time for the head of a request.
-        keep_alive_seconds: How long a connection is kept for another request.
-        queue_documents: Most documents that wait to be written.
-        queue_bytes: Most bytes of their texts.
-        group_documents: Most documents of a commit.
-        waiting_queries: Most queries that wait for an answer.
-        writer_process: Let :func:`simstore.server.serving.serve` write in a process of its own, so
-            that writing holds up no query; it takes memory of its own.
-        query_processes: Processes of their own that answer queries, each with its own index in
-            memory; 0: the one that listens does, and checks papers, too.
-        heavy_requests: Checks, comparisons and the like at once.
-        rate: Requests a second of a token, as a mean; None: as many as it likes.
-        drain_seconds: How long replies may take when the server stops.
-        notice_seconds: How long the server still listens when it is told to stop, and says at
-            ``/readyz`` that it does.
-        figures_seconds: How old the figures of the store that ``/metrics`` tells may be.
+        section: Heading of the command's help under which it is.
+        text: What it is.
+        metavar: Word for its value.
+        most: Largest value; None: any.
+        zero: A number may be 0.
     """
 
-    host: str = "127.0.0.1"
-    port: int = DEFAULT_PORT
-    require_tokens: bool = False
-    behind_proxy: str | None = None
-    body_bytes: int = 32 << 20
-    bodies_bytes: int = 512 << 20
-    batch_documents: int = 1_000
-    request_seconds: float = 30.0
-    header_seconds: float = 10.0
-    keep_alive_seconds: int = 30
-    queue_documents: int = 20_000
-    queue_bytes: int = 256 << 20
-    group_documents: int = 1_000
-    waiting_queries: int = 2_000
-    writer_process: bool = True
-    query_processes: int = 1
-    heavy_requests: int = 2
-    rate: float | None = None
-    drain_seconds: float = 30.0
-    notice_seconds: float = 0.0
-    figures_seconds: float = 15.0
+    section: str
+    text: str
+    metavar: str | None = None
+    most: int | None = None
+    zero: bool = False
+
+
+def _declared(default: Any, *how: Any, **more: Any) -> Any:
+    return field(default=default, metadata={"declared": Declared(*how, **more)})
+
+
+def _seconds(default: float, section: str, text: str, *, zero: bool = False) -> Any:
+    return _declared(default, section, text, "S", _MOST_SECONDS, zero)
+
+
+_ADDRESS, _LIMITS, _WORK = "Address and access", "Limits of a request", "Work"
+_STOPPING = "Stopping"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServerSettings:
+    """Settings of a server, as the options of ``simstore serve`` describe them."""
+
+    host: str = _declared("127.0.0.1", _ADDRESS, "Address to listen on.")
+    port: int = _declared(
+        DEFAULT_PORT, _ADDRESS, "Port to listen on; 0: any that is free.", "N", 65_535, zero=True
+    )
+    require_tokens: bool = _declared(False, _ADDRESS, "Ask for a token on the loopback, too.")
+    behind_proxy: str | None = _declared(
+        None,
+        _ADDRESS,
+        "Believe the proxy at this address who asks, and whether by TLS (X-Forwarded-*).",
+        "ADDRESS",
+    )
+    body_bytes: int = _declared(
+        32 << 20, _LIMITS, "Largest body of a request; of NDJSON: longest line.", "N"
+    )
+    bodies_bytes: int = _declared(
+        512 << 20, _LIMITS, "Largest bodies of all requests at a time together.", "N"
+    )
+    batch_documents: int = _declared(
+        1_000, _LIMITS, "Most documents, samples or keys of a request that is no NDJSON.", "N"
+    )
+    request_seconds: float = _seconds(
+        30.0, _LIMITS, "Longest time for a request; of NDJSON: for a line."
+    )
+    header_seconds: float = _seconds(
+        10.0, _LIMITS, "Longest time for the head of a request to come."
+    )
+    rate: float | None = _declared(
+        None,
+        _LIMITS,
+        "Most requests a second of a token, as a mean.  [default: no limit]",
+        "R",
+    )
+    queue_documents: int = _declared(20_000, _WORK, "Most documents that wait to be written.", "N")
+    writer_process: bool = _declared(
+        True,
+        _WORK,
+        "Write in a process of its own, which holds up no query and takes memory of its own.",
+    )
+    query_processes: int = _declared(
+        1,
+        _WORK,
+        "Processes that answer queries, each with an index in memory; 0: the one that listens.",
+        "N",
+        64,
+        zero=True,
+    )
+    heavy_requests: int = _declared(2, _WORK, "Checks, comparisons and the like at once.", "N")
+    figures_seconds: float = _seconds(
+        15.0, _WORK, "How old the figures of the store at /metrics may be.", zero=True
+    )
+    drain_seconds: float = _seconds(
+        30.0, _STOPPING, "How long what was taken may take when the server stops."
+    )
+    notice_seconds: float = _seconds(
+        0.0,
+        _STOPPING,
+        "When told to stop, say so at /readyz so long before new connections are refused.",
+        zero=True,
+    )
 
     def __post_init__(self) -> None:
-        if not 0 <= self.port <= 65_535:
-            raise InvalidParameter(f"port {self.port}: 0 to 65535")
-        for name in (
-            "body_bytes", "bodies_bytes", "batch_documents", "request_seconds", "header_seconds",
-            "keep_alive_seconds", "queue_documents", "queue_bytes", "group_documents",
-            "waiting_queries", "heavy_requests", "drain_seconds",
-        ):  # fmt: skip
-            if not getattr(self, name) > 0:
-                raise InvalidParameter(f"{name} {getattr(self, name)}: more than 0 is needed")
-        if self.query_processes < 0:
-            raise InvalidParameter(f"query_processes {self.query_processes}: 0 or more is needed")
-        if self.rate is not None and not self.rate > 0:
-            raise InvalidParameter(f"rate {self.rate:g}: more than 0 is needed")
-        for name in (
-            "request_seconds", "header_seconds", "keep_alive_seconds", "drain_seconds",
-            "notice_seconds", "figures_seconds",
-        ):  # fmt: skip
-            if not 0 <= getattr(self, name) <= MOST_SECONDS:
-                raise InvalidParameter(
-                    f"{name} {getattr(self, name)}: 0 to {MOST_SECONDS:,} is needed"
-                )
+        for one in fields(self):
+            value, how = getattr(self, one.name), one.metadata["declared"]
+            if isinstance(value, bool | str) or value is None:
+                continue
+            is_least = value >= 0 if how.zero else value > 0
+            if not (is_least and value < float("inf") and (how.most is None or value <= how.most)):
+                most = "" if how.most is None else f", at most {how.most:,}"
+                least = "0 or more" if how.zero else "more than 0"
+                raise InvalidParameter(f"{one.name} {value}: {least}{most} is needed")

@@ -132,7 +132,7 @@ def test_what_was_sent_is_in_no_line(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.passages.build()
     with (
-        serve(tmp_path / "s.db", "-v", "--log-format", "json") as served,
+        serve(tmp_path / "s.db", "-v", "--log-json") as served,
         httpx.Client(base_url=served.url, timeout=60) as ask,
     ):
         line = logged(served, ask.get("/v1/stats?sizes=1"))
@@ -182,7 +182,7 @@ def test_a_server_that_does_not_start_says_so_in_its_log(tmp_path: Path, nursery
     done = nursery.simstore(tmp_path, "serve", "--db", "none.db")
     assert done.code == 3
     assert re.fullmatch(r"\S+Z ERROR no store at none\.db.*", done.errors.rstrip())
-    done = nursery.simstore(tmp_path, "serve", "--db", "none.db", "--log-format", "json")
+    done = nursery.simstore(tmp_path, "serve", "--db", "none.db", "--log-json")
     told = json.loads(done.errors)
     assert (told["level"], told["exit_code"]) == ("error", 3)
     assert "no store at" in told["message"]

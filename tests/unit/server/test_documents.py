@@ -81,7 +81,7 @@ def test_settings_out_of_range_are_refused() -> None:
         {"rate": float("nan")},
         {"notice_seconds": -1},
         {"drain_seconds": float("inf")},
-        {"keep_alive_seconds": 10**9},
+        {"header_seconds": 10**9},
         {"figures_seconds": float("nan")},
         {"heavy_requests": 0},
     ]:
