@@ -78,9 +78,8 @@ def public_names() -> dict[str, list[str]]:
     }
     names = {*dir(simstore)}
     # What `dir` does not show is shown by these; all of it is imported from the package.
-    for room in (simstore.errors, simstore.options, simstore.results):
-        shown_by = getattr(room, "__all__", None) or dir(room)
-        names |= {name for name in shown_by if name[0].isupper()}
+    for room in (simstore.errors, simstore.types):
+        names |= {name for name in dir(room) if name[0].isupper() and not name.isupper()}
     for name in sorted(names, key=lambda name: (name != "Store", name)):
         value = getattr(simstore, name)
         if name.startswith("__") or inspect.ismodule(value):

@@ -49,8 +49,8 @@ plain objects, and lists of them have ``to_frame()`` for pandas. All errors
 are :class:`SimstoreError`, and their message names the remedy. The command
 line has the same tasks: run ``simstore --help``. Importing simstore is
 cheap: each name is imported when it is first used (PEP 562). Types that
-``dir(simstore)`` does not show are in ``simstore.options``, ``.results``,
-``.errors`` and ``.protocol``, and can be imported from here as well.
+``dir(simstore)`` does not show are in ``simstore.types`` and ``.errors``, and
+can be imported from here as well.
 """
 
 from __future__ import annotations
@@ -62,30 +62,28 @@ from simstore.version import __version__ as __version__
 
 if TYPE_CHECKING:
     from simstore import errors as errors
-    from simstore import options as options
-    from simstore import results as results
+    from simstore import types as types
     from simstore.client.client import Client as Client
     from simstore.errors import *
     from simstore.known_filter import KnownFilter as KnownFilter
     from simstore.model.frames import to_frame as to_frame
-    from simstore.options import *
-    from simstore.results import *
     from simstore.services.compare.compare import compare_texts as compare_texts
     from simstore.store import Store as Store
     from simstore.store import restore_store as restore_store
     from simstore.store import upgrade_store as upgrade_store
     from simstore.store.dedupe import dedup_rows as dedup_rows
     from simstore.store.dedupe import dedupe as dedupe
+    from simstore.types import *
 
-# The names that programs begin with, which `dir` shows. All other names are in one of the three
+# The names that programs begin with, which `dir` shows. All other names are in one of the two
 # rooms, and can be imported from here, too.
 __all__ = [
     "Client", "Document", "DocumentNotFound", "Files", "InvalidParameter", "KnownFilter", "Match",
     "NotFound", "QueryOptions", "SimstoreError", "Store",
-    "__version__", "compare_texts", "dedup_rows", "dedupe", "errors", "options",
-    "restore_store", "results", "to_frame", "upgrade_store",
+    "__version__", "compare_texts", "dedup_rows", "dedupe", "errors",
+    "restore_store", "to_frame", "types", "upgrade_store",
 ]  # fmt: skip
-_ROOMS = ("errors", "options", "results")
+_ROOMS = ("errors", "types")
 
 # Where a name is; those of model/ and errors/ are found there.
 _MODULES = {

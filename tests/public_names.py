@@ -5,14 +5,14 @@ from __future__ import annotations
 import simstore
 from simstore.store.opened import NamespaceAttribute
 
-ROOMS = {"errors", "options", "results"}
+ROOMS = {"errors", "types"}
 
 
 def names_of_room(room: str) -> set[str]:
     """Return the types that a room shows."""
     shown = getattr(simstore, room)
     own = getattr(shown, "__all__", None) or dir(shown)
-    return {name for name in own if name[0].isupper()}
+    return {name for name in own if name[0].isupper() and not name.isupper()}
 
 
 NAMES = sorted({*simstore.__all__}.union(*map(names_of_room, ROOMS)) - ROOMS)

@@ -17,7 +17,7 @@ from postgres_places import is_on_server
 
 from contract.faces import renamed
 from simstore import Store
-from simstore.options import SchemeChoice
+from simstore.types import SchemeChoice
 
 if sys.version_info >= (3, 14):
     from compression import zstd

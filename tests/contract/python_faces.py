@@ -14,7 +14,7 @@ from typing import Any
 import simstore
 from contract.faces import COUNTS, DOCUMENT, DUPLICATE, MATCH, Face, ServedFace, picked, renamed
 from contract.making import create_store
-from simstore.options import LabelledPair, Labels, ReadOptions
+from simstore.types import LabelledPair, Labels, ReadOptions
 
 
 class PythonFace(Face):
@@ -189,7 +189,7 @@ class StoreFace(PythonFace):
         return {}
 
     def reindex(self, **options: Any) -> dict[str, Any]:
-        from simstore.options import SchemeChoice
+        from simstore.types import SchemeChoice
 
         self.opened.maintenance.reindex(SchemeChoice("web", **options))
         return {}

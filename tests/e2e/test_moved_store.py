@@ -13,7 +13,7 @@ from postgres_servers import PostgresServer
 from simstore import Document, Store
 from simstore.cli import main
 from simstore.errors import Conflict
-from simstore.results import Match
+from simstore.types import Match
 
 pytestmark = [pytest.mark.postgres, pytest.mark.sqlite("names both places itself")]
 

@@ -51,9 +51,9 @@ def public_names() -> Iterator[tuple[str, Any]]:
 
     Errors say when they are raised, and dictionaries of keywords what they are keywords of.
     """
-    for room in (simstore, simstore.options, simstore.results):
+    for room in (simstore, simstore.types):
         yield room.__name__, room
-    for name in sorted({*simstore.__all__, *dir(simstore.options), *dir(simstore.results)}):
+    for name in NAMES:
         found = getattr(simstore, name)
         is_kind = inspect.isclass(found) and not issubclass(found, Exception)
         if inspect.isfunction(found) or (is_kind and not is_typeddict(found)):
