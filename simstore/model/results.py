@@ -21,7 +21,7 @@ _MOST_SHOWN = 3
 
 
 class Shown:
-    """A result that is shown as text, in notebooks and as a DataFrame.
+    """A result that is shown as text and as a DataFrame.
 
     >>> store.seen("ferry-2025")
     Seen(key='ferry-2025', state='stored', ...)
@@ -61,12 +61,6 @@ class Shown:
             known = [one for one in dir(type(self)) if not one.startswith("_")]
             raise AttributeError(no_attribute(type(self).__name__, name, known))
 
-    def _repr_html_(self) -> str:
-        from simstore.model.display import brief, html_table, told_fields
-
-        rows = [(name, brief(value)) for name, value in told_fields(self)]
-        return html_table(type(self).__name__, ("", ""), rows)
-
     def to_frame(self) -> pandas.DataFrame:
         """Return a DataFrame of pandas: a row for each result that it holds.
 
@@ -79,7 +73,7 @@ class Shown:
 
 
 class Results(list[T]):
-    """A list of results with a display as text and as a notebook table.
+    """A list of results with a display as text and as a DataFrame.
 
     >>> matches = store.query(text)
     >>> len(matches), matches[0].key
@@ -112,11 +106,6 @@ class Results(list[T]):
             from simstore.model.keywords import no_attribute_of_many
 
             raise AttributeError(no_attribute_of_many("Results", self._of, name, is_list=True))
-
-    def _repr_html_(self) -> str:
-        from simstore.model.display import table_of
-
-        return table_of(self, len(self))
 
     def to_frame(self) -> pandas.DataFrame:
         """Return the results as a DataFrame of pandas, a row each.

@@ -124,7 +124,7 @@ class Changes(Opened, of="Store"):
             read: How records are read, as an object; keywords go before it.
             options: How to ingest, as an object; keywords go before it.
             observer: Hears of what happens.
-            progress: Show how far it is, in a terminal or a notebook.
+            progress: Show how far it is, in a terminal.
 
         Keyword Args:
             key_field: Field of records that holds the key; None: the first of
@@ -204,7 +204,7 @@ class Changes(Opened, of="Store"):
             read: How to read them, as an object; keywords go before it.
             options: How to ingest, as an object; keywords go before it.
             observer: Hears of what happens.
-            progress: Show how far it is, in a terminal or a notebook.
+            progress: Show how far it is, in a terminal.
 
         Keyword Args:
             format: Name of a reader, as ``jsonl``, ``csv`` or ``text``;

@@ -1,4 +1,4 @@
-"""``progress=True`` of ``add_many`` and ``ingest`` in a terminal, in a notebook, and in neither."""
+"""``progress=True`` of ``add_many`` and ``ingest`` in a terminal."""
 
 from __future__ import annotations
 
@@ -47,27 +47,3 @@ def test_a_terminal_of_80_columns_shows_a_bar_and_a_summary_that_fits(
     printed = (tmp_path / "stdout.txt").read_text("utf-8").splitlines()
     assert len(printed) == 2
     assert max(map(len, [*terminal_lines, *printed])) <= 80
-
-
-@pytest.mark.slow
-def test_a_notebook_shows_an_element_without_further_packages(
-    tmp_path: Path, program: Path
-) -> None:
-    nbclient = pytest.importorskip("nbclient")
-    pytest.importorskip("ipykernel")
-    import nbformat
-
-    cell = nbformat.v4.new_code_cell(program.read_text("utf-8"))
-    notebook = nbformat.v4.new_notebook(cells=[cell])
-    client = nbclient.NotebookClient(
-        notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": tmp_path}}
-    )
-    client.execute()
-    outputs = notebook.cells[0].outputs
-    shown = [one.data["text/html"] for one in outputs if one.output_type == "display_data"]
-    assert [re.sub("<.*?>", "", one).strip() for one in shown] == [
-        "ingest: 2,500 documents",
-        "ingest: 1 document",
-    ]
-    assert all('<progress value="1.000">' in one for one in shown)
-    assert {one.name for one in outputs if one.output_type == "stream"} == {"stdout"}
