@@ -27,7 +27,7 @@ from simstore.model import (
     Token,
     VocabularyTerm,
 )
-from simstore.model.arguments import Methods
+from simstore.model.arguments import CheckedArguments
 from simstore.model.clusters import ClusterSet
 from simstore.model.results import Listed
 from simstore.wire import to_wire
@@ -59,7 +59,7 @@ def not_served(name: str) -> Callable[..., Never]:
     return refuse
 
 
-class RemoteNamespace(Methods):
+class RemoteNamespace(CheckedArguments):
     """Base class of namespaces that call a server."""
 
     def __init__(self, client: HttpConnection) -> None:

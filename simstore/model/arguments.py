@@ -15,7 +15,7 @@ from functools import cache, wraps
 from inspect import Parameter, signature
 from operator import index
 from types import FunctionType, NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Literal, Never, TypeVar, Union, Unpack, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Union, Unpack, get_args, get_origin
 
 from simstore.errors import InvalidParameter, printable
 from simstore.model.keywords import check_names, no_attribute
@@ -54,20 +54,6 @@ class CheckedArguments:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             known = [one for one in dir(type(self)) if not one.startswith("_")]
             raise AttributeError(no_attribute(type(self).__name__, name, known))
-
-
-class Methods(CheckedArguments):
-    """A namespace: an attribute that holds methods, and says which when it is called itself."""
-
-    if not TYPE_CHECKING:
-
-        def __call__(self, *_args: Any, **_keywords: Any) -> Never:
-            """Raise TypeError: a namespace is no method."""
-            names = ", ".join(f"{name}()" for name in dir(self) if not name.startswith("_"))
-            loop = "iterate over it, or " if hasattr(type(self), "__iter__") else ""
-            raise TypeError(
-                f"{type(self).__name__} is a namespace; {loop}call one of its methods: {names}"
-            )
 
 
 def checked(function: F) -> F:

@@ -102,22 +102,3 @@ def no_attribute(kind: str, name: str, known: Collection[str]) -> str:
     near = nearest(name, known)
     hint = f"did you mean {near!r}? It" if near else "it"
     return f"{kind} has no attribute {name!r}; {hint} has {', '.join(known)}"
-
-
-def no_attribute_of_many(kind: str, of: type | None, name: str, *, is_list: bool) -> str:
-    """Return the message that results in a list or an iterator have no such attribute.
-
-    >>> no_attribute_of_many("Results", None, "matches", is_list=True)
-    "Results has no attribute 'matches': it is a list, iterate over it; it also has to_frame()"
-
-    Args:
-        kind: The class that was asked.
-        of: The class of the results; None: unknown.
-        name: What was asked for.
-        is_list: It is a list; else an iterator.
-    """
-    held = "" if of is None else f" of {of.__name__}"
-    is_field = of is not None and name in getattr(of, "__dataclass_fields__", ())
-    told = f"write [one.{name} for one in found]" if is_field else "iterate over it"
-    shape = "a list" if is_list else "an iterator"
-    return f"{kind} has no attribute {name!r}: it is {shape}{held}, {told}; it also has to_frame()"

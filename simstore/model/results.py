@@ -51,16 +51,6 @@ class Shown:
             parts.append(part)
         return f"{type(self).__name__}({', '.join(parts)})"
 
-    if not TYPE_CHECKING:
-        # Type checkers go by the fields.
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("_"):
-                raise AttributeError(name)
-            from simstore.model.keywords import no_attribute
-
-            known = [one for one in dir(type(self)) if not one.startswith("_")]
-            raise AttributeError(no_attribute(type(self).__name__, name, known))
-
     def to_frame(self) -> pandas.DataFrame:
         """Return a DataFrame of pandas: a row for each result that it holds.
 
@@ -97,15 +87,6 @@ class Results(list[T]):
             return super().__repr__()
         shown = ", ".join(map(repr, self[:_MOST_SHOWN]))
         return f"[{shown}, ... {len(self):,} in all]"
-
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("_"):
-                raise AttributeError(name)
-            from simstore.model.keywords import no_attribute_of_many
-
-            raise AttributeError(no_attribute_of_many("Results", self._of, name, is_list=True))
 
     def to_frame(self) -> pandas.DataFrame:
         """Return the results as a DataFrame of pandas, a row each.
@@ -194,24 +175,6 @@ class Stream(Iterator[T_co]):
 
     def __repr__(self) -> str:
         return f"<{self._of.__name__}s, read by a loop, list() or to_frame()>"
-
-    if not TYPE_CHECKING:
-        # What a list has, and type checkers know that a stream has not.
-
-        def __len__(self) -> int:
-            raise TypeError("a stream of results has no length before it is read: len(list(...))")
-
-        def __getitem__(self, _place: Any) -> Any:
-            raise TypeError(
-                "a stream of results is read from its start: list(...)[0], or next(..., None)"
-            )
-
-        def __getattr__(self, name: str) -> Any:
-            if name.startswith("_"):
-                raise AttributeError(name)
-            from simstore.model.keywords import no_attribute_of_many
-
-            raise AttributeError(no_attribute_of_many("Stream", self._of, name, is_list=False))
 
     def close(self) -> None:
         """Stop reading; the snapshot they are read from is given back."""

@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import Generic, TypeVar, overload
 
 from simstore.fingerprint.schemes import ExternalScheme, no_recipe
-from simstore.model.arguments import CheckedArguments, Methods
+from simstore.model.arguments import CheckedArguments
 from simstore.services.open_store.open_store import OpenStore
 from simstore.sources.reader import ReadOptions, sees_bytes
 from simstore.storage import generations
@@ -75,7 +75,7 @@ class NamespaceAttribute(Generic[N]):
         return made
 
 
-class Namespace(Methods, Opened):
+class Namespace(Opened):
     """A part of a store's methods, as ``store.clusters``."""
 
     def __repr__(self) -> str:
