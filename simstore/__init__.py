@@ -49,8 +49,8 @@ plain objects, and lists of them have ``to_frame()`` for pandas. All errors
 are :class:`SimstoreError`, and their message names the remedy. The command
 line has the same tasks: run ``simstore --help``. Importing simstore is
 cheap: each name is imported when it is first used (PEP 562). Types that
-``dir(simstore)`` does not show are in ``simstore.types`` and ``.errors``, and
-can be imported from here as well.
+``dir(simstore)`` does not show are in ``simstore.types`` and ``.errors``,
+and can be imported from here as well.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from simstore.client.documents import DocumentRequests
 from simstore.client.namespaces import (
+    NamespaceAttribute,
     RemoteClusters,
     RemoteDuplicates,
     RemoteEvaluate,
@@ -33,60 +34,17 @@ class Client(QueryRequests, DocumentRequests):
     a client.
     """
 
-    @property
-    def clusters(self) -> RemoteClusters:
-        """Clusters of near-duplicates."""
-        return RemoteClusters(self)
-
-    @property
-    def duplicates(self) -> RemoteDuplicates:
-        """Duplicates that ingests found."""
-        return RemoteDuplicates(self)
-
-    @property
-    def filters(self) -> RemoteFilters:
-        """Filters of known keys and texts."""
-        return RemoteFilters(self)
-
-    @property
-    def maintenance(self) -> RemoteMaintenance:
-        """Backups of a store, and its scheme."""
-        return RemoteMaintenance(self)
-
-    @property
-    def rejects(self) -> RemoteRejects:
-        """Records that could not be stored."""
-        return RemoteRejects(self)
-
-    @property
-    def runs(self) -> RemoteRuns:
-        """Recorded runs."""
-        return RemoteRuns(self)
-
-    @property
-    def evaluate(self) -> RemoteEvaluate:
-        """Evaluation against labels: not served."""
-        return RemoteEvaluate(self)
-
-    @property
-    def fingerprints(self) -> RemoteFingerprints:
-        """Fingerprints by their values: not served."""
-        return RemoteFingerprints(self)
-
-    @property
-    def passages(self) -> RemotePassages:
-        """The passage index: not served."""
-        return RemotePassages(self)
-
-    @property
-    def tokens(self) -> RemoteTokens:
-        """Tokens for the server: not served."""
-        return RemoteTokens(self)
-
-    @property
-    def vocabulary(self) -> RemoteVocabulary:
-        """The features of all documents: not served."""
-        return RemoteVocabulary(self)
+    clusters = NamespaceAttribute(RemoteClusters)
+    duplicates = NamespaceAttribute(RemoteDuplicates)
+    filters = NamespaceAttribute(RemoteFilters)
+    maintenance = NamespaceAttribute(RemoteMaintenance)
+    rejects = NamespaceAttribute(RemoteRejects)
+    runs = NamespaceAttribute(RemoteRuns)
+    evaluate = NamespaceAttribute(RemoteEvaluate)
+    fingerprints = NamespaceAttribute(RemoteFingerprints)
+    passages = NamespaceAttribute(RemotePassages)
+    tokens = NamespaceAttribute(RemoteTokens)
+    vocabulary = NamespaceAttribute(RemoteVocabulary)
 
     expire = not_served("expire")
     export = not_served("export")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Never, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, overload
 
 from simstore.client.connection import document_path
 from simstore.errors import BadReply, NotFound, NotServed
@@ -60,7 +60,17 @@ def not_served(name: str) -> Callable[..., Never]:
 
 
 class RemoteNamespace(CheckedArguments):
-    """Base class of namespaces that call a server."""
+    """Base class of namespaces that call a server.
+
+    Class arguments:
+        lacks: Names of methods of the store's namespace that a server does not offer.
+    """
+
+    def __init_subclass__(cls, lacks: Sequence[str] = (), **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        space = cls.__name__.removeprefix("Remote").lower()
+        for name in lacks:
+            setattr(cls, name, not_served(f"{space}.{name}"))
 
     def __init__(self, client: HttpConnection) -> None:
         """Use a client's connection."""
@@ -69,13 +79,31 @@ class RemoteNamespace(CheckedArguments):
     def __repr__(self) -> str:
         return f"<{type(self).__name__} at {self._client._url}>"
 
+    if TYPE_CHECKING:
 
-class RemoteClusters(RemoteNamespace, ClusterSet):
+        def __getattr__(self, name: str) -> Callable[..., Never]: ...
+
+
+N = TypeVar("N", bound=RemoteNamespace)
+
+
+class NamespaceAttribute(Generic[N]):
+    """A namespace of a client, as an attribute. Of the class it is the namespace's class."""
+
+    def __init__(self, kind: type[N]) -> None:
+        self._kind = kind
+
+    @overload
+    def __get__(self, client: None, owner: type) -> type[N]: ...
+    @overload
+    def __get__(self, client: HttpConnection, owner: type) -> N: ...
+    def __get__(self, client: HttpConnection | None, owner: type) -> type[N] | N:
+        """Return the namespace of a client."""
+        return self._kind if client is None else self._kind(client)
+
+
+class RemoteClusters(RemoteNamespace, ClusterSet, lacks=("build", "drop", "once")):
     """Clusters of near-duplicates, as they were last brought up to date."""
-
-    build = not_served("clusters.build")
-    drop = not_served("clusters.drop")
-    once = __call__ = not_served("clusters.once")
 
     def __len__(self) -> int:
         found = self.status()
@@ -132,10 +160,8 @@ class RemoteClusters(RemoteNamespace, ClusterSet):
         return None if value is None else self._client._as(ClustersStatus, value)
 
 
-class RemoteDuplicates(RemoteNamespace, Listed[Duplicate]):
+class RemoteDuplicates(RemoteNamespace, Listed[Duplicate], lacks=("of",)):
     """Duplicates that ingests found."""
-
-    of = not_served("duplicates.of")
 
     def __getitem__(self, key: str) -> Duplicate:
         return self.of(key)
@@ -166,11 +192,8 @@ class RemoteDuplicates(RemoteNamespace, Listed[Duplicate]):
         )
 
 
-class RemoteFilters(RemoteNamespace):
+class RemoteFilters(RemoteNamespace, lacks=("known_count", "known_mark")):
     """Filters of known keys and texts."""
-
-    known_count = not_served("filters.known_count")
-    known_mark = not_served("filters.known_mark")
 
     def known(
         self,
@@ -210,18 +233,21 @@ class RemoteFilters(RemoteNamespace):
         return found
 
 
-class RemoteMaintenance(RemoteNamespace):
+class RemoteMaintenance(
+    RemoteNamespace,
+    lacks=(
+        "abort_reindex",
+        "check_file",
+        "check_options",
+        "compact",
+        "fsck",
+        "import_deduped",
+        "quick_stats",
+        "reindex",
+        "warm",
+    ),
+):
     """The part of ``store.maintenance`` that a server offers: backup and scheme."""
-
-    abort_reindex = not_served("maintenance.abort_reindex")
-    check_file = not_served("maintenance.check_file")
-    check_options = not_served("maintenance.check_options")
-    compact = not_served("maintenance.compact")
-    fsck = not_served("maintenance.fsck")
-    import_deduped = not_served("maintenance.import_deduped")
-    quick_stats = not_served("maintenance.quick_stats")
-    reindex = not_served("maintenance.reindex")
-    warm = not_served("maintenance.warm")
 
     @property
     def path(self) -> Never:
@@ -253,12 +279,10 @@ class RemoteMaintenance(RemoteNamespace):
         return self._client._made(SchemeFacts.of_record, value)
 
 
-class RemoteRejects(RemoteNamespace, Listed[StoredRejection]):
+class RemoteRejects(RemoteNamespace, Listed[StoredRejection], lacks=("clear",)):
     """Records that could not be stored."""
 
     _NAMED = "reject_id"
-
-    clear = not_served("rejects.clear")
 
     def __len__(self) -> int:
         return self._client._as(StoreStatistics, self._client._get("/v1/stats")).reject_count
@@ -271,7 +295,7 @@ class RemoteRejects(RemoteNamespace, Listed[StoredRejection]):
         )
 
 
-class RemoteRuns(RemoteNamespace, Listed[IngestRun]):
+class RemoteRuns(RemoteNamespace, Listed[IngestRun], lacks=("writer",)):
     """Recorded runs; it holds the latest of ingest and removal."""
 
     _NAMED = "run_id"
@@ -282,8 +306,6 @@ class RemoteRuns(RemoteNamespace, Listed[IngestRun]):
     def __len__(self) -> int:
         found = self._client._as(StoreStatistics, self._client._get("/v1/stats"))
         return min(found.ingest_run_count + found.removal_run_count, _MOST_RUNS)
-
-    writer = not_served("runs.writer")
 
     def ingest(self, limit: int = 20) -> Results[IngestRun]:
         """Return the latest runs of ingest and removal, the newest first.
@@ -311,47 +333,29 @@ class RemoteRuns(RemoteNamespace, Listed[IngestRun]):
         return Results((self._client._made(kind.of_record, row) for row in rows), of=kind)
 
 
-class RemoteEvaluate(RemoteNamespace):
+class RemoteEvaluate(RemoteNamespace, lacks=("exact_pairs", "run")):
     """The methods of ``store.evaluate``, which a server does not offer."""
 
-    exact_pairs = not_served("evaluate.exact_pairs")
-    run = not_served("evaluate.run")
 
-
-class RemoteFingerprints(RemoteNamespace):
+class RemoteFingerprints(RemoteNamespace, lacks=("add", "reader", "remove")):
     """The methods of ``store.fingerprints``, which a server does not offer."""
 
-    add = not_served("fingerprints.add")
-    reader = not_served("fingerprints.reader")
-    remove = not_served("fingerprints.remove")
 
-
-class RemotePassages(RemoteNamespace):
+class RemotePassages(RemoteNamespace, lacks=("build", "status")):
     """The methods of ``store.passages``, which a server does not offer."""
 
-    build = not_served("passages.build")
-    status = not_served("passages.status")
 
-
-class RemoteTokens(RemoteNamespace, Listed[Token]):
+class RemoteTokens(RemoteNamespace, Listed[Token], lacks=("add", "book", "list", "revoke")):
     """The methods of ``store.tokens``, which a server does not offer."""
-
-    add = not_served("tokens.add")
-    book = not_served("tokens.book")
-    list = not_served("tokens.list")
-    revoke = not_served("tokens.revoke")
 
     def __len__(self) -> Never:
         self.list()
 
 
-class RemoteVocabulary(RemoteNamespace, Listed[VocabularyTerm]):
+class RemoteVocabulary(
+    RemoteNamespace, Listed[VocabularyTerm], lacks=("refresh", "set_policy", "status", "terms")
+):
     """The methods of ``store.vocabulary``, which a server does not offer."""
-
-    refresh = not_served("vocabulary.refresh")
-    set_policy = not_served("vocabulary.set_policy")
-    status = not_served("vocabulary.status")
-    terms = not_served("vocabulary.terms")
 
     def _all(self) -> Never:
         self.terms()
