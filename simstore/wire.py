@@ -93,13 +93,16 @@ def _literal_reader(choices: tuple[Any, ...]) -> Reader:
 def _union_reader(kinds: tuple[Any, ...]) -> Reader:
     optional = type(None) in kinds
     others = [kind for kind in kinds if kind is not type(None)]
-    if len(others) > 1:
-        # A mapping is what Python takes in place of pairs, which are sent.
+    takes_mapping = len(others) > 1 and any(get_origin(kind) is Mapping for kind in others)
+    if takes_mapping:
         others = [kind for kind in others if get_origin(kind) is not Mapping]
     if len(others) == 1:
         inner = reader_of(others[0])
 
         def read(value: Any, place: str, lenient: bool) -> Any:
+            if takes_mapping and isinstance(value, dict):
+                # An object may stand for pairs, which are sent.
+                value = [list(pair) for pair in value.items()]
             return None if value is None and optional else inner(value, place, lenient)
 
         return read

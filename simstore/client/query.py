@@ -60,7 +60,7 @@ class QueryRequests(IngestRequests, of="Client"):
         payload = {**to_wire_fields([("text", accept(("", text)).text)]), **to_wire(chosen)}
         value = self._post("/v1/query", payload)
         self._member(value, "samples")
-        run = self._as(QueryRun, {"run_id": None, **value})
+        run = self._as(QueryRun, value)
         for name in run.unknown_fields:
             log.warning(NO_SUCH_FIELD, printable(name))
         return Results(run.samples[0].matches, of=Match)
@@ -347,7 +347,7 @@ class QueryRequests(IngestRequests, of="Client"):
             value = self._post("/v1/query", {"samples": samples, **payload})
         except TooLarge as error:
             return [run for half in halves(part, error) for run in self._query_part(half, payload)]
-        run = self._as(QueryRun, {"run_id": None, **value})
+        run = self._as(QueryRun, value)
         if any(one.decoding is not None for one in part):
             # What a sample was read from is known here only.
             results = zip(run.samples, part, strict=True)

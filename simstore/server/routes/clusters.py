@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -27,14 +26,10 @@ from simstore.server.service import service_of
 from simstore.text.decoding import encode
 from simstore.wire import to_wire
 
-_PLACE = "query.after"
 
-
-def cursor_of(listed: StoredCluster | ClusterMerge | Duplicate) -> str:
-    """Return the cursor for the position after an item of a list."""
-    if isinstance(listed, Duplicate):
-        return _cursor("k", encode(listed.key))
-    return _cursor("c", str(listed.cluster_id).encode())
+def cursor_of(listed: Duplicate) -> str:
+    """Return the cursor for the position after an item of a list by keys."""
+    return base64.urlsafe_b64encode(encode(listed.key)).decode()
 
 
 def key_of(cursor: str | None) -> str | None:
@@ -43,45 +38,20 @@ def key_of(cursor: str | None) -> str | None:
     Raises:
         MalformedRequest: It is no cursor of such a list.
     """
-    return None if cursor is None else _place(cursor, "k").decode("utf-8", "surrogateescape")
-
-
-def number_of(cursor: str | None, largest: int) -> int:
-    """Return the number behind which a page of a list by numbers begins; 0: at the beginning.
-
-    Raises:
-        MalformedRequest: It is no cursor of such a list.
-    """
     if cursor is None:
-        return 0
-    digits = _place(cursor, "c")
-    if not digits.isdigit() or len(digits) > len(str(largest)) or int(digits) > largest:
-        raise _unknown()
-    return int(digits)
-
-
-def _cursor(kind: str, place: bytes) -> str:
-    return kind + base64.urlsafe_b64encode(place).decode().rstrip("=")
-
-
-def _place(cursor: str, kind: str) -> bytes:
-    coded = cursor[1:]
+        return None
     try:
-        if cursor[:1] != kind:
-            raise _unknown()
-        padded = coded + "=" * (-len(coded) % 4)
-        return base64.b64decode(padded, altchars=b"-_", validate=True)
-    except (binascii.Error, ValueError):
-        raise _unknown() from None
-
-
-def _unknown() -> MalformedRequest:
-    return MalformedRequest(_PLACE, "give what the page before has as next, or nothing")
+        return base64.b64decode(cursor, b"-_", validate=True).decode("utf-8", "surrogateescape")
+    except ValueError:
+        raise MalformedRequest(
+            "query.after", "give what the page before has as next, or nothing"
+        ) from None
 
 
 router = APIRouter(route_class=GuardedRoute, tags=["clusters"])
 Limit = Annotated[int | None, Query(ge=1, le=LARGEST)]
-After = Annotated[str | None, Query(description="``next`` of the page before")]
+_NEXT = "``next`` of the page before"
+After = Annotated[int, Query(ge=0, le=LARGEST, description=_NEXT)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +60,7 @@ class ClustersPage:
 
     clusters: tuple[StoredCluster, ...]
     more: bool
-    next: str | None
+    next: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +69,7 @@ class MergesPage:
 
     merges: tuple[ClusterMerge, ...]
     more: bool
-    next: str | None
+    next: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,20 +105,19 @@ async def clusters(
     request: Request,
     min_size: Annotated[int, Query(ge=1, le=LARGEST)] = 2,
     limit: Limit = None,
-    after: After = None,
+    after: After = 0,
 ) -> Response:
     """Return a page of clusters by their names; with ``Accept: application/x-ndjson`` all."""
     service = service_of(request)
-    begin = number_of(after, LARGEST)
     return await listing(
         request,
         service.heavy,
         "clusters",
         # Those that are too small pass here, so that a request that has ended is noticed.
-        lambda _wanted: service.store.clusters.list(min(min_size, 2), after=begin),
+        lambda _wanted: service.store.clusters.list(min(min_size, 2), after=after),
         limit=limit,
         most=service.settings.batch_documents,
-        cursor=cursor_of,
+        cursor=lambda one: one.cluster_id,
         passing=lambda one: len(one.members) >= min_size,
     )
 
@@ -186,18 +155,17 @@ async def cluster_summary(request: Request, largest: bool = False) -> Response:
     summary="Clusters that have ended",
     responses=answers(MergesPage, lines=ClusterMerge),
 )
-async def cluster_merges(request: Request, limit: Limit = None, after: After = None) -> Response:
+async def cluster_merges(request: Request, limit: Limit = None, after: After = 0) -> Response:
     """Return a page of the clusters that have ended, by their names; as lines, all of them."""
     service = service_of(request)
-    begin = number_of(after, LARGEST)
     return await listing(
         request,
         service.readers,
         "merges",
-        lambda _wanted: service.store.clusters.merges(after=begin),
+        lambda _wanted: service.store.clusters.merges(after=after),
         limit=limit,
         most=service.settings.batch_documents,
-        cursor=cursor_of,
+        cursor=lambda one: one.cluster_id,
     )
 
 
@@ -233,7 +201,7 @@ async def duplicates(
     state: DuplicateState | None = None,
     original: str | None = None,
     limit: Limit = None,
-    after: After = None,
+    after: Annotated[str | None, Query(description=_NEXT)] = None,
 ) -> Response:
     """Return a page of duplicates by their keys; with ``Accept: application/x-ndjson`` all."""
     service = service_of(request)

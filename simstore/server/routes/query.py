@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from fastapi import APIRouter, Request, Response
 
 from simstore.errors import MalformedRequest, TooLarge
-from simstore.model import Document, DocumentFilter, QueryOptions, QueryRun, SampleResult
+from simstore.model import Document, QueryOptions, QueryRun
 from simstore.server.access.gate import GuardedRoute, requires
 from simstore.server.bodies import read_body, reply
 from simstore.server.openapi import answers, json_body
@@ -36,56 +36,22 @@ class Sample:
     key: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class QueryBody(DocumentFilter):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryBody(QueryOptions):
     """One text, or some samples; and how to look for them, as ``simstore.QueryOptions``."""
 
     text: str | None = None
     samples: tuple[Sample, ...] | None = None
-    radius: int | None = None
-    first: bool = False
-    limit: int | None = None
-    exclude_self: bool = False
-    since: int | str | None = None
-    where: tuple[tuple[str, str | int | float | bool], ...] = ()
-    plan: str = "auto"
-    channels: tuple[str, ...] = ()
-    verify: bool = True
-    min_resemblance: float | None = None
-    min_containment: float | None = None
-    min_features: int | None = None
-    min_character_resemblance: float | None = None
 
-
-@dataclass(frozen=True, slots=True)
-class QueryReply:
-    """The matches of each sample, in their order, and what they go by.
-
-    Attributes:
-        samples: One result a sample; one for a lone text.
-        radius: The radius that was used, in bits.
-        bits: Fingerprint length.
-        scheme: Scheme of the store.
-        stale: Why some documents may not be found yet; null where all are.
-        unknown_fields: Fields of `where` that no document has, if nothing was found.
-    """
-
-    samples: tuple[SampleResult, ...]
-    radius: int
-    bits: int
-    scheme: str
-    stale: str | None
-    unknown_fields: tuple[str, ...] = ()
-
-
-_OPTIONS = tuple(name for name in QueryBody.__dataclass_fields__ if name not in ("text", "samples"))
+    def __post_init__(self) -> None:
+        """Leave the values to the options that are made of them."""
 
 
 @router.post(
     "/v1/query",
     dependencies=[requires("read")],
     summary="Documents near a text",
-    responses=answers(QueryReply, 413, 415),
+    responses=answers(QueryRun, 413, 415),
     openapi_extra=json_body(QueryBody),
 )
 async def query(request: Request) -> Response:
@@ -94,7 +60,7 @@ async def query(request: Request) -> Response:
     service = service_of(request)
     if (wanted.text is None) == (wanted.samples is None):
         raise MalformedRequest("body", "give either text or samples")
-    options = QueryOptions(**{name: getattr(wanted, name) for name in _OPTIONS})
+    options = QueryOptions(**{one.name: getattr(wanted, one.name) for one in fields(QueryOptions)})
     if wanted.text is not None and len(wanted.text) > _LONG:
         service.metrics.samples += 1
         sample = Document("", wanted.text)
@@ -120,5 +86,4 @@ async def query(request: Request) -> Response:
 
 
 def _reply_of(run: QueryRun) -> Response:
-    facts = (run.radius, run.bits, run.scheme, run.stale, run.unknown_fields)
-    return reply(to_wire(QueryReply(run.samples, *facts)))
+    return reply(to_wire(run))

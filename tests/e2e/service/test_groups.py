@@ -55,8 +55,8 @@ def test_duplicates_come_in_pages_whatever_their_keys(ask: httpx.Client) -> None
 
 
 def test_cursors_that_no_page_gave_are_refused(ask: httpx.Client) -> None:
-    wrong = ["", "x1", "c!", "c", "kYQ=x", "cYWJj", "k%ff", "cLTE", "c" + "OTk5" * 20, "k字"]
+    wrong = ["x", "c!", "YQ=x", "k%ff", "k字"]
     for path in ("/v1/clusters", "/v1/clusters/merges", "/v1/duplicates"):
-        for after in wrong:
+        for after in (*wrong, *([] if path == "/v1/duplicates" else ["-1", "9" * 60])):
             refusal = refused(ask.get(path, params={"after": after}), 422, "MalformedRequest")
             assert refusal["place"] == "query.after"
