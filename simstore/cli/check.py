@@ -37,7 +37,6 @@ from simstore.cli.source_options import (
 from simstore.cli.tables import print_table
 from simstore.errors import NotFound, counted, printable, shown_place
 from simstore.outputs import check_apart, is_same_file, is_standard_output, write_file
-from simstore.reports.anonymous import unnamed
 from simstore.reports.lines import json_array
 from simstore.sources.files import Files
 
@@ -143,19 +142,13 @@ MUTUAL_PAPERS = 100
         is_flag=True,
         default=None,
     ),
-    flag(
-        "--anonymous",
-        "Call the papers 'paper 1', 'paper 2', ... in the order in which they are given; "
-        "names in their texts stay.",
-    ),
 )
 @section(
     "Answer",
-    format_option("pan", "html"),
+    format_option("html"),
     option(
         "-o --output",
-        "Where to write; a name that ends in .html, .json, .jsonl, .csv or .xml says the format, "
-        "too.  "
+        "Where to write; a name that ends in .html, .json, .jsonl or .csv says the format, too.  "
         "[default: standard output; with --format html: report.html]",
         metavar="FILE",
     ),
@@ -177,7 +170,6 @@ def check(
     lang: Language,
     threads: int | None,
     mutual: bool | None,
-    anonymous: bool,
     **options: Any,
 ) -> None:
     """Tell which passages of papers are in stored documents, and in which; nothing is inserted.
@@ -246,10 +238,6 @@ def check(
         given = _papers(found, rejections, decodings, reasons)
         if mutual is not False and beside is None:
             given, beside = _beside(store, given, rule, asked=mutual is True)
-        if anonymous:
-            given, beside = unnamed(list(given), beside)
-            if absent is not None and beside is not None:
-                given = iter(beside.papers)
         blocks = _rendered(given, beside, chosen, lang, library, all_sources=all_sources)
         if output is not None and to_file:
             data = b"".join(blocks)
@@ -352,11 +340,9 @@ def _format(output_format: str, output: str | None) -> str:
                 "a table goes to standard output; give --format jsonl, csv or html"
             )
         return output_format
-    named = format_by_name(output, {".xml": "pan"})
+    named = format_by_name(output)
     if named is None and not is_standard_output(output):
-        raise click.UsageError(
-            f"{output}: name it .html, .json, .jsonl, .csv or .xml, or give --format"
-        )
+        raise click.UsageError(f"{output}: name it .html, .json, .jsonl or .csv, or give --format")
     return named or output_format
 
 
@@ -464,8 +450,6 @@ def _rendered(
         yield from check_lines.render_jsonl(papers, beside, all_sources=all_sources)
     elif chosen == "csv":
         yield from check_lines.render_csv(papers, beside)
-    elif chosen == "pan":
-        yield from check_lines.render_pan(papers)
     elif chosen == "html":
         from simstore.reports.check_html import html_report
 

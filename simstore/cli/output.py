@@ -6,7 +6,7 @@ import errno
 import io
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -166,19 +166,15 @@ _FORMATS_BY_NAME = {
 }  # fmt: skip
 
 
-def format_by_name(output: str, more: Mapping[str, str] | None = None) -> str | None:
+def format_by_name(output: str) -> str | None:
     """Return the format that the ending of an output's name says, where none was asked for.
-
-    Args:
-        output: The name.
-        more: The formats of other endings.
 
     Returns:
         None: ``--format`` is given, or the ending says nothing.
     """
     if is_format_given():
         return None
-    return {**_FORMATS_BY_NAME, **(more or {})}.get(Path(output).suffix.lower())
+    return _FORMATS_BY_NAME.get(Path(output).suffix.lower())
 
 
 def is_format_given() -> bool:

@@ -1,11 +1,10 @@
-"""Render the results of text-reuse checks as tables, JSON Lines, CSV and PAN detections (XML)."""
+"""Render the results of text-reuse checks as tables, JSON Lines and CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from typing import Any
-from xml.sax.saxutils import quoteattr  # it reads nothing  # nosec B406
 
 import numpy as np
 
@@ -45,7 +44,6 @@ _EXCLUDED = {
 }
 # Of hidden text that are told in a line.
 _MOST_PLACES = 5
-_XML = b'<?xml version="1.0" encoding="UTF-8"?>\n'
 
 
 def render_jsonl(
@@ -130,28 +128,6 @@ def _case_lines(paper: CheckedPaper, among: str) -> Iterator[bytes]:
             " ".join(paper.text[case.start : case.end].split()),
         )
         yield csv_line([printable(one) if isinstance(one, str) else one for one in row])
-
-
-def render_pan(papers: Iterable[CheckedPaper]) -> Iterator[bytes]:
-    """Yield the cases as the PAN evaluations of plagiarism detection take them, in XML.
-
-    One paper is one document. Several are documents within an element of their own.
-    """
-    several = False
-    waiting: CheckedPaper | None = None
-    for paper in papers:
-        if waiting is not None:
-            if not several:
-                yield _XML + b"<documents>\n"
-                several = True
-            yield _document(waiting)
-        waiting = paper
-    if waiting is None:
-        yield _XML + b"<documents/>\n"
-    elif several:
-        yield _document(waiting) + b"</documents>\n"
-    else:
-        yield _XML + _document(waiting)
 
 
 def total_facts(paper: CheckedPaper) -> list[tuple[str, str]]:
@@ -328,16 +304,3 @@ def _found(paper: CheckedPaper, sources: Sequence[SourceShare]) -> dict[str, Any
         "cases": [record_of(case) for case in paper.cases],
         "copies": [record_of(copy) for copy in paper.copies],
     }
-
-
-def _document(paper: CheckedPaper) -> bytes:
-    lines = [f"<document reference={quoteattr(printable(paper.key))}>"]
-    lines += [
-        f'<feature name="detected-plagiarism" this_offset="{case.start}" '
-        f'this_length="{case.end - case.start}" '
-        f"source_reference={quoteattr(printable(case.source_key))} "
-        f'source_offset="{case.source_start}" '
-        f'source_length="{case.source_end - case.source_start}"/>'
-        for case in paper.cases
-    ]
-    return ("\n".join([*lines, "</document>"]) + "\n").encode()

@@ -30,7 +30,7 @@ READING = [
     ["query", "nowhere.txt"],
     ["query", "-k", "65", "sample.txt"],
     ["check", "--format", "jsonl", "--high", "0.9", "--exclude", "never", "paper.txt"],
-    ["check", "--format", "pan", "--by", "window", "--window", "40", "paper.txt", "sample.txt"],
+    ["check", "--format", "csv", "--by", "window", "--window", "40", "paper.txt", "sample.txt"],
     ["check", "broken.jsonl"],
     ["compare", "--format", "csv", "--bits", "64", "key:harbour", "key:never"],
     ["show", "--format", "json", "caf\udce9"],
