@@ -22,7 +22,16 @@ from simstore.cli.options import (
     threads_option,
 )
 from simstore.cli.output import check_output, format_by_name, is_format_given, progress
-from simstore.cli.parameters import choice, command, completed, count, flag, option, section
+from simstore.cli.parameters import (
+    choice,
+    command,
+    completed,
+    count,
+    files_argument,
+    flag,
+    option,
+    section,
+)
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import print_facts, write_blocks
 from simstore.cli.source_options import (
@@ -53,9 +62,7 @@ MUTUAL_PAPERS = 100
 
 
 @command()
-@click.argument(
-    "papers", nargs=-1, required=True, metavar="PAPER...", shell_complete=completed("file")
-)
+@files_argument("papers", "PAPER...")
 @section(
     "What counts",
     option(

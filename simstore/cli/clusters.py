@@ -9,18 +9,18 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import (
-    RADIUS_DEFAULT,
     common_options,
     document_filters,
     filters_of,
     format_option,
     measure_options,
     open_store,
+    radius_option,
     tell_empty_choice,
     yes_option,
 )
 from simstore.cli.output import confirm, progress, time_text
-from simstore.cli.parameters import command, count, flag, option, section, share
+from simstore.cli.parameters import command, count, flag, flag_of, option, section, share
 from simstore.cli.remote import refuse_served, server_url
 from simstore.cli.results import print_record, print_rows, print_summary, write_blocks
 from simstore.cli.tables import print_table
@@ -46,12 +46,11 @@ _ACTIONS = ("status", "merges", "drop")
 @command()
 @section(
     "Kept clusters",
-    option(
+    share(
         "--min-resemblance",
         "Least resemblance of a member to its canonical document.  [default: as they are kept, "
         "else 0.5]",
-        type=click.FloatRange(0, 1, min_open=True),
-        metavar="SHARE",
+        zero=False,
     ),
     option(
         "--policy",
@@ -72,22 +71,16 @@ _ACTIONS = ("status", "merges", "drop")
         "Clusters of the moment: store nothing. cluster_id is the place in the list. Each of "
         "the options that follow implies it.",
     ),
-    option(
+    share(
         "--min-likeness",
         "Least likeness of a member to its canonical document: cosine of their terms, each "
         "weighing more the rarer it is in the store.",
-        type=click.FloatRange(0, 1, min_open=True),
-        metavar="SHARE",
+        zero=False,
     ),
     share(
         "--min-cosine", "Least cosine by counts alone that goes with the likeness.  [default: 0.68]"
     ),
-    option(
-        "-k --radius",
-        f"Radius within which fingerprints are compared.  {RADIUS_DEFAULT}",
-        type=click.IntRange(min=0),
-        metavar="BITS",
-    ),
+    radius_option(),
     flag(
         "--exact-join",
         "Find every pair that reaches a threshold, not only what the channels find; needs the "
@@ -140,15 +133,13 @@ def _refuse_mixtures(
 ) -> None:
     others = [name for name in ("min_resemblance", "policy", "rebuild") if options[name]]
     if len(actions) > 1 or (actions and (once or others)):
-        asked = [_flag(name) for name in (*actions, *(["once"] * options["once"]), *given, *others)]
+        asked = [
+            flag_of(name) for name in (*actions, *(["once"] * options["once"]), *given, *others)
+        ]
         raise click.UsageError(f"{asked[0]} goes without {' and '.join(asked[1:])}")
     if once and options["rebuild"]:
-        why = f" ({_flag(given[0])} implies it)" if given and not options["once"] else ""
+        why = f" ({flag_of(given[0])} implies it)" if given and not options["once"] else ""
         raise click.UsageError(f"--rebuild makes kept clusters: it goes without --once{why}")
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _stored(output_format: str, min_size: int, options: dict[str, Any]) -> None:

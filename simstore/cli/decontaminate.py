@@ -14,7 +14,7 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option
-from simstore.cli.parameters import command, completed, flag, option, section
+from simstore.cli.parameters import command, completed, files_argument, flag, option, section, share
 from simstore.cli.results import print_items
 from simstore.cli.row_output import output_option, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument(
-    "inputs", nargs=-1, required=True, metavar="TRAIN...", shell_complete=completed("file")
-)
+@files_argument("inputs", "TRAIN...")
 @section(
     "Benchmarks",
     option(
@@ -53,12 +51,11 @@ if TYPE_CHECKING:
         default=13,
         metavar="N",
     ),
-    option(
+    share(
         "--min-resemblance",
         "A row that resembles an item so much counts, too.",
-        type=click.FloatRange(0, 1, min_open=True),
+        zero=False,
         default=0.5,
-        metavar="SHARE",
     ),
 )
 @section(

@@ -6,22 +6,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from simstore.cli.options import (
-    RADIUS_DEFAULT,
     bands_of,
+    bands_option,
     channel_names,
     channels_option,
     common_with,
     format_option,
     least_option,
     open_store,
+    radius_option,
     short_texts_option,
     store_is_named,
 )
 from simstore.cli.output import refuse_store
-from simstore.cli.parameters import command, completed, count, flag, option, section
+from simstore.cli.parameters import command, count, files_argument, flag, option, section
 from simstore.cli.row_output import output_option, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
 from simstore.errors import StoreNotFound, counted
@@ -33,9 +32,7 @@ if TYPE_CHECKING:
 
 
 @command()
-@click.argument(
-    "inputs", nargs=-1, required=True, metavar="INPUT...", shell_complete=completed("file")
-)
+@files_argument("inputs", "INPUT...")
 @section(
     "Output",
     output_option,
@@ -59,15 +56,10 @@ if TYPE_CHECKING:
         default="first",
         metavar="POLICY",
     ),
-    option(
-        "-k --radius",
-        f"Radius within which fingerprints are compared.  {RADIUS_DEFAULT}",
-        type=click.IntRange(min=0),
-        metavar="BITS",
-    ),
+    radius_option(),
     channels_option(of_duplicates=True),
     short_texts_option,
-    option("--bands", "Bands of sketches of words.  [default: 42x3]", metavar="BxR"),
+    bands_option,
 )
 @reading_options
 @section("Work", count("--threads", "Threads.  [default: processors, at most 4]"))

@@ -12,7 +12,7 @@ import click
 from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option, open_store
 from simstore.cli.output import progress
-from simstore.cli.parameters import command, flag, option, section
+from simstore.cli.parameters import command, flag, option, section, share
 from simstore.cli.results import print_rows
 from simstore.cli.tables import print_table
 from simstore.errors import InvalidParameter, NotFound, counted, printable
@@ -50,12 +50,11 @@ _COMMANDS = {
         "Radii of the curve of SimHash.  [default: 0-12, at most M]",
         metavar="FIRST-LAST",
     ),
-    option(
+    share(
         "--min-resemblance",
         "Least resemblance, and least likeness, of the exact joins.  [default: 0.5 with --exact, "
         "else 0.3]",
-        type=click.FloatRange(0, 1, min_open=True),
-        metavar="SHARE",
+        zero=False,
     ),
     flag(
         "--older-methods",

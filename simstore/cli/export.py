@@ -17,7 +17,7 @@ from simstore.cli.options import (
     tell_empty_choice,
 )
 from simstore.cli.output import check_output, progress
-from simstore.cli.parameters import choice, command, count, flag, option, section
+from simstore.cli.parameters import choice, command, count, flag, flag_of, option, section, share
 from simstore.cli.results import print_record
 from simstore.errors import counted, printable
 from simstore.model.channels import DROP_RESEMBLANCE
@@ -48,12 +48,11 @@ _DOCUMENTS_ONLY = (
     ),
     flag("--unique", "Leave out what resembles an exported document."),
     flag("--duplicates", "What --unique leaves out."),
-    option(
+    share(
         "--min-resemblance",
         "Least resemblance of a document that --unique leaves out to one that it exports.",
-        type=click.FloatRange(0, 1, min_open=True),
+        zero=False,
         default=DROP_RESEMBLANCE,
-        metavar="SHARE",
     ),
     choice(
         "--format output_format",
@@ -120,7 +119,7 @@ def export(ctx: click.Context, /, filter_file: str | None, force: bool, **option
     ]
     odd = set(given) & set(_DOCUMENTS_ONLY if filter_file is not None else _FILTER_ONLY)
     if odd:
-        names = ", ".join(sorted(_flag(ctx, name) for name in odd))
+        names = ", ".join(sorted(map(flag_of, odd)))
         raise click.UsageError(
             f"{names}: {'not with' if filter_file is not None else 'only with'} --known-keys"
         )
@@ -130,11 +129,6 @@ def export(ctx: click.Context, /, filter_file: str | None, force: bool, **option
         _write_filter(filter_file, force=force, **{name: options[name] for name in _FILTER_ONLY})
     else:
         _write_documents(force=force, **{name: options[name] for name in _DOCUMENTS_ONLY})
-
-
-def _flag(ctx: click.Context, name: str) -> str:
-    parameter = next(one for one in ctx.command.params if one.name == name)
-    return parameter.opts[-1]
 
 
 def _write_filter(

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
+from simstore.cli.options import common_options, format_option, open_store, radius_option
 from simstore.cli.output import refuse_store
-from simstore.cli.parameters import choice, command, completed, option, section
+from simstore.cli.parameters import (
+    choice,
+    command,
+    files_argument,
+    section,
+    share,
+)
 from simstore.cli.row_output import output_option, row_outputs, shown_rows
 from simstore.cli.source_options import reading_options, take_read_options
 from simstore.model.channels import DROP_RESEMBLANCE
@@ -18,9 +22,7 @@ if TYPE_CHECKING:
 
 
 @command("filter")
-@click.argument(
-    "inputs", nargs=-1, required=True, metavar="INPUT...", shell_complete=completed("file")
-)
+@files_argument("inputs", "INPUT...")
 @section(
     "Filter",
     choice(
@@ -29,19 +31,13 @@ if TYPE_CHECKING:
         "Which rows are written: those that no document of the store resembles, or the others.",
         default="new",
     ),
-    option(
+    share(
         "--min-resemblance",
         "Least resemblance of a row that is known to a document.",
-        type=click.FloatRange(0, 1, min_open=True),
+        zero=False,
         default=DROP_RESEMBLANCE,
-        metavar="SHARE",
     ),
-    option(
-        "-k --radius",
-        f"Radius within which fingerprints are compared.  {RADIUS_DEFAULT}",
-        type=click.IntRange(min=0),
-        metavar="BITS",
-    ),
+    radius_option(),
 )
 @section("Output", output_option, *row_outputs, format_option())
 @reading_options

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from simstore.cli.options import RADIUS_DEFAULT, common_options, format_option, open_store
+from simstore.cli.options import common_options, format_option, open_store, radius_option
 from simstore.cli.output import progress
-from simstore.cli.parameters import choice, command_group, completed, option
+from simstore.cli.parameters import choice, command_group, files_argument
 from simstore.cli.results import print_items, print_rows, print_summary
 from simstore.errors import InvalidParameter, printable
 
 if TYPE_CHECKING:
     from simstore.services.fingerprints.reader import FingerprintReader
 
-_RADIUS = option(
-    "-k --radius", f"Largest Hamming distance.  {RADIUS_DEFAULT}", type=int, metavar="BITS"
-)
+_RADIUS = radius_option("Largest Hamming distance.")
 
 
 @command_group()
@@ -29,21 +27,14 @@ def fingerprints() -> None:
 
 
 @fingerprints.command()
-@click.argument(
-    "files", nargs=-1, required=True, metavar="FILE...", shell_complete=completed("file")
-)
+@files_argument("files", "FILE...")
 @choice(
     "--on-duplicate",
     ("keep", "skip"),
     "skip: leave out what is near one that is there, or near one before it.",
     default="keep",
 )
-@option(
-    "-k --radius",
-    f"With skip: largest Hamming distance of a duplicate.  {RADIUS_DEFAULT}",
-    type=int,
-    metavar="BITS",
-)
+@radius_option("With skip: largest Hamming distance of a duplicate.")
 @format_option()
 @common_options
 def add(files: tuple[str, ...], on_duplicate: str, radius: int | None, output_format: str) -> None:
@@ -75,9 +66,7 @@ def add(files: tuple[str, ...], on_duplicate: str, radius: int | None, output_fo
 
 
 @fingerprints.command()
-@click.argument(
-    "files", nargs=-1, required=True, metavar="FILE...", shell_complete=completed("file")
-)
+@files_argument("files", "FILE...")
 @format_option()
 @common_options
 def remove(files: tuple[str, ...], output_format: str) -> None:

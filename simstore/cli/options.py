@@ -28,6 +28,7 @@ from simstore.cli.parameters import (
     group,
     option,
     section,
+    share,
 )
 from simstore.cli.remote import given_by_hand, open_client, server_options, server_url
 from simstore.errors import InvalidParameter, NotServed, printable
@@ -230,11 +231,10 @@ def least_option(text: str, default: str) -> Decorator:
         text: What it is the least of, with a full stop.
         default: Its default, in words.
     """
-    return option(
+    return share(
         "--min-resemblance",
         f"{text} With --channels characters, of their runs of characters.  [default: {default}]",
-        type=click.FloatRange(0, 1, min_open=True),
-        metavar="SHARE",
+        zero=False,
     )
 
 
@@ -304,8 +304,17 @@ def check_duplicate_options(
             )
 
 
-# How the default of a radius is shown.
-RADIUS_DEFAULT = f"[default: min({DEFAULT_RADIUS}, M)]"
+def radius_option(text: str = "Radius within which fingerprints are compared.") -> Decorator:
+    """Return the option ``--radius``."""
+    return option(
+        "-k --radius",
+        f"{text}  [default: min({DEFAULT_RADIUS}, M)]",
+        type=click.IntRange(min=0),
+        metavar="BITS",
+    )
+
+
+bands_option = option("--bands", "Bands of sketches of words.  [default: 42x3]", metavar="BxR")
 
 
 # What every command writes, with one meaning: json is one value, jsonl an object a line.

@@ -86,9 +86,23 @@ def count(names: str, text: str, **settings: Any) -> Decorator:
     return option(names, text, type=_WholeNumber(min=1), **{"metavar": "N", **settings})
 
 
-def share(names: str, text: str, **settings: Any) -> Decorator:
-    """Return an option that takes a number from 0 to 1."""
-    return option(names, text, type=_Number(0, 1), metavar="SHARE", **settings)
+def share(names: str, text: str, *, zero: bool = True, **settings: Any) -> Decorator:
+    """Return an option that takes a number from 0 to 1, or without 0."""
+    kind = _Number(0, 1, min_open=not zero)
+    return option(names, text, type=kind, metavar="SHARE", **settings)
+
+
+def files_argument(name: str, metavar: str) -> Decorator:
+    """Return an argument that takes files, at least one."""
+    return click.argument(
+        name, nargs=-1, required=True, metavar=metavar, shell_complete=completed("file")
+    )
+
+
+def flag_of(name: str) -> str:
+    """Return the option of the present command whose parameter has a name."""
+    parameters = click.get_current_context().command.params
+    return next(one.opts[-1] for one in parameters if one.name == name)
 
 
 def group(*options: Decorator) -> Decorator:

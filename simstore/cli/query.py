@@ -9,12 +9,12 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.options import (
-    RADIUS_DEFAULT,
     common_options,
     document_filters,
     filters_of,
     format_option,
     open_store,
+    radius_option,
     tell_empty_choice,
     threads_option,
 )
@@ -68,12 +68,7 @@ _TITLES = (
 @section(
     "What to find",
     option("--text", "Look for what is near this text; in place of a SOURCE.", metavar="TEXT"),
-    option(
-        "-k --radius",
-        f"Largest Hamming distance; 6 is the wide setting.  {RADIUS_DEFAULT}",
-        type=int,
-        metavar="BITS",
-    ),
+    radius_option("Largest Hamming distance; 6 is the wide setting."),
     share(
         "--min-resemblance",
         "Only documents with this share of all shingles of words in common with the sample; of "

@@ -13,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from simstore.cli.messages import SERVER, log
-from simstore.cli.parameters import Decorator, option
+from simstore.cli.parameters import Decorator, flag_of, option
 from simstore.errors import (
     NotFound,
     NotServed,
@@ -102,10 +102,9 @@ def refuse_served(names: Iterable[str]) -> None:
     if server_url() is None:
         return
     context = click.get_current_context()
-    flags = {parameter.name: parameter.opts[-1] for parameter in context.command.params}
     for name in names:
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise NotServed(flags[name])
+            raise NotServed(flag_of(name))
 
 
 @contextmanager

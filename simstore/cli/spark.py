@@ -13,19 +13,20 @@ from simstore.cli.ingest_output import ingest_observed, report, stop_on_signal
 from simstore.cli.interrupts import uninterruptible
 from simstore.cli.messages import log
 from simstore.cli.options import (
-    RADIUS_DEFAULT,
     bands_of,
+    bands_option,
     channel_names,
     channels_option,
     common_options,
     format_option,
     least_option,
     open_store,
+    radius_option,
     short_texts_option,
     store_place,
 )
 from simstore.cli.output import progress
-from simstore.cli.parameters import command_group, completed, flag, option, section
+from simstore.cli.parameters import command_group, completed, files_argument, flag, option, section
 from simstore.cli.results import print_summary
 from simstore.cli.scheme_options import scheme_choice, scheme_options
 from simstore.cli.source_options import history_options, reading_options, take_read_options
@@ -45,9 +46,7 @@ def spark() -> None:
 
 
 @spark.command()
-@click.argument(
-    "inputs", nargs=-1, required=True, metavar="INPUT...", shell_complete=completed("file")
-)
+@files_argument("inputs", "INPUT...")
 @section(
     "Output",
     option("-o --output", "The folder to write.", required=True, metavar="OUTPUT"),
@@ -62,15 +61,10 @@ def spark() -> None:
         default="first",
         metavar="POLICY",
     ),
-    option(
-        "-k --radius",
-        f"Radius within which fingerprints are compared.  {RADIUS_DEFAULT}",
-        type=click.IntRange(min=0),
-        metavar="BITS",
-    ),
+    radius_option(),
     channels_option(of_duplicates=True),
     short_texts_option,
-    option("--bands", "Bands of sketches of words.  [default: 42x3]", metavar="BxR"),
+    bands_option,
 )
 @section(
     "Spark",
