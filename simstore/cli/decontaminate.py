@@ -16,8 +16,8 @@ from simstore.cli.messages import log
 from simstore.cli.options import common_options, format_option
 from simstore.cli.parameters import command, completed, files_argument, flag, option, section, share
 from simstore.cli.results import print_items
-from simstore.cli.row_output import output_option, row_outputs, shown_rows
-from simstore.cli.source_options import reading_options, take_read_options
+from simstore.cli.row_output import output_option, row_options, row_outputs, shown_rows
+from simstore.cli.source_options import reading_options
 from simstore.errors import InvalidParameter, printable
 
 if TYPE_CHECKING:
@@ -75,10 +75,6 @@ def decontaminate(
     min_resemblance: float,
     output: str,
     mark: bool,
-    log_file: str | None,
-    rejects: str | None,
-    on_reject: str,
-    force: bool,
     output_format: str,
     **given: Any,
 ) -> None:
@@ -95,26 +91,15 @@ def decontaminate(
     Rows keep their bytes, columns and order, as with `simstore dedup`. --log FILE tells of each row
     that is dropped which item it holds, and where. --format json prints all of the report.
     """
-    read = take_read_options(given)
-
     from simstore.outputs import is_standard_output
     from simstore.services.dedup.benchmarks import Benchmarks
     from simstore.services.dedup.decontaminate import Contamination
     from simstore.services.dedup.dedup import check_run, dedup_files
-    from simstore.services.dedup.options import RowOptions
 
-    options = RowOptions(
-        min_resemblance=min_resemblance,
-        mark=mark,
-        on_reject=on_reject,  # type: ignore[arg-type]
-        log=log_file,
-        rejects=rejects,
-        replace=force,
-        read=read,
-    )
-    _refuse_benchmarks(against, output, log_file, rejects)
+    options = row_options(given, min_resemblance=min_resemblance, mark=mark)
+    _refuse_benchmarks(against, output, options.log, options.rejects)
     check_run(inputs, output, options, has_store=False)
-    items = _items(against, replace(read, text_field=item_field))
+    items = _items(against, replace(options.read, text_field=item_field))
     with ExitStack() as stack:
         found = Contamination(
             Benchmarks(items, words), stack.enter_context(_resembling(items, min_resemblance))
@@ -125,7 +110,7 @@ def decontaminate(
         _print(found.reports, output_format)
     shown.close()
     held = f"{summary.dropped:,} {'marked' if mark else 'dropped'}"
-    shown.report(summary, held, output, output_format, rejects, as_message=True)
+    shown.report(summary, held, output, output_format, as_message=True)
 
 
 def _refuse_benchmarks(against: Sequence[str], *paths: str | None) -> None:

@@ -21,8 +21,8 @@ from simstore.cli.options import (
 )
 from simstore.cli.output import refuse_store
 from simstore.cli.parameters import command, count, files_argument, flag, option, section
-from simstore.cli.row_output import output_option, row_outputs, shown_rows
-from simstore.cli.source_options import reading_options, take_read_options
+from simstore.cli.row_output import output_option, row_options, row_outputs, shown_rows
+from simstore.cli.source_options import reading_options
 from simstore.errors import StoreNotFound, counted
 from simstore.model.channels import DEFAULT_CHANNELS, DROP_RESEMBLANCE
 
@@ -70,10 +70,6 @@ def dedup(
     inputs: tuple[str, ...],
     output: str,
     mark: bool,
-    log_file: str | None,
-    rejects: str | None,
-    on_reject: str,
-    force: bool,
     output_format: str,
     min_resemblance: float | None,
     policy: str,
@@ -103,14 +99,12 @@ def dedup(
     of the command, no store is used, whatever SIMSTORE_DB names. The output appears when all of it
     is written. After an interruption the same command keeps the rows that it stored before.
     """
-    read = take_read_options(given)
-
     from simstore.fingerprint.minhash import BandLayout
     from simstore.services.dedup.dedup import check_run, dedup_files
-    from simstore.services.dedup.options import RowOptions
 
     layout = bands_of(bands)
-    options = RowOptions(
+    options = row_options(
+        given,
         min_resemblance=min_resemblance,
         policy=policy,
         channels=channel_names(channels),
@@ -118,12 +112,7 @@ def dedup(
         short_texts=short_texts,
         layout=None if layout is None else BandLayout(*layout),
         mark=mark,
-        on_reject=on_reject,  # type: ignore[arg-type]
-        log=log_file,
-        rejects=rejects,
-        replace=force,
         threads=threads,
-        read=read,
     )
     has_store = store_is_named(by_option=True)
     check_run(inputs, output, options, has_store=has_store)
@@ -131,8 +120,10 @@ def dedup(
         shown = stack.enter_context(shown_rows())
         opened = None
         if has_store:
-            refuse_store(output, log_file, rejects)
-            opened = stack.enter_context(_store(inputs, read, options.stored_channels))._opened
+            refuse_store(output, options.log, options.rejects)
+            opened = stack.enter_context(
+                _store(inputs, options.read, options.stored_channels)
+            )._opened
         summary = dedup_files(list(inputs), output, options, shown.observer, store=opened)
     dropped = "marked" if mark else "dropped"
     shown.report(
@@ -140,7 +131,6 @@ def dedup(
         f"{summary.dropped:,} {dropped} ({counted(summary.clusters, 'group')})",
         output,
         output_format,
-        rejects,
     )
 
 

@@ -13,8 +13,8 @@ from simstore.cli.parameters import (
     section,
     share,
 )
-from simstore.cli.row_output import output_option, row_outputs, shown_rows
-from simstore.cli.source_options import reading_options, take_read_options
+from simstore.cli.row_output import output_option, row_options, row_outputs, shown_rows
+from simstore.cli.source_options import reading_options
 from simstore.model.channels import DROP_RESEMBLANCE
 
 if TYPE_CHECKING:
@@ -48,10 +48,6 @@ def filter_rows(
     min_resemblance: float,
     radius: int | None,
     output: str,
-    log_file: str | None,
-    rejects: str | None,
-    on_reject: str,
-    force: bool,
     output_format: str,
     **given: Any,
 ) -> None:
@@ -70,25 +66,14 @@ def filter_rows(
     keep their columns, types and order; those of JSON Lines and CSV are the very bytes. The output
     appears when all of it is written.
     """
-    read = take_read_options(given)
-
     from simstore.services.dedup.dedup import check_run, dedup_files
     from simstore.services.dedup.gates import Gate, store_answer
-    from simstore.services.dedup.options import RowOptions
 
-    options = RowOptions(
-        min_resemblance=min_resemblance,
-        radius=radius,
-        on_reject=on_reject,  # type: ignore[arg-type]
-        log=log_file,
-        rejects=rejects,
-        replace=force,
-        read=read,
-    )
-    refuse_store(output, log_file, rejects)
+    options = row_options(given, min_resemblance=min_resemblance, radius=radius)
+    refuse_store(output, options.log, options.rejects)
     check_run(inputs, output, options, has_store=False)
     with open_store(read_only=True, served=True) as store, shown_rows() as shown:
         gate = Gate(answer=store_answer(store, min_resemblance, radius=radius), keep=keep)
         summary = dedup_files(list(inputs), output, options, shown.observer, gate=gate)
     dropped = "known" if keep == "new" else "new"
-    shown.report(summary, f"{summary.dropped:,} {dropped}", output, output_format, rejects)
+    shown.report(summary, f"{summary.dropped:,} {dropped}", output, output_format)

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import click
 
 from simstore.cli.messages import log
 from simstore.cli.output import progress
 from simstore.cli.parameters import choice, completed, flag, option
 from simstore.cli.results import print_summary
-from simstore.cli.source_options import log_ignored, with_remedy
+from simstore.cli.source_options import log_ignored, take_read_options, with_remedy
 from simstore.errors import counted, printable
 
 if TYPE_CHECKING:
     from simstore.model import Rejection
-    from simstore.services.dedup.options import RowObserver, RowSummary
+    from simstore.services.dedup.options import RowObserver, RowOptions, RowSummary
 
 # Of rows that cannot be read so many are told one by one.
 _SHOWN = 10
@@ -53,6 +55,26 @@ row_outputs = (
 )
 
 
+def row_options(given: dict[str, Any], **more: Any) -> RowOptions:
+    """Return the options of rows: those of reading and of the outputs above, and more.
+
+    Args:
+        given: The options that were given; those that are read are taken out.
+        more: Other fields of the options.
+    """
+    from simstore.services.dedup.options import RowOptions
+
+    read = take_read_options(given)
+    return RowOptions(
+        on_reject=given.pop("on_reject"),
+        log=given.pop("log_file"),
+        rejects=given.pop("rejects"),
+        replace=given.pop("force"),
+        read=read,
+        **more,
+    )
+
+
 class ShownRows:
     """Shows how far a run is, and what cannot be read.
 
@@ -84,7 +106,6 @@ class ShownRows:
         dropped: str,
         output: str,
         output_format: str,
-        rejects: str | None,
         *,
         as_message: bool = False,
     ) -> None:
@@ -95,7 +116,6 @@ class ShownRows:
             dropped: How many rows were dropped, in words.
             output: Where the rows are.
             output_format: How to print the counts.
-            rejects: Where rejected rows are kept; None: nowhere.
             as_message: Say the counts on standard error: the result is something else.
         """
         from simstore.outputs import is_standard_output
@@ -119,7 +139,7 @@ class ShownRows:
         if self._told > _SHOWN:
             log.warning("... and %d more were rejected", self._told - _SHOWN)
         if summary.rejected:
-            if rejects is None:
+            if click.get_current_context().params["rejects"] is None:
                 log.warning(
                     "--rejects FILE keeps what cannot be read, --on-reject keep passes it through"
                 )
