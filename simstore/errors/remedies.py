@@ -30,10 +30,8 @@ _PYTHON = {
     "--as csv": "format='csv'",
     "--as jsonl": "format='jsonl'",
     "--as text": "a Document",
-    "--channels characters": "channels=['characters']",
     "--channels simhash": "channels='simhash'",
     "--db": "the place",
-    "--encoding gb18030": "encoding='gb18030'",
     "--encoding keep": "encoding='keep'",
     "--fold-han": "han='simplified'",
     "--fold-han-words": "han='simplified-words'",
@@ -53,8 +51,6 @@ _PYTHON = {
     "`simstore backup`": "`store.maintenance.backup()`",
     "`simstore clusters`": "`store.clusters.build()`",
     "`simstore clusters --rebuild`": "`store.clusters.build(rebuild=True)`",
-    "`simstore clusters --rebuild --policy POLICY`":
-        "`store.clusters.build(rebuild=True, policy=...)`",
     "`simstore export --known-keys`": "`store.filters.known().save()`",
     "`simstore fingerprints`": "`store.fingerprints`",
     "`simstore fsck`": "`store.maintenance.fsck()`",
@@ -62,8 +58,6 @@ _PYTHON = {
     "`simstore init`": "`Store.create()`",
     "`simstore init --db NEW`": "`Store.create()`",
     "`simstore init --fingerprints-only`": "`Store.create(..., fingerprints_only=True)`",
-    "`simstore init --scheme simtool -N ...`":
-        "`Store.create(..., scheme=SchemeChoice('simtool', features=...))`",
     "`simstore list`": "`store.list()`",
     "`simstore compact --drop-passages`": "`store.maintenance.compact(drop_passages=True)`",
     "`simstore compact --keep-columns`": "`store.maintenance.compact(columns=True)`",
@@ -75,11 +69,8 @@ _PYTHON = {
     "`simstore reindex --abort`": "`store.maintenance.abort_reindex()`",
     "`simstore reindex --channels simhash,minhash`":
         "`store.maintenance.reindex(channels=['simhash', 'minhash'])`",
-    "`simstore reindex --channels simhash,minhash,characters`":
-        "`store.maintenance.reindex(channels=['simhash', 'minhash', 'characters'])`",
     "`simstore reindex --resume`": "`store.maintenance.reindex(resume=True)`",
     "`simstore reindex --scheme ...`": "`store.maintenance.reindex(SchemeChoice(...))`",
-    "`simstore rejects`": "`store.rejects.list()`",
     "`simstore restore`": "`simstore.restore_store()`",
     "`simstore runs`": "`store.runs.ingest()`",
     "`simstore show KEY`": "`store.get(KEY)`",
@@ -97,7 +88,6 @@ _HTTP = {
     "--encoding ": "`encoding` ",
     "`simstore list`": "`GET /v1/documents`",
     "`simstore query SAMPLE`": "`simstore query SAMPLE` where the store is",
-    "`simstore rejects`": "`GET /v1/rejects`",
     "do it where the store is, with --db": "do it where the store is",
 }
 # What is a command of the shell for programs, too.
