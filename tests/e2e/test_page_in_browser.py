@@ -198,22 +198,11 @@ def test_a_wrong_token_is_told_and_a_good_one_leads_on(sit: Sit, tmp_path: Path)
         assert "/login" in page.url
 
 
-def test_the_appearance_is_chosen_kept_and_needs_no_script(sit: Sit) -> None:
+def test_the_appearance_follows_the_system(sit: Sit) -> None:
     ground = "getComputedStyle(document.body).backgroundColor"
-    dark, light = "rgb(21, 22, 24)", "rgb(251, 250, 248)"
-    page = sit(color_scheme="light").go("/runs")
-    assert page.evaluate(ground) == light
-    page.get_by_role("link", name="Dark").click()
-    assert page.evaluate(ground) == dark
-    assert page.evaluate("getComputedStyle(document.documentElement).colorScheme") == "dark"
-    page.reload()
-    assert page.evaluate(ground) == dark
-    plain = sit(color_scheme="dark", java_script_enabled=False).go("/runs")
-    plain.get_by_role("link", name="Light").click()
-    plain.wait_for_url("**/runs?theme=light")
-    assert plain.evaluate(ground) == light
-    plain.goto(plain.url.replace("/runs?theme=light", "/rejects"))
-    assert plain.evaluate(ground) == light
+    for scheme, colour in (("light", "rgb(251, 250, 248)"), ("dark", "rgb(21, 22, 24)")):
+        page = sit(color_scheme=scheme).go("/runs")
+        assert page.evaluate(ground) == colour
 
 
 def test_the_language_follows_the_browser_and_can_be_chosen(sit: Sit) -> None:
@@ -308,7 +297,7 @@ def test_hostile_keys_and_texts_are_shown_and_not_run(sit: Sit) -> None:
     assert page.locator("#q").input_value() == HOSTILE
     page.locator(".hits a").first.click()
     assert page.locator("h1").text_content() == HOSTILE
-    page = sitting.go(f"/?lang={quote(HOSTILE)}&theme={quote(HOSTILE)}")
+    page = sitting.go(f"/?lang={quote(HOSTILE)}")
     assert page.locator("img").count() == 0
 
 

@@ -1,18 +1,14 @@
-"""Read a browser's request: keys that may not be UTF-8, language, and theme."""
+"""Read a browser's request: keys that may not be UTF-8, and language."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal, get_args
 from urllib.parse import parse_qsl, quote, unquote
 
 from fastapi import Request
 
 from simstore.server.page.words import LANGUAGES, Language, accepted_language
 
-Theme = Literal["auto", "light", "dark"]
-THEMES: tuple[Theme, ...] = get_args(Theme)
-LANGUAGE_COOKIE, THEME_COOKIE = "simstore_lang", "simstore_theme"
+LANGUAGE_COOKIE = "simstore_lang"
 _MOST_FIELDS = 50
 
 
@@ -48,26 +44,6 @@ def language_of(request: Request) -> Language:
             if chosen == lang:
                 return lang
     return accepted_language(request.headers.get("accept-language", ""))
-
-
-def theme_of(request: Request) -> Theme:
-    """Return the appearance that is asked for, or was chosen before."""
-    for chosen in (asked_values(request).get("theme"), request.cookies.get(THEME_COOKIE)):
-        for theme in THEMES:
-            if chosen == theme:
-                return theme
-    return "auto"
-
-
-def chosen_now(request: Request) -> Mapping[str, str]:
-    """Return the cookies to set: of what this address chooses."""
-    asked = asked_values(request)
-    cookies = {}
-    if asked.get("lang") in LANGUAGES:
-        cookies[LANGUAGE_COOKIE] = asked["lang"]
-    if asked.get("theme") in THEMES:
-        cookies[THEME_COOKIE] = asked["theme"]
-    return cookies
 
 
 def same_address(request: Request, name: str, value: str) -> str:

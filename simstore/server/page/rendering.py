@@ -15,14 +15,13 @@ from simstore.reports.html_page import LANGUAGE_TAGS, percent, shown
 from simstore.reports.lines import key_text, time_text
 from simstore.server.page.browser_request import (
     LANGUAGE_COOKIE,
-    chosen_now,
+    asked_values,
     in_address,
     language_of,
     same_address,
-    theme_of,
 )
 from simstore.server.page.files import address_of
-from simstore.server.page.words import page_words
+from simstore.server.page.words import LANGUAGES, page_words
 from simstore.version import __version__
 
 if TYPE_CHECKING:
@@ -62,7 +61,6 @@ def answer(
             {
                 "t": page_words(lang),
                 "lang": LANGUAGE_TAGS[lang],
-                "theme": theme_of(request),
                 "path": request.url.path,
                 "version": __version__,
                 "address": lambda name, value: same_address(request, name, value),
@@ -81,15 +79,14 @@ def answer(
             **(headers or {}),
         },
     )
-    for name, value in chosen_now(request).items():
+    if (chosen := asked_values(request).get("lang")) in LANGUAGES:
         response.set_cookie(
-            name,
-            value,
+            LANGUAGE_COOKIE,
+            str(chosen),
             max_age=_YEAR_SECONDS,
             samesite="lax",
             secure=request.url.scheme == "https",
-            # The script keeps the appearance, not the language.
-            httponly=name == LANGUAGE_COOKIE,
+            httponly=True,
         )
     return response
 

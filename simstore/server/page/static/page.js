@@ -91,20 +91,4 @@
     print.hidden = false;
     print.addEventListener("click", () => window.print());
   }
-
-  const dark = document.getElementById("dark");
-  const media = { auto: "(prefers-color-scheme: dark)", dark: "all", light: "not all" };
-  for (const link of document.querySelectorAll(".themes a")) {
-    link.addEventListener("click", (event) => {
-      if (event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
-      const theme = link.dataset.theme;
-      dark.media = media[theme];
-      document.documentElement.dataset.theme = theme;
-      for (const other of document.querySelectorAll(".themes a")) other.removeAttribute("aria-current");
-      link.setAttribute("aria-current", "true");
-      const secure = location.protocol === "https:" ? "; Secure" : "";
-      document.cookie = `simstore_theme=${theme}; Path=/; Max-Age=31536000; SameSite=Lax${secure}`;
-    });
-  }
 })();

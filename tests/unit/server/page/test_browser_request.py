@@ -13,7 +13,6 @@ from simstore.server.page.browser_request import (
     language_of,
     local_place,
     same_address,
-    theme_of,
 )
 
 KEYS = st.binary(min_size=1, max_size=40).map(lambda data: data.decode("utf-8", "surrogateescape"))
@@ -46,15 +45,12 @@ def test_bytes_that_were_not_encoded_and_too_many_fields_are_read_as_well_as_can
     assert asked_values(request(b"a=1&" * 1_000)) == {}
 
 
-def test_language_and_appearance_by_address_then_cookie_then_browser() -> None:
+def test_language_by_address_then_cookie_then_browser() -> None:
     liked = {"accept-language": "zh-CN"}
     assert language_of(request(**liked)) == "zh"
     assert language_of(request(cookie="simstore_lang=en", **liked)) == "en"
     assert language_of(request(b"lang=zh", cookie="simstore_lang=en")) == "zh"
     assert language_of(request(b"lang=<script>", cookie="simstore_lang=x")) == "en"
-    assert theme_of(request(b"theme=dark", cookie="simstore_theme=light")) == "dark"
-    assert theme_of(request(b"theme=pink", cookie="simstore_theme=light")) == "light"
-    assert theme_of(request()) == "auto"
 
 
 def test_another_language_of_the_same_page_keeps_the_rest_of_its_address() -> None:
