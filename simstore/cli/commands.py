@@ -70,10 +70,7 @@ _SECTIONS = {
         "completion": ("guidance", "completion", "Print the script by which a shell completes."),
     },
 }
-_HIDDEN = {
-    "help": ("guidance", "help_command", "Show the help of a command."),
-    "version": ("guidance", "version", "Print the version."),
-}
+_HIDDEN = {"help": ("guidance", "help_command", "Show the help of a command.")}
 _COMMANDS = {name: one for section in _SECTIONS.values() for name, one in section.items()} | _HIDDEN
 # As click names the variable by which a shell asks for completion.
 _PROGRAM = "SIMSTORE"

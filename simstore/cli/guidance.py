@@ -1,11 +1,10 @@
-"""The commands ``simstore help``, ``version`` and ``completion``: print help and the like."""
+"""The commands ``simstore help`` and ``completion``: print help, and a shell's script."""
 
 from __future__ import annotations
 
 import click
 
 from simstore.cli.parameters import command, did_you_mean
-from simstore.version import __version__
 
 
 @command("help")
@@ -30,16 +29,6 @@ def help_command(ctx: click.Context, words: tuple[str, ...]) -> None:
             raise click.UsageError(f"no such command {f'{path} {word}'!r}; {hint}", ctx)
         context = click.Context(found, info_name=word, parent=context, **found.context_settings)
     click.echo(context.get_help())
-
-
-@command("version")
-def version() -> None:
-    """Print the version.
-
-    Example:
-      simstore version
-    """
-    click.echo(f"simstore, version {__version__}")
 
 
 @command()

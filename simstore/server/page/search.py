@@ -285,7 +285,6 @@ def _document(service: Service, key: str, *, whole: bool) -> dict[str, Any]:
             (name, value if isinstance(value, str) else to_json(value))
             for name, value in (stored.metadata if stored else {}).items()
         ],
-        "bits": _bits(stored.fingerprint) if stored and stored.fingerprint else None,
         "paragraphs": paragraphs,
         "flows": flows,
         "most_text": _MOST_TEXT,
@@ -311,16 +310,3 @@ def _cluster_place(service: Service, story: Story) -> dict[str, Any] | None:
         "size": f"{len(keys):,}",
         "is_canonical": keys[0] == story.key,
     }
-
-
-def _bits(fingerprint: str) -> dict[str, Any]:
-    """Return the paths that draw a fingerprint, a box a bit, with a gap between segments."""
-    count = 4 * len(fingerprint)
-    paths = {"0": "", "1": ""}
-    for place, bit in enumerate(f"{int(fingerprint, 16):0{count}b}"):
-        left = 10 * place + 12 * (place // 16)
-        paths[bit] += f"M{left} 0h8v12h-8z"
-    segments = -(-count // 16)
-    width = 10 * count + 12 * (segments - 1)
-    return {"on": paths["1"], "off": paths["0"], "width": width, "count": count,
-            "segments": segments}  # fmt: skip
