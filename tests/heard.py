@@ -28,16 +28,6 @@ def readers(heard: Heard) -> int:
     return sum(one.strip() == _READER for one in heard)
 
 
-def changes(heard: Heard) -> Heard:
-    return [one for one in heard if one.startswith(("INSERT", "UPDATE", "DELETE"))]
-
-
-def changed_tables(heard: Heard) -> set[str]:
-    """Return the tables whose rows were changed."""
-    words = (one.split() for one in changes(heard))
-    return {split[1 if split[0] == "UPDATE" else 2] for split in words}
-
-
 @pytest.fixture
 def heard(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
     """Return the statements that all connections run from now on."""

@@ -197,11 +197,6 @@ class Disk:
             left[name] = contents[id(file)]
         return left
 
-    @property
-    def is_settled(self) -> bool:
-        """Whether nothing could be lost now."""
-        return not self._pending and not any(file.pending for file in self._names.values())
-
     def _change_file(self, file: File, event: Event) -> None:
         if event.kind == "sync":
             file.sync()

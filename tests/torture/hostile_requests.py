@@ -45,7 +45,6 @@ _IDLE_CONNECTIONS = 200
 _KEPT = 12
 # Of one operation of the described ones at a time.
 _EXAMPLES = 8
-_SLOW_EACH = 10
 
 
 class HostileRequests:

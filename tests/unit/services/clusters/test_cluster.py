@@ -114,28 +114,6 @@ def test_kinds_of_pairs(tmp_path: Path, language: str, exact_join: bool) -> None
     assert set(found) == set(documents) - {"unrelated", "notice 0", "notice 1"}
 
 
-def crowd() -> dict[str, str]:
-    """Several hundred documents: originals, copies with 0 to 9 places changed, copies of those."""
-    chance = random.Random(11)
-    made: list[list[str]] = []
-    for number in range(400):
-        if made and number % 4:
-            words = list(chance.choice(made))
-            for _ in range(chance.randrange(10)):
-                words[chance.randrange(len(words))] = chance.choice(WORDS)
-        else:
-            words = chance.choices(WORDS, k=chance.randint(30, 90))
-        made.append(words)
-    return {f"d{number}": " ".join(words) for number, words in enumerate(made)}
-
-
-@pytest.fixture(scope="module")
-def crowded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("crowd")
-    filled(folder, crowd()).close()
-    return folder
-
-
 def test_without_texts_the_sketches_judge(tmp_path: Path) -> None:
     with filled(tmp_path, CHAIN | {"other": " ".join(made_up(2))}, text=False) as store:
         found = store.clusters.once(ClusterOptions(min_resemblance=0.4))
