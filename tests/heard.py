@@ -15,17 +15,12 @@ from simstore.storage.dialects.sqlite_file import SqliteFile
 
 Heard = list[str]
 
-_WRITER, _READER = "BEGIN IMMEDIATE", "BEGIN"
+_WRITER = "BEGIN IMMEDIATE"
 
 
 def writers(heard: Heard) -> int:
     """Return how many transactions of writers have begun."""
     return sum(one.strip() == _WRITER for one in heard)
-
-
-def readers(heard: Heard) -> int:
-    """Return how many snapshots were taken."""
-    return sum(one.strip() == _READER for one in heard)
 
 
 @pytest.fixture

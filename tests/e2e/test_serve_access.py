@@ -91,27 +91,6 @@ def bearer(secret: str | None) -> dict[str, str]:
     return {} if secret is None else {"Authorization": f"Bearer {secret}"}
 
 
-def test_a_token_for_metrics_reads_them_and_no_text(
-    guarded: tuple[Served, dict[str, str]],
-) -> None:
-    served, secrets = guarded
-    with httpx.Client(
-        base_url=served.url, headers=bearer(secrets["metrics"]), timeout=PATIENCE_SECONDS
-    ) as ask:
-        told = ask.get("/metrics")
-        assert told.status_code == 200
-        assert "\nsimstore_store_documents 1\n" in told.text
-        for reply in (
-            ask.get("/v1/documents/1"),
-            ask.get("/v1/stats"),
-            ask.post("/v1/query", json={"text": "The ferry leaves at noon."}),
-            ask.post("/v1/documents", json={"key": "2", "text": "The ferry is late."}),
-        ):
-            assert reply.status_code == 403
-            assert "has the scope metrics; this needs" in reply.json()["detail"]
-            assert "ferry" not in reply.text
-
-
 @pytest.mark.slow
 def test_each_route_is_for_its_scope_and_those_above_it(
     guarded: tuple[Served, dict[str, str]],
@@ -165,31 +144,6 @@ def test_no_spelling_of_an_address_opens_a_door(guarded: tuple[Served, dict[str,
                 assert "ferry" not in reply.text
 
 
-def test_revoked_token_is_refused_within_a_second_and_a_new_one_taken(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    with Store.create(path) as store:
-        secret = store.tokens.add("one", "read")
-
-    def status(secret: str) -> int:
-        return httpx.get(f"{served.url}/v1/documents", headers=bearer(secret)).status_code
-
-    def until(secret: str, wanted: int) -> None:
-        # The book is read anew after half a second; far more often than that it is asked here.
-        for _ in range(100_000):
-            if status(secret) == wanted:
-                return
-        raise AssertionError(f"still {status(secret)}")
-
-    with serve(path) as served:
-        assert status(secret) == 200
-        with Store.open(path) as store:
-            store.tokens.revoke("one")
-            other = store.tokens.add("two", "read")
-        until(secret, 401)
-        until(other, 200)
-        assert status(secret) == 401
-
-
 def test_loopback_without_tokens_is_open_to_this_machine_and_to_no_other_name(
     tmp_path: Path,
 ) -> None:
@@ -234,21 +188,6 @@ def test_token_opens_a_server_that_all_machines_can_reach(tmp_path: Path) -> Non
         url = f"http://127.0.0.1:{served.port}"
         assert httpx.get(f"{url}/v1/documents").status_code == 401
         assert httpx.get(f"{url}/v1/documents", headers=bearer(secret)).status_code == 200
-
-
-def test_rate_of_a_token_is_kept_and_says_when_to_come_again(tmp_path: Path) -> None:
-    path = tmp_path / "store.db"
-    with Store.create(path) as store:
-        secrets = [store.tokens.add(name, "read") for name in ("one", "two")]
-    # So slow that no token is given back while the test runs.
-    with serve(path, "--rate", "0.001") as served:
-        for secret in secrets:
-            replies = [
-                httpx.get(f"{served.url}/v1/documents", headers=bearer(secret)) for _ in range(3)
-            ]
-            assert [reply.status_code for reply in replies] == [200, 429, 429]
-            assert 900 <= int(replies[1].headers["retry-after"]) <= 1_000
-            assert replies[1].json()["title"] == "RateLimited"
 
 
 def test_who_is_behind_a_proxy_that_is_believed_gets_cookies_for_tls_alone(tmp_path: Path) -> None:

@@ -92,17 +92,6 @@ def test_a_body_of_just_the_limit_is_taken(ask: httpx.Client) -> None:
     refused(ask.post("/v1/documents", content=body + b" "), 413, "TooLarge")
 
 
-def test_too_large_a_batch_is_refused(ask: httpx.Client) -> None:
-    for path, body in (
-        ("/v1/documents", {"documents": [{"key": "a", "text": "t"}] * 6}),
-        ("/v1/query", {"samples": [{"text": "t"}] * 6}),
-        ("/v1/seen", {"keys": ["a"] * 6}),
-        ("/v1/remove", {"keys": ["a"] * 6}),
-        ("/v1/check", {"papers": [{"text": "t"}] * 6}),
-    ):
-        assert refused(ask.post(path, json=body), 413, "TooLarge")["limit"] == 5
-
-
 def test_lines_may_be_many_and_one_that_is_too_long_is_passed_over(ask: httpx.Client) -> None:
     def given() -> Iterator[bytes]:
         for number in range(40):

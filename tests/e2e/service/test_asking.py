@@ -12,7 +12,7 @@ from served import PATIENCE_SECONDS, serve
 
 from simstore import Store
 
-from .asked import NEAR, TEXT, add, refused
+from .asked import TEXT, add, refused
 
 
 @pytest.mark.parametrize("processes", ["0", "1"])
@@ -45,15 +45,6 @@ def test_one_text_and_several_tell_alike_that_some_documents_wait(
             store.vocabulary.refresh()
         assert [one["stale"] for one in told(asked, TEXT)] == [None] * 3
         assert "Not every document" not in asked.get("/search", params={"q": TEXT}).text
-
-
-def test_wrong_options_of_a_query_are_refused(ask: httpx.Client) -> None:
-    values = [{"radius": 10**30}, {"channels": ["smell"]}, {"since": 10**400}]
-    forms = [{"radius": "3"}, {"radius": True}, {"where": [["a"]]}, {"samples": []}]
-    for options in values:
-        refused(ask.post("/v1/query", json={"text": TEXT, **options}), 400, "InvalidParameter")
-    for options in forms:
-        refused(ask.post("/v1/query", json={"text": TEXT, **options}), 422, "MalformedRequest")
 
 
 def test_papers_beside_each_other_are_a_report_where_a_page_is_asked_for(ask: httpx.Client) -> None:
@@ -119,14 +110,3 @@ def test_wrong_forms_are_refused(ask: httpx.Client) -> None:
     ):
         reply = ask.post("/v1/check", **options)  # type: ignore[arg-type]
         assert refused(reply, 422, "MalformedRequest")["place"].startswith("body"), options
-
-
-def test_wrong_comparisons_are_refused(ask: httpx.Client) -> None:
-    add(ask, ("a", TEXT))
-    given = {"document": {"key": "mine", "text": NEAR}}
-    for first in ({}, {"key": "a", **given}):
-        reply = ask.post("/v1/compare", json={"first": first, "second": given})
-        assert refused(reply, 422, "MalformedRequest")["place"] == "body.first"
-    for options in ({"filter_counters": 1 << 28}, {"bits": [64] * 1_000}):
-        body = {"first": {"key": "a"}, "second": given, "options": options}
-        refused(ask.post("/v1/compare", json=body), 413, "TooLarge")
