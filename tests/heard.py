@@ -15,7 +15,7 @@ from simstore.storage.dialects.sqlite_file import SqliteFile
 
 Heard = list[str]
 
-_WRITER = "BEGIN IMMEDIATE"
+_WRITER, _READER = "BEGIN IMMEDIATE", "BEGIN"
 
 
 def writers(heard: Heard) -> int:

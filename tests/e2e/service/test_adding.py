@@ -6,6 +6,7 @@ import httpx
 
 from .asked import refused
 
+
 def test_malformed_documents_are_refused_with_the_place(ask: httpx.Client) -> None:
     wrong: dict[str | bytes, str] = {
         "{": "body",

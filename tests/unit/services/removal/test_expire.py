@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from datetime import date, datetime, timedelta, timezone
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
-from stores import SIMTOOL, create, rows
+from stores import SIMTOOL, create
 
-from simstore.errors import InvalidParameter
 from simstore.model import Document
 from simstore.services.removal import expire as services_expire
 from simstore.store import Store
@@ -31,23 +29,6 @@ def test_age_is_counted_from_now(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         store.add_many(dated(("a", 899), ("b", 900)))
         assert store.expire(not_seen_since=timedelta(seconds=100)).since == 900
         assert keys(store) == ["b"]
-
-
-TIMES: list[tuple[Any, int]] = [
-    ("1h", -2_600), (timedelta(minutes=1), 940), (datetime(1970, 1, 1, 0, 15), 900),
-    (datetime(1970, 1, 1, 1, tzinfo=timezone(timedelta(hours=1))), 0),
-    (date(1970, 1, 2), 86_400), ("1970-01-01T00:15Z", 900), (900, 900),
-    ("10 minutes", 400), ("10m", 400), ("1970-01-02", 86_400),
-]  # fmt: skip
-
-
-def test_times_and_ages_are_taken_as_people_write_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(services_expire, "now", lambda: 1_000)
-    with create(tmp_path) as store:
-        for time, since in TIMES:
-            assert store.expire(time, dry_run=True).since == since
 
 
 @pytest.mark.parametrize("batch_documents", [3, 1_000])
@@ -93,30 +74,3 @@ def test_live_store_is_refreshed_once_at_the_end(tmp_path: Path) -> None:
         with Store.create(tmp_path / "t.db", scheme=SIMTOOL) as other:
             other.add_many(dated(("c", 9)))
             assert store.vocabulary.terms() == other.vocabulary.terms()
-
-
-def test_skipped_keys_expire_too_and_the_others_become_orphans(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        store.add("original", LONG, seen_at=10)
-        for key, time in (("early", 11), ("late", 50)):
-            assert store.add(key, LONG, seen_at=time, on_duplicate="skip") == "skipped"
-        found = store.expire(not_seen_since=30)
-        assert (found.removed, found.forgotten, found.orphans) == (1, 1, ("late",))
-        assert [one.key for one in store.duplicates.list(state="orphaned")] == ["late"]
-        assert store.seen("early") is None
-        assert store.expire(not_seen_since=51).forgotten == 1
-    assert rows(tmp_path, "SELECT count(*) FROM duplicate") == [(0,)]
-
-
-WRONG_TIMES: list[Any] = [
-    None, timedelta(-1), "90", "3 months", "yesterday", True, 1 << 63,
-]  # fmt: skip
-
-
-def test_what_is_no_time_is_refused(tmp_path: Path) -> None:
-    with create(tmp_path) as store:
-        for time in WRONG_TIMES:
-            with pytest.raises(InvalidParameter):
-                store.expire(time)
-        with pytest.raises(InvalidParameter):
-            store.expire(not_seen_since=1, batch_documents=0)

@@ -3,31 +3,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from stores import SIMTOOL, TEXTS, WEB, filled, rows
+from stores import SIMTOOL, TEXTS, WEB, filled
 
-from simstore.errors import DocumentNotFound
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.removal import remove
-
-TABLES = (
-    "document",
-    "document_text",
-    "document_features",
-    "document_fingerprint_64",
-    "fingerprint_64",
-)
-
-
-@pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
-def test_removed_documents_leave_no_rows(tmp_path: Path, scheme: SchemeChoice) -> None:
-    with filled(tmp_path, scheme) as store:
-        assert store.remove(*TEXTS) == len(TEXTS)
-        assert len(store) == 0
-        assert store.vocabulary.terms() == []
-        assert store.query("harbour") == []
-        assert store.maintenance.fsck() == []
-    for table in TABLES:
-        assert rows(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]
 
 
 def test_number_of_a_removed_document_is_not_given_out_again(tmp_path: Path) -> None:
@@ -45,21 +24,6 @@ def test_more_documents_than_a_statement_takes_are_removed(tmp_path: Path) -> No
         assert store.remove(*keys) == len(keys)
         assert [one.key for one in store] == list(TEXTS)
         assert store.maintenance.fsck() == []
-
-
-def test_key_that_was_skipped_is_forgotten(tmp_path: Path) -> None:
-    orphans: list[str] = []
-    with filled(tmp_path) as store:
-        store.add("one", TEXTS["bread"], on_duplicate="skip")
-        store.add("two", TEXTS["stone"], on_duplicate="skip")
-        assert store.remove("one") == 1
-        assert store.seen("one") is None
-        # With its original: what is forgotten needs no ingest.
-        assert store.remove("stone", "two", on_orphan=orphans.append) == 2
-        assert list(store.duplicates.list()) == []
-        assert orphans == []
-        with pytest.raises(DocumentNotFound):
-            store.remove("one")
 
 
 @pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
