@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import io
 import json
 import os
 import socket
 import threading
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from archives import zipped
 from forked import Nursery
 
 from .shells import PAGES, Shell
@@ -26,13 +25,6 @@ KEYS = [key for key, _ in PAGES]
 
 # A text of a pipe is known by its digest.
 TEXT_KEY = f"-@{hashlib.blake2b(PAGES[0][1].encode(), digest_size=16).hexdigest()[:16]}"
-
-
-def zipped() -> bytes:
-    held = io.BytesIO()
-    with zipfile.ZipFile(held, "w") as archive:
-        archive.writestr("a.jsonl", LINES)
-    return held.getvalue()
 
 
 @pytest.fixture
@@ -73,7 +65,7 @@ def piped(folder: Path, *contents: bytes, name: str = "pipe") -> Iterator[list[s
         (gzip.compress(LINES), (), KEYS),
         (ROWS, ("--as", "csv"), KEYS),
         (PAGES[0][1].encode(), (), ["-"]),
-        (zipped(), (), KEYS),
+        (zipped({"a.jsonl": LINES}), (), KEYS),
     ],
     ids=["json-lines", "csv", "text", "zip"],
 )

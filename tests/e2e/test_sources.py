@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,14 +12,8 @@ from forked import Nursery
 from simstore import Store
 
 from . import corpora
-from .shells import PAGES, SAMPLE, Shell
+from .shells import SAMPLE, Shell
 
-if sys.version_info >= (3, 14):
-    pass
-else:
-    pass
-
-KEYS = [key for key, _ in PAGES]
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 
 
@@ -131,18 +124,3 @@ def test_texts_of_any_bytes_come_back_byte_for_byte(shell: Shell) -> None:
     shell("ingest", "--as", "articles", "--encoding", "keep", "-", stdin=data)
     assert shell("show", "key", "--text").out == body
     assert shell("fsck").text == "sound\n"
-
-
-def test_a_file_of_the_same_name_in_another_folder_is_reported_with_a_remedy(
-    nursery: Nursery, tmp_path: Path
-) -> None:
-    for folder in ("a", "b"):
-        (tmp_path / folder).mkdir()
-        (tmp_path / folder / "notes.txt").write_text(f"the text of the folder {folder}")
-        done = nursery.simstore(
-            tmp_path / folder, "--db", str(tmp_path / "s.db"), "ingest", "notes.txt"
-        )
-        assert done.code == 0, done.errors
-    assert "1 document was replaced by files of the same relative names" in done.errors
-    assert "(first keys: notes.txt)" in done.errors
-    assert "absolute paths" in done.errors

@@ -8,13 +8,12 @@ import gzip
 import io
 import json
 import lzma
-import tarfile
 import tempfile
-import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import tarred, zipped
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -114,24 +113,6 @@ def test_objects_come_back_as_they_were_written(rows: list[tuple[str, str]]) -> 
     found = read(reader_named("jsonl"), data.encode(), None, (0, 0))
     assert [(d.key, d.text) for d in found if isinstance(d, Document)] == rows
     assert all(d.metadata["more"][0] == d.text for d in found if isinstance(d, Document))
-
-
-def zipped(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return out.getvalue()
-
-
-def tarred(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return out.getvalue()
 
 
 LINES = b"".join(b'{"id": %d, "text": "text %d"}\n' % (n, n) for n in range(30))

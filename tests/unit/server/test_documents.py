@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from starlette.requests import Request
 
-from simstore.errors import InvalidParameter, MalformedRequest, TooLarge
+from simstore.errors import InvalidParameter
 from simstore.model import Document
 from simstore.server.access.gate import Principal
-from simstore.server.documents import document_of, documents_of
+from simstore.server.documents import documents_of
 from simstore.server.request_keys import key_in_path, query_text
 from simstore.server.settings import ServerSettings
 
@@ -28,25 +28,6 @@ def test_a_document_may_be_alone() -> None:
     given = {"key": "a", "text": "t", "seen_at": "1970-01-02", "links": ["b"]}
     assert documents_of(given, 1) == (Document("a", "t", seen_at=86_400, links=("b",)),)
     assert documents_of({"documents": [given] * 2}, 2) == documents_of(given, 1) * 2
-
-
-def test_more_documents_than_there_may_be_are_too_many() -> None:
-    given = {"key": "a", "text": "t"}
-    assert len(documents_of({"documents": [given] * 2}, 2)) == 2
-    with pytest.raises(TooLarge):
-        documents_of({"documents": [given] * 3}, 2)
-
-
-def test_what_is_no_time_is_told_with_its_place() -> None:
-    for time in ["", "now", "2026-13-01", 1e300, -1e300, [], True, "9" * 50]:
-        with pytest.raises(MalformedRequest) as refused:
-            document_of({"key": "a", "text": "t", "published_at": time}, "here")
-        assert refused.value.place.startswith("here")
-
-
-def test_a_key_that_is_not_utf8_comes_by_its_bytes() -> None:
-    found = document_of({"key": "x", "key_base64": "/w==", "text": "t"}, "here")
-    assert found.key == "\udcff"
 
 
 def test_keys_in_addresses_are_bytes() -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from archives import tarred, zipped
 
 from simstore.errors import UnreadableSource
 from simstore.model import Document, Ignored, Rejection
@@ -34,24 +35,6 @@ FILES = {
     "lines.jsonl.gz": gzip.compress(b'{"id": 4, "text": "packed"}\n'),
     "table.csv": b"id,text\n5,row\n",
 }
-
-
-def zipped(files: dict[str, bytes]) -> bytes:
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return out.getvalue()
-
-
-def tarred(files: dict[str, bytes], format_: int = tarfile.PAX_FORMAT) -> bytes:
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w", format=format_) as archive:
-        for name, data in files.items():
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            archive.addfile(info, io.BytesIO(data))
-    return out.getvalue()
 
 
 PACKERS: dict[str, Callable[[dict[str, bytes]], bytes]] = {

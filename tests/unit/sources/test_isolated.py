@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-import select
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -71,10 +69,6 @@ def test_processor_time_is_counted_from_one_answer_to_the_next() -> None:
     ]  # fmt: skip
 
 
-def test_what_is_meant_for_the_process_that_asks_does_not_end_the_one_that_reads() -> None:
-    assert len(processes(b"stop politely\nb\n")) == 2
-
-
 def test_what_a_library_writes_is_no_answer() -> None:
     assert len(processes(b"print\nb\n")) == 2
 
@@ -97,44 +91,6 @@ def test_two_files_are_read_in_turn() -> None:
     both = zip(*(EndingReader().read(s, ReadRequest("name")) for s in streams), strict=True)
     texts = [(one.text, two.text) for one, two in both]  # type: ignore[union-attr]
     assert texts == [("a", "b")] * 3
-
-
-def test_process_that_has_read_many_files_is_replaced(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(READERS, "most_uses", 2)
-    READERS.end()
-    numbers = [processes(b"a\n")[0] for _ in range(4)]
-    assert numbers[0] == numbers[1] != numbers[2] == numbers[3]
-
-
-def test_process_that_ended_while_it_waited_is_replaced() -> None:
-    (number,) = processes(b"a\n")
-    os.kill(number, signal.SIGKILL)
-    assert len(processes(b"a\nb\n")) == 2
-
-
-def test_process_ends_with_the_one_that_started_it() -> None:
-    program = (
-        "import io, os\n"
-        "from tests.unit.sources.ending_readers import EndingReader\n"
-        "from simstore.sources.reader import ReadRequest\n"
-        "stream = io.BufferedReader(io.BytesIO(b'a\\n'))\n"
-        "(one,) = EndingReader().read(stream, ReadRequest('name'))\n"
-        "print(one.metadata['process'], flush=True)\n"
-        "input()\n"
-        "os._exit(0)\n"
-    )
-    root = Path(__file__).resolve().parents[3]
-    with subprocess.Popen(
-        [sys.executable, "-c", program], cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-    ) as killed:
-        assert killed.stdout is not None
-        descriptor = os.pidfd_open(int(killed.stdout.readline()))
-        poll = select.poll()
-        poll.register(descriptor, select.POLLIN)
-        assert not poll.poll(0)
-        killed.kill()
-    assert poll.poll(60_000)
-    os.close(descriptor)
 
 
 def test_forked_process_starts_one_of_its_own() -> None:

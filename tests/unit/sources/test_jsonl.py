@@ -24,16 +24,6 @@ def one(line: str | bytes) -> Document | Rejection:
     return record
 
 
-def test_fields_become_key_text_title_collection_and_metadata() -> None:
-    record = one(
-        '{"url": "u", "id": "i", "body": "b", "text": "t", "title": "T", "collection": "C",'
-        ' "n": [1, {"x": null}]}'
-    )
-    assert isinstance(record, Document)
-    assert (record.key, record.text, record.title, record.collection) == ("i", "t", "T", "C")
-    assert record.metadata == {"url": "u", "body": "b", "n": [1, {"x": None}]}
-
-
 def test_line_that_is_no_record_is_rejected_with_the_reason() -> None:
     for line, reason in (
         ("{", "not JSON"),
@@ -103,11 +93,6 @@ def test_key_may_be_a_number_or_any_text() -> None:
         record = one(f'{{"key": {value}, "text": "t"}}')
         assert isinstance(record, Document), value
         assert record.key == key, value
-
-
-def test_record_without_key_is_named_by_its_line() -> None:
-    data = b'\n{"text": "a"}\n\n{"key": null, "text": "b"}\n'
-    assert documents(read(data)) == [("name:2", "a"), ("name:4", "b")]
 
 
 def test_positions_and_offsets_count_lines_and_bytes() -> None:

@@ -21,7 +21,7 @@ from simstore.sources.registry import reader_named
 from simstore.text.passages import sentences
 from simstore.text.quotations import bibliography, quotations
 
-from .reading import documents, read_file, read_stream, reasons
+from .reading import read_file, read_stream, reasons
 
 W = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"'
 MC = 'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"'
@@ -338,16 +338,6 @@ def test_pdf_whose_reader_ends_is_rejected(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PYTHONHOME", "nowhere")
     (found,) = reasons(read_stream(reader, made_pdf([["a page"]])))
     assert found.startswith("the library that reads it ended by itself (status ")
-
-
-def test_markdown_is_text_without_its_front_matter() -> None:
-    for matter in ("", "---\ntitle: x\ntags: [a]\n---\n", "+++\r\ntitle = 1\r\n+++\r\n"):
-        data = f"{matter}# Head\n\n---\n*text*\n".encode()
-        assert documents(read_stream(reader_named("markdown"), data)) == [
-            ("name", "# Head\n\n---\n*text*\n")
-        ]
-    open_ended = b"---\nnot closed\n"
-    assert documents(read_stream(reader_named("markdown"), open_ended))[0][1] == open_ended.decode()
 
 
 def test_documents_are_told_by_content_and_by_name(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from simstore.model import Document, Rejection
 from simstore.sources.encoding_detection import not_certain
 from simstore.sources.registry import reader_named
 
-from .reading import documents, read_stream, reasons
+from .reading import documents, read_stream
 
 
 def test_empty_file_is_an_empty_document() -> None:
@@ -15,17 +15,6 @@ def test_byte_order_mark_is_dropped_and_other_bytes_are_kept_on_request() -> Non
     (record,) = read_stream(reader_named("text"), b"\xef\xbb\xbfcaf\xe9\x00", encoding="keep")
     assert isinstance(record, Document)
     assert record.text == "caf\udce9\x00"
-
-
-def test_file_longer_than_the_limit_is_rejected() -> None:
-    assert documents(read_stream(reader_named("text"), b"x" * 10, max_document_bytes=10)) == [
-        ("name", "x" * 10)
-    ]
-    assert reasons(read_stream(reader_named("text"), b"x" * 11, max_document_bytes=10)) == [
-        "the file has 11 bytes, more than the limit of 10"
-    ]
-    (large,) = read_stream(reader_named("text"), b"x" * 3_000_000, max_document_bytes=2_000_000)
-    assert large.end_offset == 3_000_000
 
 
 def test_wide_characters_with_their_mark_are_read() -> None:

@@ -149,29 +149,6 @@ def test_form_feed_behind_a_page_longer_than_the_limit_is_seen(tmp_path: Path) -
     assert rejections(records) == [(0, 0)]
 
 
-def test_folder_gives_the_files_below_it_in_order_of_their_paths(tmp_path: Path) -> None:
-    for name in ("b.txt", "a/z.jsonl", "a/b/c.txt.gz", "c.ndjson.zst", ".hidden.txt", ".d/x.txt"):
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(b"")
-    for name in ("notes.log", "data.bin", "a/picture.png"):
-        (tmp_path / name).write_bytes(b"")
-    found, passed_over = names([str(tmp_path)])
-    assert sorted(os.path.relpath(one, tmp_path) for one in found) == [
-        "a/b/c.txt.gz",
-        "a/z.jsonl",
-        "b.txt",
-        "c.ndjson.zst",
-    ]
-    assert names([str(tmp_path)])[0] == found
-    assert sorted(os.path.relpath(one, tmp_path) for one in passed_over) == [
-        "a/picture.png",
-        "data.bin",
-        "notes.log",
-    ]
-    found, passed_over = names([str(tmp_path)], format="text")
-    assert (len(found), passed_over) == (7, [])
-
-
 def test_file_whose_name_is_a_pattern_is_that_file(tmp_path: Path) -> None:
     path = tmp_path / "[ab].txt"
     path.write_bytes(b"")

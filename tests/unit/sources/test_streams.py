@@ -180,20 +180,6 @@ def test_pipe_that_gives_a_byte_at_a_time_is_decompressed(
         assert documents(list(source.records())) == [("1", "x")]
 
 
-def test_lines_before_the_damage_on_standard_input_are_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    packed = gzip.compress(JSONL)
-    piped = io.BytesIO(packed[: len(packed) // 2])
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=piped))
-    (source,), _ = open_sources(["-"], ReadOptions())
-    records = list(source.records())
-    found = documents(records)
-    assert 0 < len(found) < COUNT
-    assert found == PAGES[: len(found)]
-    assert rejections(records) == [(len(found), records[-1].byte_offset)]
-
-
 def test_uncompressed_file_is_not_read_up_to_the_place(tmp_path: Path) -> None:
     path = tmp_path / "data"
     path.write_bytes(b"x" * (8 << 20))

@@ -97,16 +97,6 @@ def test_record_can_be_found_by_its_offset() -> None:
     assert alone.text == second.text == "second"
 
 
-def test_texts_of_wet_files_are_taken_as_they_are() -> None:
-    text = "First line\n\n  second: größer, 更大\n"
-    archive = Archive().add(
-        "conversion", text.encode(), "text/plain",
-        warc={"WARC-Identified-Content-Language": "deu,zho"},
-    )  # fmt: skip
-    found = one_document(archive)
-    assert (found.text, found.seen_at, found.metadata["language"]) == (text, NOON, "deu,zho")
-
-
 # Without the time: the name of a test is the same in all processes.
 BOMB = gzip.compress(bytes(50_000_000), mtime=0)
 TEXT = "人人生而自由，在尊严和权利上一律平等。"

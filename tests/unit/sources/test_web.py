@@ -45,13 +45,6 @@ def read_page(data: bytes, name: str = "name", **options: object) -> Document:
     return record
 
 
-def test_all_visible_text_is_taken_on_request() -> None:
-    text = read_page(page(), extract="all").text
-    for shown in (*MAIN, "Sport", "Advertisement: buy a boat", "Copyright"):
-        assert shown in text
-    assert "tracking" not in text
-
-
 def test_page_says_what_it_is() -> None:
     found = read_page(page(), URL)
     assert found.key == URL

@@ -67,18 +67,6 @@ def test_a_sample_that_cannot_be_read_fails_alone(store: Store) -> None:
     batcher.close()
 
 
-def test_an_answer_says_that_the_generation_is_stale(tmp_path: Path) -> None:
-    with Store.create(tmp_path / "stale.db", scheme="simtool") as store:
-        store.add("a", TEXTS[0], refresh=False)
-        batcher = QueryBatcher(store.query_many)
-        stale = batcher.submit(Document("", TEXTS[0]), QueryOptions()).result(60)
-        assert (stale.samples[0].matches, "no generation" in str(stale.stale)) == ((), True)
-        store.vocabulary.refresh()
-        fresh = batcher.submit(Document("", TEXTS[0]), QueryOptions()).result(60)
-        assert ([one.key for one in fresh.samples[0].matches], fresh.stale) == (["a"], None)
-        batcher.close()
-
-
 def test_too_many_are_refused_and_a_closed_one_takes_none(store: Store) -> None:
     batcher = QueryBatcher(store.query_many, most_waiting=1)
     refused = 0

@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 import simstore.errors
-from simstore import version
 from simstore.errors import (
     DocumentNotFound,
     InvalidParameter,
@@ -150,21 +149,6 @@ def test_one_that_dies_again_and_again_is_told_and_waits_longer(
     assert "the reader cannot be started: no store at" in caplog.text
     assert "has ended (0) 3 times, each soon after its start" in caplog.text
     process.ask("warm")
-
-
-def test_one_of_another_version_says_so_and_is_tried_again(
-    process: StoreWorker, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The worker compares its version with the server's before all else."""
-    with caplog.at_level(logging.ERROR, "simstore"):
-        with monkeypatch.context() as patch:
-            patch.setattr(version, "__version__", "99.1")
-            kill(process)
-            until(lambda: process.is_of_other_version)
-        until(lambda: process.is_up)
-    assert "the reader cannot be started: this server is simstore 99.1, and another" in caplog.text
-    assert "restart the server" in caplog.text
-    assert not process.is_of_other_version
 
 
 def test_closing_ends_it_whatever_it_does(process: StoreWorker, again: Starting) -> None:

@@ -6,12 +6,12 @@ import io
 import json
 import os
 import sys
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import docx
 import pytest
+from archives import zipped
 from reportlab.pdfgen.canvas import Canvas
 
 from simstore.errors import InvalidParameter, SimstoreError, TooLarge, UnreadableSource
@@ -45,14 +45,6 @@ def made_pdf() -> bytes:
     return stream.getvalue()
 
 
-def archive(members: dict[str, bytes]) -> bytes:
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as file:
-        for name, data in members.items():
-            file.writestr(name, data)
-    return stream.getvalue()
-
-
 def texts(found: Upload) -> list[tuple[str, str]]:
     return [(one.key, one.text.strip()) for one in found.documents]
 
@@ -65,7 +57,7 @@ def texts(found: Upload) -> list[tuple[str, str]]:
         ("paper.pdf", made_pdf(), [("paper.pdf", "The ferry leaves at noon.")]),
         ("rows.jsonl", b'{"key":"k","text":"t"}\n{"key":"l","text":"u"}', [("k", "t"), ("l", "u")]),
         ("pages.txt", b"one\nfirst\n\ftwo\nsecond\n\f", [("one", "first"), ("two", "second")]),
-        ("all.zip", archive({"b.txt": b"inner"}), [("all.zip!b.txt", "inner")]),
+        ("all.zip", zipped({"b.txt": b"inner"}), [("all.zip!b.txt", "inner")]),
     ],
 )
 def test_whatever_ingest_reads_is_read(
@@ -129,11 +121,7 @@ def test_empty_file_says_so() -> None:
 
 
 def test_what_is_no_text_in_an_archive_is_told_beside_its_documents() -> None:
-    target = io.BytesIO()
-    with zipfile.ZipFile(target, "w") as archive:
-        archive.writestr("a.txt", "a text")
-        archive.writestr("b.png", b"\x89PNG\r\n")
-    found = read_upload("both.zip", target.getvalue())
+    found = read_upload("both.zip", zipped({"a.txt": b"a text", "b.png": b"\x89PNG\r\n"}))
     assert [one.text for one in found.documents] == ["a text"]
     assert [one.source for one in found.rejections] == ["both.zip!/b.png"]
 
@@ -284,7 +272,7 @@ def test_what_is_sent_is_no_module(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         (b'{"key":"k","text":"t"}\n' * 4, "a.jsonl", {"documents": 3}),
         (b"x" * 1_001, "a.txt", {"text_bytes": 1_000}),
-        (archive({"a.txt": b"a" * 900_000}), "a.zip", {"text_bytes": 500_000}),
+        (zipped({"a.txt": b"a" * 900_000}), "a.zip", {"text_bytes": 500_000}),
     ],
 )  # fmt: skip
 def test_more_than_may_come_out_of_a_file_is_refused(
@@ -298,7 +286,7 @@ def test_more_than_may_come_out_of_a_file_is_refused(
 
 @pytest.mark.slow
 def test_bomb_is_refused() -> None:
-    bomb = archive({"a.txt": b"\0" * (300 << 20)})
+    bomb = zipped({"a.txt": b"\0" * (300 << 20)})
     assert len(bomb) < 1 << 20
     with pytest.raises(SimstoreError) as told:
         read_upload("bomb.zip", bomb)
@@ -330,13 +318,6 @@ def test_name_of_a_file_leads_nowhere() -> None:
 def test_file_is_read_under_its_safe_name() -> None:
     for given, name in (("../../etc/passwd", "passwd"), ("\udcff.txt", "_xff.txt")):
         assert texts(read_upload(given, b"fine", options={"format": "text"})) == [(name, "fine")]
-
-
-def test_no_process_is_an_error_of_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(UnreadableSource, match="no process to read it"):
-        read_upload("a.txt", b"x")
-    assert UploadLimits().memory_bytes == 2 << 30
 
 
 @pytest.mark.slow

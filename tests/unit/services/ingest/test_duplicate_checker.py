@@ -137,16 +137,4 @@ def test_store_of_fingerprints_and_nothing_else_tells_no_resemblance(tmp_path: P
         assert made.maintenance.fsck() == []
 
 
-def test_course_tool_checks_by_distance_and_then_inserts(tmp_path: Path) -> None:
-    scheme = SchemeChoice("simtool", bits=32, features=40)
-    with create(tmp_path, scheme) as made:
-        letters = "abcdefghij"
-        words = [f"w{letters[n // 10]}{letters[n % 10]}" for n in range(40)]
-        # The ranks are those of a generation, and the first documents make one.
-        made.add_many([("a", " ".join(words)), ("z", "other")], on_duplicate="skip", radius=3)
-        turned = " ".join(reversed(words))
-        assert made.add("b", turned, on_duplicate="skip", radius=3) == "skipped"
-        assert distances(made)["b"][:2] == ("a", 0)
-
-
 # What the store was made to do

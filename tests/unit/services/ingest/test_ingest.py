@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import os
 import subprocess
 import sys
@@ -19,7 +18,6 @@ from simstore.errors import InvalidParameter
 from simstore.model import Ignored, IngestProgress, Rejection
 from simstore.services.ingest.ingest import IngestOptions, Observer
 from simstore.sources.reader import ReadOptions
-from simstore.sources.unpacking import zstd
 from simstore.store import Store
 
 PAGES = b"one\nriver\n\ftwo\nstone\n\fthree\nlamp\n\f"
@@ -103,27 +101,6 @@ def test_members_of_one_name_that_are_rejected_are_counted_and_the_last_is_kept(
             ("../a.txt", "its name leads out of the archive"),
         ]
         assert store.maintenance.fsck() == []
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("suffix", ["gz", "zst"])
-def test_truncated_file_is_ingested_up_to_the_damage(tmp_path: Path, suffix: str) -> None:
-    data = b"".join(b"page %d\n%d\n\f" % (n, n**90) for n in range(2_000))
-    packed = {"gz": gzip.compress, "zst": zstd.compress}[suffix](data)
-    path = tmp_path / f"article.txt.{suffix}"
-    with create(tmp_path) as store:
-        summary = ingest(store, path, packed[: len(packed) // 2])
-        assert summary.rejected == 1
-        assert 0 < summary.added < 2_000
-        ((source, position, offset, reason),) = kept_rejections(store)
-        assert (source, position) == (str(path), summary.added)
-        assert data[offset:].startswith(b"page %d\n" % position)
-        assert "compressed data" in reason
-        assert [one.key for one in store] == [f"page {n}" for n in range(summary.added)]
-        # Once the whole file is there it is read as one, and nothing is left of the damage.
-        whole = ingest(store, path, packed)
-        assert counts(whole) == (2_000 - summary.added, 0, summary.added, 0, 0)
-        assert kept_rejections(store) == []
 
 
 def test_numbers_that_json_does_not_know_are_rejected_or_unchanged_the_second_time(
