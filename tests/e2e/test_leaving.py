@@ -64,14 +64,6 @@ def test_seen_reads_a_file_as_ingest_does(shell: Shell) -> None:
     assert "there are id" in shell("seen", "--file", "two.jsonl", code=5).errors
 
 
-def test_expiry_of_most_documents_is_done_on_request_alone(shell: Shell) -> None:
-    refused = shell("expire", "--not-seen-since", "1d", code=2)
-    assert refused.error_lines == ["Error: 3 of 3 documents would be removed; give --yes to do it"]
-    assert shell("list", "--format", "keys").text == "a\nb\nc\n"
-    done = shell("expire", "--not-seen-since", "1d", "--yes")
-    assert done.text.startswith("3 removed; last seen")
-
-
 @pytest.mark.slow
 def test_wrong_use_is_one_line(shell: Shell) -> None:
     for words, code, expected in (

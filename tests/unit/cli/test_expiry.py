@@ -58,16 +58,3 @@ def test_person_at_a_terminal_is_asked(
     )
     with Store.open(tmp_path / "s.db") as store:
         assert len(store) == left
-
-
-@pytest.mark.parametrize("value", ["2020-05-01", "30 days"])
-def test_a_date_or_a_duration_may_be_given(tmp_path: Path, value: str) -> None:
-    place = tmp_path / "t.db"
-    with Store.create(place) as store:
-        store.add("old", "seen in January 2020", seen_at=1_577_836_800)
-        store.add("new", "seen just now")
-        store.add("newer", "seen just now, too")
-    done = CliRunner().invoke(main, ["--db", str(place), "expire", "--not-seen-since", value])
-    assert (done.exit_code, done.stdout[:9]) == (0, "1 removed")
-    with Store.open(place) as store:
-        assert [one.key for one in store.list()] == ["new", "newer"]

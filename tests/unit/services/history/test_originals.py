@@ -42,42 +42,6 @@ def test_document_that_nothing_is_like_is_its_own_original() -> None:
         assert "nothing else is like it" in reason
 
 
-def test_of_equal_dates_the_one_that_is_linked_to_is_the_original() -> None:
-    a, b = claimant("a", 100, links="b"), claimant("b", 100, order=1)
-    assert chosen("first-seen", a, b) == ("b", "another links to it")
-
-
-def test_link_goes_before_times_of_a_crawl_and_not_before_a_date_of_the_page() -> None:
-    b = claimant("b", 103)
-    assert chosen("first-seen", claimant("a", 100, links="b"), b) == ("b", "another links to it")
-    a = claimant("a", 100, "published", links="b")
-    said = "first seen 1970-04-11 00:00:00 UTC by its own date, 3 d before the others"
-    assert chosen("first-seen", a, b) == ("a", said)
-
-
-def test_links_decide_if_only_times_of_ingest_are_known() -> None:
-    a = claimant("a", 100, "ingest", links="b", order=1)
-    b, c = claimant("b", 300, "ingest", order=2), claimant("c", 200, "ingest", order=3)
-    assert chosen("first-seen", a, b, c) == ("b", "another links to it")
-    key, reason = chosen("first-seen", b, c)
-    said = "first seen 1970-07-20 00:00:00 UTC by the time of ingest, 100 d before the others"
-    assert (key, reason) == ("c", said)
-
-
-def test_links_to_each_other_say_nothing() -> None:
-    a, b = claimant("a", 100, links="b"), claimant("b", 100, links="a", order=1)
-    key, reason = chosen("first-seen", a, b)
-    assert key == "a"
-    assert "ingested before them" in reason
-
-
-def test_equal_dates_are_decided_by_the_order_of_ingest() -> None:
-    some = [claimant(key, 100, order=order) for key, order in (("a", 3), ("b", 1), ("c", 2))]
-    key, reason = chosen("first-seen", *some)
-    assert key == "b"
-    assert "ingested before them" in reason
-
-
 def test_what_was_skipped_may_be_the_original() -> None:
     stored = claimant("a", 100, "published")
     skipped = claimant("b", 90, "skipped", order=1 << 62)

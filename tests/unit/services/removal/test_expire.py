@@ -12,8 +12,6 @@ from simstore.model import Document
 from simstore.services.removal import expire as services_expire
 from simstore.store import Store
 
-LONG = "the harbour was quiet at dawn and the first boats came in with the tide and the wind"
-
 
 def dated(*given: tuple[str, int], text: str = "text of") -> list[Document]:
     return [Document(key, f"{text} {key}", seen_at=time) for key, time in given]
