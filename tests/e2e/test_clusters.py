@@ -12,7 +12,6 @@ import pytest
 import texts
 from forked import Nursery
 
-from . import corpora
 from .shells import Shell
 from .test_wrong_use import assert_refused
 
@@ -42,16 +41,6 @@ def kinds(nursery: Nursery, tmp_path: Path) -> Shell:
     return shell_with(nursery, tmp_path, KINDS)
 
 
-@pytest.fixture
-def many(nursery: Nursery, tmp_path: Path) -> Shell:
-    """A folder with a store of a few hundred pages, many of them near-duplicates."""
-    return shell_with(nursery, tmp_path, pages())
-
-
-def pages() -> dict[str, str]:
-    return dict(corpora.pages(5, 400, repeats=False))
-
-
 def groups(shell: Shell, *words: str) -> dict[str, list[str]]:
     """Return the keys of each cluster of the moment, by its canonical document."""
     found: dict[str, list[str]] = {}
@@ -62,15 +51,6 @@ def groups(shell: Shell, *words: str) -> dict[str, list[str]]:
         found.setdefault(head, []).append(row["key"])
         assert int(row["cluster_id"]) == len(found)
     return found
-
-
-@pytest.mark.slow
-def test_channels_and_exact_join_agree_from_08_on(many: Shell) -> None:
-    for least in ("0.8", "0.9", "1"):
-        words = ("--min-resemblance", least, "--min-size", "1")
-        found = groups(many, *words)
-        assert found == groups(many, *words, "--exact-join")
-        assert len(found) < 400 == sum(map(len, found.values()))
 
 
 def test_table_jsonl_and_messages(nursery: Nursery, tmp_path: Path) -> None:
@@ -93,18 +73,6 @@ def test_table_jsonl_and_messages(nursery: Nursery, tmp_path: Path) -> None:
     assert re.fullmatch(r"likeness 0\.\d+ >= 0\.5 with a cosine >= 0\.68", rows[1]["reason"])
     assert len(groups(shell, "--min-size", "1")) == 2
     assert groups(shell, "--collection", "none") == {}
-
-
-def test_without_texts(nursery: Nursery, tmp_path: Path) -> None:
-    write(tmp_path / "documents.jsonl", KINDS)
-    shell = Shell(nursery, tmp_path)
-    shell("init", "--no-text")
-    shell("ingest", "documents.jsonl")
-    done = shell("clusters", "--once")
-    assert "estimated from the sketches" in done.errors
-    assert "~" in done.text
-    refused = shell("clusters", "--exact-join", code=3)
-    assert_refused(refused, 3, "no texts", "--no-text")
 
 
 def test_wrong_use_is_refused(kinds: Shell) -> None:

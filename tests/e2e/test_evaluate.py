@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from forked import Nursery
@@ -47,10 +44,6 @@ def shell(nursery: Nursery, tmp_path: Path) -> Shell:
     return made
 
 
-def points(shell: Shell, *words: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in shell.lines("evaluate", "--format", "jsonl", *words)]
-
-
 def recommended(shell: Shell, *words: str) -> list[str]:
     """Return the words of the command that an evaluation recommends."""
     (line,) = [line for line in shell("evaluate", *words).error_lines if " by these labels" in line]
@@ -85,34 +78,6 @@ def test_labels_in_another_form_or_of_other_keys_are_named(shell: Shell) -> None
     said = shell("evaluate", "--pairs", "groups.tsv", code=3).errors
     assert "the labels name a, b, c, ..., which it does not hold; it holds one, one again" in said
     assert "--pairs" in shell("evaluate", "--clusters", "pairs.tsv", code=5).errors
-
-
-@pytest.mark.slow
-def test_three_ways_to_label_give_the_same_figures(shell: Shell) -> None:
-    by_field = points(shell, "--clusters-field", "group")
-    assert points(shell, "--clusters", "groups.tsv") == by_field
-    assert points(shell, "--pairs", "pairs.tsv") == by_field
-    found = {(p["method"], p["threshold"]): p for p in by_field}
-    assert found["verified", 0.5]["f1"] == 1
-    assert found["simhash", 0]["recall"] == pytest.approx(1 / 3, abs=1e-4)
-    assert found["simhash", 0]["labelled"] == 3
-    assert [p["threshold"] for p in by_field if p["method"] == "simhash"] == list(range(13))
-
-
-@pytest.mark.slow
-def test_exact_join(shell: Shell) -> None:
-    done = shell("evaluate", "--exact", "--format", "csv")
-    rows = list(csv.DictReader(io.StringIO(done.text)))
-    assert [(row["a"], row["b"]) for row in rows] == [
-        ("one", "one again"),
-        ("one", "one edited"),
-        ("one again", "one edited"),
-    ]
-    assert rows[0]["resemblance"] == "1.0"
-    assert done.errors == "3 pairs of resemblance 0.5 or more\n"
-    found = shell.json_lines("evaluate", "--exact", "--min-resemblance", "1", "--format", "jsonl")
-    assert found == [{"a": "one", "b": "one again", "resemblance": 1.0}]
-    assert shell.lines("evaluate", "--exact")[0].split() == ["a", "b", "resemblance"]
 
 
 @pytest.mark.slow

@@ -1,22 +1,20 @@
-"""Clusters that are kept, by real processes: the command, several at once."""
+"""Clusters that are kept, by several processes at once."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 from forked import Nursery
 
 from simstore import Store
-from simstore.cli import main
-from simstore.storage.engine import Database
 
-from .shells import Shell
+from . import corpora
 from .states import assert_sound
-from .test_clusters import pages, write
 
-COLUMNS = "cluster_id,key,role,distance,resemblance,reason"
+
+def pages() -> dict[str, str]:
+    return dict(corpora.pages(5, 400, repeats=False))
 
 
 def clusters(path: Path) -> list[tuple[str, list[tuple[str, float]]]]:
@@ -27,32 +25,6 @@ def clusters(path: Path) -> list[tuple[str, list[tuple[str, float]]]]:
             for one in store.clusters.list(1)
         ]
     return sorted(found)
-
-
-@pytest.fixture
-def shell(nursery: Nursery, tmp_path: Path) -> Shell:
-    """A folder with a store of four hundred pages."""
-    write(tmp_path / "documents.jsonl", pages())
-    made = Shell(nursery, tmp_path)
-    made("ingest", "documents.jsonl")
-    return made
-
-
-@pytest.mark.slow
-def test_store_that_cannot_be_written_shows_what_stands(
-    shell: Shell, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    shell("clusters")
-    write(shell.folder / "more.jsonl", {"late": next(iter(pages().values())) + " more"})
-    shell("ingest", "more.jsonl")
-    monkeypatch.setattr(Database, "can_write", property(lambda _self: False))
-    place = str(shell.folder / "simstore.db")
-    done = CliRunner().invoke(main, ["clusters", "--db", place, "--format", "csv"])
-    assert done.exit_code == 0
-    assert done.stdout.startswith(COLUMNS)
-    assert "late" not in done.stdout
-    assert "read-only" in done.stderr
-    assert "behind: the documents of 1 text changed since" in done.stderr
 
 
 @pytest.mark.slow

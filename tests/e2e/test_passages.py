@@ -10,7 +10,8 @@ from forked import Nursery
 
 from .shells import Shell
 from .states import assert_sound
-from .test_clusters import pages, write
+from .test_clusters import write
+from .test_kept_clusters import pages
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 
 from simstore.search.similarity import (
     cosine,
-    dice,
     dice_of_lists,
     euclidean_distance,
     value_ratio,
@@ -33,33 +32,8 @@ def test_ratio_of_128_bit_values_is_within_its_range() -> None:
     assert value_ratio(1 << 127, largest) == pytest.approx(0.5)
 
 
-def test_dice_is_what_its_definition_says_of_two_sets() -> None:
-    for seed in range(5):
-        source = random.Random(seed)
-        a = {source.randrange(40) for _ in range(20)}
-        b = {source.randrange(40) for _ in range(25)}
-        assert dice(len(a & b) / len(a | b)) == pytest.approx(2 * len(a & b) / (len(a) + len(b))), (
-            seed
-        )
-
-
 def vector(*values: float) -> np.ndarray:
     return np.array(values, np.float64)
-
-
-def test_cosine_and_distance_of_known_vectors() -> None:
-    assert cosine(vector(3, 4), vector(4, 3)) == pytest.approx(24 / 25)
-    assert cosine(vector(1, 0), vector(0, 2)) == 0.0
-    assert euclidean_distance(vector(3, 4), vector(0, 0)) == 5.0
-    assert euclidean_distance(vector(1, 2, 2), vector(1, 2, 2)) == 0.0
-
-
-def test_cosine_of_a_zero_vector_is_zero_and_of_two_is_none() -> None:
-    assert cosine(vector(0, 0), vector(1, 2)) == 0.0
-    assert cosine(vector(1, 2), vector(0, 0)) == 0.0
-    assert cosine(vector(0, 0), vector(0, 0)) is None
-    assert cosine(vector(), vector()) is None
-    assert euclidean_distance(vector(), vector()) == 0.0
 
 
 def test_cosine_is_within_its_range_and_like_the_plain_sum() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import texts
 from stores import create, raw
 
 from simstore.errors import CorruptStore, InvalidParameter, NotFound
@@ -97,21 +96,6 @@ def test_too_short_texts_join_only_what_wholly_contains_them(
         )
         assert store.clusters.once(options).too_short_count == 4
         assert clusters(store, min_resemblance=0.3, exact_join=exact_join) == expected
-
-
-@pytest.mark.parametrize(("language", "exact_join"), [("en", False), ("zh", False), ("zh", True)])
-def test_kinds_of_pairs(tmp_path: Path, language: str, exact_join: bool) -> None:
-    together = (texts.retitled, texts.other_digits, texts.other_advertisements)
-    article = texts.ARTICLES[language][0]
-    documents = {"article": article}
-    for kind in together:
-        documents |= {f"{kind.__name__} {x}": getattr(kind(language), x) for x in "ab"}
-    documents["unrelated"] = texts.unrelated(language).b
-    notices = texts.NOTICES[language]
-    documents |= {f"notice {n}": notice for n, notice in enumerate(notices)}
-    with filled(tmp_path, documents) as store:
-        (found,) = clusters(store, exact_join=exact_join)
-    assert set(found) == set(documents) - {"unrelated", "notice 0", "notice 1"}
 
 
 def test_without_texts_the_sketches_judge(tmp_path: Path) -> None:
