@@ -28,19 +28,6 @@ def simtool(*arguments: object) -> Result:
     return CliRunner().invoke(main, [*map(str, arguments)])
 
 
-def test_result_is_written_and_the_first_block_printed(folder: Path) -> None:
-    done = simtool(3, 4)
-    assert (done.exit_code, done.stdout, done.stderr) == (0, "asked\n0:one \n2:two \n", "")
-    assert (folder / "result.txt").read_bytes() == b"asked\n0:one \n2:two \n"
-    assert sorted(path.name for path in folder.iterdir()) == [
-        "article.txt",
-        "hashvalue.txt",
-        "result.txt",
-        "sample.txt",
-        "stopwords.txt",
-    ]
-
-
 @pytest.mark.slow
 def test_results_and_help_without_room_are_an_error_in_one_line(folder: Path) -> None:
     full = Path("/dev/full")
@@ -58,39 +45,6 @@ def test_results_and_help_without_room_are_an_error_in_one_line(folder: Path) ->
         assert len(done.stderr.splitlines()) == 1
 
 
-def test_bad_parameters_are_exit_code_two(folder: Path) -> None:
-    for arguments, said in [
-        ((4, 4), "hashvalue.txt, line 4"),
-        ((3, 5), "hashvalue.txt, line 1"),
-        ((10**6, 4), "hashvalue.txt, line 4"),
-        ((10**15, 4), "N = 1000000000000000"),
-        ((0, 4), "N = 0"),
-        ((3, 0), "M = 0"),
-        ((3, 129), "M = 129"),
-        (("--", -1, 4), "N = -1"),
-        (("three", 4), "not a valid integer"),
-        ((3,), "Missing argument"),
-        ((3, 4, 5), "unexpected extra argument"),
-        ((), "Missing argument"),
-    ]:
-        done = simtool(*arguments)
-        assert done.exit_code == 2
-        assert said in done.stderr
-        assert done.stdout == ""
-        assert not (folder / "result.txt").exists()
-
-
-@pytest.mark.parametrize("name", ["article.txt", "hashvalue.txt"])
-def test_missing_file_is_exit_code_three_and_named(folder: Path, name: str) -> None:
-    (folder / name).unlink()
-    done = simtool(3, 4)
-    assert done.exit_code == 3
-    assert done.stderr.startswith(
-        f"Error: {name}: no such file or folder; a run needs stopwords.txt, "
-    )
-    assert not (folder / "result.txt").exists()
-
-
 def test_folder_in_the_place_of_a_file_is_exit_code_five(folder: Path) -> None:
     name = "sample.txt"
     (folder / name).unlink()
@@ -98,12 +52,6 @@ def test_folder_in_the_place_of_a_file_is_exit_code_five(folder: Path) -> None:
     done = simtool(3, 4)
     assert done.exit_code == 5
     assert done.stderr.startswith(f"Error: {name}: ")
-
-
-def test_older_result_is_replaced(folder: Path) -> None:
-    (folder / "result.txt").write_bytes(b"older")
-    assert simtool(3, 4).exit_code == 0
-    assert (folder / "result.txt").read_bytes() == b"asked\n0:one \n2:two \n"
 
 
 def test_result_that_cannot_be_written_is_exit_code_six(folder: Path) -> None:

@@ -16,16 +16,11 @@ from simstore import Store
 from simstore.errors import (
     ClosedStore,
     CorruptStore,
-    InvalidParameter,
     NotAStore,
     ReadOnlyStore,
-    SchemaOutOfDate,
-    SchemaTooNew,
-    StorageError,
-    StoreExists,
     StoreNotFound,
 )
-from simstore.storage import copies, migrate
+from simstore.storage import copies
 from simstore.store import upgrade_store
 from simstore.version import EARLIER_APPLICATION_ID
 
@@ -81,24 +76,6 @@ def test_store_is_made_where_asked_for(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["s.db"]
 
 
-@pytest.mark.sqlite("a file is in its place, or a link")
-def test_existing_file_is_never_overwritten(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    path.write_bytes(b"precious")
-    with pytest.raises(StoreExists):
-        Store.create(path)
-    path.unlink()
-    Store.create(path).close()
-    with pytest.raises(StoreExists):
-        Store.create(path)
-    Store.create(path, exist_ok=True).close()
-    (tmp_path / "link.db").symlink_to(path)
-    with pytest.raises(StoreExists):
-        Store.create(tmp_path / "link.db")
-    with pytest.raises(StorageError, match="folder"):
-        Store.create(tmp_path / "no folder" / "s.db")
-
-
 @pytest.mark.sqlite("a link leads to the file")
 def test_link_is_followed_to_the_file_it_points_at(tmp_path: Path) -> None:
     (tmp_path / "far").mkdir()
@@ -135,47 +112,11 @@ def test_file_that_is_no_database_is_refused(tmp_path: Path) -> None:
         assert [one.name for one in tmp_path.iterdir()] == ["s.db"]
 
 
-@pytest.mark.sqlite("the file is empty")
-def test_empty_file_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    path.touch()
-    with pytest.raises(NotAStore, match="empty"):
-        Store.open(path)
-    assert path.stat().st_size == 0
-
-
-@pytest.mark.sqlite("a folder is in its place")
-def test_folder_and_empty_path_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(NotAStore, match="not a file"):
-        Store.open(tmp_path)
-    with pytest.raises(InvalidParameter, match="path"):
-        Store.open("")
-
-
-@pytest.mark.sqlite("the file is another program's")
-def test_database_of_another_program_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "s.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE document (key TEXT)")
-        connection.commit()
-    with pytest.raises(NotAStore, match="not a simstore database"):
-        Store.open(path)
-
-
 def with_revision(path: Path, statement: str) -> Path:
     Store.create(path).close()
     with raw_store(path) as connection:
         connection.execute(statement)
     return path
-
-
-def test_older_store_says_how_to_upgrade(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Store.create(tmp_path / "s.db").close()
-    monkeypatch.setattr(migrate, "HISTORY", ("0001", "0002"))
-    monkeypatch.setattr(migrate, "HEAD", "0002")
-    with pytest.raises(SchemaOutOfDate, match="upgrade_store") as raised:
-        Store.open(tmp_path / "s.db")
-    assert (raised.value.revision, raised.value.expected) == ("0001", "0002")
 
 
 @pytest.mark.sqlite("a file has a mark")
@@ -184,17 +125,6 @@ def test_store_of_an_earlier_build_says_how_to_move_its_documents(tmp_path: Path
     for use in (Store.open, upgrade_store):
         with pytest.raises(NotAStore, match=r"a build before simstore 0\.1\.0 made it.* export"):
             use(path)
-
-
-def test_newer_store_is_refused(tmp_path: Path) -> None:
-    revision = "9999"
-    path = with_revision(
-        tmp_path / "s.db",
-        f"UPDATE alembic_version SET version_num = '{revision}'",
-    )
-    with pytest.raises(SchemaTooNew, match="newer simstore") as raised:
-        Store.open(path)
-    assert raised.value.revision == revision
 
 
 @pytest.mark.parametrize("statement", ["DROP TABLE alembic_version", "DELETE FROM alembic_version"])
@@ -235,21 +165,6 @@ def test_path_may_hold_anything(tmp_path: Path) -> None:
     with Store.open(path) as store:
         assert len(store) == 1
     assert [one.name for one in tmp_path.iterdir()] == [path.name]
-
-
-@pytest.mark.sqlite("its URL names the file")
-def test_url_of_an_sqlite_file_is_that_file(tmp_path: Path) -> None:
-    with Store.create(f"sqlite:///{tmp_path / 's.db'}") as store:
-        store.add("a", "river")
-    with Store.open(tmp_path / "s.db") as store:
-        assert "a" in store
-
-
-@pytest.mark.sqlite("names other databases")
-def test_url_of_another_database_is_refused_with_those_that_there_are() -> None:
-    for url in ["mysql+pymysql://h/d", "postgresql+asyncpg://h/d", "http://h:1/"]:
-        with pytest.raises(InvalidParameter, match=r"postgresql\+psycopg://.*`simstore\.Client"):
-            Store.open(url)
 
 
 @pytest.mark.postgres
