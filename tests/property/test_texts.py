@@ -14,7 +14,7 @@ from simstore.fingerprint.features import count_features, count_letters
 from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.web import WebScheme
 from simstore.text import words
-from simstore.text.normalization import DEFAULT, Normalization
+from simstore.text.normalization import Normalization
 from simstore.text.words import terms
 
 from .strategies import any_text
@@ -23,11 +23,6 @@ from .strategies import any_text
 @given(any_text)
 def test_no_text_but_white_space_has_no_terms(text: str) -> None:
     assert bool(terms(text)) == bool(text.split())
-
-
-@given(any_text)
-def test_normalization_is_stable(text: str) -> None:
-    assert DEFAULT.apply(DEFAULT.apply(text)) == DEFAULT.apply(text)
 
 
 @given(

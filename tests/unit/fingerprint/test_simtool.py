@@ -6,42 +6,16 @@ import pytest
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.feature_hash import generated_rows
 from simstore.fingerprint.schemes import open_scheme
-from simstore.fingerprint.simhash import to_integers
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.vocabulary import rank_array
 
 ROWS = np.array([[1, 0, 1, 0], [0, 1, 1, 0], [1, 1, 0, 0]], np.uint8)
 
 
-def made(scheme: SimtoolScheme, texts: list[str], ranks: dict[bytes, int]) -> list[int]:
-    counts = scheme.count(texts)
-    array = np.array([ranks.get(term, -1) for term in counts.terms], np.int64)
-    return to_integers(scheme.fingerprints(counts, array))
-
-
-def test_feature_of_rank_i_has_row_i() -> None:
-    scheme = SimtoolScheme(3, 4, hash_rows=ROWS, stopwords=frozenset())
-    ranks = {b"lamp": 0, b"stone": 1, b"river": 2}
-    texts = ["lamp", "stone", "river", "lamp lamp stone", "bridge", ""]
-    assert made(scheme, texts, ranks) == [0b1010, 0b0110, 0b1100, 0b1010, 0, 0]
-
-
-def test_words_without_a_rank_count_for_nothing() -> None:
-    scheme = SimtoolScheme(3, 4, hash_rows=ROWS, stopwords=frozenset())
-    assert made(scheme, ["bridge lamp bridge harbour"], {b"lamp": 0}) == [0b1010]
-    assert made(scheme, ["bridge"], {}) == [0]
-
-
 def test_ranks_are_needed() -> None:
     scheme = SimtoolScheme(3, 4, hash_rows=ROWS)
     with pytest.raises(InvalidParameter, match="ranks"):
         scheme.fingerprints(scheme.count(["lamp"]))
-
-
-def test_stop_words_and_other_bytes_are_no_features() -> None:
-    scheme = SimtoolScheme(3, 4, hash_rows=ROWS, stopwords=frozenset([b"the"]))
-    counts = scheme.count(["The LAMP's caf\udce9 42"])
-    assert sorted(counts.terms) == [b"caf", b"lamp", b"s"]
 
 
 def test_generated_table_is_the_same_whatever_its_length() -> None:

@@ -70,12 +70,6 @@ def test_text_without_terms_has_the_same_fingerprint_alone_and_beside_others() -
         assert made(scheme, "", "boats")[0] == expected, tie
 
 
-def test_stop_words_do_not_count() -> None:
-    scheme = WebScheme(stopwords=frozenset([b"the", "über".encode()]))
-    assert made(scheme, "The boats ÜBER the sea") == made(WebScheme(), "boats sea")
-    assert scheme.count(["the über"]).terms == ()
-
-
 def test_bytes_that_are_no_text_have_a_fingerprint() -> None:
     scheme = WebScheme()
     first, second = made(scheme, "\udcff\udcfe", "\udcfe")

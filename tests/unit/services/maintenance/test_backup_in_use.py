@@ -45,18 +45,6 @@ def test_a_restore_needs_its_place_to_be_closed_and_shows_its_progress(tmp_path:
     assert seen[-1][0] == seen[-1][1] > 0
 
 
-def test_a_damaged_store_is_replaced(tmp_path: Path) -> None:
-    backup, place = tmp_path / "backup.db", tmp_path / "store.db"
-    with Store(backup) as store:
-        store.add("a", "one text")
-    header = backup.read_bytes()[:100]
-    place.write_bytes(header + b"damaged" * 1_000)
-    place.with_name("store.db-wal").write_bytes(b"left over")
-    restore_store(backup, place, replace=True)
-    with Store(place) as store:
-        assert [one.key for one in store.list()] == ["a"]
-
-
 @pytest.mark.parametrize("held", [b"no store at all\n", b"SQLite format 3\0" + bytes(200)])
 def test_what_is_no_store_is_not_replaced_by_one(tmp_path: Path, held: bytes) -> None:
     place, other = tmp_path / "store.db", tmp_path / "notes.md"

@@ -28,23 +28,6 @@ def document(key: str, lang: str | None) -> dict[str, Any]:
     return {"key": key, "text": TEXT, "metadata": {} if lang is None else {"lang": lang, "n": 1}}
 
 
-@pytest.mark.parametrize(
-    ("options", "weights"), [({"text": False, "vocabulary": False}, "log-tf"), ({}, "idf")]
-)
-def test_metadata_field_parts_documents_with_one_text(
-    tmp_path: Path, options: dict[str, Any], weights: str
-) -> None:
-    scheme = SchemeChoice("web", fields=FIELD.fields, weights=weights)
-    with create(tmp_path, scheme, **options) as store:
-        store.add_many([document("a", "en"), document("b", "zh"), document("c", "en"),
-                        document("d", None), document("e", "it")], threads=1)  # fmt: skip
-        assert fingerprint(store, "a") == fingerprint(store, "c") != fingerprint(store, "b")
-        assert fingerprint(store, "d") == fingerprint(store, "e")
-        assert store.maintenance.fsck() == []
-        (asked,) = store.query_many([document("asked", "zh")])
-        assert [(m.key, m.distance) for m in asked.matches if m.distance == 0] == [("b", 0)]
-
-
 def test_change_of_the_field_alone_changes_the_fingerprint(tmp_path: Path) -> None:
     with create(tmp_path, FIELD) as store:
         store.add_many([document("a", "en"), document("b", "zh")], threads=1)
