@@ -151,13 +151,6 @@ def test_files_of_a_folder_that_are_not_read_are_told_and_counted(
     assert lines[-2:][0] == "... and 4 more files passed over; -v names them"
 
 
-def test_a_store_without_a_passage_index_is_refused(nursery: Nursery, tmp_path: Path) -> None:
-    shell = Shell(nursery, tmp_path)
-    (tmp_path / "paper.txt").write_text(RIVER)
-    shell("ingest", "--as", "text", "paper.txt")
-    assert_refused(shell("check", "paper.txt", code=3), 3, "simstore passages build")
-
-
 @pytest.mark.slow
 def test_wrong_options_are_refused(shell: Shell) -> None:
     assert_refused(shell("check", "paper.txt", "--high", "0.2", code=2), 2, "moderate 0.5")

@@ -46,24 +46,6 @@ def finish(*children: Child) -> list[Finished]:
     return done
 
 
-@schemes
-def test_two_ingests_at_once_end_as_one_after_the_other_and_store_each_page_once(
-    nursery: Nursery, tmp_path: Path, scheme: str
-) -> None:
-    one, two = article(tmp_path, 1, 120, "one"), article(tmp_path, 2, 120, "two")
-    samples = corpora.samples(1, corpora.pages(1, 120) + corpora.pages(2, 120))
-    clean = state_of(make(tmp_path / "clean.db", scheme, one, two), samples)
-    path = make(tmp_path / "store.db", scheme)
-    finish(
-        *(
-            nursery.start("ingest", tmp_path, place=str(path), names=[str(name)])
-            for name in (one, two, one)
-        )
-    )
-    assert_sound(path)
-    assert state_of(path, samples).unordered == clean.unordered
-
-
 @pytest.mark.parametrize("course", [False, True], ids=["web", "simtool"])
 def test_two_first_ingests_at_once_make_one_store_and_both_finish(
     nursery: Nursery, tmp_path: Path, course: bool

@@ -14,8 +14,6 @@ from pathlib import Path
 import pytest
 from forked import Nursery
 
-from simstore import Store
-
 from .shells import Shell
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -194,30 +192,6 @@ def test_a_store_is_used_where_an_option_names_it_before_or_behind_the_command(
     named = {**os.environ, "SIMSTORE_DB": "other.db"}
     assert "1 kept" in shell("dedup", "a.jsonl", "-o", "2.jsonl", environment=named).text
     assert not (shell.folder / "other.db").exists()
-
-
-@pytest.mark.slow
-@pytest.mark.sqlite("the store is a file beside the rows")
-def test_two_runs_at_once_keep_what_the_store_has_and_nothing_twice(shell: Shell) -> None:
-    lines = _rows(9_000)
-    # Half of the keys and some of the texts are those of the other file.
-    other = [line.replace(b'"id": ', b'"id": 1', 1) for line in _rows(9_300)[4_500:]]
-    other += [line.replace(b"word", b"mark") for line in lines[:4_500]]
-    (shell.folder / "other.jsonl").write_bytes(b"".join(other))
-    shell("init", "--db", "s.db")
-    started = [
-        shell.start("--db", "s.db", "dedup", f"{name}.jsonl", "-o", f"{name}.out")
-        for name in ("rows", "other")
-    ]
-    assert [child.wait().code for child in started] == [0, 0]
-    kept = [
-        json.loads(line)["text"]
-        for name in ("rows", "other")
-        for line in (shell.folder / f"{name}.out").read_bytes().splitlines()
-    ]
-    with Store.open(shell.folder / "s.db", read_only=True) as store:
-        assert sorted(one.text or "" for one in store.list()) == sorted(kept)
-    assert len(set(kept)) == len(kept)
 
 
 def test_a_table_on_standard_input_that_is_taken_as_a_text_is_told(shell: Shell) -> None:

@@ -92,17 +92,6 @@ def test_report_writes_the_last_or_a_named_run_in_each_format(shell: Shell) -> N
     assert len(shell.lines("report", "--list")) == 3
 
 
-def test_list_formats_and_limit(shell: Shell) -> None:
-    assert shell.lines("list", "--limit", "2", "--format", "keys") == ["harbour", "harbour-2"]
-    records = shell.json_lines("list", "--format", "jsonl")
-    assert [one["key"] for one in records] == [key for key, _ in PAGES]
-    assert records[3]["duplicate_of"] == "harbour"
-    rows = list(csv.DictReader(io.StringIO(shell("list", "--format", "csv").text)))
-    assert [row["key"] for row in rows] == [key for key, _ in PAGES]
-    assert rows[0]["fingerprint"] == records[0]["fingerprint"]
-    assert len(shell.lines("list")) == 1 + len(PAGES)
-
-
 def test_a_text_on_the_command_line_is_looked_for(shell: Shell) -> None:
     (sample,) = shell.json_lines("query", "--text", PAGES[0][1], "--format", "jsonl")
     assert [match["key"] for match in sample["matches"]][:1] == ["harbour"]

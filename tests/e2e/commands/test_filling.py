@@ -6,7 +6,6 @@ import os
 
 import pytest
 
-from e2e import corpora
 from e2e.shells import Shell
 
 
@@ -20,12 +19,3 @@ def test_store_is_named_by_option_then_environment_then_default(empty: Shell) ->
     assert sorted(path.name for path in empty.folder.glob("*.db")) == [
         "before-the-command.db", "from-environment.db", "from-option.db", "simstore.db",
     ]  # fmt: skip
-
-
-def test_first_ingest_makes_a_simtool_store_where_the_course_files_lie(
-    empty: Shell,
-) -> None:
-    corpora.course_folder(empty.folder)
-    done = empty("ingest", "article.txt")
-    assert "scheme simtool/1, N = 1000, M = 64" in done.errors
-    assert "hashvalue.txt" in done.errors

@@ -389,17 +389,6 @@ def test_an_input_that_changes_while_it_is_read_is_noticed(
     assert not (tmp_path / "out.jsonl").exists()
 
 
-def test_standard_input_is_read_once_and_written_out(
-    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    dedup_rows(source, tmp_path / "out.jsonl")
-    given, made = io.BytesIO(source.read_bytes()), io.BytesIO()
-    monkeypatch.setattr(sys, "stdin", type("In", (), {"buffer": given}))
-    monkeypatch.setattr(sys, "stdout", type("Out", (), {"buffer": made}))
-    dedup_rows("-", "-")
-    assert made.getvalue() == (tmp_path / "out.jsonl").read_bytes()
-
-
 @pytest.mark.parametrize("name", ["out.csv", "-"])
 def test_no_rows_on_standard_input_are_a_file_without_rows(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
@@ -411,17 +400,6 @@ def test_no_rows_on_standard_input_are_a_file_without_rows(
     assert (summary.read, summary.written) == (0, 0)
     assert made.getvalue() == b""
     assert [path.read_bytes() for path in tmp_path.iterdir()] == [b""] * (name != "-")
-
-
-@pytest.mark.parametrize("named", ["output", "log"])
-def test_a_folder_that_is_missing_is_told_and_not_made(
-    source: Path, tmp_path: Path, named: str
-) -> None:
-    places = {"output": tmp_path / "out.jsonl", named: tmp_path / "no" / "such" / "file.jsonl"}
-    before = sorted(tmp_path.iterdir())
-    with pytest.raises(StorageError, match=r"there is no folder .*no/such"):
-        dedup_rows(source, **places)
-    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_a_copy_of_a_dropped_row_goes_with_it_and_with_a_store_with_what_it_resembles_most(

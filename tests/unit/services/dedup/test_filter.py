@@ -8,10 +8,7 @@ from typing import Any
 
 import pytest
 
-from simstore import Document, InvalidParameter, RowObserver, Store
-from simstore.services.dedup.dedup import dedup_files
-from simstore.services.dedup.gates import Gate, Keep, store_answer
-from simstore.services.dedup.options import RowOptions, RowSummary
+from simstore import Document, InvalidParameter, Store
 
 WORDS = [f"word{n}" for n in range(3_000)]
 
@@ -23,32 +20,11 @@ def _text(seed: int, changed: int = 0) -> str:
     return " ".join(chosen)
 
 
-def run(
-    store: Store, names: list[Path], output: Path, keep: Keep = "new", **options: Any
-) -> RowSummary:
-    gate = Gate(answer=store_answer(store), keep=keep)
-    chosen = RowOptions(**options)
-    return dedup_files(list(map(str, names)), str(output), chosen, RowObserver(), gate=gate)
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> Any:
     with Store.create(tmp_path / "s.db") as made:
         made.add_many([(f"old{n}", _text(n)) for n in range(0, 40, 2)], threads=1)
         yield made
-
-
-def test_csv_keeps_its_names_quotes_and_line_ends(tmp_path: Path, store: Store) -> None:
-    head = b"\xef\xbb\xbfid,text,price\r\n"
-    rows = [
-        b'1,"%s",2.50\r\n' % _text(1).encode(),
-        b'2,"%s",003\r\n' % _text(2).encode(),
-        b'\'3\',"%s"," x"' % _text(3).encode(),
-    ]
-    source, output = tmp_path / "r.csv", tmp_path / "new.csv"
-    source.write_bytes(head + b"".join(rows))
-    run(store, [source], output)
-    assert output.read_bytes() == head + rows[0] + rows[2]
 
 
 def test_rows_in_memory_come_back_as_they_are(store: Store) -> None:

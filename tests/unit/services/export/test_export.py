@@ -9,7 +9,7 @@ import pytest
 import texts
 from stores import create, rows
 
-from simstore import Document, KnownFilter, Store
+from simstore import Document, Store
 from simstore.errors import InvalidParameter, OutputExists, StorageError
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.services.export import export as export_module
@@ -309,28 +309,3 @@ def test_without_pyarrow_the_extra_is_named(
     with pytest.raises(InvalidParameter, match=r"extra 'parquet'"):
         store.export(tmp_path / "x.parquet", ExportOptions(format="parquet"))
     assert not (tmp_path / "x.parquet").exists()
-
-
-def test_the_filter_knows_what_the_store_knows(store: Store, tmp_path: Path) -> None:
-    store.add_many([("skipped", PAIRS[0].a + " ")], on_duplicate="skip")
-    store.add_many([("skipped too", PAIRS[3].a + " ")], on_duplicate="skip")
-    assert "skipped" not in store
-    store.filters.known().save(tmp_path / "known")
-    known = KnownFilter.load(tmp_path / "known")
-    assert set(known.counts) == {"keys", "digests"}
-    for one in DOCUMENTS:
-        assert known.knows_key(one.key)
-        assert known.knows_text(one.text) == bool(one.text.strip())
-    assert known.knows_key("skipped")
-    assert known.knows_text(PAIRS[0].a + " ")
-    assert not known.knows_key("never seen")
-    assert known.counts["keys"] == len(DOCUMENTS) + 2
-    distinct = {one.text for one in DOCUMENTS} | {PAIRS[0].a + " ", PAIRS[3].a + " "}
-    assert known.counts["digests"] == len(distinct)
-    # What it was skipped for has gone: it is to be fetched again.
-    originals = {one.original for one in store.duplicates.list(state="skipped")}
-    store.remove(*originals)
-    again = store.filters.known(of=["keys"])
-    assert set(again.counts) == {"keys"}
-    assert not again.knows_key("skipped")
-    assert not any(map(again.knows_key, originals))

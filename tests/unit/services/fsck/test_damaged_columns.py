@@ -21,7 +21,6 @@ from stores import SIMTOOL, TEXTS, WEB, create
 from simstore import Files
 from simstore.errors import CorruptStore, SimstoreError, StorageError
 from simstore.services.export.export import ExportOptions
-from simstore.sources.reader import ReadOptions
 from simstore.storage.tables import metadata
 from simstore.store import Store
 
@@ -247,19 +246,6 @@ def test_lost_generation_is_told_with_its_remedy(
         else:
             store.vocabulary.refresh(force=True)
         assert [one.key for one in store.query(TEXTS["stone"])] == before
-        assert store.maintenance.fsck() == []
-
-
-def test_generation_that_was_never_made_is_no_damage(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text(TEXTS["stone"])
-    with create(tmp_path, SIMTOOL) as store:
-        store.add_many(TEXTS.items(), refresh=False)
-        assert store.query(TEXTS["stone"]) == []
-        run = store.query_many(
-            Files(str(tmp_path / "a.txt"), read=ReadOptions("text")), record=True
-        )
-        assert run.stale is not None
-        assert "no generation was made yet" in run.stale
         assert store.maintenance.fsck() == []
 
 

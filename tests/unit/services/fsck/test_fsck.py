@@ -302,29 +302,6 @@ def test_reference_to_nothing_is_found(tmp_path: Path) -> None:
     assert {one.invariant for one in found} == {"file"}
 
 
-@pytest.mark.sqlite("damages pages of the file")
-@pytest.mark.parametrize("where", [0.25, 0.5, 0.75])
-def test_damaged_page_of_the_file_is_found_or_reported_as_corrupt(
-    tmp_path: Path, where: float
-) -> None:
-    with create(tmp_path) as store:
-        store.add_many([(f"k{n}", f"text {n} " * 50) for n in range(100)], threads=1)
-        store.maintenance.compact()
-    ((size,),) = rows(tmp_path, "PRAGMA page_size")
-    path = tmp_path / "s.db"
-    data = bytearray(path.read_bytes())
-    start = int(len(data) / size * where) * size
-    data[start : start + size] = b"\xa5" * size
-    path.write_bytes(data)
-    try:
-        with Store.open(path) as store:
-            said = [f"{one.invariant}: {one.detail}" for one in store.maintenance.fsck()]
-    except CorruptStore as error:
-        said = [f"file: {error}"]
-    assert said
-    assert all(one.startswith("file: ") for one in said)
-
-
 def test_at_most_twenty_of_a_kind_are_shown(tmp_path: Path) -> None:
     with create(tmp_path) as store:
         store.add_many([(f"k{n}", f"text {n}") for n in range(30)], threads=1)

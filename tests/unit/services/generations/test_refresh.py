@@ -15,22 +15,6 @@ from simstore.model import QueryOptions
 from simstore.store import Store
 
 
-def test_vocabulary_can_be_read_from_a_store_that_may_not_be_written(tmp_path: Path) -> None:
-    scheme = SIMTOOL
-    with filled(tmp_path, scheme) as store:
-        store.add("new", "river river bridge", refresh=False)
-    with Store.open(tmp_path / "s.db", read_only=True) as store:
-        asked = (store.vocabulary.terms(), store.vocabulary.terms(2), store.vocabulary.status())
-    with Store.open(tmp_path / "s.db") as store:
-        assert (
-            store.vocabulary.terms(),
-            store.vocabulary.terms(2),
-            store.vocabulary.status(),
-        ) == asked
-        river = next(one for one in store.vocabulary.terms() if one.term == "river")
-        assert (river.document_count, river.total_count) == (1, 2)
-
-
 def test_top_of_the_vocabulary_is_that_of_all_counts_however_they_lie_about(tmp_path: Path) -> None:
     """Counts are spread over the table and deltas that were never merged."""
     seed = 1

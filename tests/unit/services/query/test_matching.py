@@ -68,15 +68,6 @@ def test_odd_text_matches_its_copy_and_not_everything(store: Store) -> None:
             assert same or 1.0 in (match.containment, match.containment_reverse), key
 
 
-def test_texts_without_a_letter_do_not_match_one_another(store: Store) -> None:
-    # Both have the all-zero fingerprint.
-    assert ask(store, "").matches == ()
-    assert {m.key for m in ask(store, "", min_features=0).matches} >= {
-        "odd empty",
-        "odd white space",
-    }
-
-
 def test_store_of_fingerprints_alone_has_nothing_to_verify_by(tmp_path: Path) -> None:
     with create(tmp_path, text=False, channels=("simhash",)) as store:
         store.add("a", PAIRS[0].a)

@@ -68,18 +68,6 @@ def test_only_the_latest_runs_are_kept(tmp_path: Path, monkeypatch: pytest.Monke
     ]
 
 
-def test_answer_is_given_where_the_run_cannot_be_recorded(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_bytes(TEXTS["stone"].encode())
-    filled(tmp_path).close()
-    with Store.open(tmp_path / "s.db", read_only=True) as store:
-        run = store.query_many(Files(str(path)), record=True)
-    assert run.run_id is None
-    assert run.not_recorded is not None
-    assert "read-only" in run.not_recorded
-    assert [match.key for match in run.samples[0].matches] == ["stone"]
-
-
 @pytest.mark.sqlite("reads the statements of SQLite")
 @pytest.mark.parametrize("resident", [False, True])
 @pytest.mark.parametrize("packed", [False, True])
