@@ -84,14 +84,6 @@ def test_too_large_a_body_is_refused(ask: httpx.Client) -> None:
     refused(reply, 413, "TooLarge")
 
 
-def test_a_body_of_just_the_limit_is_taken(ask: httpx.Client) -> None:
-    body = json.dumps({"key": "a", "text": "x"}).encode()
-    body = body.replace(b'"x"', b'"' + b"x" * (20_000 - len(body) + 1) + b'"')
-    assert len(body) == 20_000
-    assert ask.post("/v1/documents", content=body).status_code == 200
-    refused(ask.post("/v1/documents", content=body + b" "), 413, "TooLarge")
-
-
 def test_lines_may_be_many_and_one_that_is_too_long_is_passed_over(ask: httpx.Client) -> None:
     def given() -> Iterator[bytes]:
         for number in range(40):

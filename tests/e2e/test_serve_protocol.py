@@ -111,14 +111,3 @@ def test_a_refusal_is_no_part_of_another_reply(served: Served) -> None:
         if reply.startswith(b"HTTP/1.1 200"):
             _, _, rest = reply.partition(b"\r\n\r\n")
             assert rest.startswith(b'{"status":"ok"}')
-
-
-def test_a_check_of_no_text_is_refused(served: Served) -> None:
-    bodies: list[Any] = [
-        {"text": None, "options": {}}, {"papers": [{"text": None}]}, {"papers": [None]},
-        {"stored": None}, {"text": "a", "options": None}, {"text": 1}, None,
-    ]  # fmt: skip
-    with httpx.Client(base_url=served.url, timeout=PATIENCE_SECONDS) as ask:
-        for body in bodies:
-            reply = ask.post("/v1/check", content=json.dumps(body))
-            assert (reply.status_code, reply.json()["title"]) == (422, "MalformedRequest"), body

@@ -45,14 +45,6 @@ def test_ascii_has_the_same_terms_alone_and_beside_other_text(text: str, other: 
     assert together[-1] == other
 
 
-@given(any_text, any_text)
-def test_terms_do_not_reach_over_a_line_break(first: str, second: str) -> None:
-    with pytest.MonkeyPatch.context() as patch:
-        whole = terms(f"{first}\n{second}")
-        patch.setattr(words, "_PIECE", 1)
-        assert terms(f"{first}\n{second}") == whole
-
-
 @given(st.lists(any_text, max_size=6), st.integers(1, 9))
 def test_long_texts_cut_into_pieces_have_the_same_terms(parts: list[str], piece: int) -> None:
     text = "\n".join(parts)
@@ -96,13 +88,3 @@ def test_fingerprint_of_a_text_does_not_depend_on_its_batch(texts: list[str], ti
     together = to_integers(scheme.fingerprints(scheme.count(texts)))
     alone = [to_integers(scheme.fingerprints(scheme.count([text])))[0] for text in texts]
     assert together == alone
-
-
-@given(st.permutations(["river stone", "lamp", "灯 灯", "river"]))
-def test_fingerprint_does_not_depend_on_the_order_of_the_batch(texts: list[str]) -> None:
-    scheme = WebScheme(64)
-    made = to_integers(scheme.fingerprints(scheme.count(texts)))
-    usual = sorted(texts)
-    assert dict(zip(texts, made, strict=True)) == dict(
-        zip(usual, to_integers(scheme.fingerprints(scheme.count(usual))), strict=True)
-    )

@@ -54,22 +54,6 @@ def raw(member: str) -> bytes:
     return member.encode("utf-8", "surrogateescape")
 
 
-def test_a_filter_comes_back_from_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "known.bin"
-    sample().save(path)
-    known = KnownFilter.load(path)
-    assert known.counts == {"keys": 5, "digests": 4}
-    assert repr(known) == "KnownFilter(5 keys, 4 digests)"
-    assert known.knows_keys(KEYS).all()
-    assert all(map(known.knows_key, KEYS))
-    assert all(known.knows_key(raw(key)) for key in KEYS)
-    assert all(map(known.knows_text, TEXTS))
-    assert not any(map(known.knows_key, TEXTS))
-    assert not any(map(known.knows_text, KEYS))
-    known.save(tmp_path / "again.bin")
-    assert (tmp_path / "again.bin").read_bytes() == path.read_bytes()
-
-
 def test_the_format_is_what_its_description_says(tmp_path: Path) -> None:
     path = tmp_path / "known.bin"
     known = KnownFilter.create(3_000, false_positive_rate=0.01)

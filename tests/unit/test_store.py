@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simstore import Document, Store
+from simstore import Store
 from simstore.errors import (
     InvalidParameter,
 )
@@ -19,24 +19,6 @@ from simstore.errors import (
 def store(tmp_path: Path) -> Any:
     with Store.create(tmp_path / "s.db", synchronous="normal") as made:
         yield made
-
-
-def test_documents_pairs_and_mappings_are_added_alike(store: Store) -> None:
-    summary = store.add_many(
-        [
-            Document("a", "x", title="T"),
-            ("b", "x"),
-            {"key": "c", "text": "x", "title": "T", "metadata": {"n": 1}},
-            {"key": "d", "text": "x", "collection": None},
-        ]
-    )
-    assert summary.added == 4
-    assert [(one.key, one.title, dict(one.metadata)) for one in store] == [
-        ("a", "T", {}),
-        ("b", None, {}),
-        ("c", "T", {"n": 1}),
-        ("d", None, {}),
-    ]
 
 
 def test_what_is_no_document_is_an_invalid_parameter(store: Store) -> None:
@@ -75,16 +57,6 @@ def test_document_added_again_is_unchanged_whatever_its_metadata(
     assert store.add("k", "text", metadata=metadata) == "added"
     assert store.add("k", "text", metadata=metadata) == "unchanged"
     assert store.add("k", "text", metadata={**metadata, "more": 1}) == "updated"
-
-
-def test_scheme_tells_its_options(tmp_path: Path, store: Store) -> None:
-    assert store.maintenance.scheme().record() == {
-        "scheme": "web/1",
-        "bits": 64,
-        "weights": "log-tf",
-        "tie": "zero",
-        "feature_hash": "xxh3",
-    }
 
 
 @pytest.mark.parametrize(

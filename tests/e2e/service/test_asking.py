@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -61,18 +60,6 @@ def test_papers_beside_each_other_are_a_report_where_a_page_is_asked_for(ask: ht
         assert page.text.count("<bdi>a</bdi>") >= 2
     none = ask.post("/v1/check/mutual", json={"papers": []}, headers={"Accept": "text/html"})
     refused(none, 422, "MalformedRequest")
-
-
-def test_a_file_is_checked(ask: httpx.Client) -> None:
-    add(ask, ("a", TEXT))
-    page = f"<html><title>Mine</title><body><p>{TEXT}</p></body></html>"
-    reply = ask.post(
-        "/v1/check",
-        files={"file": ("paper.html", page.encode(), "text/html")},
-        data={"options": json.dumps({"high": 0.9})},
-    )
-    (found,) = reply.json()["papers"]
-    assert (found["high"], [source["key"] for source in found["sources"]]) == (0.9, ["a"])
 
 
 def test_a_file_whose_encoding_is_detected_says_so_and_one_in_none_is_refused(

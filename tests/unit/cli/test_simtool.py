@@ -45,15 +45,6 @@ def test_results_and_help_without_room_are_an_error_in_one_line(folder: Path) ->
         assert len(done.stderr.splitlines()) == 1
 
 
-def test_folder_in_the_place_of_a_file_is_exit_code_five(folder: Path) -> None:
-    name = "sample.txt"
-    (folder / name).unlink()
-    (folder / name).mkdir()
-    done = simtool(3, 4)
-    assert done.exit_code == 5
-    assert done.stderr.startswith(f"Error: {name}: ")
-
-
 def test_result_that_cannot_be_written_is_exit_code_six(folder: Path) -> None:
     (folder / "result.txt").mkdir()
     done = simtool(3, 4)

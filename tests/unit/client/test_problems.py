@@ -5,16 +5,15 @@ from __future__ import annotations
 import inspect
 import sys
 from typing import Any
-from urllib.parse import unquote_to_bytes, urlsplit
+from urllib.parse import urlsplit
 
-import httpx
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore import errors
 from simstore.client import Client
-from simstore.client.connection import checked_url, error_of, key_path, seconds_of
+from simstore.client.connection import checked_url, error_of, seconds_of
 from simstore.errors import InvalidParameter, MalformedRequest, MissingExtra, SimstoreError
 from simstore.server.errors import problem
 from simstore.wire import decoded, encoded
@@ -68,15 +67,6 @@ def test_an_error_of_a_newer_server_is_one_of_its_family() -> None:
 def test_any_object_is_some_error(told: dict[str, Any]) -> None:
     assert isinstance(error_of(told), SimstoreError)
     assert isinstance(error_of({**told, "type": "urn:simstore:printable"}), SimstoreError)
-
-
-@given(st.binary(min_size=1).map(lambda data: data.decode("utf-8", "surrogateescape")))
-def test_a_key_is_one_part_of_a_path(key: str) -> None:
-    path = httpx.URL(f"http://a/v1/documents/{key_path(key)}?x=1").raw_path
-    part, question, _ = path.partition(b"?")
-    assert question
-    assert part.count(b"/") == 3
-    assert unquote_to_bytes(part[14:]) == key.encode("utf-8", "surrogateescape")
 
 
 def test_addresses_of_servers() -> None:

@@ -63,13 +63,6 @@ def test_fingerprint_is_the_weighted_sum_of_the_hashes() -> None:
                 ], (bits, weights)
 
 
-def test_text_without_terms_has_the_same_fingerprint_alone_and_beside_others() -> None:
-    for tie, expected in (("zero", 0), ("one", 2**64 - 1)):
-        scheme = WebScheme(tie=tie)
-        assert made(scheme, "") == [expected], tie
-        assert made(scheme, "", "boats")[0] == expected, tie
-
-
 def test_bytes_that_are_no_text_have_a_fingerprint() -> None:
     scheme = WebScheme()
     first, second = made(scheme, "\udcff\udcfe", "\udcfe")

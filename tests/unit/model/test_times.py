@@ -80,16 +80,6 @@ def test_what_no_calendar_has_is_no_duration() -> None:
         duration("99999999w")
 
 
-def test_moment_is_a_date_or_so_long_ago() -> None:
-    for value, expected in (
-        ("30d", 10**9 - 30 * 86_400),
-        (" 2 weeks", 10**9 - 14 * 86_400),
-        ("1970-01-02", 86_400),
-        (7, 7),
-    ):
-        assert moment(value, 10**9) == expected, value
-
-
 def test_what_is_neither_date_nor_duration_is_refused_with_examples() -> None:
     for text in ("may", "30", "6 months", "-3d", "x" * 99, ""):
         with pytest.raises(

@@ -3,11 +3,9 @@ from __future__ import annotations
 from dataclasses import fields
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
 from simstore.search.agreement import NO_DISTANCE, ScoredPairs, found_by
-from simstore.search.evaluation import Thresholds, curves
 
 # Of documents 0, 1, 2 and of 4, 5 each is a version of the others.
 # (first, second, labelled, distance, in a band, estimate, resemblance, likeness, cosine)
@@ -19,7 +17,6 @@ ROWS = [
     (4, 5, True, NO_DISTANCE, True, 0.5, 0.5, 0.58, 0.68),
     (4, 6, False, 2, True, 0.7, 0.8, 0.9, 0.6),
 ]
-METHODS = ("simhash", "minhash", "verified", "likeness", "either", "exact", "exact-either")
 
 
 def scored() -> ScoredPairs:
@@ -60,16 +57,3 @@ def test_nothing_unknown_is_found() -> None:
     pairs.likeness[:] = np.nan
     for method in ("verified", "likeness", "exact"):
         assert not found_by(pairs, method, 0.05, 64).any()
-
-
-def test_curves_count_pairs_at_each_threshold() -> None:
-    points = curves(scored(), Thresholds(range(13), 3, METHODS, 0.3, 10))
-    (at_three,) = [p for p in points if (p.method, p.threshold) == ("simhash", 3)]
-    # Found by radius 3: 0-1, 0-3 and 4-6, of which 0-1 alone is labelled, of four.
-    assert at_three.is_default
-    assert at_three.counts.common_count == 1
-    assert at_three.precision == pytest.approx(1 / 3)
-    assert at_three.recall == 0.25
-    assert at_three.f1 == pytest.approx(2 / 7)
-    # The joins know no pair below their floor.
-    assert min(p.threshold for p in points if p.method == "exact") == 0.3

@@ -6,9 +6,7 @@ import pytest
 from starlette.requests import Request
 
 from simstore.errors import InvalidParameter
-from simstore.model import Document
 from simstore.server.access.gate import Principal
-from simstore.server.documents import documents_of
 from simstore.server.request_keys import key_in_path, query_text
 from simstore.server.settings import ServerSettings
 
@@ -22,12 +20,6 @@ def asking(path: str, query: bytes = b"", method: str = "GET", owner: str = "ope
     request = Request(scope)
     request.state.principal = Principal(owner, "admin")
     return request
-
-
-def test_a_document_may_be_alone() -> None:
-    given = {"key": "a", "text": "t", "seen_at": "1970-01-02", "links": ["b"]}
-    assert documents_of(given, 1) == (Document("a", "t", seen_at=86_400, links=("b",)),)
-    assert documents_of({"documents": [given] * 2}, 2) == documents_of(given, 1) * 2
 
 
 def test_keys_in_addresses_are_bytes() -> None:

@@ -72,17 +72,6 @@ def test_threads_may_add_and_query_together(tmp_path: Path, scheme: SchemeChoice
         assert store.stats().fresh
 
 
-def test_many_threads_may_query_at_once(store: Store) -> None:
-    store.add_many([(str(n), f"text {n}") for n in range(50)])
-    answers: list[list[str]] = []
-
-    def ask() -> None:
-        answers.append([match.key for match in store.query("text 7", radius=0)])
-
-    assert in_threads(*[ask] * 24) == []
-    assert answers == [["7"]] * 24
-
-
 def test_readers_are_not_limited_in_number(store: Store) -> None:
     store.add("a", "river")
 

@@ -32,13 +32,6 @@ def test_normal_form_is_nfkc_folded_and_without_invisible_characters() -> None:
         assert DEFAULT.apply(text) == expected, text
 
 
-def test_code_point_newer_than_the_table_is_left_as_it_is() -> None:
-    for character in NEWER:
-        assert DEFAULT.apply(character) == character, character
-        assert DEFAULT.apply(f"A{character}B") == f"a{character}b", character
-        assert DEFAULT.apply(f"A{character}\u0301É") == f"a{character}\u0301é", character
-
-
 def test_code_point_newer_than_the_table_is_a_character_of_its_own() -> None:
     first, second, third = NEWER
     assert terms(f"ab{first}cd") == ["ab", first, "cd"]

@@ -1,10 +1,5 @@
 from __future__ import annotations
 
-from collections import Counter
-
-import pytest
-
-from simstore.fingerprint.features import count_letters
 from simstore.text import words
 from simstore.text.words import terms
 
@@ -60,11 +55,6 @@ def test_every_language_has_terms() -> None:
             assert len(found) == count, language
 
 
-def test_white_space_alone_has_no_terms() -> None:
-    for text in ("", " ", "\r\n\t", "\u3000\u00a0\u2003", "\x1c"):
-        assert terms(text) == [], text
-
-
 def test_terms_are_folded_words_and_pairs_of_characters() -> None:
     for text, expected in (
         ("Don't re-count 3.14 snake_case", ["don", "t", "re", "count", "3", "14", "snake", "case"]),
@@ -84,30 +74,6 @@ def test_terms_are_folded_words_and_pairs_of_characters() -> None:
         assert terms(text) == expected, text
 
 
-@pytest.mark.slow
-def test_terms_of_a_text_beyond_a_piece_are_those_of_its_lines() -> None:
-    line = "Die Boote kamen mit der Flut über das Meer; 船在黎明时进港"
-    text = "\n".join([line] * 40_000)
-    assert len(text) > words._PIECE
-    assert terms(text) == terms(line) * 40_000
-
-
 def test_long_text_without_line_break_is_not_cut() -> None:
     text = "é" * (words._PIECE + 5)
     assert terms(text) == [text]
-
-
-def test_letters_are_counted_in_runs() -> None:
-    for data, expected in (
-        (b"", []),
-        (b"a B c", [b"a", b"b", b"c"]),
-        (b"ri4ver's well-known", [b"ri", b"ver", b"s", b"well", b"known"]),
-        (b"caf\xe9 caf\xc3\xa9s", [b"caf", b"caf", b"s"]),
-        (b"A\x00B@[`{Zz", [b"a", b"b", b"zz"]),
-        (b"\xff\xfe", []),
-        (b"x " + b"Y" * 70_000 + b" z", [b"x", b"y" * 70_000, b"z"]),
-    ):
-        counts = count_letters([data, b"other"])
-        columns, amounts = counts.row(0)
-        made = {counts.terms[c]: n for c, n in zip(columns.tolist(), amounts.tolist(), strict=True)}
-        assert made == Counter(expected), data

@@ -35,13 +35,6 @@ def chosen(rule: str, *claimants: OriginalCandidate) -> tuple[str, str]:
     return answer
 
 
-def test_document_that_nothing_is_like_is_its_own_original() -> None:
-    for rule in ("first-seen", "linked"):
-        key, reason = chosen(rule, claimant("a", 1))
-        assert key == "a"
-        assert "nothing else is like it" in reason
-
-
 def test_what_was_skipped_may_be_the_original() -> None:
     stored = claimant("a", 100, "published")
     skipped = claimant("b", 90, "skipped", order=1 << 62)

@@ -7,28 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from simstore.errors import InvalidParameter, MissingExtra, SourceNotFound
+from simstore.errors import InvalidParameter, MissingExtra
 from simstore.fingerprint.schemes import ExternalScheme, open_scheme
 from simstore.fingerprint.simtool import SimtoolScheme
 from simstore.fingerprint.stopwords import ENGLISH
 from simstore.fingerprint.web import WebScheme
 from simstore.services.maintenance.scheme_choice import (
-    FolderChoice,
     SchemeChoice,
     choice_for_folder,
     differences,
     make_scheme,
 )
 from simstore.sources.course import read_hash_table
-
-
-def test_defaults_of_the_schemes() -> None:
-    web = make_scheme(SchemeChoice())
-    assert isinstance(web, WebScheme)
-    assert (web.bits, web.weights, web.tie, web.stopwords) == (64, "log-tf", "zero", frozenset())
-    simtool = make_scheme(SchemeChoice("simtool"))
-    assert isinstance(simtool, SimtoolScheme)
-    assert (simtool.bits, simtool.ranked_features, simtool.stopwords) == (64, 1000, ENGLISH)
 
 
 def test_options_reach_the_scheme(tmp_path: Path) -> None:
@@ -120,35 +110,11 @@ def test_missing_stop_words_package_is_named(monkeypatch: pytest.MonkeyPatch) ->
         make_scheme(SchemeChoice("web", stopwords="builtin:de"))
 
 
-def test_missing_files_are_named(tmp_path: Path) -> None:
-    missing = str(tmp_path / "nothing")
-    for choice in (
-        SchemeChoice("web", stopwords=missing),
-        SchemeChoice("simtool", hash_table=missing),
-    ):
-        with pytest.raises(SourceNotFound) as raised:
-            make_scheme(choice)
-        assert raised.value.name == missing
-
-
 @pytest.fixture
 def course(tmp_path: Path) -> Path:
     (tmp_path / "hashvalue.txt").write_bytes((b"01" * 64 + b"\n") * 1000)
     (tmp_path / "stopwords.txt").write_bytes(b"the")
     return tmp_path
-
-
-def test_folder_with_the_course_files_gets_their_scheme(tmp_path: Path) -> None:
-    assert choice_for_folder(tmp_path) == FolderChoice(SchemeChoice("web"))
-    (tmp_path / "hashvalue.txt").write_bytes(b"01" * 64 + b"\n")
-    found = choice_for_folder(tmp_path)
-    assert (found.choice.name, found.unused) == ("web", ("hashvalue.txt",))
-    (tmp_path / "stopwords.txt").write_bytes(b"the")
-    found = choice_for_folder(tmp_path)
-    assert (found.choice.name, found.choice.features, found.choice.bits) == ("simtool", None, None)
-    assert found.used == ("hashvalue.txt", "stopwords.txt")
-    with pytest.raises(InvalidParameter, match="line 2"):
-        make_scheme(found.choice)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,6 @@ import pytest
 
 from simstore import Store
 from simstore.model import QueryRun
-from simstore.model.frames import to_frame
 from simstore.reports.formats import RENDERERS
 from simstore.reports.run_html import run_report
 
@@ -60,10 +59,3 @@ def test_every_format_tells_it(store) -> None:
     page = run_report(run, lambda _key: TEXT, generated_at=0)
     assert "Ann Lee, Bo Chen, 2025-03-01" in page
     assert "<bdi>The ferry</bdi>" in page
-
-
-def test_a_frame_tells_it(store) -> None:
-    pytest.importorskip("pandas", reason="needs simstore[pandas]")
-    frame = to_frame(store.query_many([("sample", TEXT)]))
-    (row,) = frame[frame["key"] == "told"].to_dict("records")
-    assert tuple(row[name] for name in ("title", "author", "date", "url")) == FACTS

@@ -17,15 +17,6 @@ def test_number_of_a_removed_document_is_not_given_out_again(tmp_path: Path) -> 
         assert store.get("stone").document_id > last
 
 
-def test_more_documents_than_a_statement_takes_are_removed(tmp_path: Path) -> None:
-    keys = [f"k{n}" for n in range(1_200)]
-    with filled(tmp_path) as store:
-        store.add_many([(key, "text") for key in keys], threads=1)
-        assert store.remove(*keys) == len(keys)
-        assert [one.key for one in store] == list(TEXTS)
-        assert store.maintenance.fsck() == []
-
-
 @pytest.mark.parametrize("scheme", [SIMTOOL, WEB])
 def test_removal_in_several_batches_goes_on_after_an_interruption(
     tmp_path: Path, scheme: SchemeChoice, monkeypatch: pytest.MonkeyPatch
