@@ -36,6 +36,7 @@ from simstore.cli.source_options import (
 )
 from simstore.errors import InvalidParameter, UnreadableSource, counted, printable
 from simstore.model.times import moment_given
+from simstore.reports.lines import key_bytes, key_text
 from simstore.text.decoding import encode
 from simstore.wire import to_wire_fields
 
@@ -176,8 +177,6 @@ def seen(
     content: str | bytes = b"" if digest is None else _digest(digest)
     read = take_read_options(given)
     if filter_file is not None:
-        from simstore.cli.known_filter import print_known
-
         if text_given is not None:
             content = text_given
         elif text_file is not None:
@@ -188,7 +187,7 @@ def seen(
                     "with --known-keys, name a file with one"
                 )
             content = texts[0][1]
-        print_known(filter_file, wanted, content if by_content else None, output_format)
+        _print_known(filter_file, wanted, content if by_content else None, output_format)
         return
     with open_store(read_only=True, served=True) as store:
         rows: list[tuple[str, Seen | None]]
@@ -213,6 +212,55 @@ def seen(
         _print(rows, output_format)
     if not rows or any(found is None for _, found in rows):
         raise SystemExit(NOT_ALL_SEEN if by_content or wanted else 0)
+
+
+def _print_known(
+    path: str, keys: list[str], content: str | bytes | None, output_format: str
+) -> None:
+    """Print which keys, or whether a text, a filter knows; exit with 3 where it knows not all.
+
+    Args:
+        path: The filter.
+        keys: The keys; none where ``content`` is given.
+        content: A text, or the digest of one.
+        output_format: One of :data:`~simstore.cli.options.FORMATS`, or ``keys``.
+    """
+    from simstore.known_filter import KnownFilter
+
+    known = KnownFilter.load(path)
+    if content is not None:
+        is_known = (
+            known.knows_text(content) if isinstance(content, str) else known.knows_digest(content)
+        )
+        if output_format != "keys":
+            print_summary({"known": is_known}, _word(is_known), output_format)
+        answers = [is_known]
+    else:
+        answers = known.knows_keys(keys).tolist()
+        _print_keys(list(zip(keys, answers, strict=True)), output_format)
+    if not all(answers):
+        raise SystemExit(NOT_ALL_SEEN)
+
+
+def _print_keys(rows: list[tuple[str, bool]], output_format: str) -> None:
+    if output_format == "keys":
+        write_blocks(encode(key) + b"\n" for key, found in rows if found)
+        return
+    print_items(
+        rows,
+        output_format,
+        columns=("key", "state"),
+        row=lambda one: (printable(one[0]), _word(one[1])),
+        record=lambda one: {
+            "key": key_text(one[0]),
+            **key_bytes("key", one[0]),
+            "known": one[1],
+        },
+    )
+
+
+def _word(is_known: bool) -> str:
+    return "known" if is_known else "unknown"
 
 
 def _digest(given: str) -> bytes:

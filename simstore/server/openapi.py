@@ -123,14 +123,13 @@ _STATUSES = {
 
 
 def answers(
-    kind: Any, *errors: int, described: str = "Done", lines: Any = None, page: bool = False
+    kind: Any, *errors: int, lines: Any = None, page: bool = False
 ) -> dict[int | str, dict[str, Any]]:
     """Return the OpenAPI responses of a route: its reply and its errors.
 
     Args:
         kind: What the JSON of the reply is.
         errors: Statuses of its errors, besides those of every route.
-        described: What the reply is, in words.
         lines: What a line is, where it may be NDJSON, too.
         page: It may be HTML, too.
     """
@@ -139,7 +138,7 @@ def answers(
         content["application/x-ndjson"] = {"schema": schema(lines)}
     if page:
         content["text/html"] = {"schema": {"type": "string"}}
-    return {200: {"description": described, "content": content}, **problems(*errors)}
+    return {200: {"description": "Done", "content": content}, **problems(*errors)}
 
 
 def publish(app: FastAPI) -> None:

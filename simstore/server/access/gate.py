@@ -243,10 +243,6 @@ class Principal:
     token: Token | None = None
     by_cookie: bool = False
 
-    def allows(self, scope: Scope) -> bool:
-        """Return whether the sender has a scope."""
-        return self.token is None or self.token.allows(scope)
-
 
 class Gate:
     """Authenticates the sender of each request, and refuses those without the needed scope.
