@@ -17,7 +17,7 @@ from pan_set import data_folder, lines
 from results import Report, parser
 
 from simstore.model import Document
-from simstore.services.check.paper_warnings import flagged
+from simstore.services.check.check import flagged
 from simstore.text.separators import letters_between_words
 
 KINDS = (

@@ -12,16 +12,269 @@ from simstore.errors import InvalidParameter
 from simstore.sources.files import open_sources
 from simstore.sources.streams import STANDARD_INPUT
 from simstore.spark.clusters import clusters, order_of_texts
-from simstore.spark.documents import distinct_texts, merged_documents
 from simstore.spark.folders import Folder
 from simstore.spark.options import DedupOptions
 from simstore.spark.output import WORK, Output
 from simstore.spark.reading import PLACE, PLACE_BITS, READ_COLUMNS, SPLIT_COLUMNS, Reading
-from simstore.spark.search import Searched, search
 from simstore.spark.session import failures
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+from functools import reduce
+from typing import TYPE_CHECKING
+
+from simstore.search.block_keys import block_keys
+from simstore.spark.candidates import (
+    NearPrints,
+    asked_pairs,
+    banded,
+    groups,
+    keyed,
+    leader_pairs,
+)
+from simstore.spark.clusters import stars
+from simstore.spark.options import Recipe
+from simstore.spark.verifying import likely, outlines, verified
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+from typing import TYPE_CHECKING
+
+from simstore.spark.options import SKETCH_COLUMNS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+# Who says when a document was first seen, the strongest first.
+_BASES = ("published", "crawl", "ingest")
+_SIGNATURE = ("w0", "w1", "feature_count", "shingle_count", "byte_count", *SKETCH_COLUMNS.values())
+
+
+def merged_documents(read: DataFrame, work: Folder) -> DataFrame:
+    """Return the document of each key, with the number of its record as ``record``.
+
+    Of the records of a key that one counts which was seen last, of several the last; a document
+    keeps the place of its first record, and the earliest time that one of them tells.
+
+    Args:
+        read: Records, ``READ_COLUMNS``.
+        work: Where the keys of several records are written.
+    """
+    from pyspark.sql import functions as f
+
+    documents = read.where("text_digest is not null").withColumn("record", f.col("place"))
+    bases = f.array(*(f.lit(name) for name in _BASES))
+    weakness = f.array_position(bases, f.col("first_seen_basis"))
+    # Texts do not travel for it.
+    repeated, count = work.write_counted(
+        documents.select(
+            "key_bytes", "record", "last_seen", "first_seen", weakness.alias("weakness")
+        )
+        .groupBy("key_bytes")
+        .agg(
+            f.count(f.lit(1)).alias("records"),
+            f.max(f.struct("last_seen", "record")).alias("winner"),
+            f.min("record").alias("seat"),
+            f.min(f.struct("first_seen", "weakness")).alias("claim"),
+        )
+        .where("records > 1"),
+        "repeated-keys",
+    )
+    if not count:
+        return documents
+    changes = repeated.select(
+        f.col("winner.record").alias("record"),
+        "seat",
+        f.col("claim.first_seen").alias("now_first"),
+        f.element_at(bases, f.col("claim.weakness").cast("int")).alias("now_basis"),
+    )
+    won = documents.join(changes, "record").withColumns(
+        {
+            "place": f.col("seat"),
+            "first_seen": f.col("now_first"),
+            "first_seen_basis": f.col("now_basis"),
+        }
+    )
+    single = documents.join(repeated.select("key_bytes"), "key_bytes", "left_anti")
+    return single.unionByName(won.select(*single.columns))
+
+
+def distinct_texts(read: DataFrame, documents: DataFrame) -> DataFrame:
+    """Return the texts that documents have, each once, with the least ``record`` of one.
+
+    Args:
+        read: Records, with the signatures of their texts.
+        documents: The documents.
+    """
+    from pyspark.sql import functions as f
+
+    held = documents.groupBy("digest").agg(f.min("record").alias("text_id"))
+    signed = read.where("text_digest is not null").select("digest", *_SIGNATURE)
+    # All signatures of a digest are equal.
+    return (
+        signed.join(held, "digest")
+        .groupBy("digest", "text_id")
+        .agg(*(f.first(name).alias(name) for name in _SIGNATURE))
+    )
+
+
+# After so many, all that is left is asked for: texts that are alike in a long row only one by one.
+_MOST_ROUNDS = 12
+_OF_EDGE = ("first", "second", "resemblance", "distance")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Edges, stars and counts that a search returns.
+
+    Attributes:
+        edges: Verified edges, ``EDGE_COLUMNS``.
+        starred: The star of each text that has an edge.
+        edge_count: How many edges there are.
+        candidate_count: Pairs whose outlines were compared; a pair of two rounds counts twice.
+        compared_count: Pairs whose texts were compared, each once.
+        keys: How keys were made of fingerprints; None without them.
+        rounds: Rounds in which components were found by the cluster; 0: on the driver.
+    """
+
+    edges: DataFrame
+    starred: DataFrame
+    edge_count: int
+    candidate_count: int
+    compared_count: int
+    keys: str | None
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Searched:
+    """Texts and documents that a search takes.
+
+    Attributes:
+        texts: All texts.
+        documents: All documents.
+        orders: Places of texts in the policy's order.
+    """
+
+    texts: DataFrame
+    documents: DataFrame
+    orders: DataFrame
+
+
+def search(searched: Searched, recipe: Recipe, options: DedupOptions, work: Folder) -> Found:
+    """Find the edges of all texts to canonical texts before them.
+
+    Args:
+        searched: Texts, documents and orders.
+        recipe: The rule.
+        options: How groups are cut.
+        work: Where tables are written, so that no loss of an executor begins them anew.
+    """
+    return _Search(searched, recipe, options, work).run()
+
+
+class _Search:
+    """The state of one search.
+
+    Args:
+        searched: Texts, documents and orders.
+        recipe: The rule.
+        options: How groups are cut.
+        work: Where tables are written.
+    """
+
+    def __init__(
+        self, searched: Searched, recipe: Recipe, options: DedupOptions, work: Folder
+    ) -> None:
+        self._searched, self._recipe, self._options, self._work = searched, recipe, options, work
+        self._rule = recipe.rule()
+        self._outlines = work.write(outlines(searched.texts, recipe), "outlines")
+        self._near: NearPrints | None = None
+        self._groups = work.write(groups(self._rows()), "groups")
+        self._compared: list[DataFrame] = []
+        self._edges: list[DataFrame] = []
+        self._edge_count = self._candidate_count = self._compared_count = 0
+
+    def run(self) -> Found:
+        """Compare texts with their leaders, then those without an edge, until stars are final."""
+        from pyspark.sql import functions as f
+
+        rule, near, cell_rows = self._rule, self._near, self._options.cell_rows
+        self._compare(leader_pairs(self._groups, rule, near))
+        # A text with an edge to its leader waits: it is likely a member.
+        waiting, waiting_count = self._work.write_counted(
+            self._every().select(f.col("second").alias("text_id")).distinct(), "waiting-0"
+        )
+        asked = self._groups.join(waiting, "text_id", "left_anti")
+        self._compare(asked_pairs(self._groups, asked, rule, near, cell_rows))
+        while True:
+            number = len(self._edges)
+            every = self._every()
+            place = Folder(every.sparkSession, self._work.of(f"components-{number}"))
+            rounds, found = stars(
+                every, self._edge_count, self._searched.orders, place, self._options.few_edges
+            )
+            starred = self._work.write(found, f"stars-{number}")
+            members = starred.where("text_id != centre").select("text_id")
+            if number > _MOST_ROUNDS:
+                members = members.limit(0)
+            asking = waiting.join(members, "text_id", "left_anti")
+            still, still_count = self._work.write_counted(
+                waiting.join(members, "text_id", "left_semi"), f"waiting-{number}"
+            )
+            if still_count == waiting_count:
+                break
+            asked = self._groups.join(asking, "text_id", "left_semi")
+            waiting, waiting_count = still, still_count
+            if not self._compare(asked_pairs(self._groups, asked, rule, near, cell_rows)):
+                break
+        return Found(
+            edges=reduce(lambda one, other: one.unionByName(other), self._edges),
+            starred=starred,
+            edge_count=self._edge_count,
+            candidate_count=self._candidate_count,
+            compared_count=self._compared_count,
+            keys=None if near is None else str(near.keys),
+            rounds=rounds,
+        )
+
+    def _every(self) -> DataFrame:
+        """Return all edges so far, each once."""
+        held = (edges.select(*_OF_EDGE) for edges in self._edges)
+        return reduce(lambda one, other: one.unionByName(other), held)
+
+    def _rows(self) -> DataFrame:
+        """Return the rows of all texts and keys."""
+        recipe = self._recipe
+        scheme, channels = recipe.open()
+        # What has no shingle resembles nothing.
+        judged = self._searched.texts.where("shingle_count > 0")
+        sketches = recipe.sketches()
+        parts = [] if sketches is None else [banded(judged, sketches)]
+        if channels.has_fingerprints:
+            keys = block_keys(scheme.bits, recipe.radius, judged.count())
+            self._near = NearPrints(scheme.bits, recipe.radius, keys)
+            parts.append(keyed(judged, self._near))
+        return reduce(lambda one, other: one.unionByName(other), parts)
+
+    def _compare(self, pairs: DataFrame) -> int:
+        """Compare the pairs that were not compared before; return how many were new edges."""
+        number = len(self._edges)
+        work = self._work
+        written, count = work.write_counted(pairs, f"candidates-{number}")
+        self._candidate_count += count
+        some = likely(written, self._outlines, self._recipe)
+        for before in self._compared:
+            some = some.join(before.select("first", "second"), ["first", "second"], "left_anti")
+        some, count = work.write_counted(some, f"likely-{number}")
+        self._compared.append(some)
+        self._compared_count += count
+        found = verified(some, count, self._searched.documents, self._recipe)
+        edges, count = work.write_counted(found, f"edges-{number}")
+        self._edges.append(edges)
+        self._edge_count += count
+        return count
+
 
 Stage = Callable[[str], None]
 

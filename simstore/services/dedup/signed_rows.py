@@ -24,8 +24,7 @@ from simstore.rows.inputs import check_unchanged, identity
 from simstore.rows.tables import row_json
 from simstore.services.dedup.options import RowObserver, RowOptions, RowRule
 from simstore.services.dedup.work_files import WorkFiles
-from simstore.services.ingest.garbage import collected_between
-from simstore.services.ingest.pipeline import in_order
+from simstore.services.ingest.pipeline import collected_between, in_order
 from simstore.text.decoding import document_digest, encode, exact_text
 
 # A row in the work files. `kind` is 1 for a document, 0 for what could not be read.

@@ -34,9 +34,8 @@ from simstore.services.channels.store_part import pack_long_tails
 from simstore.services.features.prepare import prepare
 from simstore.services.generations.refresh import refresh
 from simstore.services.ingest.duplicate_checker import DuplicateRule
-from simstore.services.ingest.garbage import collected_between
 from simstore.services.ingest.options import IngestOptions, Observer
-from simstore.services.ingest.pipeline import in_order, with_last
+from simstore.services.ingest.pipeline import collected_between, in_order, with_last
 from simstore.services.ingest.run import Guard, Run, Work, commit
 from simstore.services.ingest.source_batches import (
     BATCH_CHARACTERS,

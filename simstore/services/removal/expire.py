@@ -6,8 +6,13 @@ from simstore.errors import InvalidParameter
 from simstore.model import DocumentFilter, ExpireSummary, Progress, TimeOrAge
 from simstore.model.times import moment_given
 from simstore.services.open_store.open_store import OpenStore, now
-from simstore.services.removal.remove import BATCH_DOCUMENTS, refresh_live, remove_batch
-from simstore.services.removal.run import RemovalRun, recorded
+from simstore.services.removal.remove import (
+    BATCH_DOCUMENTS,
+    RemovalRun,
+    recorded,
+    refresh_live,
+    remove_batch,
+)
 from simstore.storage import documents, duplicates
 from simstore.storage.rows import chunks
 from simstore.text.decoding import exact_text

@@ -11,7 +11,7 @@ from stores import SIMTOOL, create, raw, rows
 
 from simstore.errors import DocumentNotFound, InvalidParameter, NotFound, ReadOnlyStore
 from simstore.model import Document
-from simstore.services.clusters import build, stored_clusters
+from simstore.services.clusters import stored_clusters
 from simstore.store import Store
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "lnrst"]
@@ -161,7 +161,7 @@ def test_who_began_last_to_make_clusters_finishes(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(store, dated("a", A, 1), dated("b", B, 2))
-    made = build.write_from_scratch
+    made = stored_clusters.write_from_scratch
     others: list[int] = []
 
     def overtaken(*arguments: Any) -> Any:
@@ -187,7 +187,7 @@ def test_documents_that_come_while_clusters_are_made_are_not_lost(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add(store, dated("a", A, 1), dated("c", C, 3))
-    made = build.write_from_scratch
+    made = stored_clusters.write_from_scratch
 
     def meanwhile(*arguments: Any) -> Any:
         finish = made(*arguments)

@@ -14,8 +14,12 @@ from simstore.fingerprint.imatch import agreements, in_lexicon, signatures, sign
 from simstore.fingerprint.web import WebScheme
 from simstore.model import Document
 from simstore.search.evaluation import Evaluation
-from simstore.services.evaluate.evaluate import EvaluateOptions, Labels
-from simstore.services.evaluate.judged_documents import MethodSignatures, filter_overlaps
+from simstore.services.evaluate.evaluate import (
+    EvaluateOptions,
+    Labels,
+    MethodSignatures,
+    filter_overlaps,
+)
 from simstore.sources.labels import GroupLabel, LabelledPair
 from simstore.store import Store
 

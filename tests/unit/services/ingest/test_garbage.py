@@ -12,7 +12,7 @@ import pytest
 from heard import heard
 
 from simstore.errors import MalformedRecord
-from simstore.services.ingest.garbage import collected_between
+from simstore.services.ingest.pipeline import collected_between
 from simstore.store import Store
 
 __all__ = ["heard"]

@@ -10,7 +10,7 @@ from stores import create
 
 from simstore.model import Document, Duplicate, WriteRequest
 from simstore.services.clusters.cluster import ClusterOptions
-from simstore.services.ingest import later_originals
+from simstore.services.ingest import batches
 from simstore.services.ingest.ingest import Observer
 from simstore.store import Store
 
@@ -149,7 +149,7 @@ def test_what_fails_under_way_leaves_the_reprint_where_it_was(
 
     with monkeypatch.context() as patch:
         # The original is stored then, and the reprint is not noted yet.
-        patch.setattr(later_originals, "as_duplicate", fail)
+        patch.setattr(batches, "as_duplicate", fail)
         with pytest.raises(RuntimeError):
             add_dated(store, dated("original", B, seen_at=100), mode="skip")
     assert (keys(store), told(store)) == (["reprint"], {})
