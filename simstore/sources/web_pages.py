@@ -18,8 +18,6 @@ from urllib.parse import urljoin, urlsplit
 from simstore.errors import MissingExtra
 from simstore.model.documents import EXTRACTOR
 from simstore.model.times import seconds
-from simstore.sources.hidden_markup import mark_hidden
-from simstore.sources.hidden_text import HiddenText, visible
 
 if TYPE_CHECKING:
     from resiliparse.parse.html import HTMLTree
@@ -219,12 +217,10 @@ def read_page(markup: str, extract: Literal["main", "all"], address: str | None)
     about = _About(tree, address)
     title = " ".join((tree.title or "").split())[:_MOST_CHARACTERS]
     is_short = markup.count("<") <= _MOST_TAGS
-    hidden = HiddenText()
     links, published_at = about.links(), about.published_at()
-    mark_hidden(tree, markup, hidden)
     text, extractor = _cut(tree, extract, is_short=is_short)
-    metadata = {**about.metadata, EXTRACTOR: extractor, **hidden.metadata()}
-    return Page(visible(text), title or None, metadata, published_at, links)
+    metadata = {**about.metadata, EXTRACTOR: extractor}
+    return Page(text, title or None, metadata, published_at, links)
 
 
 # A main text of fewer characters that is a smaller share of a page's text is none.

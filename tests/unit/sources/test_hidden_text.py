@@ -18,7 +18,6 @@ from simstore.model import CheckedPaper, Document
 from simstore.reports.check_html import html_report
 from simstore.reports.check_lines import total_facts
 from simstore.sources.registry import reader_named
-from simstore.sources.web_pages import read_page
 
 from .reading import read_stream
 
@@ -150,37 +149,6 @@ def test_white_text_on_a_dark_ground_of_a_pdf_is_seen() -> None:
     found = document("pdf", made_pdf(write))
     assert found.text.split() == ["a", "white", "heading", "scaled", "text"]
     assert found.hidden == ()
-
-
-def test_text_that_a_web_page_hides_is_left_out_and_told() -> None:
-    for style, why in (
-        ("color: #FFFFFF", "in the background's colour"),
-        ("font-size: 0", "smaller than 2 points"),
-        ("font-size:1px;", "smaller than 2 points"),
-        ("display:none", "marked as hidden"),
-        ("visibility: hidden", "marked as hidden"),
-    ):
-        words = f'<span style="{style}">x</span>'.join(TEXT.split())
-        page = f"<html><body><p>First paragraph here.</p><p>{words}</p></body></html>"
-        found = read_page(page, "all", None)
-        assert not isinstance(found, str), style
-        assert found.text.split() == f"First paragraph here. {TEXT}".split(), style
-        assert found.metadata["hidden_text"] == {
-            "characters": 14,
-            "places": [f"paragraph 2: 14 characters {why}"],
-        }, style
-
-
-def test_honest_styles_of_a_web_page_hide_nothing() -> None:
-    for page in (
-        '<div class="dark"><p style="color:#fff">white on a dark ground</p></div>',
-        '<div style="background:navy"><p style="color:white">white on a dark ground</p></div>',
-        '<p style="font-size:11px">small print on a page</p>',
-        '<p>Read on</p><div style="display:none"><p>a menu</p></div>',
-    ):
-        found = read_page(f"<html><body>{page}</body></html>", "all", None)
-        assert not isinstance(found, str), page
-        assert "hidden_text" not in found.metadata, page
 
 
 def test_a_copy_hidden_behind_white_letters_is_found_and_warned_of(tmp_path: Path) -> None:
