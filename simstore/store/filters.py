@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import ceil
 from typing import TYPE_CHECKING
 
+from simstore.errors import InvalidParameter
+from simstore.storage import known
 from simstore.store.opened import Namespace
 
 if TYPE_CHECKING:
     from simstore.known_filter import KnownFilter
     from simstore.model import Progress
+
+# Room for what a crawler adds, where nobody says how much.
+_HEADROOM = 1.25
+_LEAST_CAPACITY = 1_000
 
 
 class Filters(Namespace):
@@ -24,6 +31,9 @@ class Filters(Namespace):
         on_progress: Progress | None = None,
     ) -> KnownFilter:
         """Return a known-keys filter, of keys and texts, for a crawler.
+
+        Keys that were skipped as duplicates are known, and their texts; orphans
+        are not: they should be fetched and ingested again.
 
         >>> known = store.filters.known()
         >>> known.knows_key("ferry-2025"), known.knows_key("harbour")
@@ -43,16 +53,28 @@ class Filters(Namespace):
         Raises:
             InvalidParameter: A parameter is out of its range.
         """
-        self._check_takes_documents()
-        from simstore.services.history.known_filter import known_filter
+        from simstore.known_filter import KnownFilter, member_hash
 
-        return known_filter(
-            self._opened,
-            false_positive_rate=false_positive_rate,
-            of=of,
-            capacity=capacity,
-            on_progress=on_progress,
-        )
+        self._check_takes_documents()
+        with self._opened.database.read() as connection:
+            held = known.count(connection)
+            if capacity is None:
+                capacity = max(ceil(held * _HEADROOM), _LEAST_CAPACITY)
+            elif capacity < held:
+                raise InvalidParameter(
+                    f"capacity {capacity:,}: the store knows {held:,} keys; give as many at least"
+                )
+            made = KnownFilter.create(capacity, false_positive_rate=false_positive_rate, of=of)
+            done = 0
+            for kind in of:
+                pages = known.keys(connection) if kind == "keys" else known.digests(connection)
+                for page in pages:
+                    # The digest of a text is the hash by which the filter knows it.
+                    made.add_hashes(kind, map(member_hash, page) if kind == "keys" else page)
+                    done += len(page)
+                    if on_progress is not None:
+                        on_progress(done, held * len(of))
+        return made
 
     def known_count(self) -> int:
         """Return how many keys a filter would hold.
@@ -60,8 +82,6 @@ class Filters(Namespace):
         >>> store.filters.known_count()
         3
         """
-        from simstore.storage import known
-
         with self._opened.database.read() as connection:
             return known.count(connection)
 
@@ -74,7 +94,5 @@ class Filters(Namespace):
         >>> mark == store.filters.known_mark()
         True
         """
-        from simstore.storage import known
-
         with self._opened.database.read() as connection:
             return known.mark(connection)
