@@ -12,7 +12,7 @@ import click
 
 from simstore.cli.messages import log
 from simstore.cli.parameters import choice, count, option, section
-from simstore.errors import MissingExtra, NotFound, SourceNotFound, counted, printable
+from simstore.errors import NotFound, SourceNotFound, counted, printable
 from simstore.errors.remedies import in_words
 
 if TYPE_CHECKING:
@@ -79,17 +79,15 @@ def log_ignored(part: Ignored) -> None:
 def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
     """Tell which files of folders and patterns are not read, and why; return how many there are.
 
-    Of many the first ten, and with ``-v`` all. Extras that named files need are looked for first.
+    Of many the first ten, and with ``-v`` all.
 
     Raises:
-        MissingExtra: Some are not installed.
         SourceNotFound: A name means nothing.
     """
     from simstore.sources.files import FileSource, open_sources
     from simstore.sources.registry import TYPE_UNKNOWN
     from simstore.sources.streams import is_special
 
-    check_extras(sources, read)
     opened, names = open_sources(sources, read)
     for one in opened:
         if isinstance(one, FileSource) and one.is_one_page_by_name():
@@ -115,30 +113,6 @@ def tell_passed_over(sources: Sequence[str], read: ReadOptions) -> int:
     if len(names) > _SHOWN:
         log.info("... and %s passed over; -v names them", counted(len(names) - _SHOWN, "more file"))
     return len(names)
-
-
-def check_extras(sources: Sequence[str], read: ReadOptions) -> None:
-    """Refuse files that need extras which are not installed, all of them at once.
-
-    Files of folders, patterns and archives are not refused: they are rejected one by one, and the
-    others are read; but for a format that is named for all.
-
-    Raises:
-        MissingExtra: Some are.
-        SourceNotFound: A name means nothing.
-    """
-    from simstore.sources.files import missing_extras
-    from simstore.sources.registry import is_archive_name
-
-    named = [
-        one
-        for one in sources
-        if read.format != "auto"
-        or (os.path.lexists(one) and not os.path.isdir(one) and not is_archive_name(one))
-    ]
-    found = missing_extras(named, read)
-    if found:
-        raise MissingExtra(", ".join(dict.fromkeys(found.values())), *found)
 
 
 def with_remedy(reason: str) -> str:

@@ -273,19 +273,16 @@ class MissingExtra(InvalidParameter, ImportError):
 
     http_status = 501
 
-    def __init__(self, feature: str, extra: str, *others: str) -> None:
+    def __init__(self, feature: str, extra: str) -> None:
         self.feature = feature
         self.extra = extra
-        extras = (extra, *others)
-        packages = dict.fromkeys(one for name in extras for one in _packages_of(name))
+        packages = _packages_of(extra)
         remedy = (
             "pip install " + " ".join(f"'{package}'" for package in packages)
             if packages
-            else f"install simstore with it (in a checkout: pip install '.[{','.join(extras)}]')"
+            else f"install simstore with it (in a checkout: pip install '.[{extra}]')"
         )
-        named = " and ".join(map(repr, extras))
-        needs = f"needs the extra {named}" if not others else f"need the extras {named}"
-        super().__init__(f"{feature} {needs}: {remedy}")
+        super().__init__(f"{feature} needs the extra {extra!r}: {remedy}")
 
 
 class DocumentNotFound(NotFound):

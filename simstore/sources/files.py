@@ -6,7 +6,6 @@ import glob
 import hashlib
 import io
 import os
-import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -25,19 +24,14 @@ from simstore.sources.reader import (
     ReadOptions,
     ReadRequest,
     SourceReader,
-    is_installed,
 )
 from simstore.sources.registry import (
-    BUILT_IN,
-    COMPOUND_FILE,
     HEAD,
-    BuiltInReader,
     archive_kind,
     choose_reader,
     is_article_name,
     is_known,
     look_ahead,
-    named_reader,
     read_with,
     reader_label,
     reader_named,
@@ -52,7 +46,7 @@ from simstore.sources.streams import (
     open_bytes,
     reading,
 )
-from simstore.sources.unpacking import ZIP_DAMAGE, DamagedStream, Expansion, compression
+from simstore.sources.unpacking import DamagedStream, Expansion, compression
 
 _PIECE = 1 << 20
 
@@ -396,59 +390,6 @@ def open_sources(names: Sequence[str], options: ReadOptions) -> tuple[list[Sourc
         numbered = f"{STANDARD_INPUT}{pipes}" if pipes > 1 and is_read_once(path) else None
         sources.append(FileSource(path, options, numbered, is_found=path in found))
     return sources, passed_over
-
-
-def missing_extras(names: Sequence[str], options: ReadOptions) -> dict[str, str]:
-    """Return the extras that are missing, each with the first file that needs it.
-
-    A format is told by ``options.format``, the ending of a name, or the first bytes where that says
-    nothing; members of zip archives count. What is in pipes and tar archives shows when it is read.
-
-    >>> missing_extras([], ReadOptions())
-    {}
-
-    Args:
-        names: Files, folders and patterns.
-        options: How they are to be read.
-
-    Raises:
-        SourceNotFound: A name means nothing.
-    """
-    missing = [
-        one
-        for one in BUILT_IN
-        if isinstance(one, BuiltInReader) and one.package and not is_installed(one.package)
-    ]
-    if not missing:
-        return {}
-    found: dict[str, str] = {}
-    for source in open_sources(names, options)[0]:
-        for reader in _readers_of(source.name, options):
-            if isinstance(reader, BuiltInReader) and reader in missing:
-                found.setdefault(reader.extra, printable(source.name))
-        if len(found) == len({one.extra for one in missing}):
-            break
-    return found
-
-
-def _readers_of(name: str, options: ReadOptions) -> Iterator[SourceReader]:
-    """Yield the readers of a file, or of the members of a zip archive, as far as they are told."""
-    if name.startswith(STANDARD_INPUT):
-        return
-    if options.format != "auto":
-        yield reader_named(options.format)
-    elif name.lower().endswith(".zip"):
-        # A damaged one is told when it is read.
-        with suppress(*ZIP_DAMAGE), zipfile.ZipFile(name) as archive:
-            yield from filter(None, map(named_reader, archive.namelist()))
-    elif is_known(name):
-        yield from filter(None, [named_reader(name)])
-    else:
-        with suppress(OSError), Path(name).open("rb") as file:
-            head = file.read(HEAD)
-            # An older Word document is read by none, whatever is installed.
-            if not head.startswith(COMPOUND_FILE):
-                yield from (one for one in BUILT_IN if one.recognises(head))
 
 
 def _records_of(members: Iterator[Member]) -> Iterator[Record]:

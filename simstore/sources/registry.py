@@ -70,8 +70,6 @@ class BuiltInReader:
         needs_file: Whether it wants a stream that can be sought.
         record_ends: What stands at the end of a record in files that grow.
         beginning: Tells whether bytes are the beginning of such a file; None: nothing tells it.
-        package: What must be installed to read it; empty: nothing but simstore.
-        extra: The extra that brings it.
     """
 
     name: str
@@ -81,8 +79,6 @@ class BuiltInReader:
     needs_file: bool = False
     record_ends: tuple[bytes, ...] = ()
     beginning: Callable[[bytes], object] | None = None
-    package: str = ""
-    extra: str = ""
 
     def recognises(self, head: bytes) -> bool:
         """Return whether a source is of this format, by its first bytes."""
@@ -109,20 +105,17 @@ _TEXT = BuiltInReader("text", "plain")
 BUILT_IN: tuple[SourceReader, ...] = (
     BuiltInReader(
         "parquet", "columnar", "read_parquet", (".parquet", ".pq"),
-        needs_file=True, beginning=re.compile(rb"PAR1").match, package="pyarrow", extra="parquet",
+        needs_file=True, beginning=re.compile(rb"PAR1").match,
     ),
     BuiltInReader(
         "arrow", "columnar", "read_arrow", (".arrow", ".arrows", ".feather", ".ipc"),
-        needs_file=True, beginning=re.compile(rb"ARROW1").match, package="pyarrow",
-        extra="parquet",
+        needs_file=True, beginning=re.compile(rb"ARROW1").match,
     ),
     BuiltInReader(
         "docx", "office", suffixes=(".docx",), needs_file=True, beginning=_begins_as_word_document,
-        package="defusedxml", extra="office",
     ),
     BuiltInReader(
         "pdf", "pdf", suffixes=(".pdf",), needs_file=True, beginning=re.compile(rb"%PDF-").match,
-        package="pypdf", extra="office",
     ),
     BuiltInReader(
         "warc", "warc", suffixes=(".warc", ".wet"), record_ends=(b"\r\n\r\n",),
@@ -130,7 +123,6 @@ BUILT_IN: tuple[SourceReader, ...] = (
     ),
     BuiltInReader(
         "html", "web", suffixes=(".html", ".htm", ".xhtml"), beginning=PAGE_BEGINNING.match,
-        package="resiliparse", extra="web",
     ),
     BuiltInReader("json", "json_records", beginning=_RECORDS_BEGINNING.match),
     BuiltInReader(
@@ -266,11 +258,6 @@ def is_article_name(path: str) -> bool:
     """Return whether a file is called as an article file."""
     base = base_name(path)
     return any(fnmatch.fnmatch(base, pattern) for pattern in _ARTICLE_NAMES)
-
-
-def is_archive_name(path: str) -> bool:
-    """Return whether the ending of a name is that of an archive."""
-    return base_name(path).lower().endswith(_ARCHIVE_SUFFIXES)
 
 
 def is_known(path: str) -> bool:

@@ -1,4 +1,4 @@
-"""Missing extras are found in the names and the first bytes of files, before they are read."""
+"""Files that need an extra which is not installed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from simstore.cli import main
-from simstore.errors import SourceNotFound
-from simstore.sources import files, isolated
-from simstore.sources.files import missing_extras
-from simstore.sources.reader import ReadOptions
+from simstore.sources import isolated
 from simstore.sources.registry import COMPOUND_FILE
 
 
@@ -21,42 +18,24 @@ from simstore.sources.registry import COMPOUND_FILE
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with files of many kinds; no package of an extra is installed."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(files, "is_installed", lambda _package: False)
+    monkeypatch.setattr(isolated, "is_installed", lambda _package: False)
     Path("in").mkdir()
     for name in ("a.txt", "b.html", "c.docx", "d.pdf", "e.parquet.gz", "f.jsonl", "g.xyz"):
         Path("in", name).write_text("some words")
     return tmp_path
 
 
-def test_each_extra_is_named_with_the_first_file_that_needs_it(folder: Path) -> None:
-    assert missing_extras(["in"], ReadOptions()) == {
-        "web": "in/b.html",
-        "office": "in/c.docx",
-        "parquet": "in/e.parquet.gz",
-    }
-    assert missing_extras(["in/*.txt", "in/f.jsonl", "-"], ReadOptions()) == {}
-    with pytest.raises(SourceNotFound):
-        missing_extras(["none"], ReadOptions())
-
-
 @pytest.mark.parametrize("command", ["ingest", "query"])
-def test_a_command_names_all_that_named_files_need_in_one_line_and_makes_nothing(
+def test_a_named_file_that_needs_an_extra_stops_the_command_in_one_line(
     folder: Path, command: str
 ) -> None:
-    given = ["in/a.txt", "in/b.html", "in/c.docx", "in/e.parquet.gz"]
-    done = CliRunner().invoke(main, [command, *given])
+    CliRunner().invoke(main, ["ingest", "in/a.txt"])
+    done = CliRunner().invoke(main, [command, "in/c.docx"])
     assert done.exit_code == 2
     (line,) = done.stderr.splitlines()
-    assert line.startswith(
-        "Error: in/b.html, in/c.docx, in/e.parquet.gz need the extras 'web' and 'office' and "
-        "'parquet': pip install '"
-    )
-    assert line.count("pip install") == 1
-    for package in ("defusedxml", "pypdf", "resiliparse", "pyarrow"):
+    assert "needs the extra 'office': pip install '" in line
+    for package in ("defusedxml", "pypdf"):
         assert f"'{package}" in line
-    assert [one.name for one in folder.iterdir()] == ["in"]
-    done = CliRunner().invoke(main, [command, "in", "--as", "html"])
-    assert (done.exit_code, done.stderr.count("needs the extra 'web'")) == (2, 1)
 
 
 def test_files_of_a_folder_that_need_an_extra_are_rejected_and_the_others_stored(
@@ -65,7 +44,6 @@ def test_files_of_a_folder_that_need_an_extra_are_rejected_and_the_others_stored
     # Another test may have imported it.
     for module in ("resiliparse", "resiliparse.parse.html", "resiliparse.extract.html2text"):
         monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr(isolated, "is_installed", lambda _package: False)
     with zipfile.ZipFile("in/h.zip", "w") as archive:
         archive.writestr("page.html", "<html>x</html>")
         archive.writestr("some.txt", "more words")
@@ -93,7 +71,6 @@ def test_older_word_document_is_refused_without_asking_for_an_extra(
     folder: Path, command: str
 ) -> None:
     Path("letter.doc").write_bytes(COMPOUND_FILE + bytes(600))
-    assert missing_extras(["letter.doc"], ReadOptions()) == {}
     CliRunner().invoke(main, ["ingest", "--passages", "in/a.txt"])
     done = CliRunner().invoke(main, [command, "letter.doc"])
     assert done.exit_code == 5
