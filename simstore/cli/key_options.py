@@ -24,16 +24,29 @@ def all_keys(given: tuple[str, ...], keys_from: str | None) -> list[str]:
     Raises:
         UsageError: There is no key, and no file either.
     """
-    from simstore.sources.keys import read_keys
-
     if not given and keys_from is None:
         raise click.UsageError("name a KEY, or a file of keys by --keys-from")
     if keys_from is None:
         return list(given)
-    read = read_keys(keys_from)
+    read = _keys_of_file(keys_from)
     if not read:
         log.warning("%s: no key in it", printable(keys_from))
     return [*given, *read]
+
+
+def _keys_of_file(name: str) -> list[str]:
+    """Return the keys of a file, or of standard input (``-``): one a line, blank lines left out.
+
+    A UTF-8 byte order mark at the beginning is no part of the first key. What ``simstore list
+    --format keys`` writes comes back as it was: bytes that are not UTF-8 are surrogate escapes.
+    """
+    from simstore.sources.streams import open_bytes, reading
+    from simstore.text.decoding import UTF8_BOM
+
+    with open_bytes(name) as file, reading(name):
+        data = file.readall()
+    lines = (line.removesuffix(b"\r") for line in data.removeprefix(UTF8_BOM).split(b"\n"))
+    return [line.decode("utf-8", "surrogateescape") for line in lines if line]
 
 
 def warn_of_changes(

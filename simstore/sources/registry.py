@@ -126,7 +126,7 @@ BUILT_IN: tuple[SourceReader, ...] = (
     ),
     BuiltInReader("json", "json_records", beginning=_RECORDS_BEGINNING.match),
     BuiltInReader(
-        "jsonl", "jsonl", suffixes=(".jsonl", ".ndjson"), record_ends=_LINE_ENDS,
+        "jsonl", "json_records", "read_lines", (".jsonl", ".ndjson"), record_ends=_LINE_ENDS,
         beginning=_OBJECT_BEGINNING.match,
     ),
     BuiltInReader(

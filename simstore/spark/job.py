@@ -146,49 +146,31 @@ class Found:
     rounds: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Searched:
-    """Texts and documents that a search takes.
-
-    Attributes:
-        texts: All texts.
-        documents: All documents.
-        orders: Places of texts in the policy's order.
-    """
-
-    texts: DataFrame
-    documents: DataFrame
-    orders: DataFrame
-
-
-def search(searched: Searched, recipe: Recipe, options: DedupOptions, work: Folder) -> Found:
-    """Find the edges of all texts to canonical texts before them.
-
-    Args:
-        searched: Texts, documents and orders.
-        recipe: The rule.
-        options: How groups are cut.
-        work: Where tables are written, so that no loss of an executor begins them anew.
-    """
-    return _Search(searched, recipe, options, work).run()
-
-
 class _Search:
     """The state of one search.
 
     Args:
-        searched: Texts, documents and orders.
+        texts: All texts.
+        documents: All documents.
+        orders: Places of texts in the policy's order.
         recipe: The rule.
         options: How groups are cut.
         work: Where tables are written.
     """
 
     def __init__(
-        self, searched: Searched, recipe: Recipe, options: DedupOptions, work: Folder
+        self,
+        texts: DataFrame,
+        documents: DataFrame,
+        orders: DataFrame,
+        recipe: Recipe,
+        options: DedupOptions,
+        work: Folder,
     ) -> None:
-        self._searched, self._recipe, self._options, self._work = searched, recipe, options, work
+        self._texts, self._documents, self._orders = texts, documents, orders
+        self._recipe, self._options, self._work = recipe, options, work
         self._rule = recipe.rule()
-        self._outlines = work.write(outlines(searched.texts, recipe), "outlines")
+        self._outlines = work.write(outlines(texts, recipe), "outlines")
         self._near: NearPrints | None = None
         self._groups = work.write(groups(self._rows()), "groups")
         self._compared: list[DataFrame] = []
@@ -212,7 +194,7 @@ class _Search:
             every = self._every()
             place = Folder(every.sparkSession, self._work.of(f"components-{number}"))
             rounds, found = stars(
-                every, self._edge_count, self._searched.orders, place, self._options.few_edges
+                every, self._edge_count, self._orders, place, self._options.few_edges
             )
             starred = self._work.write(found, f"stars-{number}")
             members = starred.where("text_id != centre").select("text_id")
@@ -248,7 +230,7 @@ class _Search:
         recipe = self._recipe
         scheme, channels = recipe.open()
         # What has no shingle resembles nothing.
-        judged = self._searched.texts.where("shingle_count > 0")
+        judged = self._texts.where("shingle_count > 0")
         sketches = recipe.sketches()
         parts = [] if sketches is None else [banded(judged, sketches)]
         if channels.has_fingerprints:
@@ -269,7 +251,7 @@ class _Search:
         some, count = work.write_counted(some, f"likely-{number}")
         self._compared.append(some)
         self._compared_count += count
-        found = verified(some, count, self._searched.documents, self._recipe)
+        found = verified(some, count, self._documents, self._recipe)
         edges, count = work.write_counted(found, f"edges-{number}")
         self._edges.append(edges)
         self._edge_count += count
@@ -438,9 +420,8 @@ class _Job:
             {"text_count": f.count(f.lit(1)), "document_count": f.sum("copies")},
             "orders",
         )
-        searched = Searched(texts=texts, documents=documents, orders=orders)
         say("comparing candidates")
-        found = search(searched, self._recipe, self._options, self._work)
+        found = _Search(texts, documents, orders, self._recipe, self._options, self._work).run()
         output.write("pairs", _with_keys(found.edges, documents))
         say("gathering clusters")
         roles = output.write_counting(

@@ -1,4 +1,4 @@
-"""What the settings of a Scrapy project say; none of it needs Scrapy."""
+"""What the settings of a Scrapy project say."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
+pytest.importorskip("scrapy", reason="Scrapy is not installed (the extra scrapy)")
+
 from simstore.errors import InvalidParameter
-from simstore.integrations.scrapy_settings import NAMES, DedupSettings, read_settings
+from simstore.integrations.scrapy import NAMES, DedupSettings, read_settings
 from simstore.sources.reader import HistoryFields
 
 
