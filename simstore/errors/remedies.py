@@ -69,6 +69,8 @@ _PYTHON = {
     "`simstore reindex --abort`": "`store.maintenance.abort_reindex()`",
     "`simstore reindex --channels simhash,minhash`":
         "`store.maintenance.reindex(channels=['simhash', 'minhash'])`",
+    "`simstore reindex --channels simhash,minhash,characters`":
+        "`store.maintenance.reindex(channels=['simhash', 'minhash', 'characters'])`",
     "`simstore reindex --resume`": "`store.maintenance.reindex(resume=True)`",
     "`simstore reindex --scheme ...`": "`store.maintenance.reindex(SchemeChoice(...))`",
     "`simstore restore`": "`simstore.restore_store()`",

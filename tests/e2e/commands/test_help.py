@@ -75,9 +75,8 @@ def test_another_word_for_a_command_is_told_of(empty: Shell) -> None:
         assert hint in done.error_lines[-1]
 
 
-def test_version_and_help_are_commands_too(empty: Shell) -> None:
-    assert empty("version").text == f"simstore, version {__version__}\n"
-    assert empty("--version").text == empty("version").text
+def test_help_is_a_command_too(empty: Shell) -> None:
+    assert empty("--version").text == f"simstore, version {__version__}\n"
     assert empty("help").text == empty("--help").text
     assert empty("help", "passages", "build").text == empty("passages", "build", "-h").text
 
