@@ -30,16 +30,16 @@ SILENT_READER = """
 import sys
 sys.path[:0] = [{root!r}]
 from simstore.model import Rejection
-from simstore.sources import jsonl
+from simstore.sources import json_records
 
-read = jsonl.read
+read = json_records.read_lines
 
 def read_silently(*arguments, **options):
     for record in read(*arguments, **options):
         if not isinstance(record, Rejection):
             yield record
 
-jsonl.read = read_silently
+json_records.read_lines = read_silently
 """
 SWALLOWED_ERROR = """
 import sys
