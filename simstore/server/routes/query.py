@@ -42,6 +42,8 @@ class QueryBody(QueryOptions):
 
     text: str | None = None
     samples: tuple[Sample, ...] | None = None
+    # The options refuse an unknown name, as on every face.
+    plan: str = "auto"  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         """Leave the values to the options that are made of them."""
@@ -61,15 +63,14 @@ async def query(request: Request) -> Response:
     if (wanted.text is None) == (wanted.samples is None):
         raise MalformedRequest("body", "give either text or samples")
     options = QueryOptions(**{one.name: getattr(wanted, one.name) for one in fields(QueryOptions)})
-    if wanted.text is not None and len(wanted.text) > _LONG:
-        service.metrics.samples += 1
-        sample = Document("", wanted.text)
-        return await service.heavy.run(
-            lambda: _reply_of(service.reader.query_many([sample], options))
-        )
     if wanted.text is not None:
         service.metrics.samples += 1
-        run = await asyncio.wrap_future(service.queries.submit(Document("", wanted.text), options))
+        sample = Document("", wanted.text)
+        if len(wanted.text) > _LONG:
+            return await service.heavy.run(
+                lambda: _reply_of(service.reader.query_many([sample], options))
+            )
+        run = await asyncio.wrap_future(service.queries.submit(sample, options))
         if len(run.samples[0].matches) > _MANY:
             return await service.readers.go_on(lambda: _reply_of(run))
         return _reply_of(run)
