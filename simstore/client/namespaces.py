@@ -39,9 +39,8 @@ if TYPE_CHECKING:
 Run = TypeVar("Run", IngestRun, RecordedQuery)
 
 _MOST_CLUSTERS, _MOST_MERGES = 100, 1_000
-_MOST_DUPLICATES = 1_000
 _MOST_REJECTS = 10_000
-_MOST_RUNS = 1_000
+_MOST_DUPLICATES = _MOST_RUNS = 1_000
 
 
 def not_served(name: str) -> Callable[..., Never]:
@@ -104,6 +103,8 @@ class NamespaceAttribute(Generic[N]):
 
 class RemoteClusters(RemoteNamespace, ClusterSet, lacks=("build", "drop", "once")):
     """Clusters of near-duplicates, as they were last brought up to date."""
+
+    __call__ = not_served("clusters.once")
 
     def __len__(self) -> int:
         found = self.status()
