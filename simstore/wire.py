@@ -101,7 +101,7 @@ def _union_reader(kinds: tuple[Any, ...]) -> Reader:
 
         def read(value: Any, place: str, lenient: bool) -> Any:
             if takes_mapping and isinstance(value, dict):
-                # An object may stand for pairs, which are sent.
+                # An object may be given for pairs; pairs are sent.
                 value = [list(pair) for pair in value.items()]
             return None if value is None and optional else inner(value, place, lenient)
 

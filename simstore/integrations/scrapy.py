@@ -42,7 +42,7 @@ NAMES = (
     "SIMSTORE_METADATA_FIELDS",
     "SIMSTORE_COLLECTION",
 )
-# What is done with a duplicate, and what a check before the insert calls that.
+# Actions on a duplicate, each with its name in a check before the insert.
 ACTIONS: Mapping[str, OnDuplicate] = {"drop": "skip", "flag": "flag", "keep": "keep"}
 _WORDS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 

@@ -36,7 +36,7 @@ Time = int | float | datetime | date | str
 TimeOrAge = Time | timedelta
 
 SeenState = Literal["stored", "flagged", "skipped", "uncovered", "orphaned"]
-# Who says when a document was first seen, in words; the strongest last.
+# Sources of the time when a document was first seen, in words; the strongest last.
 FIRST_SEEN_BASES: Mapping[str, str] = {
     "ingest": "the time of ingest",
     "crawl": "the date of the crawl",

@@ -14,11 +14,11 @@ _MOST_SECONDS = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """How a setting is shown and checked.
+    """Help text and limits of a setting.
 
     Attributes:
         section: Heading of the command's help under which it is.
-        text: What it is.
+        text: Its description.
         metavar: Word for its value.
         most: Largest value; None: any.
         zero: A number may be 0.

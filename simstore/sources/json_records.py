@@ -264,7 +264,7 @@ def _detector(head: bytes) -> Callable[[bytes], Decoded | str]:
             return found
         is_damaged = bool(found.replaced) or _is_mark_alone(found)
         if is_damaged or isinstance(_object(found), str):
-            # What only looks like the escapes of another encoding is UTF-8 all the same.
+            # Text that only looks like the escapes of another encoding is UTF-8 all the same.
             if (text := strictly_decoded(line, UTF8)) is not None:
                 return Decoded(text, UTF8, 0)
             if is_damaged:

@@ -45,7 +45,7 @@ from simstore.spark.options import SKETCH_COLUMNS
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-# Who says when a document was first seen, the strongest first.
+# Sources of the time when a document was first seen, the strongest first.
 _BASES = ("published", "crawl", "ingest")
 _SIGNATURE = ("w0", "w1", "feature_count", "shingle_count", "byte_count", *SKETCH_COLUMNS.values())
 
@@ -229,7 +229,7 @@ class _Search:
         """Return the rows of all texts and keys."""
         recipe = self._recipe
         scheme, channels = recipe.open()
-        # What has no shingle resembles nothing.
+        # A text without shingles resembles nothing.
         judged = self._texts.where("shingle_count > 0")
         sketches = recipe.sketches()
         parts = [] if sketches is None else [banded(judged, sketches)]

@@ -50,13 +50,13 @@ from simstore.text.patterns import Globs
 from simstore.text.separators import letters_between_words, without_letters_between
 from simstore.workers.shared_work import SharedWork, early_workers, in_order, worker_count
 
-# What is told of as copied must be more alike than what a query shows: of these limits, halves of
-# real papers that share nothing with the library were told of a sentence in at most 4 %.
+# A reported sentence must be more alike than one that a query shows. With these limits, at most
+# 4 % of the halves of real papers that share nothing with the library had a reported sentence.
 LEAST_SIMILARITY = 0.75
 LEAST_WORDS, LEAST_CHARACTERS = 6, 8
 # So must their bags of units be, in which rare ones weigh more: set phrases differ in those.
 LEAST_LIKENESS_OF_WORDS, LEAST_LIKENESS_OF_CHARACTERS = 0.65, 0.84
-# Of terms in more sentences than these two must be in common: a unit beside one is chance.
+# Two terms that are in more sentences than these must be shared: one and a unit are chance.
 RARE_POSTINGS = 40
 # A sentence that is in more different surroundings is a phrase that many write, and no copy.
 MOST_SURROUNDINGS = 3
@@ -87,13 +87,13 @@ def edited_sentences(paper: PaperUnits, found: Iterable[LikeSentence]) -> list[F
 
 
 def surroundings(alike: Iterable[LikeSentence]) -> int:
-    """Count the different surroundings (text before and after) in which sentences stand.
+    """Count the different surroundings (text before and after) of sentences.
 
     Two are in one where the same text is before them, or behind them.
     """
     before, after = set(), set()
     for number, one in enumerate(alike):
-        # What begins or ends a text has nothing there that could be the same.
+        # The begin and the end of a text have no surroundings that could be equal.
         before.add(one.before or number)
         after.add(one.after or number)
     return min(len(before), len(after))

@@ -76,9 +76,9 @@ class _Settling:
         self._snapshot = snapshot
         self._search = options.search(snapshot)
         self._rule = Contenders(snapshot.connection, may_link=snapshot.settings.has_links)
-        # What was flagged before, as far as it was asked; None: it was not.
+        # Flags before this batch, as far as they were read; None: there was none.
         self._before: dict[int, DuplicateRow | None] = {}
-        # What each duplicates by now, where that is another than before; None: nothing.
+        # Changed originals of duplicates, each with its edge; None: it is no duplicate any more.
         self._now: dict[int, tuple[int, Edge] | None] = {}
         self._waiting: list[tuple[tuple[int, int], int]] = []
         self._looked_at: set[int] = set()
@@ -132,7 +132,7 @@ class _Settling:
                 self._put(other.order, one.document_id, edge)
 
     def _share(self, number: int) -> float | None:
-        """Return the resemblance of a duplicate to its original by now."""
+        """Return the resemblance of a duplicate to its present original."""
         now = self._now.get(number)
         if now is not None:
             return now[1].resemblance
@@ -163,7 +163,7 @@ class _Settling:
         self._before.update((number, found.get(number)) for number in missing)
 
     def _original(self, number: int) -> int | None:
-        """Return what a document duplicates by now; None: nothing, it is an original."""
+        """Return the present original of a document; None: it is an original itself."""
         if number in self._now:
             now = self._now[number]
             return None if now is None else now[0]
@@ -307,7 +307,7 @@ def _rows(
     rows = {place: screen.known[batch.keys[place]] for place in screen.again}
     for place, one in screen.found.items():
         key = batch.keys[place]
-        # What is known of the key: as a duplicate, as a document that is stored or leaves. The
+        # Earlier sights of the key: as a duplicate, as a document that is stored or leaves. The
         # record of a flagged document may be of a time before it was stored.
         earlier: list[DuplicateRow | Times] = []
         known = screen.known.get(key)

@@ -73,7 +73,7 @@ class SequentialEdges:
     ) -> None:
         self._search = search
         self._texts = texts
-        # What is the same is looked up once. Fingerprints may cover more than the text.
+        # Equal texts are looked up once. Fingerprints may cover more than the text.
         alike: dict[tuple[bytes, bytes], int] = {}
         self._rows = {
             place: alike.setdefault((one.digest, _packed(one)), len(alike))
@@ -95,12 +95,12 @@ class SequentialEdges:
         self._same: dict[bytes, list[int]] = {}
         for row, one in enumerate(asked):
             self._same.setdefault(one.digest, []).append(row)
-        # Whether a text of a row may be like one of another row: most of a batch are not.
+        # Rows whose text may be like that of another row: few of a batch are.
         self._shares: list[bool] = []
         self._walk: Walk | None = None
-        # Rows that stand and are not told to the walk yet.
+        # Rows that are kept and that the walk does not know yet.
         self._untold: list[int] = []
-        # By its row what a text may be like of those that are guessed to stand, and is.
+        # Texts that each row may be like, and is like, of those that are probably kept.
         self._guessed: dict[int, dict[int, Verified]] = {}
         self._holds_guess = True
         self._compared = search.comparison()
@@ -113,7 +113,7 @@ class SequentialEdges:
             self._guess(self._walk)
 
     def _guess(self, walk: Walk) -> None:
-        """Compare what may be alike of the texts, if those stand that can be like none before."""
+        """Compare texts that may be alike, as if those without a possible original were kept."""
         first, second = walk.likely(0, len(self._shares))
         self._holds_guess = len(first) < star_search.TOLD_PAIRS
         self._compared.expect(first, second)
@@ -187,7 +187,7 @@ class SequentialEdges:
 
 
 def _signatures(search: EdgeSearch, texts: Sequence[CandidateText]) -> StarSignatures:
-    """Return what tells which of the texts may have an edge to each other."""
+    """Return a test for pairs of the texts that may have an edge."""
     count = len(texts)
     judged = [one.shingle_count != 0 for one in texts]
     sketches = np.zeros((count, search.conditions.rule.values), np.uint16)
