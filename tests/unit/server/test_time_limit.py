@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 from html import unescape
 from pathlib import Path
@@ -93,6 +94,8 @@ def test_a_request_that_timed_out_gives_its_place_up(
             await service.heavy.run(int)
             assert 0 < gate.count < pieces
             gate.count = 0
+            # What nobody holds up must not fail on a busy machine.
+            service.settings = dataclasses.replace(service.settings, request_seconds=30)
             reply = await client.request(method, path, json=body)
             assert reply.status_code == 200
             assert gate.count >= pieces
