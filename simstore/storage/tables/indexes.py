@@ -390,6 +390,33 @@ def _keep_together(_table: Table, connection: Connection, **_options: Any) -> No
         connection.exec_driver_sql("ALTER TABLE anchor_page SET (toast_tuple_target = 4080)")
 
 
+# Runs of the posting indexes (simstore.index.postings). Numbers are never given out again.
+index_run = Table(
+    "index_run",
+    metadata,
+    Column("run_id", Integer, primary_key=True),
+    Column("kind", String(40), nullable=False),
+    # The generation, scheme or passage index whose entries they are.
+    Column("owner", Integer, nullable=False),
+    Column("page_bits", Integer, nullable=False),
+    # Bytes of each integer of an entry.
+    Column("widths", LargeBinary, nullable=False),
+    Column("entry_count", BIG, nullable=False),
+    # The largest number of a source whose entries are in it.
+    Column("last_source", BIG, nullable=False),
+    Column("filter_words", BIG, nullable=False),
+    Column("checksum", BIG, nullable=False),
+    sqlite_autoincrement=True,
+)
+
+index_page = Table(
+    "index_page",
+    metadata,
+    # The run, then 40 bits of a place within it.
+    Column("page", BIG, primary_key=True, autoincrement=False),
+    Column("entries", LargeBinary, nullable=False),  # simstore.index.pages, .filters
+)
+
 # The rule by which clusters are kept, and what it was applied with; no row: none are kept.
 clustering = Table(
     "clustering",

@@ -1,0 +1,424 @@
+"""One index for every look-up: immutable sorted runs of packed pages, merged as they become many.
+
+An entry is a 64-bit key and some integers. Entries come in batches; each batch becomes a run, and
+runs of about one size become one of the next. What says whether an entry is still true (the row of
+a document, say) is not here: a merge asks for it, and leaves out what is not.
+
+References:
+    O'Neil, Cheng, Gawlick, O'Neil: The log-structured merge-tree, Acta Informatica 33, 1996.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple, Protocol
+from zlib import crc32
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simstore.index import filters
+from simstore.index.filters import Filters, FilterWriter
+from simstore.index.pages import DamagedPage, Entries, Shape, found_in, pack, unpack
+
+# Entries that are merged at a time: about 32 bytes each, and as many again while they are sorted.
+MERGED_ENTRIES = 1 << 20
+# Runs of one level, each of at most eight times the entries of one below.
+_LEVEL_BITS = 3
+_LEAST_LEVEL_BITS = 10
+# A merge goes by at most so many leading bits of the keys.
+_MOST_PART_BITS = 12
+
+Keep = Callable[[Entries], NDArray[np.bool_]]
+Row = tuple[int, bytes]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A use of the index.
+
+    Attributes:
+        name: The name, which its runs have.
+        key_bits: Leading bits of a key that count, 32 to 64.
+        value_count: Integers beside a key.
+        is_filtered: Its runs have filters: most keys that are asked for are in few runs.
+        most_runs: Runs of one level that are not merged yet.
+    """
+
+    name: str
+    key_bits: int = 64
+    value_count: int = 0
+    is_filtered: bool = True
+    most_runs: int = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of an index.
+
+    Attributes:
+        number: Its number, which no other run ever has.
+        shape: How its pages are packed.
+        count: Entries, those that are no longer true among them.
+        last: The largest number of a source (a document, a sketch) whose entries are in it.
+        filter_words: Words of its filter; 0: it has none.
+        checksum: Sum of the checksums of its rows, modulo 2**32.
+    """
+
+    number: int
+    shape: Shape
+    count: int
+    last: int
+    filter_words: int = 0
+    checksum: int = 0
+
+    @property
+    def level(self) -> int:
+        """The level that a run of so many entries is of."""
+        return max(self.count.bit_length() - _LEAST_LEVEL_BITS, 0) // _LEVEL_BITS
+
+
+class Pages(Protocol):
+    """Where the runs and rows of one index are kept, in one transaction."""
+
+    def runs(self) -> Sequence[Run]:
+        """Return the runs, the oldest first."""
+
+    def add_run(self, run: Run) -> Run:
+        """Write a run; return it with its number."""
+
+    def set_totals(self, run: Run) -> None:
+        """Write the count and the checksum of a run."""
+
+    def drop_run(self, run: Run) -> None:
+        """Delete a run and what is left of its rows."""
+
+    def read(self, run: Run, places: Sequence[int]) -> list[Row]:
+        """Return the rows at some places that are there, ascending."""
+
+    def read_between(self, run: Run, first: int, end: int) -> list[Row]:
+        """Return the rows at ``first <= place < end``, ascending."""
+
+    def write(self, run: Run, rows: Sequence[Row]) -> None:
+        """Write rows, ascending."""
+
+    def delete_between(self, run: Run, first: int, end: int) -> None:
+        """Delete the rows at ``first <= place < end``."""
+
+    def filters(self, runs: Sequence[Run]) -> Filters:
+        """Return the filters of these runs, with the pages that were read before."""
+
+    def damaged(self, error: DamagedPage) -> Exception:
+        """Return the error to raise where a row is damaged."""
+
+
+class Found(NamedTuple):
+    """Entries that were looked up.
+
+    Attributes:
+        turns: Which of the keys that were asked for; int64, shape (n,).
+        entries: The entries.
+    """
+
+    turns: NDArray[np.int64]
+    entries: Entries
+
+
+class PostingIndex:
+    """The runs of one kind, as one transaction sees them.
+
+    Args:
+        kind: The kind.
+        pages: Where they are kept.
+    """
+
+    def __init__(self, kind: Kind, pages: Pages) -> None:
+        self.kind = kind
+        self.pages = pages
+        self._mask = np.uint64((1 << 64) - (1 << (64 - kind.key_bits)))
+
+    @property
+    def runs(self) -> Sequence[Run]:
+        """The runs, the oldest first."""
+        return self.pages.runs()
+
+    @property
+    def last(self) -> int:
+        """The largest number of a source whose entries are here, or 0."""
+        return max((run.last for run in self.runs), default=0)
+
+    @property
+    def count(self) -> int:
+        """Entries, those that are no longer true among them."""
+        return sum(run.count for run in self.runs)
+
+    # Writing
+
+    def add(self, entries: Entries, last: int = 0) -> None:
+        """Write entries, in any order, as a run.
+
+        Args:
+            entries: The entries.
+            last: The largest number of a source whose entries they are.
+        """
+        made = Entries(entries.keys & self._mask, entries.values).in_order(self.kind.key_bits)
+        most = [int(column.max(initial=0)) for column in made.values.T]
+        self._write([made], len(made.keys), most, last)
+
+    def settle(self, keep: Keep | None = None) -> None:
+        """Merge the runs of each level that has more than it may have.
+
+        Args:
+            keep: Returns which entries are still true; None: all are.
+        """
+        level = 0
+        while level <= max((run.level for run in self.runs), default=-1):
+            if sum(run.level == level for run in self.runs) > self.kind.most_runs:
+                self.merge([run for run in self.runs if run.level <= level], keep)
+            level += 1
+
+    def merge(self, runs: Sequence[Run] | None = None, keep: Keep | None = None) -> None:
+        """Put one run in the place of several, a range of keys at a time.
+
+        Args:
+            runs: The runs; None: all.
+            keep: As for :meth:`settle`.
+        """
+        merged = self.runs if runs is None else runs
+        count = sum(run.count for run in merged)
+        widths = zip(*(run.shape.widths for run in merged), strict=True)
+        most = [(1 << 8 * max(column)) - 1 for column in widths]
+        last = max((run.last for run in merged), default=0)
+        self._write(self._taken(merged, count, keep), count, most, last)
+        for run in merged:
+            self.pages.drop_run(run)
+
+    def _taken(self, runs: Sequence[Run], count: int, keep: Keep | None) -> Iterator[Entries]:
+        """Yield the entries of runs that are still true, by ranges of keys; delete their rows."""
+        bits = min((max(count - 1, 0) // MERGED_ENTRIES).bit_length(), _MOST_PART_BITS)
+        for part in range(1 << bits):
+            parts = [Entries.none(self.kind.value_count)]
+            for run in runs:
+                bounds = _range_of(run.shape, part, bits)
+                parts.append(self._between(run, *bounds, part=part, bits=bits))
+                if part == (1 << bits) - 1 or bits <= run.shape.page_bits:
+                    self.pages.delete_between(run, *bounds)
+            entries = Entries.joined(parts)
+            if keep is not None:
+                entries = entries.chosen(keep(entries))
+            yield entries.in_order(self.kind.key_bits)
+
+    def _write(self, parts: Iterable[Entries], count: int, most: Sequence[int], last: int) -> None:
+        """Write a run of parts in order, of at most ``count`` entries."""
+        shape = Shape.fitting(self.kind.key_bits, count, most)
+        words = filters.word_count(count) if self.kind.is_filtered else 0
+        run = self.pages.add_run(Run(0, shape, count, last, words))
+        writer = FilterWriter(words) if words else None
+        written = checksum = 0
+        held = Entries.none(self.kind.value_count)
+        for part in parts:
+            # Its last page may go on in the next part.
+            held, ready = _last_page(Entries.joined((held, part)), shape)
+            checksum += self._put(run, ready, writer)
+            written += len(ready.keys)
+        checksum += self._put(run, held, writer)
+        written += len(held.keys)
+        if writer is not None:
+            rows = list(writer.finish())
+            self.pages.write(run, rows)
+            checksum += _checksum(rows)
+        self.pages.set_totals(replace(run, count=written, checksum=checksum % (1 << 32)))
+
+    def _put(self, run: Run, entries: Entries, writer: FilterWriter | None) -> int:
+        """Write the rows of some entries, and filter pages that are complete; return their sum."""
+        if not len(entries.keys):
+            return 0
+        rows = list(pack(entries, run.shape))
+        more = list(writer.add(entries)) if writer is not None else []
+        self.pages.write(run, rows)
+        self.pages.write(run, more)
+        return _checksum(rows) + _checksum(more)
+
+    # Reading
+
+    def look_up(
+        self, keys: NDArray[np.uint64], *, bits: int | None = None, most: int | None = None
+    ) -> Found:
+        """Return the entries that have the same leading bits as keys.
+
+        Args:
+            keys: Keys, in any order.
+            bits: How many leading bits are to be the same; None: all that count.
+            most: Keys that have more entries are left out; None: none are. Of a crowded key no
+                more rows are read than tell that it is.
+
+        Returns:
+            In no order.
+
+        Raises:
+            DamagedPage: A row is none.
+        """
+        mask = self._mask if bits is None else np.uint64((1 << 64) - (1 << (64 - bits)))
+        wanted = keys & mask
+        asks = self._may_hold(wanted) if bits is None else None
+        turns = [np.empty(0, np.int64)]
+        parts = [Entries.none(self.kind.value_count)]
+        for number, run in enumerate(self.runs):
+            asked = np.arange(len(keys)) if asks is None else np.flatnonzero(asks[number])
+            if not len(asked):
+                continue
+            held = self._near(run, wanted[asked], bits or self.kind.key_bits, most)
+            some, places = matching(wanted[asked], held.keys & mask)
+            turns.append(asked[some])
+            parts.append(held.chosen(places))
+        found = Found(np.concatenate(turns), Entries.joined(parts))
+        if most is None:
+            return found
+        few = np.bincount(found.turns, minlength=len(keys))[found.turns] <= most
+        return Found(found.turns[few], found.entries.chosen(few))
+
+    def look_up_one(self, key: int) -> list[tuple[int, ...]]:
+        """Return the integers of the entries that have a key; most quickly of one key.
+
+        Raises:
+            DamagedPage: A row is none.
+        """
+        wanted = np.array([key], np.uint64) & self._mask
+        (own,) = wanted.tolist()
+        asks = self._may_hold(wanted)
+        found: list[tuple[int, ...]] = []
+        for number, run in enumerate(self.runs):
+            if asks is not None and not asks[number, 0]:
+                continue
+            (place,) = run.shape.first_places(wanted).tolist()
+            while rows := self.pages.read(run, [place]):
+                row = rows[0][1]
+                try:
+                    found += found_in(row, own, run.shape)
+                except ValueError:
+                    raise self.pages.damaged(DamagedPage(place)) from None
+                if not run.shape.is_full(row):
+                    break
+                place += 1
+        return found
+
+    def scan(self, run: Run) -> Iterator[Entries]:
+        """Yield the entries of a run, ascending, a range of keys at a time.
+
+        Raises:
+            DamagedPage: A row is none.
+        """
+        bits = min((max(run.count - 1, 0) // MERGED_ENTRIES).bit_length(), run.shape.page_bits)
+        for part in range(1 << bits):
+            first, end = _range_of(run.shape, part, bits)
+            rows = self.pages.read_between(run, first, end)
+            yield self._unpacked(run, rows)
+
+    def _may_hold(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_] | None:
+        """Return which runs may hold each key, shape (runs, n); None: any may."""
+        runs = self.runs
+        if not self.kind.is_filtered or not runs:
+            return None
+        held = self.pages.filters(runs)
+        try:
+            return held.may_hold(keys, [partial(self.pages.read, run) for run in runs])
+        except DamagedPage as error:
+            raise self.pages.damaged(error) from error
+
+    def _near(self, run: Run, keys: NDArray[np.uint64], bits: int, most: int | None) -> Entries:
+        """Return all entries of the pages that entries with leading bits of keys can be in.
+
+        Args:
+            run: The run.
+            keys: The keys.
+            bits: Leading bits that count.
+            most: As for :meth:`look_up`.
+        """
+        shape = run.shape
+        if bits >= shape.page_bits:
+            rows = self.pages.read(run, np.unique(shape.first_places(keys)).tolist())
+            for place in [place for place, row in rows if shape.is_full(row)]:
+                rows += self._following(run, place, keys, most)
+        else:
+            rows = []
+            for lead in np.unique(keys >> np.uint64(64 - bits)).tolist():
+                rows += self.pages.read_between(run, *_range_of(shape, lead, bits))
+        return self._unpacked(run, rows)
+
+    def _following(
+        self, run: Run, place: int, keys: NDArray[np.uint64], most: int | None
+    ) -> list[Row]:
+        """Return the rows of a page behind its first; where they are enough, some of them."""
+        shape = run.shape
+        end = place + (1 << shape.row_bits)
+        if most is None:
+            return self.pages.read_between(run, place + 1, end)
+        own = keys[shape.first_places(keys) == place]
+        found: list[Row] = []
+        step = most // shape.row_entries + 2
+        for first in range(place + 1, end, step):
+            rows = self.pages.read_between(run, first, min(first + step, end))
+            found += rows
+            if len(rows) < step:
+                break
+            held = self._unpacked(run, found).keys & self._mask
+            counts = np.searchsorted(held, own, "right") - np.searchsorted(held, own, "left")
+            if ((own < held[-1]) | (counts > most)).all():
+                break
+        return found
+
+    def _between(self, run: Run, first: int, end: int, *, part: int, bits: int) -> Entries:
+        """Return the entries of a range of places whose keys begin with ``bits`` bits of a part."""
+        rows = self.pages.read_between(run, first, end)
+        entries = self._unpacked(run, rows)
+        if bits <= run.shape.page_bits:
+            return entries
+        return entries.chosen(entries.keys >> np.uint64(64 - bits) == part)
+
+    def _unpacked(self, run: Run, rows: Sequence[Row]) -> Entries:
+        """Return the entries of rows of a run."""
+        if not rows:
+            return Entries.none(self.kind.value_count)
+        places, packed = zip(*rows, strict=True)
+        try:
+            return unpack(places, packed, run.shape)
+        except DamagedPage as error:
+            raise self.pages.damaged(error) from error
+
+
+def matching(
+    asked: NDArray[np.uint64], held: NDArray[np.uint64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return all pairs of places of one number in two arrays: those in the first and the other."""
+    order = np.argsort(asked, kind="stable")
+    ordered = asked[order]
+    begins = np.searchsorted(ordered, held, "left")
+    counts = np.searchsorted(ordered, held, "right") - begins
+    places = np.repeat(np.arange(len(held)), counts)
+    steps = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return order[np.repeat(begins, counts) + steps], places
+
+
+def _range_of(shape: Shape, part: int, bits: int) -> tuple[int, int]:
+    """Return between which places the pages lie whose keys begin with ``bits`` bits of a part."""
+    if bits <= shape.page_bits:
+        shift = shape.page_bits - bits
+        return part << shift << shape.row_bits, (part + 1) << shift << shape.row_bits
+    page = part >> (bits - shape.page_bits)
+    return page << shape.row_bits, (page + 1) << shape.row_bits
+
+
+def _last_page(entries: Entries, shape: Shape) -> tuple[Entries, Entries]:
+    """Return the entries of the last page, and those before."""
+    if not len(entries.keys):
+        return entries, entries
+    firsts = shape.first_places(entries.keys)
+    cut = int(np.searchsorted(firsts, firsts[-1]))
+    return entries.chosen(np.arange(cut, len(firsts))), entries.chosen(np.arange(cut))
+
+
+def _checksum(rows: Sequence[Row]) -> int:
+    """Return the sum of the checksums of rows, which their places are part of."""
+    return sum(crc32(row, place & 0xFFFFFFFF) for place, row in rows)

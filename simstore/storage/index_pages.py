@@ -1,0 +1,238 @@
+"""Keep the runs and rows of posting indexes in the tables ``index_run`` and ``index_page``."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from simstore.index.filters import Filters
+from simstore.index.pages import PLACE_BITS, DamagedPage, Shape
+from simstore.index.postings import Kind, PostingIndex, Row, Run
+from simstore.storage import sql, tables
+from simstore.storage.connection import Connection
+from simstore.storage.damage import corrupt
+from simstore.storage.rows import chunks, execute, fetch, insert_one, insert_rows
+
+# The numbers of its rows, and of the first row behind them, are to be 64-bit integers.
+LARGEST_RUN = (1 << (63 - PLACE_BITS)) - 2
+# Rows that are read at a time.
+_READ_ROWS = 512
+# Where at least this share of a range of pages is wanted, the range is read.
+_WHOLE_SHARE = 3
+_RUNS = (
+    "SELECT run_id, page_bits, widths, entry_count, last_source, filter_words, checksum "
+    "FROM index_run WHERE kind = ? AND owner = ? ORDER BY run_id"
+)
+_BETWEEN = "SELECT page, entries FROM index_page WHERE page >= ? AND page < ? ORDER BY page"
+
+
+class FilterCache:
+    """Keeps the filters of runs that were asked for in this process; threads may share it."""
+
+    def __init__(self) -> None:
+        self._held: dict[tuple[str, int], tuple[tuple[int, ...], Filters]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, kind: str, owner: int, runs: Sequence[Run]) -> Filters:
+        """Return the filters of the runs of one index."""
+        numbers = tuple(run.number for run in runs)
+        with self._lock:
+            held = self._held.get((kind, owner))
+            if held is None or held[0] != numbers:
+                made = Filters([run.filter_words for run in runs])
+                if held is not None:
+                    made.take_over(held[1], [_place(held[0], number) for number in numbers])
+                held = self._held[kind, owner] = numbers, made
+        return held[1]
+
+    def forget(self) -> None:
+        """Keep nothing: a writer's runs were rolled back, and their numbers come again."""
+        with self._lock:
+            self._held.clear()
+
+
+def _place(numbers: tuple[int, ...], number: int) -> int:
+    return numbers.index(number) if number in numbers else -1
+
+
+class StoredPages:
+    """The runs of one kind and owner in one transaction.
+
+    Args:
+        connection: The transaction.
+        kind: The kind.
+        owner: The generation, scheme or passage index.
+        cache: Filters that were read before; None: none are kept.
+    """
+
+    def __init__(
+        self, connection: Connection, kind: Kind, owner: int, cache: FilterCache | None = None
+    ) -> None:
+        self._connection = connection
+        self._kind = kind
+        self._owner = owner
+        self._cache = FilterCache() if cache is None else cache
+        self._runs: list[Run] | None = None
+
+    def runs(self) -> Sequence[Run]:
+        """Return the runs, the oldest first.
+
+        Raises:
+            CorruptStore: A row says what no run is.
+        """
+        if self._runs is None:
+            rows = fetch(self._connection, _RUNS, self._kind.name, self._owner)
+            self._runs = [self._run(row) for row in rows]
+        return self._runs
+
+    def _run(self, row: tuple[Any, ...]) -> Run:
+        number, page_bits, widths, count, last, words, checksum = row
+        try:
+            shape = Shape(self._kind.key_bits, page_bits, tuple(widths))
+            is_possible = (
+                shape.is_possible
+                and len(shape.widths) == self._kind.value_count
+                and 0 < number <= LARGEST_RUN
+                and min(count, words) >= 0
+                and bool(words) == self._kind.is_filtered
+            )
+        except TypeError:
+            is_possible = False
+        if not is_possible:
+            reason = f"run {number} of the index {self._kind.name} is damaged"
+            raise corrupt(self._connection, reason)
+        return Run(number, shape, count, last, words, checksum)
+
+    def add_run(self, run: Run) -> Run:
+        """Write a run; return it with its number."""
+        values = {
+            "kind": self._kind.name,
+            "owner": self._owner,
+            "page_bits": run.shape.page_bits,
+            "widths": bytes(run.shape.widths),
+            "entry_count": run.count,
+            "last_source": run.last,
+            "filter_words": run.filter_words,
+            "checksum": run.checksum,
+        }
+        self._runs = None
+        return replace(run, number=insert_one(self._connection, tables.index_run, values))
+
+    def set_totals(self, run: Run) -> None:
+        """Write the count and the checksum of a run."""
+        statement = "UPDATE index_run SET entry_count = ?, checksum = ? WHERE run_id = ?"
+        execute(self._connection, statement, run.count, run.checksum, run.number)
+        self._runs = None
+
+    def drop_run(self, run: Run) -> None:
+        """Delete a run and what is left of its rows."""
+        self.delete_between(run, 0, 1 << PLACE_BITS)
+        execute(self._connection, "DELETE FROM index_run WHERE run_id = ?", run.number)
+        self._runs = None
+
+    def read(self, run: Run, places: Sequence[int]) -> list[Row]:
+        """Return the rows at some ascending places that are there, ascending."""
+        base, found = run.number << PLACE_BITS, []
+        for part in chunks(places, _READ_ROWS):
+            first, end = part[0], part[-1] + 1
+            if (end - first) >> run.shape.row_bits <= _WHOLE_SHARE * len(part) > _WHOLE_SHARE:
+                wanted = set(part)
+                found += [row for row in self.read_between(run, first, end) if row[0] in wanted]
+            else:
+                listed = ",".join([str(base + place) for place in part])
+                statement = f"SELECT page, entries FROM index_page WHERE page IN ({listed})"  # noqa: S608 - integers
+                found += [(page - base, row) for page, row in self._fetch(statement)]
+        return found
+
+    def read_between(self, run: Run, first: int, end: int) -> list[Row]:
+        """Return the rows at ``first <= place < end``, ascending."""
+        base = run.number << PLACE_BITS
+        return [(page - base, row) for page, row in self._fetch(_BETWEEN, base + first, base + end)]
+
+    def _fetch(self, statement: str, *parameters: int) -> list[tuple[Any, ...]]:
+        if not self._connection.is_sqlite:
+            return fetch(self._connection, statement, *parameters)
+        # A row has two plain values: the driver need not look at their types.
+        cursor = self._connection.driver.cursor()
+        cursor.row_factory = None
+        rows: list[tuple[Any, ...]] = cursor.execute(statement, parameters).fetchall()
+        return rows
+
+    def write(self, run: Run, rows: Sequence[Row]) -> None:
+        """Write rows, ascending."""
+        base = run.number << PLACE_BITS
+        made = [(base + place, row) for place, row in rows]
+        if made:
+            insert_rows(self._connection, tables.index_page, ("page", "entries"), made)
+
+    def delete_between(self, run: Run, first: int, end: int) -> None:
+        """Delete the rows at ``first <= place < end``."""
+        base = run.number << PLACE_BITS
+        statement = "DELETE FROM index_page WHERE page >= ? AND page < ?"
+        execute(self._connection, statement, base + first, base + end)
+
+    def filters(self, runs: Sequence[Run]) -> Filters:
+        """Return the filters of these runs, with the pages that were read before."""
+        return self._cache.of(self._kind.name, self._owner, runs)
+
+    def damaged(self, error: DamagedPage) -> Exception:
+        """Return the error to raise where a row is damaged."""
+        return corrupt(self._connection, f"a page of the index {self._kind.name}: {error}")
+
+
+def stored_index(
+    connection: Connection, kind: Kind, owner: int, cache: FilterCache | None = None
+) -> PostingIndex:
+    """Return an index as a transaction sees it.
+
+    Args:
+        connection: A snapshot, or a writer.
+        kind: Its kind.
+        owner: The generation, scheme or passage index that it is of.
+        cache: Filters that were read before; None: none are kept.
+    """
+    return PostingIndex(kind, StoredPages(connection, kind, owner, cache))
+
+
+def drop(connection: Connection, kind: str, owner: int, limit: int | None = None) -> bool:
+    """Delete the runs of an index, and up to ``limit`` of their rows, or all.
+
+    Returns:
+        Whether some rows remain.
+    """
+    rows = fetch(
+        connection, "SELECT run_id FROM index_run WHERE kind = ? AND owner = ?", kind, owner
+    )
+    c = tables.index_page.c.page
+    for (number,) in rows:
+        of_run = (c >= number << PLACE_BITS, c < (number + 1) << PLACE_BITS)
+        if limit is not None:
+            statement = sql.select(c).where(*of_run).order_by(c).limit(1).offset(limit)
+            last = connection.execute(statement).scalar_one_or_none()
+            if last is not None:
+                connection.execute(sql.delete(tables.index_page).where(of_run[0], c < last))
+                return True
+        connection.execute(sql.delete(tables.index_page).where(*of_run))
+        execute(connection, "DELETE FROM index_run WHERE run_id = ?", number)
+    return False
+
+
+def stored_bytes(connection: Connection, kind: str, owner: int) -> int:
+    """Return the bytes of the rows of an index, without the table's own."""
+    statement = (
+        "SELECT coalesce(sum(length(entries)), 0) FROM index_page JOIN index_run "
+        "ON page >= run_id * ? AND page < (run_id + 1) * ? WHERE kind = ? AND owner = ?"
+    )
+    size = 1 << PLACE_BITS
+    return int(fetch(connection, statement, size, size, kind, owner)[0][0])
+
+
+def stray_rows(connection: Connection) -> int:
+    """Return how many rows are of no run."""
+    statement = (
+        "SELECT count(*) FROM index_page WHERE NOT EXISTS "
+        "(SELECT 1 FROM index_run WHERE run_id = page / ?)"
+    )
+    return int(fetch(connection, statement, 1 << PLACE_BITS)[0][0])
