@@ -310,11 +310,39 @@ class PostingIndex:
         Raises:
             DamagedPage: A row is none.
         """
+        for rows in self._rows_of(run):
+            yield self._unpacked(run, rows)
+
+    def check(self) -> Iterator[str]:
+        """Yield what is wrong with the runs by themselves: order, counts and checksums.
+
+        Raises:
+            DamagedPage: A row is none.
+        """
+        for run in self.runs:
+            count = checksum = 0
+            last = -1
+            for rows in self._rows_of(run):
+                entries = self._unpacked(run, rows)
+                checksum += _checksum(rows)
+                count += len(entries.keys)
+                if len(entries.keys):
+                    in_order = (entries.keys[1:] >= entries.keys[:-1]).all()
+                    if not in_order or int(entries.keys[0]) < last:
+                        yield f"run {run.number} of {self.kind.name} is out of order"
+                    last = int(entries.keys[-1])
+            end = filters.FIRST_PLACE + filters.page_count(run.filter_words)
+            checksum += _checksum(self.pages.read_between(run, filters.FIRST_PLACE, end))
+            if count != run.count:
+                yield f"run {run.number} of {self.kind.name}: {count} entries, {run.count} counted"
+            elif checksum % (1 << 32) != run.checksum:
+                yield f"run {run.number} of {self.kind.name} has another checksum"
+
+    def _rows_of(self, run: Run) -> Iterator[list[Row]]:
+        """Yield the rows of the pages of a run, ascending, a range of keys at a time."""
         bits = min((max(run.count - 1, 0) // MERGED_ENTRIES).bit_length(), run.shape.page_bits)
         for part in range(1 << bits):
-            first, end = _range_of(run.shape, part, bits)
-            rows = self.pages.read_between(run, first, end)
-            yield self._unpacked(run, rows)
+            yield self.pages.read_between(run, *_range_of(run.shape, part, bits))
 
     def _may_hold(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_] | None:
         """Return which runs may hold each key, shape (runs, n); None: any may."""

@@ -19,9 +19,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.index.hamming import sortable
 from simstore.search.hamming import verify
 from simstore.search.methods import check_method
-from simstore.search.pages import sortable
 from simstore.search.plan import Plan
 from simstore.search.segments import words_of
 from simstore.search.sorted_tables import SortedTables

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.compiled import pays
+from simstore.index.hamming import sortable
 from simstore.search.hamming import (
     BatchResults,
     FoundPairs,
@@ -27,7 +28,6 @@ from simstore.search.hamming import (
     verify,
     verify_values,
 )
-from simstore.search.pages import sortable
 from simstore.search.plan import Plan, Rates, check_radius
 from simstore.search.scan import scan_many
 from simstore.search.segments import (

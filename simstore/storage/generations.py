@@ -341,7 +341,7 @@ def note_fingerprints(
         connection: A writer.
         generation_id: The generation.
         added: Distinct fingerprints that came, less those that went.
-        packed: Those that are in pages now and were not, less those that are not any more.
+        packed: Those that are in runs now and were not, less those that are not any more.
 
     Returns:
         The new counts; None: nothing has changed.

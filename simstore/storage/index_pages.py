@@ -5,6 +5,8 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
+from itertools import pairwise
 from typing import Any
 
 from simstore.index.filters import Filters
@@ -134,31 +136,15 @@ class StoredPages:
 
     def read(self, run: Run, places: Sequence[int]) -> list[Row]:
         """Return the rows at some ascending places that are there, ascending."""
-        base, found = run.number << PLACE_BITS, []
-        for part in chunks(places, _READ_ROWS):
-            first, end = part[0], part[-1] + 1
-            if (end - first) >> run.shape.row_bits <= _WHOLE_SHARE * len(part) > _WHOLE_SHARE:
-                wanted = set(part)
-                found += [row for row in self.read_between(run, first, end) if row[0] in wanted]
-            else:
-                listed = ",".join([str(base + place) for place in part])
-                statement = f"SELECT page, entries FROM index_page WHERE page IN ({listed})"  # noqa: S608 - integers
-                found += [(page - base, row) for page, row in self._fetch(statement)]
-        return found
+        base = run.number << PLACE_BITS
+        found = rows_at(self._connection, [base + place for place in places])
+        return [(number - base, row) for number, row in found]
 
     def read_between(self, run: Run, first: int, end: int) -> list[Row]:
         """Return the rows at ``first <= place < end``, ascending."""
         base = run.number << PLACE_BITS
-        return [(page - base, row) for page, row in self._fetch(_BETWEEN, base + first, base + end)]
-
-    def _fetch(self, statement: str, *parameters: int) -> list[tuple[Any, ...]]:
-        if not self._connection.is_sqlite:
-            return fetch(self._connection, statement, *parameters)
-        # A row has two plain values: the driver need not look at their types.
-        cursor = self._connection.driver.cursor()
-        cursor.row_factory = None
-        rows: list[tuple[Any, ...]] = cursor.execute(statement, parameters).fetchall()
-        return rows
+        rows = _rows(self._connection, _BETWEEN, base + first, base + end)
+        return [(number - base, row) for number, row in rows]
 
     def write(self, run: Run, rows: Sequence[Row]) -> None:
         """Write rows, ascending."""
@@ -180,6 +166,40 @@ class StoredPages:
     def damaged(self, error: DamagedPage) -> Exception:
         """Return the error to raise where a row is damaged."""
         return corrupt(self._connection, f"a page of the index {self._kind.name}: {error}")
+
+
+def rows_at(connection: Connection, numbers: Sequence[int]) -> list[Row]:
+    """Return the rows with some ascending numbers in the table that are there, ascending.
+
+    A number is that of a run, then 40 bits of the place within it.
+    """
+    found: list[Row] = []
+    for part in chunks(numbers, _READ_ROWS):
+        if len(part) == _READ_ROWS:
+            step = min(two - one for one, two in pairwise(part))
+            if part[-1] - part[0] <= _WHOLE_SHARE * step * len(part):
+                wanted = set(part)
+                rows = _rows(connection, _BETWEEN, part[0], part[-1] + 1)
+                found += [row for row in rows if row[0] in wanted]
+                continue
+        found += _rows(connection, _listed(len(part)), *part)
+    return found
+
+
+@cache
+def _listed(count: int) -> str:
+    marks = ", ".join("?" * count)
+    return f"SELECT page, entries FROM index_page WHERE page IN ({marks}) ORDER BY page"  # noqa: S608 - marks
+
+
+def _rows(connection: Connection, statement: str, *parameters: int) -> list[Row]:
+    if not connection.is_sqlite:
+        return fetch(connection, statement, *parameters)
+    # Two plain values a row: the driver need not look at their types.
+    cursor = connection.driver.cursor()
+    cursor.row_factory = None
+    rows: list[Row] = cursor.execute(statement, parameters).fetchall()
+    return rows
 
 
 def stored_index(

@@ -1,72 +1,42 @@
 """Find the stored fingerprints within a Hamming radius of a given one, or of many at once.
 
-Whatever engine finds candidates (postings in pages or in the tail, sorted tables, a scan), the
-answer is the same: those whose distance is at most the radius, each once.
+Whatever finds candidates (runs of the index, segment columns, tables in memory, a scan), the answer
+is the same: those whose distance is at most the radius, each once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import to_integers, to_words, word_count
-from simstore.search import pages
-from simstore.search.hamming import BatchResults, distinct_results, verify, verify_values
+from simstore.index.hamming import FingerprintRuns, Matches
+from simstore.search.hamming import BatchResults, distinct_results, verify
 from simstore.search.plan import (
     PAGE_RATES,
     TAIL_RATES,
     Plan,
     Rates,
     choose_plan,
-    threshold_cost,
     uniform_costs,
 )
 from simstore.search.scan import scan_many
-from simstore.search.segments import (
-    SEGMENT_BITS,
-    probe_count,
-    probe_values,
-    segment_values,
-    segment_widths,
-)
-from simstore.search.table_lookup import expanded
+from simstore.search.segments import probe_count, probe_values, segment_values, segment_widths
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage.fingerprints import fingerprints, segment_pages, tail
-from simstore.storage.fingerprints.postings import Postings, Probe
+from simstore.storage.fingerprints import fingerprints, packed, tail
 from simstore.storage.generations import GenerationRow
 
 if TYPE_CHECKING:
-    from simstore.search.sorted_tables import GrowingTables, SortedTables
+    from simstore.search.sorted_tables import SortedTables
     from simstore.services.open_store.resident_index import ResidentIndex, ResidentTables
 
-Page = tuple[int, bytes]
-_WORD_BITS = 64
-_ALL_ONES = (1 << _WORD_BITS) - 1
-
-# Rows of the plain plan above which the planner asks for the posting counts of others.
-_SKEWED = 1_000
-# Queries from which reading each page once for all of them repays.
-_BATCH = 50
-# Fingerprints of a tail for each query up to which sorting the tail repays.
-_TAIL_EACH = 60
-# Costs in microseconds, measured on one core: one query by itself; one page read and unpacked for a
-# batch; one record compared there; one fingerprint read and sorted for tables in memory; the tables
-# of however few; one fingerprint compared with one query.
-_ONE_COST = 40.0
-_PAGE_COST = 4.0
-_COMPARE_COST = 0.04
-_SORT_COST = 0.25
-_TABLES_COST = 2_700.0
-_SCAN_COST = 0.0002
-# Bytes of the plan's pages above which the planner asks for the lengths of others.
-_CROWDED_PAGE_BYTES = 1 << 17
-# And postings of one of many queries above which it is looked up by itself, so that they are asked.
-_CROWDED_POSTINGS = _CROWDED_PAGE_BYTES // 8
+# Rows of the segment columns for one query above which the tail is read into memory instead.
+_CROWDED_ROWS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +113,16 @@ class FingerprintIndex:
         self._row = row
         self._is_exact = exact
         self._widths = segment_widths(bits)
-        self._is_packed = 0 < row.packed_count == row.fingerprint_count
-        self._uniform: dict[int, list[list[float]]] = {}
         self._plans: dict[int, Plan] = {}
-        self._exact: set[int] = set()
-        self._sorted: SortedTables | None = None
         self._rates = PAGE_RATES if 2 * row.packed_count > row.fingerprint_count else TAIL_RATES
 
     @cached_property
-    def _postings(self) -> Postings:
-        return Postings(self._snapshot.connection, self.bits, self._row)
+    def _runs(self) -> FingerprintRuns:
+        return packed.runs_of(self._snapshot.connection, self.bits, self._row.generation_id)
+
+    @cached_property
+    def _has_gone(self) -> bool:
+        return self._runs.count > self._row.packed_count
 
     def near_many(self, queries: NDArray[np.uint64], radius: int) -> BatchResults:
         """Return the fingerprints within a radius of each of many queries.
@@ -170,42 +140,123 @@ class FingerprintIndex:
         if self.tables is not None:
             if len(queries) == 1:
                 (value,) = to_integers(queries)
-                return self._results([self.tables.near(value, radius)])
+                return self._results(self.tables.near(value, radius))
             return self.tables.near_many(queries, radius)
-        if len(queries) == 1 and not self._is_exact:
-            (value,) = to_integers(queries)
-            known = self._snapshot.store.tail_cache.near(self._row, radius, value)
-            if known is not None:
-                return self._results([known])
+        cache = self._snapshot.store.tail_cache
+        known = None if self._is_exact else cache.near(self._row, radius, queries)
+        if known is not None:
+            return known
         plan = _plan(self.bits, radius, self.count.bit_length(), len(queries), self._rates)
-        tail_tables = self._tail_tables(len(queries))
-        if tail_tables is not None and not self._row.packed_count:
-            rows, words = tail_tables.near_many(queries, radius)
-            return _verified(queries, rows, words, radius)
-        if plan.method == "scan" or len(queries) == 1:
-            tail_tables = None
-        engine = self.engine(len(queries), plan, has_tail_tables=tail_tables is not None)
-        is_cheaper = len(queries) * self.count * _SCAN_COST < _TABLES_COST
-        if engine == "scan" or (engine == "sorted" and is_cheaper):
-            return self.scan(queries, radius)
-        if engine == "sorted":
-            return self.sorted().near_many(queries, radius)
-        if engine == "batch":
-            return self._batch(queries, radius, plan.thresholds, tail_tables)
-        found = [self.search(value, radius, plan).found for value in to_integers(queries)]
-        return self._results(found)
+        if plan.method == "scan":
+            found = self.scan(queries, radius)
+        else:
+            found = self._found(queries, radius, plan.thresholds)
+        if not self._is_exact:
+            # Who asks whether there is any may ask at once which.
+            cache.note_near(self._row, radius, queries, found)
+        return found
 
-    def _results(self, found: list[list[tuple[int, int]]]) -> BatchResults:
-        """Return what was found for each query as one."""
-        near = [one for some in found for one in some]
+    def _results(self, near: list[tuple[int, int]]) -> BatchResults:
+        """Return what was found for one query."""
         return BatchResults(
-            np.repeat(np.arange(len(found)), [len(some) for some in found]),
+            np.zeros(len(near), np.int64),
             to_words([value for value, _ in near], self.bits),
             np.array([distance for _, distance in near], np.int64),
         )
 
+    def _found(
+        self,
+        queries: NDArray[np.uint64],
+        radius: int,
+        thresholds: Sequence[int],
+        compared: NDArray[np.int64] | None = None,
+    ) -> BatchResults:
+        """Return what is found by the values of segments, in runs and in the tail."""
+        parts = [(np.empty(0, np.int64), queries[:0])]
+        if self._row.packed_count:
+            parts.append(self._in_runs(queries, radius, thresholds, compared))
+        if self._row.fingerprint_count > self._row.packed_count:
+            parts.append(self._in_tail(queries, radius, thresholds, compared))
+        rows, words = (np.concatenate(each) for each in zip(*parts, strict=True))
+        near, distances = verify(words, queries[rows], radius)
+        return distinct_results(rows[near], words[near], distances)
+
+    def _in_runs(
+        self,
+        queries: NDArray[np.uint64],
+        radius: int,
+        thresholds: Sequence[int],
+        compared: NDArray[np.int64] | None,
+    ) -> Matches:
+        probes = [
+            (segment, probe_values(0, width, threshold))
+            for segment, (width, threshold) in enumerate(zip(self._widths, thresholds, strict=True))
+            if threshold >= 0
+        ]
+        rows, words = self._runs.near(queries, radius, probes, compared)
+        if len(rows) and self._has_gone:
+            there = ~packed.are_gone(
+                self._snapshot.connection, self.bits, self._row.generation_id, words
+            )
+            rows, words = rows[there], words[there]
+        return rows, words
+
+    def _in_tail(
+        self,
+        queries: NDArray[np.uint64],
+        radius: int,
+        thresholds: Sequence[int],
+        compared: NDArray[np.int64] | None,
+    ) -> Matches:
+        """Return what is near in the tail: from memory, or by the segment columns."""
+        snapshot = self._snapshot
+        connection, number = snapshot.connection, self._row.generation_id
+        kept = snapshot.store.tail_tables(connection, self.bits, self._row, len(queries))
+        if kept is None:
+            found = self._in_columns(queries, thresholds, compared)
+            if found is not None:
+                return found
+            kept = snapshot.store.tail_cache.read(connection, self.bits, self._row)
+        if compared is not None:
+            compared += kept.candidate_counts(queries, radius)
+        rows, words = kept.near_many(queries, radius)
+        if len(rows) and self._is_exact:
+            # Some of those in memory may have left the tail.
+            there = tail.among(connection, self.bits, number, words)
+            rows, words = rows[there], words[there]
+        return rows, words
+
+    def _in_columns(
+        self,
+        queries: NDArray[np.uint64],
+        thresholds: Sequence[int],
+        compared: NDArray[np.int64] | None,
+    ) -> Matches | None:
+        """Return what shares a segment's value by the indexed columns; None: it is crowded."""
+        rows, parts = [np.empty(0, np.int64)], [queries[:0]]
+        for row, value in enumerate(to_integers(queries)):
+            segments = segment_values(value, self.bits)
+            probes = [
+                (segment, probe_values(segments[segment], self._widths[segment], threshold))
+                for segment, threshold in enumerate(thresholds)
+            ]
+            words = tail.candidates(
+                self._snapshot.connection,
+                self.bits,
+                self._row.generation_id,
+                probes,
+                _CROWDED_ROWS,
+            )
+            if len(words) > _CROWDED_ROWS:
+                return None
+            if compared is not None:
+                compared[row] += len(words)
+            rows.append(np.full(len(words), row))
+            parts.append(words)
+        return np.concatenate(rows), np.concatenate(parts)
+
     def may_be_near(self, words: NDArray[np.uint64], radius: int) -> bool:
-        """Return whether a fingerprint may be within a radius of one; False: none is.
+        """Return whether a fingerprint is within a radius of one.
 
         Args:
             words: Shape (ceil(M / 64),).
@@ -214,103 +265,68 @@ class FingerprintIndex:
         Raises:
             CorruptStore: A page is damaged.
         """
-        (value,) = to_integers(words[None])
-        if self.tables is not None:
-            return bool(self.tables.near(value, radius))
-        plan = _plan(self.bits, radius, self.count.bit_length(), 1, self._rates)
-        is_single = plan.method != "scan" and self.engine(1, plan) == "single"
-        packed_count = self._row.packed_count
-        held = self._tail_tables(1)
-        if held is not None and (is_single or not packed_count):
-            if held.near(value, radius):
-                return True
-            if not packed_count:
-                return False
-            held_pages, _, crowded = self._fetch(
-                self._probes(value, plan.thresholds), _SKEWED, in_tail=False
-            )
-            if not crowded:
-                return bool(self._compare(value, radius, held_pages, None)[0])
-        elif is_single and not packed_count and self.bits <= _WORD_BITS:
-            values = self._postings.tail_values(self._probes(value, plan.thresholds), _SKEWED)
-            if values is not None:
-                # Those of the table have a sign.
-                near = [
-                    stored & _ALL_ONES
-                    for stored in values
-                    if (stored & _ALL_ONES ^ value).bit_count() <= radius
-                ]
-                found = verify_values(near, value, radius) if near else []
-                # What is not new is looked up again, to be compared.
-                self._snapshot.store.tail_cache.note_near(self._row, radius, value, found)
-                return bool(found)
         return len(self.near_many(words[None], radius).query_rows) > 0
 
-    def engine(
-        self, query_count: int, plan: Plan, *, has_tail_tables: bool = False
-    ) -> Literal["scan", "sorted", "batch", "single"]:
-        """Return the fastest way to answer many queries.
-
-        Args:
-            query_count: How many.
-            plan: The plan for them.
-            has_tail_tables: The tail is in memory.
-
-        Returns:
-            ``scan``: all fingerprints are compared; ``sorted``: all are read and sorted; ``batch``:
-            each page is read once for all queries; ``single``: one query after the other.
-        """
-        if plan.method == "scan":
-            return "scan"
-        tail_count = self._row.fingerprint_count - self._row.packed_count
-        is_batch = query_count >= _BATCH and query_count * _TAIL_EACH >= tail_count
-        each = _ONE_COST
-        if is_batch:
-            probes = sum(map(probe_count, self._widths, plan.thresholds))
-            each = probes * (_PAGE_COST + _COMPARE_COST * self.count / (1 << SEGMENT_BITS))
-        if not has_tail_tables and query_count * each > self.count * _SORT_COST:
-            return "sorted"
-        return "batch" if has_tail_tables or is_batch else "single"
-
     def search_many(
-        self, queries: NDArray[np.uint64], radius: int, plan: Plan
+        self, queries: NDArray[np.uint64], radius: int, plan: Plan, *, first: bool = False
     ) -> list[LookupResult]:
-        """Return the result of :meth:`search` for each of many; pages are read once for all.
-
-        What is crowded, where another plan is cheaper, is looked up by itself.
+        """Return what is found for each of many queries, and how.
 
         Args:
             queries: Shape (m, ceil(M / 64)).
             radius: Largest distance, in bits, inclusive.
             plan: From :meth:`plan`.
+            first: Stop at the first segment that gives a match.
+
+        Raises:
+            CorruptStore: A page is damaged.
         """
-        values = to_integers(queries)
-        engine = self.engine(len(queries), plan)
-        if engine == "scan":
+        if plan.method == "scan":
             found_of = by_query(*self.scan(queries, radius), len(queries))
             return [LookupResult("scan", found, (), 0, self.count) for found in found_of]
-        if engine == "sorted":
-            if self._sorted is None:
-                self._sorted = self.sorted()
-            return by_tables(self._sorted, queries, radius)
-        if engine == "single" or not self._is_packed:
-            return [self.search(value, radius, plan) for value in values]
-        thresholds, probes = plan.thresholds, 0
+        if first:
+            return [
+                self._first(queries[row : row + 1], radius, plan) for row in range(len(queries))
+            ]
         compared = np.zeros(len(queries), np.int64)
-        rows, words = [np.empty(0, np.int64)], [queries[:0]]
-        for segment, threshold in enumerate(thresholds):
-            probes += probe_count(self._widths[segment], threshold)
-            for turns, found in self._in_pages(queries, radius, segment, threshold, compared):
-                rows.append(turns)
-                words.append(found)
-        results = _verified(queries, np.concatenate(rows), np.concatenate(words), radius)
-        found_of = by_query(*results, len(queries))
+        found_of = by_query(*self._found(queries, radius, plan.thresholds, compared), len(queries))
+        probes = sum(map(probe_count, self._widths, plan.thresholds))
         return [
-            self.search(value, radius, plan)
-            if count > _CROWDED_POSTINGS
-            else LookupResult("segments", near, thresholds, probes, count)
-            for value, near, count in zip(values, found_of, compared.tolist(), strict=True)
+            LookupResult("segments", found, plan.thresholds, probes, count)
+            for found, count in zip(found_of, compared.tolist(), strict=True)
         ]
+
+    def _first(self, query: NDArray[np.uint64], radius: int, plan: Plan) -> LookupResult:
+        """Return the matches of the first segment that gives any."""
+        compared = np.zeros(1, np.int64)
+        probes = 0
+        near: list[tuple[int, int]] = []
+        for segment, threshold in enumerate(plan.thresholds):
+            if threshold >= 0 and not near:
+                alone = [-1] * len(self._widths)
+                alone[segment] = threshold
+                (near,) = by_query(*self._found(query, radius, alone, compared), 1)
+                probes += probe_count(self._widths[segment], threshold)
+        return LookupResult("segments", near, plan.thresholds, probes, int(compared[0]))
+
+    def near(self, value: int, radius: int) -> list[tuple[int, int]]:
+        """Return the fingerprints within a radius and their distances, by its segments.
+
+        Args:
+            value: A non-negative integer below 2**M.
+            radius: Largest distance, in bits, inclusive.
+
+        Returns:
+            Ascending by distance, then fingerprint.
+
+        Raises:
+            CorruptStore: A page is damaged.
+        """
+        plan = self._plans.get(radius)
+        if plan is None:
+            plan = self._plans[radius] = self.plan(radius, method="segments")
+        found = self._found(to_words([value], self.bits), radius, plan.thresholds)
+        return list(zip(to_integers(found.words), found.distances.tolist(), strict=True))
 
     def everything(self) -> Iterator[NDArray[np.uint64]]:
         """Yield all fingerprints, in no order, as arrays of shape (n, words)."""
@@ -331,254 +347,20 @@ class FingerprintIndex:
             turns, places, _ = scan_many(part, queries, radius)
             rows.append(turns)
             words.append(part[places])
-        return _verified(queries, np.concatenate(rows), np.concatenate(words), radius)
-
-    def _tail_tables(self, query_count: int) -> GrowingTables | None:
-        """Return the tail in memory; it may hold fingerprints that have gone."""
-        snapshot = self._snapshot
-        connection = snapshot.connection
-        if self._is_exact:
-            return None
-        return snapshot.store.tail_tables(connection, self.bits, self._row, query_count)
-
-    def _batch(
-        self,
-        queries: NDArray[np.uint64],
-        radius: int,
-        thresholds: tuple[int, ...],
-        tail_tables: GrowingTables | None,
-    ) -> BatchResults:
-        """Read each page that any of the queries needs once."""
-        connection, bits, row = self._snapshot.connection, self.bits, self._row
-        rows = [np.empty(0, np.int64)]
-        words = [np.empty((0, word_count(bits)), np.uint64)]
-        if row.packed_count:
-            for segment, threshold in enumerate(thresholds):
-                for turns, found in self._in_pages(queries, radius, segment, threshold):
-                    rows.append(turns)
-                    words.append(found)
-        if tail_tables is not None:
-            near = tail_tables.near_many(queries, radius)
-        elif row.fingerprint_count > row.packed_count:
-            from simstore.search.sorted_tables import SortedTables
-
-            held = np.concatenate([words[0], *tail.scan(connection, bits, row.generation_id)])
-            near = SortedTables(held, bits).near_many(queries, radius)[:2]
-        else:
-            near = rows[0], words[0]
-        return _verified(
-            queries, np.concatenate([*rows, near[0]]), np.concatenate([*words, near[1]]), radius
-        )
-
-    def _in_pages(
-        self,
-        queries: NDArray[np.uint64],
-        radius: int,
-        segment: int,
-        threshold: int,
-        compared: NDArray[np.int64] | None = None,
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.uint64]]]:
-        """Yield rows of queries, and what is near them in the pages of one segment.
-
-        Args:
-            queries: Shape (m, ceil(M / 64)).
-            radius: Largest distance, in bits, inclusive.
-            segment: Which.
-            threshold: Bits of it that are flipped; -1: it is not looked at.
-            compared: How many postings each query was compared with, to be added to; what is
-                crowded is left out then.
-        """
-        if threshold < 0:
-            return
-        turned = pages.rotated(queries, segment)
-        leads = pages.leading_values(turned)
-        for mask in probe_values(0, SEGMENT_BITS, threshold):
-            values = leads ^ mask
-            order = np.argsort(values, kind="stable")
-            values = values[order]
-            for start, end, held in segment_pages.read_for(
-                self._snapshot.connection, self.bits, self._row.generation_id, segment, values
-            ):
-                wanted = values[start:end]
-                held_leads = pages.leading_values(held)
-                begins = np.searchsorted(held_leads, wanted, "left")
-                ends = np.searchsorted(held_leads, wanted, "right")
-                if compared is not None:
-                    # Each query has one value of a mask.
-                    compared[order[start:end]] += ends - begins
-                    ends = np.where(compared[order[start:end]] > _CROWDED_POSTINGS, begins, ends)
-                for turns, places in expanded(begins, ends - begins):
-                    asked = order[start + turns]
-                    near, _ = verify(held[places], turned[asked], radius)
-                    yield asked[near], pages.restored(held[places[near]], segment)
+        found, near = np.concatenate(words), np.concatenate(rows)
+        kept, distances = verify(found, queries[near], radius)
+        return distinct_results(near[kept], found[kept], distances)
 
     def plan(self, radius: int, *, query_count: int = 1, method: str = "auto") -> Plan:
         """Return a plan of the look-up that does not depend on the query's value."""
         return choose_plan(
-            self._costs(radius),
+            uniform_costs(self.bits, radius, self.count, self._rates),
             radius,
             self.count,
             query_count=query_count,
             method=method,
             rates=self._rates,
         )
-
-    def near(self, value: int, radius: int) -> list[tuple[int, int]]:
-        """Return the fingerprints within a radius and their distances, by its segments.
-
-        Args:
-            value: A non-negative integer below 2**M.
-            radius: Largest distance, in bits, inclusive.
-
-        Returns:
-            Ascending by distance, then fingerprint.
-
-        Raises:
-            CorruptStore: A page is damaged.
-        """
-        if radius in self._exact:
-            bits = self.bits
-            turned = pages.rotations(value, bits)
-            held = self._postings.own_pages(turned)
-            try:
-                survivors, compared = pages.near(
-                    held, turned, bits, radius, exact=True, most_bytes=_CROWDED_PAGE_BYTES
-                )
-            except (TypeError, ValueError) as error:
-                raise self._snapshot.corrupt(error) from error
-            if compared >= 0:
-                return verify_values(survivors, value, radius) if survivors else []
-        plan = self._plans.get(radius)
-        if plan is None:
-            plan = self._plans[radius] = self.plan(radius, method="segments")
-            if self._is_packed and not any(plan.thresholds):
-                # Most asked, and quickest: each segment's own value, in pages alone.
-                self._exact.add(radius)
-        return self.search(value, radius, plan).found
-
-    def search(self, value: int, radius: int, plan: Plan, *, first: bool = False) -> LookupResult:
-        """Return the answer by a plan of segments, or a cheaper one where they are crowded.
-
-        Args:
-            value: A non-negative integer below 2**M.
-            radius: Largest distance, in bits, inclusive.
-            plan: From :meth:`plan`.
-            first: Stop at the first segment that gives one.
-
-        Raises:
-            CorruptStore: A page is damaged.
-        """
-        thresholds = plan.thresholds
-        probes = self._probes(value, thresholds)
-        if first:
-            return self._first(value, radius, thresholds, probes)
-        held, rows, crowded = self._fetch(probes, _SKEWED)
-        if crowded:
-            thresholds = self._less_crowded(value, radius)
-            probes = self._probes(value, thresholds)
-            held, rows, _ = self._fetch(probes)
-        found, compared = self._compare(value, radius, held, rows)
-        return LookupResult("segments", found, thresholds, len(probes), compared)
-
-    def _first(
-        self, value: int, radius: int, thresholds: tuple[int, ...], probes: list[Probe]
-    ) -> LookupResult:
-        """Return the matches of the first segment that gives any."""
-        looked_up = compared = 0
-        found: list[tuple[int, int]] = []
-        for segment in range(len(thresholds)):
-            step = [probe for probe in probes if probe[0] == segment]
-            if step and not found:
-                held, rows, _ = self._fetch(step)
-                found, more = self._compare(value, radius, held, rows)
-                looked_up += len(step)
-                compared += more
-        return LookupResult("segments", found, thresholds, looked_up, compared)
-
-    def _fetch(
-        self, probes: list[Probe], limit: int = -1, *, in_tail: bool = True
-    ) -> tuple[list[Page], NDArray[np.uint64] | None, bool]:
-        """Return pages, rows of the tail, and whether there are so many that others may be fewer.
-
-        Args:
-            probes: What to look up.
-            limit: Rows from which they are many, and may be incomplete; -1: never.
-            in_tail: Look in the tail, too.
-        """
-        held: list[Page] = []
-        rows = None
-        crowded = False
-        if self._postings.has_pages:
-            held = self._postings.pages([pages.page_number(*probe) for probe in probes])
-            if limit >= 0:
-                try:
-                    crowded = sum(len(page[1]) for page in held) > _CROWDED_PAGE_BYTES
-                except TypeError as error:
-                    raise self._snapshot.corrupt(error) from error
-        if in_tail and self._postings.has_tail and not crowded:
-            rows = self._postings.tail(probes, limit)
-            crowded = limit >= 0 and len(rows) > limit
-        return held, rows, crowded
-
-    def _compare(
-        self, value: int, radius: int, held: list[Page], rows: NDArray[np.uint64] | None
-    ) -> tuple[list[tuple[int, int]], int]:
-        """Return the matches among what was fetched, and how many postings were compared."""
-        survivors: list[int] = []
-        compared = 0
-        if held:
-            try:
-                survivors, compared = pages.near(
-                    held, pages.rotations(value, self.bits), self.bits, radius
-                )
-            except (TypeError, ValueError) as error:
-                raise self._snapshot.corrupt(error) from error
-        if rows is not None and len(rows):
-            compared += len(rows)
-            places, _ = verify(rows, to_words([value], self.bits)[0], radius)
-            if len(places):
-                survivors += to_integers(rows[places])
-        return verify_values(survivors, value, radius) if survivors else [], compared
-
-    def _probes(self, value: int, thresholds: tuple[int, ...]) -> list[Probe]:
-        segments = segment_values(value, self.bits)
-        if not any(thresholds):
-            return list(enumerate(segments))
-        return [
-            (segment, near)
-            for segment, threshold in enumerate(thresholds)
-            for near in probe_values(segments[segment], self._widths[segment], threshold)
-        ]
-
-    def _less_crowded(self, value: int, radius: int) -> tuple[int, ...]:
-        """Return thresholds that suit this query, by the posting counts of its segments."""
-        segments = segment_values(value, self.bits)
-        plain = [
-            self._postings.count(segment, [segments[segment]])
-            for segment in range(len(self._widths))
-        ]
-        uniform = self._costs(radius)
-        costs = []
-        for segment, width in enumerate(self._widths):
-            row = [0.0, threshold_cost(1, plain[segment], self._rates)]
-            if radius >= 1 and width >= 1:
-                near = probe_values(segments[segment], width, 1)
-                count = self._postings.count(segment, near)
-                row.append(threshold_cost(len(near), count, self._rates))
-            for threshold in range(2, min(radius, width) + 1):
-                # Not counted: at least as crowded as with one bit less.
-                estimate = uniform[segment][threshold + 1]
-                row.append(max(estimate, row[-1]) + probe_count(width, threshold))
-            costs.append(row)
-        chosen = choose_plan(costs, radius, self.count, method="segments", rates=self._rates)
-        return chosen.thresholds
-
-    def _costs(self, radius: int) -> list[list[float]]:
-        known = self._uniform.get(radius)
-        if known is None:
-            known = uniform_costs(self.bits, radius, self.count, self._rates)
-            self._uniform[radius] = known
-        return known
 
 
 def by_query(
@@ -601,11 +383,3 @@ def _plan(bits: int, radius: int, count_bits: int, query_count: int, rates: Rate
     count = 1 << count_bits
     costs = uniform_costs(bits, radius, count, rates)
     return choose_plan(costs, radius, count, query_count=query_count, rates=rates)
-
-
-def _verified(
-    queries: NDArray[np.uint64], rows: NDArray[np.int64], words: NDArray[np.uint64], radius: int
-) -> BatchResults:
-    """Return the matches, each once, in order."""
-    near, distances = verify(words, queries[rows], radius)
-    return distinct_results(rows[near], words[near], distances)

@@ -59,8 +59,8 @@ class FingerprintPart(StorePart):
         """Unlink documents from their fingerprints."""
         fingerprints.unlink_many(connection, document_ids)
 
-    def pack_long_tail(self, opened: OpenStore, *, is_busy: bool = False) -> bool:
+    def pack_long_tail(self, opened: OpenStore, *, is_busy: bool = False) -> bool:  # noqa: ARG002
         """Pack fingerprints where the store is large and the tail long."""
         from simstore.services.channels import pack_fingerprints
 
-        return pack_fingerprints.pack_long_tail(opened, is_busy=is_busy)
+        return pack_fingerprints.pack_long_tail(opened)

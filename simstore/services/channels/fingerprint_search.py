@@ -106,10 +106,7 @@ class FingerprintSearch:
             results = by_tables(self._tables, asked, self._radius)
         else:
             plan = index.plan(self._radius, query_count=len(distinct), method=self._options.plan)
-            if plan.method == "segments" and (first or self._options.plan == "segments"):
-                results = [index.search(v, self._radius, plan, first=first) for v in distinct]
-            else:
-                results = index.search_many(asked, self._radius, plan)
+            results = index.search_many(asked, self._radius, plan, first=first)
         result_of = dict(zip(distinct, results, strict=True))
         each = (time.perf_counter() - started) / len(values)
         return [

@@ -16,12 +16,11 @@ from simstore.errors import CorruptStore, counted
 from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.model import Finding
 from simstore.search.anchor_pages import Postings
-from simstore.search.pages import restored, sortable
-from simstore.search.segments import segment_columns, segment_widths
+from simstore.search.segments import segment_columns
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import anchor_segments, passages
+from simstore.storage import anchor_segments, index_pages, passages
 from simstore.storage.engine import Connection
-from simstore.storage.fingerprints import fingerprints, packed_columns, segment_pages, tail
+from simstore.storage.fingerprints import packed, packed_columns, tail
 from simstore.storage.generations import GenerationRow
 from simstore.text.decoding import exact_text
 from simstore.text.tokens import GAMMA, mix
@@ -69,9 +68,9 @@ def check_pages(
             f"{in_tail + row.packed_count} are held, {row.fingerprint_count} counted",
             remedy,
         )
-    strays = fingerprints.stray_pages(connection)
+    strays = index_pages.stray_rows(connection)
     if strays:
-        yield Finding("pages", f"{strays} of no generation", remedy)
+        yield Finding("pages", f"{counted(strays, 'row')} of no run", remedy)
     are_kept = packed_columns.are_kept(connection)
     if not (are_kept and row.packed_count) and packed_columns.count(
         connection, bits, row.generation_id
@@ -81,40 +80,25 @@ def check_pages(
             "there are some of packed fingerprints, and there should be none",
             _KEEP if are_kept else _DROP,
         )
-    if not row.packed_count:
-        if segment_pages.row_count(connection, row.generation_id):
-            yield Finding("pages", "there are some, and none is counted", remedy)
+    if not packed.is_packable(bits):
         return
-    digests = []
-    for segment in range(len(segment_widths(bits))):
+    runs = packed.runs_of(connection, bits, row.generation_id)
+    try:
+        for problem in runs.check():
+            yield Finding("pages", problem, remedy)
         digest = _Digest()
-        last = None
-        try:
-            for words in segment_pages.scan(connection, bits, row.generation_id, segment):
-                if not len(words):
-                    yield Finding("pages", f"segment {segment}: an empty page", remedy)
-                    continue
-                keys = sortable(words)
-                if not (keys[:-1] < keys[1:]).all() or (last is not None and last >= keys[0]):
-                    yield Finding("pages", f"segment {segment}: out of order", remedy)
-                last = keys[-1]
-                digest = digest.with_words(restored(words, segment))
-        except CorruptStore as error:
-            yield Finding("pages", f"segment {segment}: {error.reason}", remedy)
-            return
-        digests.append(digest)
-    if digests[0].size != row.packed_count:
-        yield Finding("pages", f"{digests[0].size} packed, {row.packed_count} counted", remedy)
-    for segment, digest in enumerate(digests):
-        if digest != digests[0]:
-            yield Finding(
-                "pages", f"segment {segment} holds other fingerprints than segment 0", remedy
-            )
-    if are_kept:
-        yield from _check_columns(connection, bits, row, digests[0])
+        for words in packed.scan(connection, bits, row.generation_id):
+            digest = digest.with_words(words)
+    except CorruptStore as error:
+        yield Finding("pages", error.reason, remedy)
+        return
+    if digest.size != row.packed_count:
+        yield Finding("pages", f"{digest.size} packed, {row.packed_count} counted", remedy)
+    if are_kept and row.packed_count:
+        yield from _check_columns(connection, bits, row, digest)
     twice = 0
     for words in tail.scan(connection, bits, row.generation_id):
-        twice += int(segment_pages.packed_among(connection, bits, row.generation_id, words).sum())
+        twice += int(packed.among(connection, bits, row.generation_id, words).sum())
     if twice:
         yield Finding(
             "pages", f"{counted(twice, 'fingerprint')} packed and in the tail too", remedy

@@ -13,6 +13,7 @@ from simstore.storage.fingerprints import tail
 from simstore.storage.generations import GenerationRow
 
 if TYPE_CHECKING:
+    from simstore.search.hamming import BatchResults
     from simstore.search.sorted_tables import GrowingTables
 
 K = TypeVar("K")
@@ -24,8 +25,6 @@ _TAIL_EACH = 256
 # Of a longer one, the share of it that each look-up reads: those that have a segment in common with
 # a text grow with the tail.
 _TAIL_SHARE = 512
-# Fingerprints that are kept; more are looked up in the file.
-_MOST_KEPT = 4_000_000
 # Shingles that are kept: 64 MB; 256 MB where the store keeps its indexes in memory, too.
 _KEPT_SHINGLES = 8 << 20
 _KEPT_RESIDENT = 32 << 20
@@ -73,7 +72,7 @@ class SnapshotCache(Generic[K, V]):
 
 
 class TailCache:
-    """Caches the tail (the fingerprints not yet packed) of the generation last asked for.
+    """Caches the tail (the fingerprints in no run) of the generation last asked for.
 
     Threads may share it.
     """
@@ -83,61 +82,59 @@ class TailCache:
         self._tables: SnapshotCache[_Moment, GrowingTables] = SnapshotCache()
         # How many were looked up in a generation while its tail was not kept.
         self._asked: SnapshotCache[int, int] = SnapshotCache()
-        # Nothing was looked up: what is added need not be noted.
-        self.is_unused = True
-        # What was found last, by the moment, the radius and the fingerprint.
-        self._near: SnapshotCache[tuple[_Moment, int, int], list[tuple[int, int]]] = SnapshotCache()
+        # What was found last, by the moment, the radius and the one fingerprint.
+        self._near: SnapshotCache[tuple[_Moment, int, bytes], BatchResults] = SnapshotCache()
 
     def forget(self) -> None:
         """Drop the cached tail: fingerprints added to it were rolled back."""
         self._tables.forget()
         self._asked.forget()
         self._near.forget()
-        self.is_unused = True
 
     def note_near(
-        self, row: GenerationRow, radius: int, value: int, found: list[tuple[int, int]]
+        self, row: GenerationRow, radius: int, query: NDArray[np.uint64], found: BatchResults
     ) -> None:
         """Keep what is near one fingerprint: who asks whether there is any may ask what it is.
 
         Args:
             row: The generation.
             radius: Largest distance, bits, inclusive.
-            value: The fingerprint.
-            found: All that are near in the generation, and their distances, in order.
+            query: The fingerprint, shape (1, ceil(M / 64)); several are not kept.
+            found: All that are near in the generation.
         """
-        self._near.put((_moment(row), radius, value), found)
+        if len(query) == 1:
+            self._near.put((_moment(row), radius, query.tobytes()), found)
 
-    def near(self, row: GenerationRow, radius: int, value: int) -> list[tuple[int, int]] | None:
+    def near(
+        self, row: GenerationRow, radius: int, query: NDArray[np.uint64]
+    ) -> BatchResults | None:
         """Return what was found last, where it is near this one; None: something else was asked."""
-        return self._near.get((_moment(row), radius, value))
+        return self._near.get((_moment(row), radius, query.tobytes())) if len(query) == 1 else None
 
     def current(self, row: GenerationRow) -> GrowingTables | None:
         """Return the tail of a generation where it is kept; some may have left it."""
         return self._tables.get(_moment(row))
 
-    def read(
-        self, connection: Connection, bits: int, row: GenerationRow, asked: int
-    ) -> GrowingTables | None:
+    def repays(self, row: GenerationRow, asked: int) -> bool:
+        """Return whether reading the tail takes less time than the look-ups so far.
+
+        Args:
+            row: The generation.
+            asked: How many fingerprints are about to be looked up.
+        """
+        asked += self._asked.get(row.generation_id) or 0
+        self._asked.put(row.generation_id, asked)
+        held = row.fingerprint_count - row.packed_count
+        return held <= asked * max(_TAIL_EACH, held // _TAIL_SHARE)
+
+    def read(self, connection: Connection, bits: int, row: GenerationRow) -> GrowingTables:
         """Read the tail of a generation and keep it.
 
         Args:
             connection: A snapshot, or a writer.
             bits: Fingerprint length M.
             row: The generation in it.
-            asked: How many fingerprints are about to be looked up.
-
-        Returns:
-            All that the tail holds. None: to read it would take longer than to look up in the file
-            what was asked for so far, or it is too large to be kept.
         """
-        asked += self._asked.get(row.generation_id) or 0
-        self.is_unused = False
-        held = row.fingerprint_count - row.packed_count
-        if held > min(asked * max(_TAIL_EACH, held // _TAIL_SHARE), _MOST_KEPT):
-            self._tables.forget()
-            self._asked.put(row.generation_id, asked)
-            return None
         from simstore.search.sorted_tables import GrowingTables
 
         tables = GrowingTables(bits)
@@ -211,23 +208,6 @@ class ShingleCache:
                 self._old, self._young, self._size = self._young, {}, 0
             self._young[digest] = one
             self._size += len(one)
-
-
-def fits_in_memory(row: GenerationRow, bits: int) -> bool:
-    """Return whether all fingerprints may be kept in memory though nobody asked for it.
-
-    There is a copy for each segment: 4,000,000 of 64 bits, and 1,000,000 of 128, take some 160 MB.
-    """
-    of_64_bits = -(-bits // 16) * -(-bits // 64) / 4
-    return row.fingerprint_count * of_64_bits <= _MOST_KEPT
-
-
-def repays_keeping(row: GenerationRow, bits: int, asked: int) -> bool:
-    """Return whether all fingerprints are better read into memory, after so many look-ups in pages.
-
-    A look-up takes as long as to read and sort some 256 of them.
-    """
-    return fits_in_memory(row, bits) and row.fingerprint_count <= asked * _TAIL_EACH
 
 
 def most_kept(*, resident: bool) -> int:

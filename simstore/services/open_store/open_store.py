@@ -20,9 +20,7 @@ from simstore.services.open_store.caches import (
     ShingleCache,
     SnapshotCache,
     TailCache,
-    fits_in_memory,
     most_kept,
-    repays_keeping,
 )
 from simstore.services.open_store.state import State
 from simstore.storage import generations, vocabularies
@@ -144,12 +142,8 @@ class OpenStore:
     def __init__(self, database: Database, *, resident: bool = False) -> None:
         self.database = database
         self.is_resident = resident
-        # None: each look-up reads what it needs from the file. A writer that looks much up makes
-        # one though nobody asked for it.
+        # None: each look-up reads what it needs from the file.
         self.resident: ResidentIndex | None = None
-        # Fingerprints that a writer has looked up in the pages of a generation.
-        self._looked_up: SnapshotCache[int, int] = SnapshotCache()
-        self._repays_keeping = False
         self._turns = FairLock()
         self._short_questions = LongTurns()
         # What stood when it was last asked; it may have changed since.
@@ -168,7 +162,9 @@ class OpenStore:
         self._sketch_caches: dict[str, SketchCache] = {}
         self.tail_cache = TailCache()
         if resident:
-            self._keep_all()
+            from simstore.services.open_store.resident_index import ResidentIndex
+
+            self.resident = ResidentIndex()
 
     def computing(self, characters: int = 0) -> AbstractContextManager[None]:
         """Return a context for answering a query; with a resident index, short ones take turns.
@@ -188,8 +184,6 @@ class OpenStore:
     def write(self) -> Iterator[Connection]:
         """Yield a writer's connection; commit at the end, roll back on error."""
         with self._turns:
-            if self._repays_keeping and self.resident is None:
-                self._keep_all()
             try:
                 with self.database.write() as connection:
                     if self.resident is not None:
@@ -207,14 +201,6 @@ class OpenStore:
                     cache.tail.forget()
                 self.tail_cache.forget()
                 raise
-
-    def _keep_all(self) -> None:
-        """Answer from memory from now on: all fingerprints are read when the next is asked for."""
-        from simstore.services.open_store.resident_index import ResidentIndex
-
-        self.resident = ResidentIndex()
-        # It holds the tail, too.
-        self.tail_cache.forget()
 
     def state(self, connection: Connection) -> State:
         """Return the state of the store (settings, scheme, generation) in this snapshot.
@@ -347,12 +333,10 @@ class OpenStore:
             row: The generation in it.
             asked: How many fingerprints are about to be looked up.
         """
-        if row.packed_count:
-            looked_up = asked + (self._looked_up.get(row.generation_id) or 0)
-            self._looked_up.put(row.generation_id, looked_up)
-            self._repays_keeping = repays_keeping(row, bits, looked_up)
         kept = self.tail_cache.current(row)
-        return self.tail_cache.read(connection, bits, row, asked) if kept is None else kept
+        if kept is None and self.tail_cache.repays(row, asked):
+            kept = self.tail_cache.read(connection, bits, row)
+        return kept
 
     def note_added(
         self,
@@ -368,7 +352,7 @@ class OpenStore:
             counts: What the generation counts after it; None: it is read.
         """
         connection, row = before.connection, before.generation
-        if row is None or (self.tail_cache.is_unused and self.resident is None):
+        if row is None:
             return
         if counts is not None:
             after: GenerationRow | None = replace(row, **counts._asdict())
@@ -378,8 +362,6 @@ class OpenStore:
             return
         if self.resident is not None:
             self.resident.note_added(connection, row, after, words)
-            if not self.is_resident and not fits_in_memory(after, before.scheme.bits):
-                self.resident = None
         self.tail_cache.note_added(row, after, words)
 
     def forget_schemes(self) -> None:

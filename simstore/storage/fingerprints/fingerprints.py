@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import to_words
-from simstore.search.pages import among, distinct
+from simstore.index.hamming import PACKED_BITS, among, distinct, sortable
 from simstore.storage import generations, sql, tables
 from simstore.storage.connection import Connection
 from simstore.storage.damage import check_deleted
-from simstore.storage.fingerprints import packed_columns, segment_pages, tail
+from simstore.storage.fingerprints import packed, packed_columns, tail
 from simstore.storage.fingerprints.tail import (
     from_stored,
     held_words,
@@ -86,8 +86,7 @@ def link_rows(
     if not document_ids:
         return None
     distinct = np.unique(words, axis=0) if len(words) > 1 else words
-    added = _into_tail(connection, bits, generation_id, distinct, packed_count)
-    counts = generations.note_fingerprints(connection, generation_id, added=added)
+    _, counts = _added(connection, bits, generation_id, distinct, packed_count)
     insert_rows(
         connection,
         tables.fingerprint_tables(bits).links,
@@ -117,44 +116,44 @@ def add(
         words: Fingerprints, shape (n, ceil(M / 64)).
         packed_count: Fingerprints of the generation that are in pages; None: it is looked up.
     """
-    added = _into_tail(connection, bits, generation_id, words, packed_count)
-    generations.note_fingerprints(connection, generation_id, added=added)
-    return added
+    return _added(connection, bits, generation_id, words, packed_count)[0]
 
 
-def _into_tail(
+def _added(
     connection: Connection,
     bits: int,
     generation_id: int,
     words: NDArray[np.uint64],
     packed_count: int | None,
-) -> int:
-    """Put fingerprints into the tail that are in no page; return how many, not counted yet."""
-    if packed_count == 0:
-        return tail.add(connection, bits, generation_id, words)
-    packed = segment_pages.packed_among(
-        connection, bits, generation_id, words, packed_count=packed_count
+) -> tuple[int, FingerprintCounts | None]:
+    """Add fingerprints that are not there; return how many, and the counts after them."""
+    if packed_count is None:
+        packed_count = generations.packed_count(connection, generation_id)
+    restored = 0
+    if packed_count:
+        is_new, restored = packed.restore(connection, bits, generation_id, words)
+        words = words[is_new]
+    added = tail.add(connection, bits, generation_id, words) + restored
+    return added, generations.note_fingerprints(
+        connection, generation_id, added=added, packed=restored
     )
-    return tail.add(connection, bits, generation_id, words[~packed])
 
 
 def remove(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
-    """Take fingerprints out of the tail and out of the pages; return how many were there."""
+    """Take fingerprints out of the tail and out of the runs; return how many were there."""
     unpacked = tail.remove(connection, bits, generation_id, words)
-    packed = 0
+    taken = 0
     if unpacked < len(words) and generations.packed_count(connection, generation_id):
-        packed = segment_pages.remove(connection, bits, generation_id, words)
+        taken = packed.remove(connection, bits, generation_id, words)
         packed_columns.remove(connection, bits, generation_id, words)
-    generations.note_fingerprints(
-        connection, generation_id, added=-unpacked - packed, packed=-packed
-    )
-    return unpacked + packed
+    generations.note_fingerprints(connection, generation_id, added=-unpacked - taken, packed=-taken)
+    return unpacked + taken
 
 
 def add_packed(
     connection: Connection, bits: int, row: GenerationRow, words: NDArray[np.uint64]
 ) -> int:
-    """Put fingerprints, and the tail with them, into pages; return how many are new.
+    """Put fingerprints, and the tail with them, into a run; return how many are new.
 
     Args:
         connection: A writer.
@@ -164,17 +163,22 @@ def add_packed(
     """
     waiting = list(tail.scan(connection, bits, row.generation_id))
     moved = sum(map(len, waiting))
-    words = np.concatenate((words, *waiting))
-    grown = segment_pages.add(connection, bits, row.generation_id, words)
-    packed_columns.add(connection, bits, row.generation_id, words)
+    words, restored = distinct(np.concatenate((words, *waiting))), 0
+    if row.packed_count:
+        is_new, restored = packed.restore(connection, bits, row.generation_id, words)
+        words = words[is_new]
+    _pack(connection, bits, row.generation_id, words)
     if moved:
         tail.clear(connection, bits, row.generation_id)
-    generations.note_fingerprints(connection, row.generation_id, added=grown - moved, packed=grown)
-    return grown - moved
+    new = len(words) - moved + restored
+    generations.note_fingerprints(
+        connection, row.generation_id, added=new, packed=len(words) + restored
+    )
+    return new
 
 
 def pack_some(connection: Connection, bits: int, row: GenerationRow, limit: int) -> int:
-    """Move up to ``limit`` fingerprints of a generation from the tail into pages; return how many.
+    """Move up to ``limit`` fingerprints of a generation from the tail into a run; return how many.
 
     Args:
         connection: A writer.
@@ -186,49 +190,36 @@ def pack_some(connection: Connection, bits: int, row: GenerationRow, limit: int)
     if not parts:
         return 0
     words = np.concatenate(parts)
-    added = segment_pages.add(connection, bits, row.generation_id, words)
-    packed_columns.add(connection, bits, row.generation_id, words)
+    _pack(connection, bits, row.generation_id, words)
     if len(words) == row.fingerprint_count - row.packed_count:
         tail.clear(connection, bits, row.generation_id)
     else:
         tail.remove_up_to(connection, bits, row.generation_id, words[-1:])
-    generations.note_fingerprints(
-        connection, row.generation_id, added=added - len(words), packed=added
-    )
+    generations.note_fingerprints(connection, row.generation_id, packed=len(words))
     return len(words)
 
 
-def unpack_some(connection: Connection, bits: int, row: GenerationRow, limit: int) -> int:
-    """Move about ``limit`` fingerprints of a generation from pages into the tail.
+def _pack(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> None:
+    if len(words):
+        packed.add(connection, bits, generation_id, words)
+        packed_columns.add(connection, bits, generation_id, words)
+
+
+def unpack(connection: Connection, bits: int, row: GenerationRow) -> int:
+    """Move all fingerprints of a generation from runs into the tail; return how many.
 
     Args:
         connection: A writer.
         bits: M, 64 or 128.
         row: The generation as it is in this transaction.
-        limit: About how many fingerprints.
-
-    Returns:
-        How many were moved.
     """
-    parts: list[NDArray[np.uint64]] = []
-    for part in segment_pages.scan(connection, bits, row.generation_id):
-        parts.append(part[: limit - sum(map(len, parts))])
-        if sum(map(len, parts)) >= limit:
-            break
-    if not parts:
-        return 0
-    words = np.concatenate(parts)
-    added = tail.add(connection, bits, row.generation_id, words)
-    if len(words) == row.packed_count:
-        segment_pages.drop(connection, row.generation_id)
-        packed_columns.clear(connection, bits, row.generation_id)
-    else:
-        segment_pages.remove(connection, bits, row.generation_id, words)
-        packed_columns.remove(connection, bits, row.generation_id, words)
-    generations.note_fingerprints(
-        connection, row.generation_id, added=added - len(words), packed=-len(words)
-    )
-    return len(words)
+    moved = 0
+    for words in packed.scan(connection, bits, row.generation_id):
+        moved += tail.add(connection, bits, row.generation_id, words)
+    packed.drop(connection, bits, row.generation_id)
+    packed_columns.clear(connection, bits, row.generation_id)
+    generations.note_fingerprints(connection, row.generation_id, packed=-row.packed_count)
+    return moved
 
 
 def unlink_many(connection: Connection, document_ids: Sequence[int]) -> None:
@@ -290,7 +281,7 @@ def drop_generation_rows(connection: Connection, generation_id: int, limit: int)
                 ).rowcount
                 check_deleted(connection, table.name, deleted)
                 return True
-    return segment_pages.drop(connection, generation_id, limit)
+    return any(packed.drop(connection, bits, generation_id, limit) for bits in PACKED_BITS)
 
 
 def link_count(connection: Connection, bits: int, generation_id: int) -> int:
@@ -362,7 +353,7 @@ def linked_after(
 def scan(connection: Connection, bits: int, generation_id: int) -> Iterator[NDArray[np.uint64]]:
     """Yield all distinct fingerprints of a generation in arrays of bounded size."""
     if generations.packed_count(connection, generation_id):
-        yield from segment_pages.scan(connection, bits, generation_id)
+        yield from packed.scan(connection, bits, generation_id)
     yield from tail.scan(connection, bits, generation_id)
 
 
@@ -397,7 +388,9 @@ def lost_generations(connection: Connection) -> list[int]:
     known = {number for (number,) in fetch(connection, "SELECT generation_id FROM generation")}
     found: set[int] = set()
     every = (
-        table for family in tables.FAMILIES for table in (family.tail, family.kept, family.links)
+        table
+        for family in tables.FAMILIES
+        for table in (family.tail, family.kept, family.gone, family.links)
     )
     for table in every:
         after = 0
@@ -438,28 +431,34 @@ def unheld_values(connection: Connection, bits: int, row: GenerationRow) -> tupl
         ValueError: A page is damaged.
     """
     unheld = unnamed = 0
-    for first, last in _ranges(bits):
+    runs = packed.runs_of(connection, bits, row.generation_id) if row.packed_count else None
+    for part in range(1 << min(bits, _RANGE_BITS)):
+        first, last = _range(part, bits)
         links = _stored_between(connection, tables.fingerprint_tables(bits).links, row, first, last)
         linked = held_words(connection, links, bits)
         waiting = _stored_between(
             connection, tables.fingerprint_tables(bits).tail, row, first, last
         )
         held = held_words(connection, waiting, bits)
-        if row.packed_count:
-            paged = segment_pages.read_range(connection, bits, row.generation_id, first, last)
-            held = np.concatenate((held, paged))
+        if runs is not None:
+            paged = runs.in_range(part, _RANGE_BITS)
+            gone = packed.are_gone(connection, bits, row.generation_id, paged)
+            held = np.concatenate((held, paged[~gone]))
         held = distinct(held)
-        unheld += len(held) - int(among(held, distinct(linked)).sum())
-        unnamed += len(linked) - int(among(linked, held).sum())
+        unheld += len(held) - int(_held_among(held, distinct(linked)).sum())
+        unnamed += len(linked) - int(_held_among(linked, held).sum())
     return unheld, unnamed
 
 
-def _ranges(bits: int) -> Iterator[tuple[int, int]]:
-    """Yield the first and last fingerprint of ranges that cover all of M bits."""
-    parts_bits = min(bits, _RANGE_BITS)
-    size = 1 << (bits - parts_bits)
-    for number in range(1 << parts_bits):
-        yield number * size, (number + 1) * size - 1
+def _held_among(words: NDArray[np.uint64], others: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Return whether each fingerprint is among others, which ascend."""
+    return among(sortable(words), sortable(others))
+
+
+def _range(part: int, bits: int) -> tuple[int, int]:
+    """Return the first and last fingerprint of a range; the ranges cover all of M bits."""
+    size = 1 << (bits - min(bits, _RANGE_BITS))
+    return part * size, (part + 1) * size - 1
 
 
 def _stored_between(
@@ -474,12 +473,3 @@ def _stored_between(
         value <= to_stored(last, bits),
     )
     return list(connection.execute(statement).scalars())
-
-
-def stray_pages(connection: Connection) -> int:
-    """Return how many pages belong to no generation."""
-    known = sum(
-        segment_pages.row_count(connection, row.generation_id)
-        for row in generations.generations(connection, ("building", "standing", "retired"))
-    )
-    return count_rows(connection, tables.fingerprint_page) - known

@@ -11,10 +11,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.search.pages import restored
 from simstore.storage import sql, tables
 from simstore.storage.connection import Connection
-from simstore.storage.fingerprints import segment_pages, tail
+from simstore.storage.fingerprints import packed, tail
 from simstore.storage.rows import count_rows, fetch
 
 Rows = list[tuple[object, ...]]
@@ -62,9 +61,9 @@ def keep(connection: Connection) -> int:
         "SELECT generation_id, bits FROM generation JOIN scheme "
         "ON scheme.scheme_id = generation.scheme_id WHERE packed_count > 0",
     ):
-        for words in segment_pages.scan(connection, bits, generation_id):
+        for words in packed.scan(connection, bits, generation_id):
             kept = tables.fingerprint_tables(bits).kept
-            written += tail.insert(connection, kept, bits, generation_id, restored(words, 0))
+            written += tail.insert(connection, kept, bits, generation_id, words)
     return written
 
 

@@ -18,11 +18,10 @@ from simstore.storage.connection import Connection
 from simstore.storage.damage import corrupt
 from simstore.storage.rows import (
     change_in,
-    chunks,
     count_rows,
     fetch,
     insert_rows,
-    integers,
+    select_in,
 )
 from simstore.storage.tables.names import tail_name
 
@@ -216,18 +215,15 @@ def count(connection: Connection, bits: int, generation_id: int) -> int:
     return count_rows(connection, tail, tail.c.generation_id == generation_id)
 
 
-def posting_count(
-    connection: Connection, bits: int, generation_id: int, segment: int, values: Sequence[int]
-) -> int:
-    """Return how many fingerprints of the tail have one of these values in a segment."""
-    name = tail_name(bits)
-    total = 0
-    for part in chunks(values):
-        total += connection.exec_driver_sql(
-            f"SELECT count(*) FROM {name} WHERE generation_id = {int(generation_id)} "  # noqa: S608 - integers
-            f"AND s{int(segment)} IN ({integers(part)})"
-        ).scalar_one()
-    return total
+def among(
+    connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]
+) -> NDArray[np.bool_]:
+    """Return whether each fingerprint is in the tail; shape (n,)."""
+    values = stored_values(words)
+    statement = f"SELECT value FROM {tail_name(bits)} WHERE generation_id = ? AND value IN ({{}})"  # noqa: S608
+    rows = select_in(connection, statement, list(dict.fromkeys(values)), generation_id)
+    held = {value for (value,) in rows}
+    return np.array([value in held for value in values], np.bool_)
 
 
 def candidates(
@@ -235,6 +231,7 @@ def candidates(
     bits: int,
     generation_id: int,
     probes: Sequence[tuple[int, Sequence[int]]],
+    limit: int,
 ) -> NDArray[np.uint64]:
     """Return the fingerprints of the tail that share a probe, once for each that they share.
 
@@ -243,20 +240,20 @@ def candidates(
         bits: Fingerprint length M.
         generation_id: The generation.
         probes: (segment, values to look up in it).
+        limit: Where there are more than so many, some are left out.
 
     Returns:
-        uint64, shape (candidates, ceil(M / 64)), in no order.
+        uint64, shape (candidates, ceil(M / 64)), in no order; more than ``limit`` where some are
+        left out.
     """
-    name = tail_name(bits)
-    statements = [
-        f"SELECT value FROM {name} WHERE generation_id = {int(generation_id)} "  # noqa: S608 - integers
-        f"AND s{int(segment)} IN ({integers(part)})"
-        for segment, values in probes
-        for part in chunks(values)
-    ]
     rows: list[Any] = []
-    # SQLite takes at most 500 terms in a compound statement.
-    for some in chunks(statements, 400):
-        result = connection.exec_driver_sql(" UNION ALL ".join(some))
-        rows += [row[0] for row in result.fetchall()]
+    for segment, values in probes:
+        statement = (
+            f"SELECT value FROM {tail_name(bits)} WHERE generation_id = ? "  # noqa: S608 - our own
+            f"AND s{int(segment)} IN ({{}}) LIMIT {limit + 1}"
+        )
+        found = select_in(connection, statement, values, generation_id)
+        rows += [row[0] for row in found]
+        if len(rows) > limit:
+            break
     return held_words(connection, rows, bits)

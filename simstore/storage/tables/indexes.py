@@ -34,6 +34,7 @@ from simstore.storage.tables.documents import BIG, STATUS, metadata, owner_colum
 from simstore.storage.tables.names import (
     SKETCH_PREFIXES,
     TITLES,
+    gone_name,
     kept_name,
     links_name,
     sketch_names,
@@ -146,12 +147,14 @@ class FingerprintTables:
     Attributes:
         tail: One row a distinct fingerprint that is in no page, with its segment columns.
         kept: The same columns of each packed fingerprint, where the store keeps them.
+        gone: Fingerprints that are in runs and were removed.
         links: Which document has which fingerprint.
         segments: Number of segment columns.
     """
 
     tail: Table
     kept: Table
+    gone: Table
     links: Table
     segments: int
 
@@ -162,6 +165,13 @@ def _fingerprint_tables(
     tail = _rows_table(tail_name(bits), value, segments)
     # By segment first: found without a word about the generation, too.
     kept = _rows_table(kept_name(bits), value, segments, by_segment=True)
+    gone = Table(
+        gone_name(bits),
+        metadata,
+        Column("generation_id", Integer, primary_key=True, autoincrement=False),
+        Column("value", value, primary_key=True, autoincrement=False),
+        sqlite_with_rowid=False,
+    )
     links = Table(
         links_name(bits),
         metadata,
@@ -171,7 +181,7 @@ def _fingerprint_tables(
         Index(f"ix_{links_name(bits)}_value", "generation_id", "value"),
         sqlite_with_rowid=False,
     )
-    return FingerprintTables(tail, kept, links, segments)
+    return FingerprintTables(tail, kept, gone, links, segments)
 
 
 def _rows_table(
@@ -219,16 +229,6 @@ def _for_postgresql(_metadata: MetaData, connection: Connection, **_options: Any
 def fingerprint_tables(bits: int) -> FingerprintTables:
     """Return the tables that hold fingerprints of M bits."""
     return _NARROW if bits <= 64 else _WIDE
-
-
-# Fingerprints of 64 and 128 bits, packed by the value of each of their segments.
-fingerprint_page = Table(
-    "fingerprint_page",
-    metadata,
-    # storage.fingerprints.segment_pages.page_key: generation, segment, value.
-    Column("page", BIG, primary_key=True, autoincrement=False),
-    Column("records", LargeBinary, nullable=False),  # search.pages
-)
 
 
 def _sketch_tables(prefix: str) -> tuple[Table, Table, Table]:

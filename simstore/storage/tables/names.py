@@ -25,6 +25,11 @@ def kept_name(bits: int) -> str:
     return f"packed_{tail_name(bits)}"
 
 
+def gone_name(bits: int) -> str:
+    """Return the name of the table of fingerprints that are in runs and were removed."""
+    return f"gone_{tail_name(bits)}"
+
+
 def links_name(bits: int) -> str:
     """Return the name of the table of which document has which fingerprint."""
     return f"document_{tail_name(bits)}"
