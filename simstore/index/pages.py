@@ -250,7 +250,7 @@ def found_in(row: bytes, key: int, shape: Shape) -> list[tuple[int, ...]]:
         ValueError: The row is damaged.
     """
     size, width = shape.entry_bytes, shape.key_bytes
-    if not isinstance(row, bytes) or len(row) % size:
+    if not isinstance(row, bytes) or not row or len(row) % size:
         raise ValueError("a damaged row")
     rest = key >> (64 - shape.key_bits) & ((1 << (shape.key_bits - shape.page_bits)) - 1)
     wanted = rest.to_bytes(width, "little")
