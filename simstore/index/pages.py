@@ -168,6 +168,10 @@ class Shape:
         pages = (keys >> np.uint64(64 - self.page_bits)).astype(np.int64)
         return pages << self.row_bits
 
+    def first_place(self, key: int) -> int:
+        """Return the place of the first row of a key's page."""
+        return key >> (64 - self.page_bits) << self.row_bits
+
     def is_full(self, row: bytes) -> bool:
         """Return whether other rows of the page may follow one."""
         return len(row) == self.row_entries * self.entry_bytes

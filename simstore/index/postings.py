@@ -98,6 +98,9 @@ class Pages(Protocol):
     def read(self, run: Run, places: Sequence[int]) -> list[Row]:
         """Return the rows at some places that are there, ascending."""
 
+    def read_each(self, wanted: Sequence[tuple[Run, int]]) -> list[bytes | None]:
+        """Return the row at each place of a run, None where there is none; few statements."""
+
     def read_between(self, run: Run, first: int, end: int) -> list[Row]:
         """Return the rows at ``first <= place < end``, ascending."""
 
@@ -285,23 +288,41 @@ class PostingIndex:
         Raises:
             DamagedPage: A row is none.
         """
-        wanted = np.array([key], np.uint64) & self._mask
-        (own,) = wanted.tolist()
+        return [found for _, found in self.look_up_few(np.array([key], np.uint64))]
+
+    def look_up_few(self, keys: NDArray[np.uint64]) -> list[tuple[int, tuple[int, ...]]]:
+        """Return the entries that have one of a few keys: which key, and the integers.
+
+        However many runs there are, the first row of each page comes by one statement.
+
+        Args:
+            keys: Keys, in any order.
+
+        Raises:
+            DamagedPage: A row is none.
+        """
+        wanted, runs = keys & self._mask, self.runs
         asks = self._may_hold(wanted)
-        found: list[tuple[int, ...]] = []
-        for number, run in enumerate(self.runs):
-            if asks is not None and not asks[number, 0]:
+        if asks is None:
+            asks = np.ones((len(runs), len(keys)), np.bool_)
+        own = wanted.tolist()
+        asked = [
+            (turn, runs[number], runs[number].shape.first_place(own[turn]))
+            for number, turn in zip(*(axis.tolist() for axis in np.nonzero(asks)), strict=True)
+        ]
+        found: list[tuple[int, tuple[int, ...]]] = []
+        rows = self.pages.read_each([(run, place) for _, run, place in asked])
+        for (turn, run, place), first in zip(asked, rows, strict=True):
+            if first is None:
                 continue
-            (place,) = run.shape.first_places(wanted).tolist()
-            while rows := self.pages.read(run, [place]):
-                row = rows[0][1]
+            page = [(place, first)]
+            if run.shape.is_full(first):
+                page += self.pages.read_between(run, place + 1, place + (1 << run.shape.row_bits))
+            for at, row in page:
                 try:
-                    found += found_in(row, own, run.shape)
+                    found += [(turn, one) for one in found_in(row, own[turn], run.shape)]
                 except ValueError:
-                    raise self.pages.damaged(DamagedPage(place)) from None
-                if not run.shape.is_full(row):
-                    break
-                place += 1
+                    raise self.pages.damaged(DamagedPage(at)) from None
         return found
 
     def scan(self, run: Run) -> Iterator[Entries]:

@@ -140,6 +140,12 @@ class StoredPages:
         found = rows_at(self._connection, [base + place for place in places])
         return [(number - base, row) for number, row in found]
 
+    def read_each(self, wanted: Sequence[tuple[Run, int]]) -> list[bytes | None]:
+        """Return the row at each place of a run, None where there is none; few statements."""
+        numbers = [run.number << PLACE_BITS | place for run, place in wanted]
+        found: dict[int, bytes] = dict(rows_at(self._connection, sorted(set(numbers))))
+        return [found.get(number) for number in numbers]
+
     def read_between(self, run: Run, first: int, end: int) -> list[Row]:
         """Return the rows at ``first <= place < end``, ascending."""
         base = run.number << PLACE_BITS

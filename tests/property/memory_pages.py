@@ -47,6 +47,9 @@ class MemoryPages:
         held = self.rows[run.number]
         return [(place, held[place]) for place in places if place in held]
 
+    def read_each(self, wanted: Sequence[tuple[Run, int]]) -> list[bytes | None]:
+        return [self.rows[run.number].get(place) for run, place in wanted]
+
     def read_between(self, run: Run, first: int, end: int) -> list[Row]:
         return [row for row in sorted(self.rows[run.number].items()) if first <= row[0] < end]
 

@@ -96,6 +96,8 @@ def check_found(index: PostingIndex, held: set[Entry], asked: list[int], mask: i
     for turn, key in enumerate(asked):
         one = {(turn, key & mask, *row) for row in index.look_up_one(key)}
         assert one == {row for row in expected if row[0] == turn}
+    few_keys = index.look_up_few(keys)
+    assert {(turn, asked[turn] & mask, *row) for turn, row in few_keys} == expected
     counts = np.bincount(turns, minlength=len(asked))
     turns, entries = index.look_up(keys, most=2)
     few = {(turn, *row) for turn, row in zip(turns.tolist(), rows_of(entries), strict=True)}
