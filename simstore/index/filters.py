@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.compiled import Kernel, pays
+from simstore.fingerprint.shingle_sets import distinct
 from simstore.index.pages import PLACE_BITS, DamagedPage, Entries
 
 # Bits of a filter for each key.
@@ -147,7 +148,7 @@ class Filters:
         if pays(_SECONDS_A_KEY * found.size):
             missing = np.empty(found.size, np.int64)
             count = MAY_HOLD(*arguments, missing)
-            return np.unique(missing[:count])
+            return distinct(missing[:count])
         bits = _bits_of(keys)
         parts = [np.empty(0, np.int64)]
         for run, (size, first) in enumerate(
@@ -158,7 +159,7 @@ class Filters:
             parts.append(pages[~self._is_read[pages]])
             held = self._words[first * PAGE_WORDS + places]
             found[run] = held & bits == bits
-        return np.unique(np.concatenate(parts))
+        return distinct(np.concatenate(parts))
 
     def _read_page(self, page: int, read: list[Read]) -> None:
         run = int(np.searchsorted(self._first_pages, page, side="right")) - 1

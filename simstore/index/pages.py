@@ -20,6 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.fingerprint.shingle_sets import distinct
+
 # Entries of a page, on average, from this to twice as many.
 PAGE_ENTRIES = 48
 # Four such rows fill a leaf of an SQLite file with pages of 8,192 bytes, and a page of a PostgreSQL
@@ -84,11 +86,11 @@ class Entries(NamedTuple):
         """
         spare = 64 - key_bits
         if not self.values.shape[1]:
-            keys = np.unique(self.keys)
+            keys = distinct(self.keys)
             return Entries(keys, np.empty((len(keys), 0), np.uint64))
         if self.values.shape[1] == 1 and int(self.values.max(initial=0)) >> spare == 0:
             # One number is sorted much faster than two.
-            both = np.unique(self.keys | self.values[:, 0])
+            both = distinct(self.keys | self.values[:, 0])
             low = np.uint64((1 << spare) - 1)
             return Entries(both & ~low, (both & low).reshape(-1, 1))
         order = np.lexsort((*self.values.T[::-1], self.keys))

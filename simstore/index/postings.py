@@ -19,6 +19,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.fingerprint.shingle_sets import distinct
 from simstore.index import filters
 from simstore.index.filters import Filters, FilterWriter
 from simstore.index.pages import DamagedPage, Entries, Shape, found_in, pack, unpack
@@ -387,12 +388,12 @@ class PostingIndex:
         """
         shape = run.shape
         if bits >= shape.page_bits:
-            rows = self.pages.read(run, np.unique(shape.first_places(keys)).tolist())
+            rows = self.pages.read(run, distinct(shape.first_places(keys)).tolist())
             for place in [place for place, row in rows if shape.is_full(row)]:
                 rows += self._following(run, place, keys, most)
         else:
             rows = []
-            for lead in np.unique(keys >> np.uint64(64 - bits)).tolist():
+            for lead in distinct(keys >> np.uint64(64 - bits)).tolist():
                 rows += self.pages.read_between(run, *_range_of(shape, lead, bits))
         return self._unpacked(run, rows)
 
