@@ -195,7 +195,12 @@ class PostingIndex:
         widths = zip(*(run.shape.widths for run in merged), strict=True)
         most = [(1 << 8 * max(column)) - 1 for column in widths]
         last = max((run.last for run in merged), default=0)
-        self._write(self._taken(merged, count, keep), count, most, last)
+        parts: Iterable[Entries] = self._taken(merged, count, keep)
+        if count <= MERGED_ENTRIES:
+            # They are held anyway: the pages and the filter are made for what is left.
+            parts = list(parts)
+            count = sum(len(part.keys) for part in parts)
+        self._write(parts, count, most, last)
         for run in merged:
             self.pages.drop_run(run)
 
@@ -325,6 +330,19 @@ class PostingIndex:
                 except ValueError:
                     raise self.pages.damaged(DamagedPage(at)) from None
         return found
+
+    def part(self, number: int, bits: int) -> Entries:
+        """Return the entries of all runs whose keys begin with some bits, in no order.
+
+        Args:
+            number: The bits, as a number.
+            bits: How many.
+        """
+        parts = [Entries.none(self.kind.value_count)]
+        for run in self.runs:
+            bounds = _range_of(run.shape, number, bits)
+            parts.append(self._between(run, *bounds, part=number, bits=bits))
+        return Entries.joined(parts)
 
     def scan(self, run: Run) -> Iterator[Entries]:
         """Yield the entries of a run, ascending, a range of keys at a time.
