@@ -74,6 +74,22 @@ def asked_forms(words: Sequence[str]) -> set[int]:
     return set(_numbers(words, chain.from_iterable(_left_out(words, n) for n in (1, 2, 3))))
 
 
+def pack_forms(forms: Iterable[int]) -> bytes:
+    """Return forms as a store keeps them, 8 bytes each, ascending."""
+    return b"".join(form.to_bytes(8, "little") for form in sorted(forms))
+
+
+def unpack_forms(packed: bytes) -> list[int]:
+    """Return the forms of :func:`pack_forms`.
+
+    Raises:
+        ValueError: They are damaged.
+    """
+    if len(packed) % 8:
+        raise ValueError("damaged forms of a title")
+    return [int.from_bytes(packed[at : at + 8], "little") for at in range(0, len(packed), 8)]
+
+
 def is_one_word_apart(one: Sequence[str], other: Sequence[str]) -> bool:
     """Return whether titles are the same, or differ in one place by at most a word on each side.
 

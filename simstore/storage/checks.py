@@ -45,7 +45,7 @@ _ANY_COLUMNS = frozenset(("value", "page", "major", "modified_ns"))
 _FROM_ONE_COLUMNS = frozenset((
     "document_id", "run_id", "source_id", "scheme_id", "generation_id", "text_id", "cluster_id",
     "revision", "bits", "version", "attempt", "bands", "band_rows", "entry_id",
-    "index_id", "segment_id", "sketch_id", "layout_id", "duplicate_id", "token_id", "reject_id",
+    "index_id", "segment_id", "sketch_id", "duplicate_id", "token_id", "reject_id",
 ))  # fmt: skip
 # More than any store counts.
 _LARGEST = 10**15
@@ -53,7 +53,6 @@ _LARGEST = 10**15
 _LARGEST_OF = {
     "generation_id": LARGEST_GENERATION,
     "segment_id": LARGEST_SEGMENT,
-    "form": (1 << 63) - 1,
 }
 # Bytes of the digest of a text.
 _DIGEST_BYTES = 16

@@ -32,7 +32,7 @@ class StoreSettings:
         has_duplicates: Some documents or keys are known as duplicates.
         has_links: Some documents are known to link to a key.
         keeps_clusters: Clusters are kept.
-        layout_id: The newest layout that sketches of words are packed by; None: there is none.
+        channels_edition: How often the record of the scheme's channels was changed.
     """
 
     policy: Policy
@@ -49,7 +49,7 @@ class StoreSettings:
     has_duplicates: bool = False
     has_links: bool = False
     keeps_clusters: bool = False
-    layout_id: int | None = None
+    channels_edition: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ _SETTINGS = """policy, text_kept, vocabulary_recorded, changes,
     on_duplicate, min_resemblance, radius, keep_columns,
     EXISTS (SELECT 1 FROM scheme WHERE status = 'building'), EXISTS (SELECT 1 FROM duplicate),
     EXISTS (SELECT 1 FROM document_link), EXISTS (SELECT 1 FROM clustering),
-    (SELECT max(layout_id) FROM band_layout WHERE status = 'standing')"""
+    (SELECT max(edition) FROM scheme WHERE status = 'standing')"""
 _COUNTS = "fingerprint_count, packed_count, edition"
 # Run at the start of every transaction.
 _STANDING = f"""
@@ -170,7 +170,7 @@ def _settings(row: tuple[Any, ...]) -> StoreSettings:
         has_duplicates=bool(row[11]),
         has_links=bool(row[12]),
         keeps_clusters=bool(row[13]),
-        layout_id=row[14],
+        channels_edition=row[14] or 0,
     )
 
 
@@ -244,7 +244,7 @@ def set_channels(connection: Connection, scheme_id: int, channels: Mapping[str, 
     connection.execute(
         sql.update(tables.scheme)
         .where(tables.scheme.c.scheme_id == scheme_id)
-        .values(channels=dict(channels))
+        .values(channels=dict(channels), edition=tables.scheme.c.edition + 1)
     )
 
 

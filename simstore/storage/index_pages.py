@@ -222,6 +222,12 @@ def stored_index(
     return PostingIndex(kind, StoredPages(connection, kind, owner, cache))
 
 
+def kinds(connection: Connection, prefix: str, owner: int) -> list[str]:
+    """Return the kinds of an owner's runs whose names begin with a prefix."""
+    statement = "SELECT DISTINCT kind FROM index_run WHERE owner = ? ORDER BY kind"
+    return [kind for (kind,) in fetch(connection, statement, owner) if kind.startswith(prefix)]
+
+
 def drop(connection: Connection, kind: str, owner: int, limit: int | None = None) -> bool:
     """Delete the runs of an index, and up to ``limit`` of their rows, or all.
 

@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from simstore.model import LeastShares
-from simstore.services.channels.pack_sketches import pack
+from simstore.services.channels.pack_sketches import compact
 from simstore.services.clusters.distinct_texts import read_contents
 from simstore.services.clusters.verified_edges import EdgeFinder
 from simstore.services.duplicates.edges import CandidateText, EdgeSearch
@@ -70,7 +70,7 @@ def test_stored_documents_have_the_edges_that_clustering_finds(
         filled(folder, stored, channels=channels, text=text) as store,
     ):
         if packed:
-            pack(store._opened, "minhash")
+            compact(store._opened, "minhash")
         found = edges_in(store, radius, float(least))
         opened = store._opened
         with opened.database.read() as connection:

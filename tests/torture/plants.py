@@ -14,6 +14,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
 
+import numpy as np
+
 import simstore.services.channels.pack_sketches as pack
 import simstore.services.fsck.fsck as fsck
 from simstore import outputs
@@ -126,17 +128,10 @@ def short_unpacked_pages(put: Put) -> None:
     put(pages, "unpack", short)
 
 
-def short_band_pages(put: Put) -> None:
-    """The last posting of a page of bands is left out."""
-    whole = pack.pages
-
-    def short(hashes: Any, numbers: Any, place: int, bits: int) -> Iterator[tuple[int, bytes]]:
-        for number, page in whole(hashes, numbers, place, bits):
-            count = (len(page) - 1) // (1 + page[-1])
-            kept = page[: count - 1] + page[count : -1 - page[-1]] + page[-1:]
-            yield number, kept if count > 1 else page
-
-    put(pack, "pages", short)
+def short_band_runs(put: Put) -> None:
+    """The last entry of sketches that are packed together is left out."""
+    whole = pack.sketch_entries
+    put(pack, "sketch_entries", lambda *given: whole(*given).chosen(np.s_[:-1]))
 
 
 def check_without_clusters(put: Put) -> None:

@@ -374,8 +374,8 @@ class _Writing:
     def write(self, requests: Sequence[Request]) -> list[Reply]:
         return self._writer.write(requests)
 
-    def tidy(self, is_busy: bool) -> bool:
-        return self._writer.tidy(is_busy=is_busy)
+    def tidy(self) -> bool:
+        return self._writer.tidy()
 
 
 class _Reading:

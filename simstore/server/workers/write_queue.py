@@ -40,9 +40,6 @@ _FIRST_RATE = 500.0
 # the last one took.
 _TIDY_SECONDS = 5.0
 _TIDY_SHARE = 10.0
-# Of the time between two looks: what is written in more is much, and takes more than it needs to
-# where a tail is packed beside it.
-_BUSY_SHARE = 0.5
 # Seconds after which it is tried again where writing failed: who asks whether the server is ready
 # sends it nothing else before.
 _FAILED_SECONDS = 30.0
@@ -315,11 +312,11 @@ class WriteQueue:
         replies: list[Reply] = self._process.ask("write", requests)
         return replies
 
-    def _tidied(self, writer: Writer, *, is_busy: bool) -> bool:
+    def _tidied(self, writer: Writer) -> bool:
         """Tidy the store up; return whether queries are to read again what they go by."""
         if self._process is None:
-            return writer.tidy(is_busy=is_busy)
-        is_packed: bool = self._process.ask("tidy", is_busy)
+            return writer.tidy()
+        is_packed: bool = self._process.ask("tidy")
         return is_packed
 
     def _taken(self) -> list[QueuedRequest]:
@@ -340,20 +337,17 @@ class WriteQueue:
 
     def _tidy_on(self, writer: Writer) -> None:
         """Tidy the store up where something was written since, and after a pause."""
-        pause, seen, was_busy = _TIDY_SECONDS, 0, False
+        pause, seen = _TIDY_SECONDS, 0
         while True:
-            busy, began = self.counters.seconds, time.monotonic()
             with self._changed:
                 if self._changed.wait_for(lambda: self._is_ending, pause):
                     return
             groups = self.counters.groups
-            if groups == seen and not was_busy:
+            if groups == seen:
                 continue
-            busy = self.counters.seconds - busy
-            was_busy = busy > _BUSY_SHARE * (time.monotonic() - began)
             began = time.monotonic()
             try:
-                if self._tidied(writer, is_busy=was_busy):
+                if self._tidied(writer):
                     self._warm()
             except SimstoreError as error:
                 # What is asked of the store next says so too, where it lasts.

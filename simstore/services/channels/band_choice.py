@@ -15,7 +15,7 @@ from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage.engine import Connection
-from simstore.storage.sketches import SKETCHES, SketchTables
+from simstore.storage.sketches import SKETCHES, SketchTable
 
 # Candidates by chance that a look-up may have, on average.
 MOST_CANDIDATES = 100
@@ -27,6 +27,8 @@ _ALIKE = 0.2
 
 def affordable_layout(opened: OpenStore, name: str) -> BandLayout:
     """Return the bands that find most of those that cost no more than they may.
+
+    A channel without a choice has those that it has.
 
     Args:
         opened: The store.
@@ -42,9 +44,11 @@ def affordable_layout(opened: OpenStore, name: str) -> BandLayout:
         state = opened.state(connection)
         recipe = state.channels.recipe(name)
         layouts = recipe.sketching.layouts
+        if len(layouts) == 1:
+            return recipe.layout
         count = SKETCHES[name].count(connection, state.scheme_id)
         # No more texts can agree than there are.
-        if len(layouts) == 1 or count <= MOST_CANDIDATES:
+        if count <= MOST_CANDIDATES:
             return layouts[0]
         blobs = _sample(connection, SKETCHES[name], state.scheme_id, count)
     try:
@@ -79,14 +83,12 @@ def chance_share(asked: NDArray[np.uint8], others: NDArray[np.uint8], layout: Ba
     return found / (len(asked) * len(others))
 
 
-def _sample(
-    connection: Connection, tables: SketchTables, scheme_id: int, count: int
-) -> list[bytes]:
+def _sample(connection: Connection, tables: SketchTable, scheme_id: int, count: int) -> list[bytes]:
     """Return sketches from all over the store, the same ones each time."""
     last = tables.last_number(connection, scheme_id)
     found: list[bytes] = []
     for part in range(_PARTS):
         first, end = last * part // _PARTS, last * (part + 1) // _PARTS
-        _, blobs = next(tables.read_after(connection, scheme_id, first, end), ([], []))
+        _, blobs, _ = next(tables.read_after(connection, scheme_id, first, end), ([], [], []))
         found += blobs[:: max(min(count, _PARTS * len(blobs)) // _AMONG, 1)]
     return found

@@ -7,7 +7,7 @@ may be enough is compared by its text where the store keeps texts. A title is fo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,29 +20,26 @@ from simstore.fingerprint.titles import (
     asked_forms,
     is_one_word_apart,
     most_features,
+    pack_forms,
     stored_forms,
     title_words,
+    unpack_forms,
 )
-from simstore.model import Finding
+from simstore.index.bands import form_keys
 from simstore.search.resemblance import overlap
 from simstore.services.channels.samples import ReadSample
 from simstore.services.channels.sketch_part import SketchPart
 from simstore.services.channels.sketch_search import SketchSearch
-from simstore.services.channels.store_part import AddedTexts
 from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import titles
-from simstore.storage.engine import Connection
 from simstore.storage.rows import chunks
-from simstore.storage.sketches import SKETCHES, StoredSketch
-from simstore.text.decoding import exact_text
+from simstore.storage.sketches import StoredSketch
 
 # With a smaller share of their runs in common, texts may just be on one subject.
 LEAST_RESEMBLANCE = 0.2
 # An estimate is so far from the truth once in 30,000 times, at that share.
 LEAST_ESTIMATE = 0.1
 _BATCH_DOCUMENTS = 256
-_REINDEX = "run `simstore reindex`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,69 +62,11 @@ class CharacterPart(SketchPart):
         """Return a search that finds what resembles, not all that agrees in a band."""
         return CharacterSearch(snapshot, self.name)
 
-    def put(self, snapshot: Snapshot, added: AddedTexts) -> None:
-        """Write the sketches of texts, and the forms of titles."""
-        super().put(snapshot, added)
-        documents = added.batch.documents
-        _put_forms(snapshot, {n: documents[place].text for n, place in added.places.items()})
-
-    def make_anew(self, snapshot: Snapshot, document_ids: Sequence[int]) -> None:
-        """Make the sketches and forms of stored documents from their texts, and write them."""
-        super().make_anew(snapshot, document_ids)
-        _put_forms(snapshot, feature_counts.whole_texts(snapshot, document_ids))
-
-    def drop(self, connection: Connection, document_ids: Sequence[int]) -> None:
-        """Delete the sketches and forms of documents."""
-        super().drop(connection, document_ids)
-        titles.drop_many(connection, document_ids)
-
-    def drop_scheme_rows(self, connection: Connection, scheme_id: int, limit: int) -> bool:
-        """Delete up to ``limit`` sketches, and some forms, of a retired scheme."""
-        more = titles.drop_scheme_rows(connection, scheme_id, limit)
-        return super().drop_scheme_rows(connection, scheme_id, limit) or more
-
-    def findings(
-        self,
-        snapshot: Snapshot,
-        batches: Iterable[tuple[list[int], Mapping[int, bytes]]],
-    ) -> Iterator[Finding]:
-        """Yield the errors in sketches, their bands, and the forms of titles."""
-        if self.name not in snapshot.channels.names:
-            if held := titles.count(snapshot.connection, snapshot.scheme_id):
-                yield Finding("title", f"{held} forms in a store without {self.name}", _REINDEX)
-            yield from super().findings(snapshot, batches)
-            return
-        wrong: list[int] = []
-        yield from super().findings(snapshot, _compared(snapshot, batches, wrong))
-        for number in wrong:
-            yield Finding("title", f"document {number}: not the forms of its text", _REINDEX)
-
-
-def _put_forms(snapshot: Snapshot, texts: Mapping[int, str]) -> None:
-    normalization = snapshot.scheme.normalization
-    forms = [
-        (form, number)
-        for number, text in texts.items()
-        for form in stored_forms(title_words(text, normalization))
-    ]
-    if forms:
-        titles.put_many(snapshot.connection, snapshot.scheme_id, forms)
-
-
-def _compared(
-    snapshot: Snapshot,
-    batches: Iterable[tuple[list[int], Mapping[int, bytes]]],
-    wrong: list[int],
-) -> Iterator[tuple[list[int], Mapping[int, bytes]]]:
-    """Yield the batches; note the documents whose forms are not those of their texts."""
-    normalization = snapshot.scheme.normalization
-    for batch, texts in batches:
-        held = titles.of_documents(snapshot.connection, snapshot.scheme_id, batch)
-        for number, text in texts.items():
-            expected = stored_forms(title_words(exact_text(text), normalization))
-            if held.get(number, set()) != expected:
-                wrong.append(number)
-        yield batch, texts
+    def forms(self, snapshot: Snapshot, texts: Mapping[int, str]) -> Mapping[int, bytes]:
+        """Return the packed forms of the titles among texts."""
+        normalization = snapshot.scheme.normalization
+        found = {n: stored_forms(title_words(text, normalization)) for n, text in texts.items()}
+        return {number: pack_forms(forms) for number, forms in found.items() if forms}
 
 
 class CharacterSearch:
@@ -158,7 +97,7 @@ class CharacterSearch:
                 sample.title_features = max(most_features(own), sample.feature_count + 1)
         named = self._named(words)
         found = [
-            self._likely(sample, {**stored, **self._sketches(near - stored.keys())}, near)
+            self._likely(sample, {**stored, **near}, near)
             for sample, stored, near in zip(
                 samples, self._bands.candidates(samples), named, strict=True
             )
@@ -176,25 +115,28 @@ class CharacterSearch:
             result[place] = _enough(exact)
         return result
 
-    def _named(self, words: Sequence[tuple[str, ...]]) -> list[set[int]]:
-        """Return the documents that have a form of each title."""
+    def _named(self, words: Sequence[tuple[str, ...]]) -> list[dict[int, StoredSketch]]:
+        """Return the sketches of the documents that have a form of each title."""
         forms = [asked_forms(one) for one in words]
-        wanted = set().union(*forms)
-        if not wanted:
-            return [set() for _ in words]
-        held = titles.holders(self._snapshot.connection, self._snapshot.scheme_id, wanted)
-        return [{number for form in own for number in held.get(form, ())} for own in forms]
-
-    def _sketches(self, numbers: set[int]) -> dict[int, StoredSketch]:
-        if not numbers:
-            return {}
-        snapshot = self._snapshot
-        return SKETCHES[self._name].of_documents(
-            snapshot.connection, snapshot.scheme_id, sorted(numbers)
-        )
+        found: list[dict[int, StoredSketch]] = [{} for _ in words]
+        asked = [place for place, own in enumerate(forms) if own]
+        if not asked:
+            return found
+        held = self._bands.holders([form_keys(sorted(forms[place])) for place in asked])
+        for place, some in zip(asked, held, strict=True):
+            for row in some:
+                try:
+                    if row.forms and not forms[place].isdisjoint(unpack_forms(row.forms)):
+                        found[place][row.document_id] = row
+                except ValueError as error:
+                    raise self._snapshot.corrupt(error) from error
+        return found
 
     def _likely(
-        self, sample: ReadSample, stored: Mapping[int, StoredSketch], near: set[int]
+        self,
+        sample: ReadSample,
+        stored: Mapping[int, StoredSketch],
+        near: Mapping[int, StoredSketch],
     ) -> dict[int, float]:
         """Return the candidates whose sketches or forms may be like enough, with the estimate."""
         if not stored:

@@ -59,7 +59,7 @@ class FingerprintPart(StorePart):
         """Unlink documents from their fingerprints."""
         fingerprints.unlink_many(connection, document_ids)
 
-    def pack_long_tail(self, opened: OpenStore, *, is_busy: bool = False) -> bool:  # noqa: ARG002
+    def pack_long_tail(self, opened: OpenStore) -> bool:
         """Pack fingerprints where the store is large and the tail long."""
         from simstore.services.channels import pack_fingerprints
 

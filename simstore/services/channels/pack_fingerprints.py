@@ -30,11 +30,6 @@ def pack_long_tail(opened: OpenStore) -> bool:
     return True
 
 
-def longest_tail(packed_count: int, *, is_busy: bool = False) -> int:  # noqa: ARG001
-    """Return the longest tail of sketches."""
-    return LONG_TAIL
-
-
 def is_long(row: GenerationRow, bits: int, more: int = 0, *, at_once: bool = False) -> bool:
     """Return whether a tail is to be packed.
 

@@ -1,225 +1,229 @@
-"""Pack MinHash sketches: write the LSH bands of all sketches into new compressed index pages.
+"""Pack MinHash sketches: put the bands of sketches into runs of their channel's posting index.
 
-All sketches are packed anew beside the standing layout, a band a transaction, and one switch
-follows. A killed pack leaves a layout under construction, which the next one drops.
+Sketches above the last of the runs are the tail. Another layout is built under a kind of its own,
+in transactions of some thousands of sketches; the switch is the record of the scheme's channels. A
+killed build is gone on with, or dropped, by the next compaction.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore
 from simstore.fingerprint.minhash import BandLayout, band_values
-from simstore.fingerprint.sketching import unpack_sketches
+from simstore.fingerprint.sketching import SketchRecipe, unpack_sketches
+from simstore.index.bands import band_kind, sketch_entries
+from simstore.index.pages import Entries
+from simstore.index.postings import MERGED_ENTRIES, PostingIndex
 from simstore.model import Progress
-from simstore.search.bands import key_bits, pages
-from simstore.services.channels import band_choice, pack_fingerprints
-from simstore.services.open_store.open_store import OpenStore, now
+from simstore.services.channels import band_choice
+from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import generations
 from simstore.storage.engine import Connection
-from simstore.storage.sketches import SKETCHES, LayoutRow, SketchTables
+from simstore.storage.index_pages import drop, kinds, stored_index
+from simstore.storage.sketches import SKETCHES, SketchTable
 
-# Pages hold the numbers of sketches that are gone until they are made anew: where one in so many
-# is gone.
+# The longest tail: a query of one sketch takes a tenth longer beside it, and a process reads it in
+# some 20 ms before its first query.
+TAIL_SKETCHES = 4_096
+# Runs hold the numbers of sketches that are gone until they are merged, which a compaction does
+# where one in so many is gone.
 _GONE_SHARE = 20
 _DROP_PAGES = 20_000
-# Sketches whose band hashes are held at a time, times the bands that are held of each: an entry
-# takes about 60 bytes while its pages are made.
-_HELD_HASHES = 6 << 20
 
 
-def pack_long_tail(opened: OpenStore, name: str, *, is_busy: bool = False) -> bool:
-    """Pack the sketches of a channel where their tail is long; return whether it was.
+class _Index(NamedTuple):
+    """The index of a channel in one transaction."""
 
-    Args:
-        opened: The store.
-        name: The channel.
-        is_busy: Much is written just now: the tail may be longer, so that less is packed anew.
-    """
+    scheme_id: int
+    recipe: SketchRecipe
+    held: PostingIndex
+
+
+class _Alive:
+    """Says of entries whether their sketches are still there."""
+
+    def __init__(self, connection: Connection, sketches: SketchTable, scheme_id: int) -> None:
+        self._connection, self._sketches, self._scheme_id = connection, sketches, scheme_id
+        self._range = (1, 0)
+        self._numbers = np.empty(0, np.int64)
+
+    def __call__(self, entries: Entries) -> NDArray[np.bool_]:
+        numbers = entries.values[:, 0].astype(np.int64)
+        if not len(numbers):
+            return np.empty(0, np.bool_)
+        first, last = int(numbers.min()), int(numbers.max())
+        if first < self._range[0] or last > self._range[1]:
+            # Entries of a range of keys are of nearly all sketches of their runs.
+            self._range = first, last
+            self._numbers = self._sketches.alive(self._connection, self._scheme_id, first, last)
+        return np.isin(numbers, self._numbers)
+
+
+def pack_long_tail(opened: OpenStore, name: str) -> bool:
+    """Put the tail of a channel into runs where it is long; return whether it was."""
     sketches = SKETCHES[name]
     with opened.database.read() as connection:
-        state = opened.state(connection)
-        if name not in state.channels.names:
+        index = _index(opened, connection, name)
+        if index is None:
             return False
-        scheme_id = state.scheme_id
-        standing = sketches.layout(connection, scheme_id)
-        packed_to = standing.packed_to if standing else 0
-        packed_count = standing.packed_count if standing else 0
-        longest = pack_fingerprints.longest_tail(packed_count, is_busy=is_busy)
         # There are no more than numbers were given out: most tails need no counting.
-        if sketches.last_number(connection, scheme_id) - packed_to <= longest:
+        last, packed_to = sketches.last_number(connection, index.scheme_id), index.held.last
+        if last - packed_to <= TAIL_SKETCHES:
             return False
-        tail = sketches.count(connection, scheme_id, packed_to)
-    return tail > longest and pack(opened, name)
+        tail = sketches.count(connection, index.scheme_id, packed_to)
+        packed = index.held.count // index.recipe.layout.bands
+    if tail <= TAIL_SKETCHES:
+        return False
+    # What look-ups cost is measured again when there are twice as many.
+    layout = None
+    if (packed + tail).bit_length() > packed.bit_length():
+        layout = band_choice.affordable_layout(opened, name)
+    return _build(opened, name, layout) and (layout is None or _switch(opened, name, layout))
 
 
-def pack_tail(
+def compact(
     opened: OpenStore,
     name: str,
     layout: BandLayout | None = None,
     on_progress: Progress | None = None,
 ) -> bool:
-    """Pack where there is a tail, the layout is another than asked for, or many sketches are gone.
+    """Put all sketches of a channel into one run, by this layout from now on.
 
     Returns:
-        False where another process packs or has changed the scheme meanwhile.
-    """
-    sketches = SKETCHES[name]
-    with opened.database.read() as connection:
-        state = opened.state(connection)
-        standing = sketches.layout(connection, state.scheme_id)
-        packed_to = standing.packed_to if standing else 0
-        tail = sketches.count(connection, state.scheme_id, packed_to)
-        packed_count = standing.packed_count if standing else 0
-        gone = packed_count - (sketches.count(connection, state.scheme_id) - tail)
-    other = layout is not None and (standing is None or standing.layout != layout)
-    many_gone = gone * _GONE_SHARE > packed_count
-    if name not in state.channels.names or not (tail or other or many_gone):
-        return True
-    return pack(opened, name, layout, on_progress)
-
-
-def pack(
-    opened: OpenStore,
-    name: str,
-    layout: BandLayout | None = None,
-    on_progress: Progress | None = None,
-) -> bool:
-    """Pack all sketches, by this layout from now on.
-
-    Returns:
-        False where another process packs or has changed the scheme meanwhile.
+        False where another process has changed the scheme meanwhile.
 
     Args:
         opened: The store.
         name: The channel.
         layout: The bands; None: those of the store, or of a channel with a choice of them those
             that cost no more than :data:`band_choice.MOST_CANDIDATES`.
-        on_progress: Called with bands done and bands in all.
+        on_progress: Called with sketches packed and sketches to pack.
     """
     sketches = SKETCHES[name]
     with opened.database.read() as connection:
-        channels = opened.state(connection).channels
-    if name not in channels.names:
-        return True
-    recipe = channels.recipe(name)
-    has_choice = layout is None and len(recipe.sketching.layouts) > 1
-    cheap = band_choice.affordable_layout(opened, name) if has_choice else None
-    with opened.write() as connection:
-        state = opened.state(connection)
-        if name not in state.channels.names:
+        if _index(opened, connection, name) is None:
             return True
         if layout is not None:
             # The new scheme would not learn of it.
             generations.refuse_during_reindex(connection)
-        scheme_id = state.scheme_id
-        standing = sketches.layout(connection, scheme_id)
-        chosen = layout or cheap or (standing.layout if standing else recipe.layout)
-        changed = state.channels.with_layout(name, chosen)
-        sketches.set_layout_status(connection, scheme_id, "building", "retired")
-        count = sketches.count(connection, scheme_id)
-        building = sketches.add_layout(
-            connection,
-            scheme_id,
-            chosen,
-            key_bits=key_bits(count),
-            packed_to=sketches.last_number(connection, scheme_id),
-            packed_count=count,
-            created_at=now(),
-        )
-    together = max(_HELD_HASHES // max(count, 1), 1)
-    # A band of more sketches than are held is made in parts: pages whose numbers begin alike.
-    part_bits = min((max(count - 1, 0) // _HELD_HASHES).bit_length(), building.key_bits)
-    for first in range(0, chosen.bands, together):
-        end = min(first + together, chosen.bands)
-        for part in range(1 << part_bits):
-            numbers, hashes = _bands(
-                opened, name, scheme_id, building, (first, end), (part, part_bits)
-            )
-            for place in range(first, end):
-                # Before the transaction: others wait for it.
-                made = list(pages(hashes[:, place - first], numbers, place, building.key_bits))
-                with opened.write() as connection:
-                    if not _is_building(connection, sketches, scheme_id, building):
-                        return False
-                    sketches.put_pages(connection, building.layout_id, made)
-                if on_progress is not None and part == (1 << part_bits) - 1:
-                    on_progress(place + 1, chosen.bands)
+    chosen = layout or band_choice.affordable_layout(opened, name)
+    _drop_damaged(opened, name, chosen)
+    if not (_build(opened, name, chosen, on_progress) and _switch(opened, name, chosen)):
+        return False
     with opened.write() as connection:
-        if not _is_building(connection, sketches, scheme_id, building):
-            return False
-        sketches.set_layout_status(connection, scheme_id, "standing", "retired")
-        sketches.set_layout_status(connection, scheme_id, "building", "standing")
-        if chosen != state.channels.recipe(name).layout:
-            # Those of the scheme that was packed: it still stands.
-            generations.set_channels(connection, scheme_id, changed.record())
-            opened.forget_schemes()
-    drop_retired_pages(opened, name)
+        index = _index(opened, connection, name)
+        if index is not None:
+            scheme_id, held = index.scheme_id, index.held
+            count, forms = sketches.counts_up_to(connection, scheme_id, held.last)
+            there = count * chosen.bands + forms
+            if len(held.runs) > 1 or (held.count - there) * _GONE_SHARE > there:
+                held.merge(keep=_Alive(connection, sketches, scheme_id))
     return True
 
 
-def _bands(
-    opened: OpenStore,
-    name: str,
-    scheme_id: int,
-    building: LayoutRow,
-    places: tuple[int, int],
-    part: tuple[int, int],
-) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the numbers of the sketches to pack, and their hashes of some bands.
-
-    Args:
-        opened: The store.
-        name: The channel.
-        scheme_id: The scheme.
-        building: The layout under construction.
-        places: The first band, and that after the last.
-        part: Leading bits of a hash, and how many: others are left out. 0, 0: all are taken; with
-            more bits there is one band.
-    """
-    first, end = places
-    leading, bits = part
-    rows = building.layout.rows
-    some_numbers: list[NDArray[np.int64]] = [np.empty(0, np.int64)]
-    some_hashes: list[NDArray[np.uint64]] = [np.empty((0, end - first), np.uint64)]
-    with opened.database.read() as connection:
-        sketching = opened.state(connection).channels.recipe(name).sketching
-        every = SKETCHES[name].read_after(connection, scheme_id, 0, building.packed_to)
-        for numbers, packed in every:
-            try:
-                values = unpack_sketches(packed, sketching)
-            except ValueError as error:
-                raise CorruptStore(opened.database.label, str(error)) from error
-            # The hash of a band does not depend on its place.
-            hashes = band_values(
-                values[:, first * rows : end * rows], BandLayout(end - first, rows)
-            )
-            if bits:
-                is_of_part = hashes[:, 0] >> np.uint64(64 - bits) == leading
-                numbers, hashes = numbers[is_of_part], hashes[is_of_part]
-            some_numbers.append(numbers)
-            some_hashes.append(hashes)
-    return np.concatenate(some_numbers), np.concatenate(some_hashes)
+def _index(
+    opened: OpenStore, connection: Connection, name: str, layout: BandLayout | None = None
+) -> _Index | None:
+    """Return the index of a channel by a layout, or the one in use; None: there is no channel."""
+    state = opened.state(connection)
+    if name not in state.channels.names:
+        return None
+    recipe = state.channels.recipe(name)
+    kind = band_kind(name, layout or recipe.layout)
+    held = stored_index(connection, kind, state.scheme_id, opened.filter_cache)
+    return _Index(state.scheme_id, recipe, held)
 
 
-def _is_building(
-    connection: Connection, sketches: SketchTables, scheme_id: int, building: LayoutRow
+def _build(
+    opened: OpenStore, name: str, layout: BandLayout | None, on_progress: Progress | None = None
 ) -> bool:
-    """Return whether the layout is still to be made, and its scheme stands."""
-    found = sketches.layout(connection, scheme_id, "building")
-    standing = generations.scheme_with_status(connection, "standing")
-    return (
-        found is not None
-        and found.layout_id == building.layout_id
-        and standing is not None
-        and standing[0] == scheme_id
-    )
+    """Put sketches that no run has into runs; return whether the scheme is still the same."""
+    sketches, done, scheme_id = SKETCHES[name], 0, None
+    while True:
+        # Outside the writer's transaction: others wait for it.
+        with opened.database.read() as connection:
+            index = _index(opened, connection, name, layout)
+            if index is None or index.scheme_id != (scheme_id or index.scheme_id):
+                return False
+            scheme_id, bands = index.scheme_id, layout or index.recipe.layout
+            before = index.held.last
+            if sketches.last_number(connection, scheme_id) <= before:
+                return True
+            left = sketches.count(connection, scheme_id, before)
+            last, count, entries = _read(opened, connection, index, bands)
+        with opened.write() as connection:
+            index = _index(opened, connection, name, bands)
+            if index is None or index.scheme_id != scheme_id:
+                return False
+            if index.held.last == before:
+                index.held.add(entries, last)
+                index.held.settle(_Alive(connection, sketches, scheme_id))
+        done += count
+        if on_progress is not None:
+            on_progress(done, done - count + left)
 
 
-def drop_retired_pages(opened: OpenStore, name: str) -> None:
-    """Delete the pages of retired layouts, in short transactions."""
+def _read(
+    opened: OpenStore, connection: Connection, index: _Index, bands: BandLayout
+) -> tuple[int, int, Entries]:
+    """Return the number of the last of some sketches behind the runs, their count and entries."""
+    sketches = SKETCHES[index.recipe.name]
+    last, count = index.held.last, 0
+    parts = [Entries.none(1)]
+    for numbers, packed, forms in sketches.read_after(connection, index.scheme_id, last):
+        try:
+            hashes = band_values(unpack_sketches(packed, index.recipe.sketching), bands)
+            parts.append(sketch_entries(numbers, hashes, forms))
+        except ValueError as error:
+            raise CorruptStore(opened.database.label, str(error)) from error
+        last, count = int(numbers[-1]), count + len(numbers)
+        if count * bands.bands >= MERGED_ENTRIES:
+            return last, count, Entries.joined(parts)
+    # The last ones may be empty.
+    return sketches.last_number(connection, index.scheme_id), count, Entries.joined(parts)
+
+
+def _drop_damaged(opened: OpenStore, name: str, layout: BandLayout) -> None:
+    """Drop the runs of a layout where they are damaged: they are made again."""
+    with opened.database.read() as connection:
+        index = _index(opened, connection, name, layout)
+        if index is None:
+            return
+        is_damaged = bool(problems(index.held))
+    if is_damaged:
+        drop_runs(opened, index.held.kind.name, index.scheme_id)
+
+
+def _switch(opened: OpenStore, name: str, layout: BandLayout) -> bool:
+    """Look sketches up by a layout from now on, and drop the runs of others."""
+    with opened.write() as connection:
+        state = opened.state(connection)
+        if name not in state.channels.names:
+            return False
+        if layout != state.channels.recipe(name).layout:
+            changed = state.channels.with_layout(name, layout).record()
+            generations.set_channels(connection, state.scheme_id, changed)
+        others = set(kinds(connection, f"{name} ", state.scheme_id))
+    for kind in others - {band_kind(name, layout).name}:
+        drop_runs(opened, kind, state.scheme_id)
+    return True
+
+
+def problems(index: PostingIndex) -> list[str]:
+    """Return what is wrong with the runs of an index by themselves."""
+    try:
+        return list(index.check())
+    except CorruptStore as error:
+        return [error.reason]
+
+
+def drop_runs(opened: OpenStore, kind: str, scheme_id: int) -> None:
+    """Delete the runs of a kind, in short transactions."""
     while True:
         with opened.write() as connection:
-            if not SKETCHES[name].drop_retired_pages(connection, _DROP_PAGES):
+            if not drop(connection, kind, scheme_id, _DROP_PAGES):
                 return

@@ -1,13 +1,12 @@
 """MinHash search: find stored documents whose sketches share an LSH band with the query's.
 
-Packed sketches are looked up by their pages; those of the tail are held in memory and compared.
+Candidates come from the runs of a posting index (:mod:`simstore.index.bands`), and from the tail,
+whose entries are held in memory between queries. The sketches themselves are compared then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import compress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -18,39 +17,21 @@ from simstore.fingerprint.channels import WORD_SKETCHES
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.shingle_sets import distinct
 from simstore.fingerprint.sketching import unpack_sketches
-from simstore.search.band_index import BandHashes, BandIndex
-from simstore.search.band_index import is_affordable as is_affordable_hashes
-from simstore.search.bands import (
-    BandFilter,
-    BandTable,
-    band_start,
-    checks,
-    is_affordable,
-    matching_postings,
-    page_numbers,
-    pages_of_one,
-    postings_of_one,
-)
+from simstore.index.bands import band_keys, band_kind, sketch_entries
+from simstore.index.pages import Entries
+from simstore.index.tail import Tail
 from simstore.services.channels.samples import ReadSample
-from simstore.services.open_store.band_cache import (
-    CachedBandFilter,
-    CachedBandHashes,
-    CachedTail,
-    kept_pages,
-)
+from simstore.services.open_store.caches import CachedTail
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage.sketches import SKETCHES, LayoutRow, StoredSketch
+from simstore.storage.index_pages import stored_index
+from simstore.storage.sketches import SKETCHES, StoredSketch
 
-# Sketches of a tail that are kept in memory from query to query: 12 bytes a band of each.
-_KEPT_SKETCHES = 1_000_000
+# Entries of a tail that are kept in memory from query to query, 16 bytes each.
+_KEPT_ENTRIES = 1 << 24
 # Sketches whose pages and candidates are held at a time.
 _BLOCK_SKETCHES = 128
-# Pairs, with repetitions, that are held before they are thinned out.
-_KEPT_PAIRS = 1 << 22
-# Pages that are read in turn, to note what they carry, in the time in which one is looked up and
-# gone through: of one sketch, and of many.
-_IN_TURN_OF_ONE = 8
-_IN_TURN_OF_MANY = 2
+# Keys that are looked up one by one quicker than all at once.
+_FEW_KEYS = 128
 # Where the fields of a StoredSketch stand in a row.
 _NUMBER, _PACKED = 0, 3
 # Pairs whose bands are compared at a time.
@@ -83,12 +64,14 @@ class SketchSearch:
         self._name = name
         self._tables = SKETCHES[name]
         self._cache = snapshot.store.sketch_cache(name)
-        self._sketching = snapshot.channels.recipe(name).sketching
-        self._packed = _layout(snapshot, name)
-        standing = self._packed.layout if self._packed else None
-        self._whole = standing or snapshot.channels.recipe(name).layout
+        recipe = snapshot.channels.recipe(name)
+        self._sketching, self._whole = recipe.sketching, recipe.layout
         self.layout: BandLayout = (
             self._whole.enough_for(least_resemblance) if least_resemblance else self._whole
+        )
+        kind = band_kind(name, self._whole)
+        self._index = stored_index(
+            snapshot.connection, kind, snapshot.scheme_id, snapshot.store.filter_cache
         )
 
     def candidates(self, samples: Sequence[ReadSample]) -> list[Mapping[int, StoredSketch]]:
@@ -137,63 +120,33 @@ class SketchSearch:
         Args:
             wanted: The sketch of a set that is not empty.
         """
-        queries = self._bands(wanted[None])
-        numbers = self._packed_of_one(queries)
-        if numbers:
-            one_each = sorted(set(numbers))
-            # Among many, most that pages name share some check bits by chance, in one band.
-            if len(one_each) < len(numbers) or self._any_agrees(wanted, one_each):
-                return True
-        return any(
-            table.may_agree(queries[0])
-            if isinstance(table, BandIndex)
-            else bool(table.candidates(queries)[0].size)
-            for table in self._tail()
-        )
+        _, numbers = self._matching(band_keys(self._bands(wanted[None]))[0])
+        if not len(numbers):
+            return False
+        if len(distinct(numbers)) < len(numbers):
+            # Hardly ever are two keys of one sketch the same by chance.
+            return True
+        stored = self._stored(numbers)
+        # Bands have the same hash where their values are the same.
+        size, rows = self.layout.bands * self.layout.rows, self.layout.rows
+        same = self._unpacked([row[_PACKED] for row in stored])[:, :size] == wanted[:size]
+        return bool(same.reshape(-1, rows).all(axis=1).any())
+
+    def holders(self, keys: Sequence[NDArray[np.uint64]]) -> list[list[StoredSketch]]:
+        """Return the sketches that have one of some keys, or look as if: for each set of keys."""
+        turns, numbers = self._matching(np.concatenate(keys))
+        rows = np.repeat(np.arange(len(keys)), [len(one) for one in keys])[turns]
+        stored = {row[_NUMBER]: StoredSketch(*row) for row in self._stored(numbers)}
+        found: list[dict[int, StoredSketch]] = [{} for _ in keys]
+        for row, number in zip(rows.tolist(), numbers.tolist(), strict=True):
+            if number in stored:
+                found[row][number] = stored[number]
+        return [list(some.values()) for some in found]
 
     def warm(self) -> None:
-        """Read the bands of all sketches, before anybody asks for some.
-
-        Where those of an earlier layout were read already, only what came since is. A store with a
-        resident index keeps the pages, too.
-        """
-        packed = self._packed
-        if packed is not None:
-            self._warm(packed)
-            if self._snapshot.store.is_resident:
-                self._keep_pages(packed)
+        """Read the tail, before anybody asks for it."""
         for _ in self._tail():
             pass
-
-    def _warm(self, packed: LayoutRow) -> None:
-        scheme_id, changes = self._snapshot.scheme_id, self._snapshot.settings.changes
-        key = scheme_id, packed.layout
-        kept = self._cache.hashes.get(key)
-        if kept is not None and kept.serves(packed, changes):
-            return
-        count = packed.packed_count
-        if kept is None or kept.since > changes or not kept.hashes.has_room(count):
-            if not is_affordable_hashes(packed.layout.bands, count):
-                return
-            hashes = BandHashes(packed.layout.bands, count)
-            kept = CachedBandHashes(0, changes, hashes)
-        # Who looks something up meanwhile finds what was there, and perhaps more.
-        for _, some in self._tables.read_after(
-            self._snapshot.connection, scheme_id, kept.last_number, packed.packed_to
-        ):
-            kept.hashes.add(band_values(self._unpacked(some), packed.layout))
-        self._cache.hashes.put(key, replace(kept, last_number=packed.packed_to))
-
-    def _keep_pages(self, packed: LayoutRow) -> None:
-        if self._cache.pages.get(packed.layout_id) is not None:
-            return
-        end = band_start(packed.layout.bands)
-        every = self._tables.pages_between(self._snapshot.connection, packed.layout_id, 0, end)
-        # Those of the layout before are not needed beside these.
-        self._cache.pages.forget()
-        made = kept_pages(every)
-        if made is not None:
-            self._cache.pages.put(packed.layout_id, made)
 
     def _agreeing(
         self, wanted: NDArray[Any], among: Among | None
@@ -202,13 +155,10 @@ class SketchSearch:
         if not len(wanted):
             return
         queries = self._bands(wanted)
-        tails = [table.candidates(queries) for table in self._tail()]
         for start in range(0, len(queries), _BLOCK_SKETCHES):
-            part = slice(start, start + _BLOCK_SKETCHES)
-            rows, numbers = self._candidates(queries[part], [table[part] for table in tails])
-            if not len(numbers):
-                continue
-            held = sorted(self._stored(distinct(numbers).tolist()), key=itemgetter(_NUMBER))
+            block = queries[start : start + _BLOCK_SKETCHES]
+            rows, numbers = self._having(band_keys(block))
+            held = sorted(self._stored(numbers), key=itemgetter(_NUMBER))
             if not held:
                 continue
             ids = np.array([row[_NUMBER] for row in held], np.int64)
@@ -216,9 +166,9 @@ class SketchSearch:
             there = ids[places] == numbers
             rows, places = rows[there], places[there]
             bands = band_values(self._unpacked([row[_PACKED] for row in held]), self.layout)
-            agree = _agree(bands, places, queries[part], rows)
+            agree = _agree(bands, places, block, rows)
             rows, places = rows[agree], places[agree]
-            # Most share check bits by chance, and are done with.
+            # Some share a key by chance, and are done with.
             chosen = distinct(places)
             stored = [StoredSketch(*held[place]) for place in chosen.tolist()]
             if among is not None and stored:
@@ -237,217 +187,88 @@ class SketchSearch:
         if len(wanted) != 1:
             return band_values(wanted, self.layout)
         # All of them are kept in memory when it is stored.
-        whole = self._cache.bands_of_one(wanted, self._whole)
+        key = self._whole, wanted.tobytes()
+        whole = self._cache.bands.made(key, lambda: band_values(wanted, self._whole))
         return np.ascontiguousarray(whole[:, : self.layout.bands])
 
-    def _packed_of_one(self, queries: NDArray[np.uint64]) -> list[int]:
-        """Return the numbers of packed sketches that may agree with one, shape (1, bands).
+    def _having(self, keys: NDArray[np.uint64]) -> Pairs:
+        """Return rows of keys and numbers of sketches that have one of them, each pair once."""
+        turns, numbers = self._matching(keys.ravel())
+        return _distinct_pairs(turns // keys.shape[1], numbers)
 
-        Who asks whether there may be any asks at once which they are.
-        """
-        if self._packed is None:
-            return []
-        key = self._packed.layout_id, queries.tobytes()
-        return self._cache.named.made(key, lambda: self._named_for_one(queries))
-
-    def _named_for_one(self, queries: NDArray[np.uint64]) -> list[int]:
-        packed = self._packed
-        if packed is None:
-            return []
-        layout_id, hashes = packed.layout_id, self._hashes(packed)
-        before = self._cache.filters.get(layout_id)
-        kept = self._kept_bands(packed, before)
-        wanted = pages_of_one(queries[0].tolist(), packed.key_bits)
-        if hashes is not None:
-            wanted = dict(compress(wanted.items(), hashes.may_hold(queries)[0].tolist()))
-        elif kept.filter is not None:
-            wanted = kept.filter.passing(wanted)
-        held = self._cache.pages.get(layout_id)
-        if held is not None:
-            found = held.of(np.array(list(wanted), np.int64))
-        elif wanted:
-            found = self._tables.pages(self._snapshot.connection, layout_id, list(wanted))
-            self._note_looked_up(layout_id, before, kept, _IN_TURN_OF_ONE * len(wanted))
+    def _matching(self, keys: NDArray[np.uint64]) -> Pairs:
+        """Return places of keys and the numbers of sketches that have them; some may have gone."""
+        turns: list[NDArray[np.int64]] = []
+        numbers: list[NDArray[np.uint64]] = []
+        for tail in self._tail():
+            found = tail.look_up(keys)
+            turns.append(found.turns)
+            numbers.append(found.entries.values[:, 0])
+        if len(keys) <= _FEW_KEYS:
+            few = self._index.look_up_few(keys)
+            turns.append(np.array([turn for turn, _ in few], np.int64))
+            numbers.append(np.array([one for _, (one,) in few], np.uint64))
         else:
-            return []
-        try:
-            return postings_of_one(found, wanted)
-        except ValueError as error:
-            raise self._snapshot.corrupt(str(error)) from error
+            found = self._index.look_up(keys)
+            turns.append(found.turns)
+            numbers.append(found.entries.values[:, 0])
+        return np.concatenate(turns), np.concatenate(numbers).astype(np.int64)
 
-    def _any_agrees(self, wanted: NDArray[Any], numbers: Sequence[int]) -> bool:
-        """Return whether one of the sketches of these numbers agrees with one in a band."""
-        stored = self._stored(numbers)
-        if not stored:
-            return False
-        # Bands have the same hash where their values are the same.
-        size, rows = self.layout.bands * self.layout.rows, self.layout.rows
-        same = self._unpacked([row[_PACKED] for row in stored])[:, :size] == wanted[:size]
-        return bool(same.reshape(-1, rows).all(axis=1).any())
-
-    def _stored(self, numbers: Sequence[int]) -> list[tuple[Any, ...]]:
+    def _stored(self, numbers: NDArray[np.int64]) -> list[tuple[Any, ...]]:
         """Return the sketches of these numbers that are there and not empty."""
+        if not len(numbers):
+            return []
         snapshot = self._snapshot
-        known = self._tables.by_numbers(snapshot.connection, snapshot.scheme_id, numbers)
+        wanted = distinct(numbers).tolist()
+        known = self._tables.by_numbers(snapshot.connection, snapshot.scheme_id, wanted)
         return [row for row in known if row[_PACKED]]
 
-    def _candidates(
-        self, queries: NDArray[np.uint64], tails: Sequence[Sequence[NDArray[np.int64]]]
-    ) -> Pairs:
-        """Return rows of queries and the numbers of sketches that may agree, each pair once."""
-        parts = [np.empty((2, 0), np.int64)]
-        held = 0
-        if len(queries) == 1:
-            named = np.array(self._packed_of_one(queries), np.int64)
-            packed: Iterable[Pairs] = [(np.zeros(len(named), np.int64), named)]
-        else:
-            packed = self._packed_candidates(queries)
-        for rows, numbers in packed:
-            parts.append(np.stack((rows, numbers)))
-            held += len(rows)
-            # What nearly is the same agrees in most bands.
-            if held > max(_KEPT_PAIRS, 2 * parts[0].shape[1]):
-                parts = [_distinct_pairs(parts)]
-                held = parts[0].shape[1]
-        for table in tails:
-            lengths = [len(numbers) for numbers in table]
-            rows = np.repeat(np.arange(len(table)), lengths)
-            parts.append(np.stack((rows, np.concatenate([np.empty(0, np.int64), *table]))))
-        rows, numbers = _distinct_pairs(parts)
-        return rows, numbers
-
-    def _packed_candidates(self, queries: NDArray[np.uint64]) -> Iterator[Pairs]:
-        if self._packed is None:
-            return
-        wanted = page_numbers(queries, self._packed.key_bits)
-        asks = np.ones(wanted.shape, np.bool_)
-        layout_id = self._packed.layout_id
-        before = self._cache.filters.get(layout_id)
-        kept = self._kept_bands(self._packed, before)
-        hashes = self._hashes(self._packed)
-        if hashes is not None:
-            asks = hashes.may_hold(queries)
-        elif kept.filter is not None:
-            asks = kept.filter.may_hold(wanted, checks(queries))
-        held = self._cache.pages.get(layout_id)
-        if held is not None:
-            found = held.of(distinct(wanted[asks]))
-        else:
-            numbers = distinct(wanted[asks]).tolist()
-            found = self._tables.pages(self._snapshot.connection, layout_id, numbers)
-            self._note_looked_up(layout_id, before, kept, _IN_TURN_OF_MANY * len(numbers))
-        if not found:
-            return
-        known = np.array(sorted(found), np.int64)
-        places = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
-        asked = np.flatnonzero(((known[places] == wanted) & asks).ravel())
-        postings = matching_postings(
-            [found[number] for number in known.tolist()],
-            places.ravel()[asked],
-            checks(queries).ravel()[asked],
-        )
-        try:
-            for turns, numbers in postings:
-                yield asked[turns] // queries.shape[1], numbers
-        except ValueError as error:
-            raise self._snapshot.corrupt(str(error)) from error
-
-    def _note_looked_up(
-        self, layout_id: int, before: CachedBandFilter | None, kept: CachedBandFilter, pages: int
-    ) -> None:
-        """Count pages that were looked up, unless another thread has counted meanwhile."""
-        if self._cache.filters.get(layout_id) is before:
-            counted = CachedBandFilter(kept.looked_up + pages, kept.filter)
-            self._cache.filters.put(layout_id, counted)
-
-    def _hashes(self, packed: LayoutRow) -> BandHashes | None:
-        """Return the bands of what is packed, where they were read."""
-        kept = self._cache.hashes.get((self._snapshot.scheme_id, packed.layout))
-        serves = kept is not None and kept.serves(packed, self._snapshot.settings.changes)
-        return kept.hashes if kept is not None and serves else None
-
-    def _kept_bands(self, packed: LayoutRow, kept: CachedBandFilter | None) -> CachedBandFilter:
-        """Return what pages carry, once looking them up took as long as to make a filter of them.
-
-        Before that it would take longer than it has saved. Pages of a layout never change.
-        """
-        bands = packed.layout.bands
-        if kept is None:
-            kept = CachedBandFilter(0, None)
-        if self._hashes(packed) is not None:
-            return kept
-        made = kept.filter
-        held = made.bands if made else 0
-        missing = max(self.layout.bands - held, 0) << packed.key_bits
-        if kept.looked_up <= missing or not is_affordable(self.layout.bands, packed.key_bits):
-            return kept
-        if missing:
-            made = made or BandFilter(bands, packed.key_bits)
-            try:
-                for band in range(held, self.layout.bands):
-                    every = self._tables.pages_between(
-                        self._snapshot.connection,
-                        packed.layout_id,
-                        band_start(band),
-                        band_start(band + 1),
-                    )
-                    made.add(band, every)
-            except ValueError as error:
-                raise self._snapshot.corrupt(str(error)) from error
-            kept = CachedBandFilter(0, made)
-        return kept
-
-    def _tail(self) -> Iterator[BandIndex | BandTable]:
-        """Yield the bands of the sketches that are not packed."""
-        state = self._snapshot
-        layout_id = self._packed.layout_id if self._packed else 0
-        after = self._packed.packed_to if self._packed else 0
-        key = state.scheme_id, layout_id
+    def _tail(self) -> Iterator[Tail]:
+        """Yield the entries of the sketches that are in no run."""
+        state, last = self._snapshot, self._index.last
+        key = state.scheme_id, self._whole
         kept = self._cache.tail.get(key)
         since = changes = state.settings.changes
-        index = BandIndex(self._whole.bands)
-        if kept and kept.since <= changes:
-            since, index = kept.since, kept.index
-            after = max(after, index.last_number)
-            if changes <= kept.changes:
+        tail = Tail(last)
+        if kept and kept.since <= changes and kept.tail.after <= last:
+            since, tail = kept.since, kept.tail
+            if tail.after < last:
+                tail = tail.above(last)
+            elif changes <= kept.changes:
                 # What came later is found in vain: no document has it in this snapshot.
-                yield index
+                yield tail
                 return
-        read = self._tables.read_after(self._snapshot.connection, state.scheme_id, after)
-        for numbers, packed in read:
-            bands = band_values(self._unpacked(packed), self._whole)
-            if len(index) + len(numbers) > _KEPT_SKETCHES:
+        read = self._tables.read_after(state.connection, state.scheme_id, tail.last)
+        for numbers, packed, forms in read:
+            if len(tail) > _KEPT_ENTRIES:
                 # What is not kept is read anew each time.
-                yield index
-                yield BandTable(bands, numbers)
-                for more, others in read:
-                    yield BandTable(band_values(self._unpacked(others), self._whole), more)
-                return
-            index = index.extended(bands, numbers)
-        if kept is None or kept.changes <= changes:
-            self._cache.tail.put(key, CachedTail(since, changes, index))
-        yield index
+                yield Tail().extended(self._entries(numbers, packed, forms), 0)
+            else:
+                entries = self._entries(numbers, packed, forms)
+                tail = tail.extended(entries, int(numbers[-1]))
+        if len(tail) <= _KEPT_ENTRIES and (kept is None or kept.changes <= changes):
+            self._cache.tail.put(key, CachedTail(since, changes, tail))
+        yield tail
+
+    def _entries(
+        self, numbers: NDArray[np.int64], packed: Sequence[bytes], forms: Sequence[bytes | None]
+    ) -> Entries:
+        try:
+            hashes = band_values(unpack_sketches(packed, self._sketching), self._whole)
+            return sketch_entries(numbers, hashes, forms)
+        except ValueError as error:
+            raise self._snapshot.corrupt(error) from error
 
     def _unpacked(self, packed: Sequence[bytes]) -> NDArray[Any]:
         try:
             return unpack_sketches(packed, self._sketching)
         except ValueError as error:
-            raise self._snapshot.corrupt(str(error)) from error
+            raise self._snapshot.corrupt(error) from error
 
 
-def _layout(snapshot: Snapshot, name: str) -> LayoutRow | None:
-    """Return the standing layout of a channel's sketches; None: they are not packed."""
-    tables, scheme_id = SKETCHES[name], snapshot.scheme_id
-    if name != WORD_SKETCHES:
-        return tables.layout(snapshot.connection, scheme_id)
-    # Each writer asks: what begins its transaction tells whether there is another one.
-    return snapshot.store.sketch_cache(name).layout.made(
-        (scheme_id, snapshot.settings.layout_id),
-        lambda: tables.layout(snapshot.connection, scheme_id),
-    )
-
-
-def note_added(snapshot: Snapshot, name: str, number: int, packed: bytes) -> None:
+def note_added(
+    snapshot: Snapshot, name: str, number: int, packed: bytes, forms: bytes | None
+) -> None:
     """Add the sketch of a writer's document to the tail in memory, so that it is not read back.
 
     To be called once the change is counted.
@@ -458,17 +279,20 @@ def note_added(snapshot: Snapshot, name: str, number: int, packed: bytes) -> Non
         name: The channel.
         number: That of the sketch.
         packed: The sketch, of a set that is not empty.
+        forms: Its forms of a title, packed.
     """
     cache, before = snapshot.store.sketch_cache(name), snapshot.settings.changes
-    row = _layout(snapshot, name)
-    key = snapshot.scheme_id, row.layout_id if row else 0
-    kept, recipe = cache.tail.get(key), snapshot.channels.recipe(name)
-    if kept is None or kept.changes != before or len(kept.index) >= _KEPT_SKETCHES:
+    recipe = snapshot.channels.recipe(name)
+    key = snapshot.scheme_id, recipe.layout
+    kept = cache.tail.get(key)
+    if kept is None or kept.changes != before or len(kept.tail) > _KEPT_ENTRIES:
         return
-    layout = row.layout if row else recipe.layout
-    bands = cache.bands_of_one(unpack_sketches([packed], recipe.sketching), layout)
-    index = kept.index.extended(bands, np.array([number], np.int64))
-    cache.tail.put(key, CachedTail(kept.since, before + 1, index))
+    sketch = unpack_sketches([packed], recipe.sketching)
+    bands = cache.bands.made(
+        (recipe.layout, sketch.tobytes()), lambda: band_values(sketch, recipe.layout)
+    )
+    entries = sketch_entries(np.array([number], np.int64), bands, [forms])
+    cache.tail.put(key, CachedTail(kept.since, before + 1, kept.tail.extended(entries, number)))
 
 
 def _agree(
@@ -494,13 +318,10 @@ def _kept(rows: NDArray[np.int64], places: NDArray[np.int64], chosen: NDArray[np
     return rows[kept], places[kept]
 
 
-def _distinct_pairs(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return pairs, shape (2, n) each, ascending, each once."""
-    rows, numbers = np.concatenate(parts, axis=1)
-    if np.all((rows[1:] > rows[:-1]) | ((rows[1:] == rows[:-1]) & (numbers[1:] > numbers[:-1]))):
-        return np.stack((rows, numbers))
+def _distinct_pairs(rows: NDArray[np.int64], numbers: NDArray[np.int64]) -> Pairs:
+    """Return pairs, ascending, each once."""
     order = np.lexsort((numbers, rows))
     rows, numbers = rows[order], numbers[order]
     fresh = np.ones(len(rows), np.bool_)
     fresh[1:] = (rows[1:] != rows[:-1]) | (numbers[1:] != numbers[:-1])
-    return np.stack((rows[fresh], numbers[fresh]))
+    return rows[fresh], numbers[fresh]

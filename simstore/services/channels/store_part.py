@@ -105,13 +105,8 @@ class StorePart:
     def drop(self, connection: Connection, document_ids: Sequence[int]) -> None:
         """Delete the channel's data for documents, of every scheme."""
 
-    def pack_long_tail(self, opened: OpenStore, *, is_busy: bool = False) -> bool:  # noqa: ARG002
-        """Pack where much is unpacked; return whether it was.
-
-        Args:
-            opened: The store.
-            is_busy: Much is written just now: more may be unpacked.
-        """
+    def pack_long_tail(self, opened: OpenStore) -> bool:  # noqa: ARG002
+        """Pack where much is unpacked; return whether it was."""
         return False
 
     def pack_bands(
@@ -125,19 +120,16 @@ class StorePart:
         Args:
             opened: The store.
             layout: The bands; None: those of the store.
-            on_progress: Called with bands done and bands in all.
+            on_progress: Called with entries packed and entries to pack.
 
         Returns:
-            False where another process packs or has changed the scheme meanwhile.
+            False where another process has changed the scheme meanwhile.
         """
         return True
 
     def drop_scheme_rows(self, connection: Connection, scheme_id: int, limit: int) -> bool:  # noqa: ARG002
         """Delete up to ``limit`` rows of a retired scheme; return whether some may remain."""
         return False
-
-    def drop_retired_pages(self, opened: OpenStore) -> None:
-        """Delete pages that are not looked up any more, in short transactions."""
 
     def findings(
         self,
@@ -179,18 +171,13 @@ def every_part() -> list[StorePart]:
     return [store_part(name) for name in KEPT_CHANNELS]
 
 
-def pack_long_tails(opened: OpenStore, *, is_busy: bool = False) -> bool:
-    """Pack the data of the channels where much is unpacked; return whether something was packed.
-
-    Args:
-        opened: The store.
-        is_busy: Much is written just now: more may be unpacked, so that less is packed anew.
-    """
+def pack_long_tails(opened: OpenStore) -> bool:
+    """Pack the data of the channels where much is unpacked; return whether something was packed."""
     with opened.database.read() as connection:
         parts = parts_of(opened.state(connection))
     packed = False
     for part in parts:
-        packed |= part.pack_long_tail(opened, is_busy=is_busy)
+        packed |= part.pack_long_tail(opened)
     return packed
 
 
@@ -200,7 +187,7 @@ def pack_bands(
     """Pack the sketches of all channels that have some; a layout is that of ``minhash``.
 
     Returns:
-        False where another process packs or has changed the scheme meanwhile.
+        False where another process has changed the scheme meanwhile.
     """
     with opened.database.read() as connection:
         state = opened.state(connection)

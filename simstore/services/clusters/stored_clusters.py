@@ -23,7 +23,6 @@ from simstore.storage import cluster_names, clusters
 from simstore.storage.clusters import Basis, ClusteringRow, TextRow
 from simstore.storage.engine import Connection
 from simstore.storage.rows import next_numbers
-from simstore.storage.sketches import WORDS
 
 # Returns the edges between the texts of a snapshot; None: it does not know those of this one.
 KnownEdges = Callable[[Contents], Edges | None]
@@ -367,8 +366,7 @@ def basis_of(snapshot: Snapshot) -> Basis:
     """Return the basis on which edges are found in a snapshot."""
     layout = None
     if snapshot.channels.has_word_sketches:
-        packed = WORDS.layout(snapshot.connection, snapshot.scheme_id)
-        layout = packed.layout if packed else snapshot.channels.layout
+        layout = snapshot.channels.layout
     generation_id = None
     if (
         snapshot.channels.has_fingerprints

@@ -32,7 +32,6 @@ from simstore.services.clusters.distinct_texts import Contents, read_shingles
 from simstore.services.clusters.term_rows import read_vectors
 from simstore.services.duplicates.measure import Measure
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage.sketches import WORDS
 
 # Equal values of two sketches from which likeness is likely.
 _LIKELY_EQUAL = 48
@@ -168,8 +167,7 @@ class EdgeFinder:
         if self._measure.name == CHARACTERS and least is not None:
             # However the store is packed: its bands may be too few for texts of this resemblance.
             return clusters_layout(self._measure.recipe, least)
-        packed = WORDS.layout(self._snapshot.connection, self._snapshot.scheme_id)
-        layout = packed.layout if packed else self._snapshot.channels.layout
+        layout = self._snapshot.channels.layout
         return layout if least is None else layout.enough_for(least)
 
     def _fingerprints(self) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:

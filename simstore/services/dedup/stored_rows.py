@@ -44,7 +44,6 @@ from simstore.services.duplicates.measure import Measure
 from simstore.services.ingest.ingest import ingest_documents
 from simstore.services.ingest.options import IngestOptions, Observer
 from simstore.services.open_store.open_store import OpenStore
-from simstore.services.query.warm import warm
 from simstore.sources.streams import is_read_once
 from simstore.storage import documents, duplicates, runs
 from simstore.storage.documents import DocumentRow
@@ -168,7 +167,6 @@ class _Judging:
             short_texts=options.short_texts,
         )
         self._row_count = 0
-        self._packed_as = self._layout_id()
         # Ingests of this process; and those whose rows are all in this run's output.
         self._own: set[int] = set()
         self._cut_off: set[int] = set()
@@ -176,11 +174,6 @@ class _Judging:
         self._kept: set[bytes] = set()
         with store.database.read() as connection:
             self._last_run = runs.last_run(connection)
-
-    def _layout_id(self) -> int | None:
-        """Return the layout by which the sketches of the store are packed."""
-        with self._store.database.read() as connection:
-            return self._store.state(connection).settings.layout_id
 
     def take(self, batches: Sequence[tuple[int, RowBatch]]) -> None:
         """Decide of some rows."""
@@ -332,10 +325,6 @@ class _Judging:
             names=self._names,
             guard=guard,
         )
-        if (layout_id := self._layout_id()) != self._packed_as:
-            # So many rows are to come as were packed, or more: pages are not read for each.
-            self._packed_as = layout_id
-            warm(self._store)
         for key, outcome in outcomes:
             if outcome == "skipped":
                 one = found[key]

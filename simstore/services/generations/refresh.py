@@ -232,8 +232,6 @@ def drop_retired(opened: OpenStore) -> None:
             while sketched:
                 with opened.write() as connection:
                     sketched = part.drop_scheme_rows(connection, scheme_id, _DROP_ROWS)
-    for part in every_part():
-        part.drop_retired_pages(opened)
     with opened.write() as connection:
         for scheme_id in schemes:
             vocabularies.drop_scheme(connection, scheme_id)

@@ -147,17 +147,13 @@ class Writer:
                     replies.append(error)
             return replies
 
-    def tidy(self, *, is_busy: bool = False) -> bool:
+    def tidy(self) -> bool:
         """Refresh a live store, and pack a tail that has grown long.
 
         Any thread may call it at any time.
 
         A corpus-dependent scheme is brought up to date as an ingest does at its
         end. Commits go on between the transactions of it.
-
-        Args:
-            is_busy: Much is written just now: what takes long waits, unless it
-                would take longer and longer.
 
         Returns:
             Whether a tail was packed; what queries go by is read anew then.
@@ -166,9 +162,8 @@ class Writer:
         written = sum(self._counts[name] for name in ("added", "updated", "flagged"))
         if written - self._looked_at < _LOOKED_AT:
             return False
-        if not is_busy:
-            self._looked_at = written
-        if not pack_long_tails(self._opened, is_busy=is_busy):
+        self._looked_at = written
+        if not pack_long_tails(self._opened):
             return False
         warm(self._opened)
         return True

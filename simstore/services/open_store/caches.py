@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
@@ -13,6 +14,8 @@ from simstore.storage.fingerprints import tail
 from simstore.storage.generations import GenerationRow
 
 if TYPE_CHECKING:
+    from simstore.fingerprint.minhash import BandLayout
+    from simstore.index.tail import Tail
     from simstore.search.hamming import BatchResults
     from simstore.search.sorted_tables import GrowingTables
 
@@ -160,6 +163,37 @@ class TailCache:
 
 def _moment(row: GenerationRow) -> _Moment:
     return row.generation_id, row.edition, row.packed_count
+
+
+@dataclass(frozen=True, slots=True)
+class CachedTail:
+    """The entries of sketches that no run has yet, kept from query to query.
+
+    Attributes:
+        since: The store's count of changes from which on it holds the whole tail, and sketches that
+            have gone or, in an older snapshot, are yet to come.
+        changes: The count up to which it does.
+    """
+
+    since: int
+    changes: int
+    tail: Tail
+
+
+@dataclass(slots=True)
+class SketchCache:
+    """The in-memory caches of the sketches of one channel.
+
+    Attributes:
+        tail: By the scheme, and how sketches are cut into bands.
+        bands: The bands of the sketch that was looked up last: one that is new is put into the tail
+            next; by the layout and its bytes.
+    """
+
+    tail: SnapshotCache[tuple[int, BandLayout], CachedTail] = field(default_factory=SnapshotCache)
+    bands: SnapshotCache[tuple[BandLayout, bytes], NDArray[np.uint64]] = field(
+        default_factory=SnapshotCache
+    )
 
 
 class ShingleCache:

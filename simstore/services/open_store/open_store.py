@@ -18,6 +18,7 @@ from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
 from simstore.services.open_store.caches import (
     ShingleCache,
+    SketchCache,
     SnapshotCache,
     TailCache,
     most_kept,
@@ -26,12 +27,13 @@ from simstore.services.open_store.state import State
 from simstore.storage import generations, vocabularies
 from simstore.storage.engine import Connection, Database
 from simstore.storage.generations import GenerationRow
+from simstore.storage.index_pages import FilterCache
+from simstore.storage.tables.names import SKETCH_NAMES
 from simstore.storage.vocabularies import Frequencies
 
 if TYPE_CHECKING:
     from simstore.fingerprint.passage_recipe import PassageRecipe
     from simstore.search.sorted_tables import GrowingTables
-    from simstore.services.open_store.band_cache import SketchCache
     from simstore.services.open_store.resident_index import ResidentIndex
 import threading
 from collections import deque
@@ -148,7 +150,8 @@ class OpenStore:
         self._short_questions = LongTurns()
         # What stood when it was last asked; it may have changed since.
         self.last_state: State | None = None
-        self._schemes: dict[int, tuple[Scheme, Channels]] = {}
+        # By the number of the scheme, and how often its channels were changed.
+        self._schemes: dict[tuple[int, int], tuple[Scheme, Channels]] = {}
         # By the number of the index, of the scheme, or of the generation.
         self._passages: SnapshotCache[int, PassageRecipe] = SnapshotCache()
         self._terms: SnapshotCache[int, dict[bytes, int]] = SnapshotCache()
@@ -159,7 +162,8 @@ class OpenStore:
         )
         self._frequencies: SnapshotCache[int, Frequencies] = SnapshotCache()
         # By the channels.
-        self._sketch_caches: dict[str, SketchCache] = {}
+        self._sketch_caches = {name: SketchCache() for name in SKETCH_NAMES}
+        self.filter_cache = FilterCache()
         self.tail_cache = TailCache()
         if resident:
             from simstore.services.open_store.resident_index import ResidentIndex
@@ -194,11 +198,11 @@ class OpenStore:
             except BaseException:
                 if self.resident is not None:
                     self.resident.end(committed=False)
-                # Terms, fingerprints and sketches that this transaction added are not there. Pages
-                # are looked up once they stand, and were committed before.
+                # Terms, fingerprints, sketches and runs that this transaction added are not there.
                 self.forget_terms()
-                for cache in list(self._sketch_caches.values()):
+                for cache in self._sketch_caches.values():
                     cache.tail.forget()
+                self.filter_cache.forget()
                 self.tail_cache.forget()
                 raise
 
@@ -211,7 +215,8 @@ class OpenStore:
             MissingExtra: The scheme needs a package that is not installed here.
         """
         settings, scheme_id, generation = generations.standing(connection)
-        known = None if scheme_id is None else self._schemes.get(scheme_id)
+        edition = settings.channels_edition
+        known = None if scheme_id is None else self._schemes.get((scheme_id, edition))
         if scheme_id is None or known is None:
             found = generations.scheme_with_status(connection, "standing")
             if found is None:
@@ -224,7 +229,7 @@ class OpenStore:
                     scheme.normalization,
                     record.label,
                 )
-                known = self._schemes[scheme_id] = scheme, channels
+                known = self._schemes[scheme_id, edition] = scheme, channels
             except MissingExtra:
                 raise
             except (ValueError, KeyError, TypeError) as error:
@@ -310,17 +315,11 @@ class OpenStore:
 
     def sketch_cache(self, name: str) -> SketchCache:
         """Return the in-memory caches of the sketches of a channel."""
-        kept = self._sketch_caches.get(name)
-        if kept is None:
-            from simstore.services.open_store.band_cache import SketchCache
-
-            kept = self._sketch_caches.setdefault(name, SketchCache())
-        return kept
+        return self._sketch_caches[name]
 
     def holds_sketches(self, name: str) -> bool:
         """Return whether sketches of a channel that are not packed are in memory."""
-        kept = self._sketch_caches.get(name)
-        return kept is not None and not kept.tail.is_empty
+        return not self._sketch_caches[name].tail.is_empty
 
     def tail_tables(
         self, connection: Connection, bits: int, row: GenerationRow, asked: int
@@ -363,10 +362,6 @@ class OpenStore:
         if self.resident is not None:
             self.resident.note_added(connection, row, after, words)
         self.tail_cache.note_added(row, after, words)
-
-    def forget_schemes(self) -> None:
-        """Drop the cached schemes: one has changed in the store."""
-        self._schemes = {}
 
     def forget_terms(self) -> None:
         """Drop the cached numbers of terms: some are no longer in the vocabulary."""

@@ -9,10 +9,10 @@ from __future__ import annotations
 _NULL = type(None)
 _NAMES: dict[tuple[type, ...], str] = {
     (int,): """
-        added attempt bits byte_count changes clustering_id complete created_at
-        delta_id document_count duplicate_id duplicates entry_bytes entry_id feature_id
-        first_seen flagged form index_id keep_columns key_bits last_seen
-        layout_id length_bytes level low_bytes major match_count packed_to page part passage_count
+        added attempt bits byte_count changes checksum clustering_id complete created_at
+        delta_id document_count duplicate_id duplicates entry_bytes entry_count entry_id feature_id
+        filter_words first_seen flagged index_id keep_columns key_bits last_seen last_source
+        length_bytes level low_bytes major match_count owner page page_bits part passage_count
         passed_over posting_count rank reject_id rejected rejected_at removed revision
         run_id sample_count sample_position segment_id sketch_id skipped start_bytes
         started_at store_id tail_count term_count text_kept token_count token_id too_short
@@ -52,11 +52,11 @@ _NAMES: dict[tuple[type, ...], str] = {
         collection metadata preferred stale standing_name title
     """,
     (bytes,): """
-        delta digest features frequencies head head_digest key original_key postings records
-        sketch source spans stopwords target term text
+        delta digest entries features frequencies head head_digest key original_key postings
+        sketch source spans stopwords target term text widths
     """,
     (bytes, _NULL): """
-        hash_table path source_name
+        forms hash_table path source_name
     """,
 }
 # A name is of the same types in all tables.

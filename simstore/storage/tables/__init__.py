@@ -52,7 +52,6 @@ if TYPE_CHECKING:
         passage_index,
         scheme,
         store,
-        title_form,
         vocabulary_delta,
     )
     from simstore.storage.tables.record_views import RECORD_VIEWS
@@ -99,7 +98,6 @@ __all__ = [
     "snapshot",
     "source",
     "store",
-    "title_form",
     "token",
     "vocabulary_delta",
 ]

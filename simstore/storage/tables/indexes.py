@@ -32,12 +32,10 @@ from sqlalchemy.types import TypeEngine
 
 from simstore.storage.tables.documents import BIG, STATUS, metadata, owner_column
 from simstore.storage.tables.names import (
-    SKETCH_PREFIXES,
-    TITLES,
+    SKETCH_NAMES,
     gone_name,
     kept_name,
     links_name,
-    sketch_names,
     tail_name,
 )
 
@@ -75,8 +73,9 @@ scheme = Table(
     Column("hash_table", LargeBinary),
     Column("known_answers", JSON, nullable=False),
     Column("created_at", BIG, nullable=False),
-    # Channels.record().
+    # Channels.record(), and how often it was changed.
     Column("channels", JSON, nullable=False),
+    Column("edition", Integer, nullable=False, server_default="0"),
     CheckConstraint(STATUS, name="status"),
     sqlite_autoincrement=True,
 )
@@ -231,13 +230,12 @@ def fingerprint_tables(bits: int) -> FingerprintTables:
     return _NARROW if bits <= 64 else _WIDE
 
 
-def _sketch_tables(prefix: str) -> tuple[Table, Table, Table]:
-    """Return the tables of a channel of sketches: sketches, their layouts, the pages of those."""
-    sketches_name, layouts_name, pages_name = sketch_names(prefix)
-    # A document's sketch. A changed text gets a new number, so numbers only grow, and what is
-    # packed or in memory up to one of them stays true.
-    sketches = Table(
-        sketches_name,
+def _sketch_table(name: str) -> Table:
+    """Return the table of the sketches of a channel."""
+    # A document's sketch. A changed text gets a new number, so numbers only grow, and what is in
+    # runs of an index or in memory up to one of them stays true.
+    return Table(
+        name,
         metadata,
         Column("sketch_id", BIG, primary_key=True),
         Column(
@@ -250,67 +248,15 @@ def _sketch_tables(prefix: str) -> tuple[Table, Table, Table]:
         # Distinct shingles.
         Column("size", Integer, nullable=False),
         Column("sketch", LargeBinary, nullable=False),
+        # What a title is found by, of the channel ``characters`` (fingerprint.titles.pack_forms).
+        Column("forms", LargeBinary),
         UniqueConstraint("document_id", "scheme_id"),
         sqlite_autoincrement=True,
     )
-    # Sketches up to a number, packed into pages by their bands; those above are the tail.
-    layouts = Table(
-        layouts_name,
-        metadata,
-        Column("layout_id", Integer, primary_key=True),
-        Column("scheme_id", Integer, ForeignKey("scheme.scheme_id"), nullable=False),
-        Column("status", String(10), nullable=False),
-        Column("bands", Integer, nullable=False),
-        Column("band_rows", Integer, nullable=False),
-        Column("key_bits", Integer, nullable=False),
-        Column("packed_to", BIG, nullable=False),
-        Column("packed_count", BIG, nullable=False),
-        Column("created_at", BIG, nullable=False),
-        CheckConstraint(STATUS, name="status"),
-        sqlite_autoincrement=True,
-    )
-    pages = Table(
-        pages_name,
-        metadata,
-        Column(
-            "layout_id",
-            Integer,
-            ForeignKey(f"{layouts_name}.layout_id"),
-            primary_key=True,
-            autoincrement=False,
-        ),
-        Column("page", BIG, primary_key=True, autoincrement=False),
-        Column("postings", LargeBinary, nullable=False),  # search.bands.pages
-        sqlite_with_rowid=False,
-    )
-    return sketches, layouts, pages
 
 
 # By the channels of sketches.
-SKETCH_TABLES = {name: _sketch_tables(prefix) for name, prefix in SKETCH_PREFIXES.items()}
-
-# What titles are found by, of the channel ``characters`` (fingerprint.titles).
-title_form = Table(
-    TITLES,
-    metadata,
-    Column(
-        "scheme_id",
-        Integer,
-        ForeignKey("scheme.scheme_id"),
-        primary_key=True,
-        autoincrement=False,
-    ),
-    Column("form", BIG, primary_key=True, autoincrement=False),
-    Column(
-        "document_id",
-        BIG,
-        ForeignKey("document.document_id", ondelete="CASCADE"),
-        primary_key=True,
-        autoincrement=False,
-        index=True,
-    ),
-    sqlite_with_rowid=False,
-)
+SKETCH_TABLES = {channel: _sketch_table(name) for channel, name in SKETCH_NAMES.items()}
 
 # The index, where there is one: its numbers are never given out again.
 passage_index = Table(

@@ -35,14 +35,5 @@ def links_name(bits: int) -> str:
     return f"document_{tail_name(bits)}"
 
 
-# What the names of the tables of a channel of sketches begin with, by the channel.
-SKETCH_PREFIXES = {"minhash": "", "characters": "character_"}
-
-
-# What titles are found by: what is left of them when a word is left out.
-TITLES = "title_form"
-
-
-def sketch_names(prefix: str) -> tuple[str, str, str]:
-    """Return the names of a channel's tables: sketches, their layouts, the pages of those."""
-    return f"{prefix}sketch", f"{prefix}band_layout", f"{prefix}band_page"
+# The tables of sketches, by the channel.
+SKETCH_NAMES = {"minhash": "sketch", "characters": "character_sketch"}

@@ -60,7 +60,8 @@ def test_reindex_adds_and_drops_the_sketches(tmp_path: Path, scheme: SchemeChoic
         assert found_by(store) == {("simhash",)}
         assert store.maintenance.fsck() == []
     assert rows(tmp_path, "SELECT count(*) FROM sketch") == [(0,)]
-    assert rows(tmp_path, "SELECT count(*) FROM band_page") == [(0,)]
+    assert rows(tmp_path, "SELECT count(*) FROM index_run") == [(0,)]
+    assert rows(tmp_path, "SELECT count(*) FROM index_page") == [(0,)]
 
 
 def test_interrupted_reindex_goes_on_with_its_channels(tmp_path: Path) -> None:
@@ -104,7 +105,8 @@ def test_layout_of_the_bands_outlives_a_reindex(tmp_path: Path) -> None:
         store.maintenance.reindex()
         store.add("later", "one more text of some eight words or so it seems")
         store.maintenance.compact()
-    assert rows(tmp_path, "SELECT bands, band_rows FROM band_layout") == [(16, 8)]
+    kinds = rows(tmp_path, "SELECT kind FROM index_run WHERE kind LIKE 'minhash%'")
+    assert kinds == [("minhash 16x8",)]
 
 
 def test_corpus_scheme_keeps_its_fingerprints(tmp_path: Path) -> None:

@@ -233,19 +233,18 @@ def test_fsck_finds_forms_that_are_not_of_the_title(tmp_path: Path) -> None:
     headlines(tmp_path).close()
     with raw(tmp_path) as connection:
         connection.execute(
-            "DELETE FROM title_form WHERE form = (SELECT min(form) FROM title_form "
-            "WHERE document_id = 2)"
+            "UPDATE character_sketch SET forms = substr(forms, 9) WHERE document_id = 2"
         )
     with Store.open(tmp_path / "s.db") as store:
         (finding,) = store.maintenance.fsck()
-        assert finding.invariant == "title"
-        assert finding.detail == "document 2: not the forms of its text"
+        assert finding.invariant == "sketch"
+        assert finding.detail == "document 2: not that of its text"
         store.maintenance.reindex()
         assert store.maintenance.fsck() == []
 
 
 def test_a_store_without_the_channel_keeps_no_forms(tmp_path: Path) -> None:
     with headlines(tmp_path) as store:
-        assert rows(tmp_path, "SELECT count(*) > 30 FROM title_form") == [(1,)]
+        assert rows(tmp_path, "SELECT sum(length(forms)) > 240 FROM character_sketch") == [(1,)]
         store.maintenance.reindex(channels=("simhash", "minhash"))
-    assert rows(tmp_path, "SELECT count(*) FROM title_form") == [(0,)]
+    assert rows(tmp_path, "SELECT count(*) FROM character_sketch") == [(0,)]

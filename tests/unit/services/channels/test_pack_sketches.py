@@ -15,10 +15,13 @@ from simstore.errors import Conflict, CorruptStore
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.minhash import sketches as make_sketches
 from simstore.fingerprint.sketching import unpack_sketches
+from simstore.index import postings
+from simstore.index.bands import band_kind
 from simstore.model import QueryOptions
 from simstore.services.channels import pack_sketches
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.storage import sketches
+from simstore.storage.index_pages import stored_index
 from simstore.storage.sketches import WORDS as WORD_TABLES
 from simstore.store import Store
 
@@ -51,7 +54,7 @@ def expected(store: Store, layout: BandLayout) -> list[set[str]]:
     opened = store._opened
     with opened.database.read() as connection:
         state = opened.state(connection)
-        (_, held), *rest = WORD_TABLES.read_after(connection, state.scheme_id, 0)
+        (_, held, _), *rest = WORD_TABLES.read_after(connection, state.scheme_id, 0)
         assert not rest
     keys = [key for key, _ in DOCUMENTS]
     stored = band_values(unpack_sketches(held), layout)
@@ -124,60 +127,105 @@ def test_tail_in_memory_follows_other_processes(tmp_path: Path) -> None:
         assert answers(other) == answers(store)
 
 
-# Groups of bands, a band, and parts of a band: pages of a few leading bits each.
+def entries_of(store: Store) -> list[tuple[int, int]]:
+    """Return all that the index of words holds."""
+    opened = store._opened
+    with opened.database.read() as connection:
+        state = opened.state(connection)
+        kind = band_kind("minhash", state.channels.layout)
+        held = stored_index(connection, kind, state.scheme_id).part(0, 0)
+    return sorted(zip(held.keys.tolist(), held.values[:, 0].tolist(), strict=True))
+
+
+def runs_of(folder: Path) -> list[tuple[str, int]]:
+    held = rows(folder, "SELECT kind, count(*) FROM index_run GROUP BY kind ORDER BY kind")
+    return [(kind, count) for kind, count in held if kind.startswith("minhash ")]
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("held", [len(DOCUMENTS), 30])
-def test_pack_in_groups_and_parts_of_bands_makes_the_same_pages(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, held: int
+def test_runs_that_come_one_by_one_hold_what_one_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with create(tmp_path) as store:
-        store.add_many(DOCUMENTS)
+    monkeypatch.setattr(pack_sketches, "TAIL_SKETCHES", 9)
+    with create(tmp_path) as store, create_other(tmp_path) as other:
+        for start in range(0, len(DOCUMENTS), 10):
+            store.add_many(DOCUMENTS[start : start + 10])
+            pack_sketches.pack_long_tail(store._opened, "minhash")
+            assert not pack_sketches.pack_long_tail(store._opened, "minhash")
+        assert runs_of(tmp_path)[0][1] > 1
+        assert store.stats().unpacked_sketches == 0
+        other.add_many(DOCUMENTS)
+        other.maintenance.compact()
+        assert entries_of(store) == entries_of(other)
+        assert store.maintenance.fsck() == []
+        assert answers(store) == answers(other)
         store.maintenance.compact()
-    at_once = rows(tmp_path, "SELECT page, postings FROM band_page ORDER BY page")
-    monkeypatch.setattr(pack_sketches, "_HELD_HASHES", held)
-    told: list[tuple[int, int]] = []
-    with Store.open(tmp_path / "s.db") as store:
-        assert pack_sketches.pack(
-            store._opened, "minhash", on_progress=lambda *done: told.append(done)
-        )
-    assert [done for done, _ in told] == [*range(1, told[0][1] + 1)]
-    assert rows(tmp_path, "SELECT page, postings FROM band_page ORDER BY page") == at_once
-    assert len(rows(tmp_path, "SELECT * FROM band_layout")) == 1
+        assert runs_of(tmp_path) == [("minhash 42x3", 1)]
+        assert entries_of(store) == entries_of(other)
 
 
 @pytest.mark.slow
-def test_interrupted_pack_leaves_the_answers_and_the_next_one_clears_up(tmp_path: Path) -> None:
+def test_interrupted_pack_leaves_the_answers_and_the_next_one_clears_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Stop(Exception):
         pass
 
-    def stop(done: int, _total: int) -> None:
-        if done == 7:
+    def stop(done: int, total: int) -> None:
+        told.append((done, total))
+        if 0 < done < total == len(DOCUMENTS):
             raise Stop
 
+    told: list[tuple[int, int]] = []
+    monkeypatch.setattr(pack_sketches, "MERGED_ENTRIES", 64)
+    monkeypatch.setattr(sketches, "_READ_ROWS", 50)
     with create(tmp_path) as store:
         store.add_many(DOCUMENTS)
         before = answers(store)
         with pytest.raises(Stop):
             store.maintenance.compact((32, 4), on_progress=stop)
         assert answers(store) == before
+        assert runs_of(tmp_path) == [("minhash 32x4", 1)]
         assert store.maintenance.fsck() == []
+        # It is gone on with.
+        told.clear()
+        store.maintenance.compact((32, 4), on_progress=stop)
+        assert told[-2:] == [(50, 70), (70, 70)]
+        assert store.stats().bands == "32x4"
+        with pytest.raises(Stop):
+            store.maintenance.compact((42, 3), on_progress=stop)
         store.maintenance.compact()
+        assert runs_of(tmp_path) == [("minhash 32x4", 1)]
+        store.maintenance.compact((42, 3))
         assert answers(store) == before
-    assert rows(tmp_path, "SELECT status FROM band_layout") == [("standing",)]
 
 
 @pytest.mark.slow
-def test_pack_gives_way_to_another(tmp_path: Path) -> None:
+def test_two_that_pack_at_once_pack_each_sketch_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack_sketches, "MERGED_ENTRIES", 64)
+    monkeypatch.setattr(sketches, "_READ_ROWS", 50)
     with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
         store.add_many(DOCUMENTS)
 
         def intrude(done: int, _total: int) -> None:
-            if done == 3:
-                assert pack_sketches.pack(other._opened, "minhash")
+            if done == 50:
+                assert pack_sketches.compact(other._opened, "minhash")
 
-        assert not pack_sketches.pack(store._opened, "minhash", on_progress=intrude)
+        assert pack_sketches.compact(store._opened, "minhash", on_progress=intrude)
         assert store.stats().unpacked_sketches == 0
+        assert len(entries_of(store)) == 42 * len(DOCUMENTS)
         assert store.maintenance.fsck() == []
+
+
+def test_another_layout_is_seen_by_other_processes(tmp_path: Path) -> None:
+    with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
+        store.add_many(DOCUMENTS[:40])
+        assert answers(other) == answers(store)
+        store.maintenance.compact((16, 8))
+        assert other.stats().bands == "16x8"
+        assert answers(other) == answers(store)
 
 
 @pytest.mark.slow
@@ -188,19 +236,28 @@ def test_pack_gives_way_to_another(tmp_path: Path) -> None:
         ("UPDATE sketch SET sketch = zeroblob(256) WHERE sketch_id = 9", "sketch"),
         ("UPDATE sketch SET size = size + 1 WHERE sketch_id = 9", "sketch"),
         ("DELETE FROM sketch WHERE sketch_id = 9", "sketch"),
-        ("UPDATE band_page SET postings = substr(postings, 2)", "bands"),
-        ("DELETE FROM band_page WHERE page = (SELECT max(page) FROM band_page)", "bands"),
-        ("UPDATE band_page SET page = page + 1000 WHERE page = 0", "bands"),
+        ("UPDATE index_page SET entries = substr(entries, 2)", "bands"),
+        ("DELETE FROM index_page WHERE page = (SELECT min(page) FROM index_page)", "bands"),
         (
-            "INSERT INTO band_page SELECT layout_id, page + (60 << 40), postings FROM band_page "
-            "WHERE page = 0",
+            "UPDATE index_page SET page = page + 1 WHERE page = (SELECT min(page) FROM index_page)",
             "bands",
         ),
-        ("UPDATE band_layout SET packed_to = packed_to - 1", "bands"),
+        (
+            "DELETE FROM index_page WHERE page = (SELECT max(page) FROM index_page)",
+            "bands",
+        ),
+        (
+            "UPDATE index_page SET entries = zeroblob(length(entries)) "
+            "WHERE page = (SELECT max(page) FROM index_page)",
+            "bands",
+        ),
+        ("UPDATE index_run SET last_source = last_source - 1", "bands"),
+        ("UPDATE index_run SET entry_count = entry_count - 1", "bands"),
+        ("UPDATE index_run SET page_bits = 60", "bands"),
     ],
 )
 def test_fsck_finds_damage(tmp_path: Path, damage: str, kind: str) -> None:
-    with create(tmp_path) as store:
+    with create(tmp_path, channels=("minhash",)) as store:
         store.add_many(DOCUMENTS)
         store.maintenance.compact()
     with raw(tmp_path) as connection:
@@ -209,6 +266,9 @@ def test_fsck_finds_damage(tmp_path: Path, damage: str, kind: str) -> None:
         found = store.maintenance.fsck()
         assert kind in {one.invariant for one in found}
         assert all(one.remedy for one in found)
+        if "index_page" in damage or "page_bits" in damage:
+            store.maintenance.compact()
+            assert store.maintenance.fsck() == []
 
 
 @pytest.mark.slow
@@ -216,11 +276,11 @@ def test_fsck_finds_damage(tmp_path: Path, damage: str, kind: str) -> None:
     "damage",
     [
         "UPDATE sketch SET sketch = substr(sketch, 1, 254)",
-        "UPDATE band_page SET postings = x'00'",
+        "UPDATE index_page SET entries = x'00'",
     ],
 )
 def test_query_on_damage_is_one_clear_error(tmp_path: Path, damage: str) -> None:
-    with create(tmp_path) as store:
+    with create(tmp_path, channels=("minhash",)) as store:
         store.add_many(DOCUMENTS)
         store.maintenance.compact()
     with raw(tmp_path) as connection:
@@ -230,13 +290,17 @@ def test_query_on_damage_is_one_clear_error(tmp_path: Path, damage: str) -> None
 
 
 @pytest.mark.slow
-def test_reindex_by_another_process_while_packing_keeps_its_own_channels(tmp_path: Path) -> None:
+def test_reindex_by_another_process_while_packing_keeps_its_own_channels(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pack_sketches, "MERGED_ENTRIES", 64)
+    monkeypatch.setattr(sketches, "_READ_ROWS", 50)
     with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
         store.add_many(DOCUMENTS)
         done = []
 
-        def intrude(_done: int, total: int) -> None:
-            if total == 20 and not done:
+        def intrude(packed: int, _total: int) -> None:
+            if packed == 50 and not done:
                 done.append(
                     other.maintenance.reindex(
                         SchemeChoice("web", accents="strip"), channels=("simhash",)
@@ -258,7 +322,7 @@ def _packing_peak(store: Store) -> int:
     gc.collect()
     tracemalloc.start()
     try:
-        pack_sketches.pack(store._opened, "minhash")
+        pack_sketches.compact(store._opened, "minhash")
         return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -269,13 +333,13 @@ def _packing_peak(store: Store) -> int:
 def test_packing_holds_no_more_of_a_larger_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Of either store a band has more hashes than may be held, so each is packed in parts.
-    monkeypatch.setattr(pack_sketches, "_HELD_HASHES", 1_000)
+    # Either store has more entries than may be held, so each is packed and merged in parts.
+    monkeypatch.setattr(pack_sketches, "MERGED_ENTRIES", 20_000)
+    monkeypatch.setattr(postings, "MERGED_ENTRIES", 20_000)
     monkeypatch.setattr(sketches, "_READ_ROWS", 500)
     peaks = []
     with create(tmp_path) as store:
         for first, end in ((0, 1_100), (1_100, 3_300)):
             store.add_many((f"d{number}", text_of(4 * number)) for number in range(first, end))
-            pack_sketches.pack(store._opened, "minhash")
-            peaks.append(min(_packing_peak(store) for _ in range(2)))
+            peaks.append(_packing_peak(store))
     assert peaks[1] < 1.2 * peaks[0]

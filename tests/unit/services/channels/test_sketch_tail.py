@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from simstore.storage.sketches import SketchTables
+from simstore.services.channels import pack_sketches
+from simstore.storage.sketches import SketchTable
 from simstore.store import Store
 
 pytestmark = pytest.mark.sqlite("others may write beside a writer of PostgreSQL")
@@ -22,13 +23,13 @@ def text(number: int, edit: str = "") -> str:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The numbers above which sketches were read."""
     numbers: list[int] = []
-    read_after = SketchTables.read_after
+    read_after = SketchTable.read_after
 
-    def noting(tables: SketchTables, connection: Any, scheme: int, after: int) -> Iterator[Any]:
+    def noting(tables: SketchTable, connection: Any, scheme: int, after: int) -> Iterator[Any]:
         numbers.append(after)
         return read_after(tables, connection, scheme, after)
 
-    monkeypatch.setattr(SketchTables, "read_after", noting)
+    monkeypatch.setattr(SketchTable, "read_after", noting)
     return numbers
 
 
@@ -67,6 +68,20 @@ def test_what_was_not_committed_is_forgotten(
     assert flagged(store, "copy", text(22, " more"))
     assert not flagged(store, "21", text(21))
     assert read == [0, 0]
+
+
+def test_what_is_in_runs_leaves_the_tail(
+    store: Store, read: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flagged(store, "20", text(20))
+    monkeypatch.setattr(pack_sketches, "TAIL_SKETCHES", 4)
+    assert pack_sketches.pack_long_tail(store._opened, "minhash")
+    read.clear()
+    assert flagged(store, "copy", text(20, " more"))
+    assert read == [21]
+    held = store._opened.sketch_cache("minhash").tail._held
+    assert held is not None
+    assert (held[1].tail.after, len(held[1].tail)) == (21, 42)
 
 
 def test_a_layout_is_read_when_there_is_another(store: Store, tmp_path: Path) -> None:

@@ -135,6 +135,6 @@ def test_sketches_that_are_gone_leave_the_pages(tmp_path: Path) -> None:
         assert left < packed / 20
         assert store.maintenance.fsck() == []
         # A few that are gone are no reason to make them all anew.
-        layouts = rows(tmp_path, "SELECT max(layout_id) FROM band_layout")
+        runs = rows(tmp_path, "SELECT max(run_id) FROM index_run")
         store.maintenance.compact()
-    assert rows(tmp_path, "SELECT max(layout_id) FROM band_layout") == layouts
+    assert rows(tmp_path, "SELECT max(run_id) FROM index_run") == runs
