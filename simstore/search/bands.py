@@ -7,32 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from simstore.fingerprint.shingle_sets import begins_run, distinct
+from simstore.fingerprint.shingle_sets import distinct
 
 # Pairs of sketches, with repetitions, that are held before they are thinned out.
 _KEPT_PAIRS = 1 << 22
-
-
-def shared(bands: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return which sketches agree in a band, without their pairs.
-
-    Args:
-        bands: Band hashes, shape (n, bands).
-
-    Returns:
-        A number for each band and hash that several sketches have, -1 where it is of one alone;
-        int64, shape (n, bands).
-    """
-    groups = np.full(bands.shape, -1, np.int64)
-    total = 0
-    for place in range(bands.shape[1]):
-        order = np.argsort(bands[:, place], kind="stable")
-        ordered = bands[order, place]
-        number = begins_run(ordered).cumsum() - 1
-        several = np.bincount(number)[number] > 1
-        groups[order[several], place] = number[several] + total
-        total += len(order)
-    return groups
 
 
 def colliding_pairs(bands: NDArray[np.uint64]) -> NDArray[np.int64]:

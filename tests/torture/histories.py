@@ -38,7 +38,6 @@ KNOBS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("services.channels.pack_fingerprints", "LONG_TAIL", (0, 1, 5)),
     ("services.channels.pack_fingerprints", "BATCH_FINGERPRINTS", (1, 2, 5)),
     ("services.channels.pack_fingerprints", "UNPACK_FINGERPRINTS", (1, 3)),
-    ("services.channels.pack_sketches", "_HELD_HASHES", (1, 50)),
     ("services.channels.pack_sketches", "_DROP_PAGES", (1, 7)),
     ("services.generations.refresh", "BATCH_DOCUMENTS", (1, 3)),
     ("services.generations.refresh", "_DROP_ROWS", (1, 5)),

@@ -12,7 +12,7 @@ from stores import SIMTOOL, create
 
 from simstore.errors import InvalidParameter
 from simstore.model import Match, QueryOptions, SampleResult
-from simstore.services.channels.pack_sketches import pack
+from simstore.services.channels.pack_sketches import compact
 from simstore.store import Store
 from simstore.text.normalization import DEFAULT
 from simstore.text.tokens import tokens
@@ -40,7 +40,7 @@ def store(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Store]:
         made.add_many((f"{p.language} {p.name}", p.a) for p in PAIRS)
         made.add_many((f"odd {name}", text) for name, text in texts.ODD.items())
         if request.param == "packed":
-            assert pack(made._opened, "minhash")
+            assert compact(made._opened, "minhash")
         yield made
 
 
