@@ -20,7 +20,7 @@ from simstore.errors import (
 from simstore.model import Document, RemoveRequest, WriteRequest
 from simstore.server.workers import write_queue
 from simstore.server.workers.write_queue import WriteQueue
-from simstore.services.channels import pack_fingerprints
+from simstore.services.channels import pack_fingerprints, pack_sketches
 from simstore.services.ingest import writer
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
@@ -200,6 +200,7 @@ def test_the_store_is_tidied_up_while_it_is_written(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 8)
+    monkeypatch.setattr(pack_sketches, "TAIL_SKETCHES", 8)
     monkeypatch.setattr(writer, "_LOOKED_AT", 4)
     queue = WriteQueue(store, most_group=5)
     futures = [queue.submit(page(number)) for number in range(120)]
