@@ -8,6 +8,7 @@ import os
 import resource
 import signal
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,6 @@ from simstore.services.maintenance import reindex as reindex_service
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.services.removal import remove as remove_service
 from simstore.sources.reader import HistoryFields, ReadOptions
-from simstore.storage import anchor_segments
 from simstore.storage import passages as passage_storage
 from simstore.storage.dialects import sqlite_file
 from simstore.storage.dialects.sqlite_file import LogPages
@@ -126,8 +126,8 @@ def recorded(
         pack_service.LONG_TAIL = sketch_service.TAIL_SKETCHES = 4 * batch
         given_service.CHUNK_FINGERPRINTS = given_service.APART_FINGERPRINTS = 4 * batch
         given_service.MANY_FINGERPRINTS = 3 * batch
-        passage_storage.TAIL_POSTINGS = 20 * batch
-        anchor_segments.FAN_OUT = 2
+        passage_storage.TAIL_TEXTS = batch
+        passage_storage.PASSAGES = replace(passage_storage.PASSAGES, most_runs=1)
     if log_pages is not None:
         sqlite_file._LOG = LogPages(log_pages, log_pages)
     if library is not None:

@@ -253,7 +253,12 @@ class PostingIndex:
     # Reading
 
     def look_up(
-        self, keys: NDArray[np.uint64], *, bits: int | None = None, most: int | None = None
+        self,
+        keys: NDArray[np.uint64],
+        *,
+        bits: int | None = None,
+        most: int | None = None,
+        tail: Entries | None = None,
     ) -> Found:
         """Return the entries that have the same leading bits as keys.
 
@@ -262,6 +267,7 @@ class PostingIndex:
             bits: How many leading bits are to be the same; None: all that count.
             most: Keys that have more entries are left out; None: none are. Of a crowded key no
                 more rows are read than tell that it is.
+            tail: Entries that are in no run.
 
         Returns:
             In no order.
@@ -272,8 +278,9 @@ class PostingIndex:
         mask = self._mask if bits is None else np.uint64((1 << 64) - (1 << (64 - bits)))
         wanted = keys & mask
         asks = self._may_hold(wanted) if bits is None else None
-        turns = [np.empty(0, np.int64)]
-        parts = [Entries.none(self.kind.value_count)]
+        tail = Entries.none(self.kind.value_count) if tail is None else tail
+        some, places = matching(wanted, tail.keys & mask)
+        turns, parts = [some], [tail.chosen(places)]
         for number, run in enumerate(self.runs):
             asked = np.arange(len(keys)) if asks is None else np.flatnonzero(asks[number])
             if not len(asked):

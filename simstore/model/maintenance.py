@@ -92,8 +92,8 @@ class PassageStatus(Shown):
         anchor_count: Their anchors.
         stale_count: Stored postings of texts that are gone; the next merge
             leaves them out.
-        unpacked_count: Postings that are in no page yet.
-        segment_count: Segments that a look-up asks.
+        unpacked_count: Postings that are in no run yet.
+        run_count: Runs that a look-up reads.
         stored_bytes: Bytes of all that, without the tables' own; None: not
             counted.
         fingerprints: Whether each passage has a fingerprint besides.
@@ -115,7 +115,7 @@ class PassageStatus(Shown):
     anchor_count: int
     stale_count: int
     unpacked_count: int
-    segment_count: int
+    run_count: int
     stored_bytes: int | None
     fingerprints: bool
     sentences: bool

@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlalchemy import JSON, Column, Float, Integer, LargeBinary
 
-from simstore.storage.anchor_segments import LARGEST_SEGMENT
 from simstore.storage.connection import Connection
 from simstore.storage.dialects.sqlite import LISTS
 from simstore.storage.generations import LARGEST_GENERATION
@@ -45,14 +44,13 @@ _ANY_COLUMNS = frozenset(("value", "page", "major", "modified_ns"))
 _FROM_ONE_COLUMNS = frozenset((
     "document_id", "run_id", "source_id", "scheme_id", "generation_id", "text_id", "cluster_id",
     "revision", "bits", "version", "attempt", "bands", "band_rows", "entry_id",
-    "index_id", "segment_id", "sketch_id", "duplicate_id", "token_id", "reject_id",
+    "index_id", "sketch_id", "duplicate_id", "token_id", "reject_id",
 ))  # fmt: skip
 # More than any store counts.
 _LARGEST = 10**15
 # Parts of the numbers of pages, and hashes.
 _LARGEST_OF = {
     "generation_id": LARGEST_GENERATION,
-    "segment_id": LARGEST_SEGMENT,
 }
 # Bytes of the digest of a text.
 _DIGEST_BYTES = 16

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +11,18 @@ from numpy.typing import NDArray
 
 from simstore.errors import counted
 from simstore.fingerprint.passage_recipe import IndexedText
-from simstore.search.anchor_pages import (
-    Posting,
-    Postings,
-    pack_document,
+from simstore.index.pages import DamagedPage, Entries
+from simstore.index.passages import (
+    PASSAGES,
+    keys_of,
+    pack_entries,
     pack_spans,
-    unpack_document,
+    postings_of,
+    unpack_entries,
     unpack_spans,
-    unpack_words,
 )
-from simstore.storage import anchor_segments, sql, tables
+from simstore.index.postings import Keep, PostingIndex
+from simstore.storage import index_pages, sql, tables
 from simstore.storage.connection import Connection
 from simstore.storage.damage import corrupt, json_of
 from simstore.storage.rows import (
@@ -32,40 +34,92 @@ from simstore.storage.rows import (
     select_in,
 )
 
-# Postings from which on the tail becomes a segment. It is read whole by each look-up.
-TAIL_POSTINGS = 1 << 17
-_TAIL = "SELECT entry_id, postings FROM anchor_tail"
+# Texts from which on the tail becomes a run. It is read whole by each look-up.
+TAIL_TEXTS = 64
+_OUR_RUNS = f"index_run WHERE kind = '{PASSAGES.name}'"
+# Texts that come together and have so many postings for each of those are a run at once.
+_POSTINGS_EACH = 64
 
 
 @dataclass(frozen=True, slots=True)
-class FoundAnchors:
-    """Anchors that were looked up, by hash, document and offset; shape (found,).
+class AnchorPostings:
+    """Postings that were found by their hashes; arrays of one length.
 
     Attributes:
-        hashes: Hash of each; uint64.
-        document_ids: Where it is; int64.
-        starts: First code point; int32.
-        lengths: Code points, 65,535 where there are more; int32.
+        hashes: uint64.
+        documents: The document that has it; int64.
+        starts: First character of the anchor, passage or sentence in the document's text; int64.
+        lengths: Its characters, or what stands around it; int64.
     """
 
     hashes: NDArray[np.uint64]
-    document_ids: NDArray[np.int64]
-    starts: NDArray[np.int32]
-    lengths: NDArray[np.int32]
+    documents: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.hashes)
+
+    def of(self, chosen: NDArray[Any] | slice) -> AnchorPostings:
+        """Return the postings that a mask, places or a slice select."""
+        return AnchorPostings(
+            self.hashes[chosen],
+            self.documents[chosen],
+            self.starts[chosen],
+            self.lengths[chosen],
+        )
+
+
+def runs_of(connection: Connection) -> PostingIndex:
+    """Return the postings that are in runs.
+
+    Raises:
+        CorruptStore: There is not one index.
+    """
+    rows = fetch(connection, "SELECT index_id FROM passage_index")
+    if len(rows) != 1:
+        raise corrupt(connection, f"there are {len(rows)} passage indexes, not one")
+    return index_pages.stored_index(connection, PASSAGES, rows[0][0])
+
+
+def tail(connection: Connection, last: int) -> Entries:
+    """Return the postings of texts that are in no run.
+
+    Args:
+        connection: A snapshot.
+        last: The largest number of a text that is in a run.
+
+    Raises:
+        CorruptStore: They are damaged.
+    """
+    rows = fetch(
+        connection,
+        "SELECT entry_id, postings FROM passage_entry "
+        "WHERE entry_id > ? AND postings IS NOT NULL ORDER BY entry_id",
+        last,
+    )
+    try:
+        return unpack_entries([row[0] for row in rows], [row[1] for row in rows])
+    except DamagedPage as error:
+        raise corrupt(connection, f"the postings of the text {error.place} are damaged") from error
 
 
 def put_many(connection: Connection, texts: Sequence[tuple[int, IndexedText]]) -> None:
     """Give documents that have none their entries: (document, what the index keeps of its text)."""
     if not texts:
         return
+    index = runs_of(connection)
     numbers = next_numbers(connection, "passage_entry", "entry_id", len(texts))
+    made = [text for _, text in texts]
+    added = sum(len(text.hashes) for text in made)
+    is_run = numbers[-1] - index.last >= TAIL_TEXTS or added >= TAIL_TEXTS * _POSTINGS_EACH
     insert_rows(
         connection,
         tables.passage_entry,
-        ("entry_id", "document_id", "passage_count", "posting_count", "term_count", "spans"),
+        (
+            "entry_id", "document_id", "passage_count", "posting_count", "term_count", "spans",
+            "postings",
+        ),
         [
             (
                 number,
@@ -74,55 +128,76 @@ def put_many(connection: Connection, texts: Sequence[tuple[int, IndexedText]]) -
                 len(text.hashes),
                 text.term_count,
                 pack_spans(text.spans, text.words),
+                None if is_run else pack_entries(text),
             )
             for number, (document_id, text) in zip(numbers, texts, strict=True)
         ],
-    )
-    made = [
-        _postings(number, text)
-        for number, (_, text) in zip(numbers, texts, strict=True)
-        if len(text.hashes)
-    ]
-    added = sum(map(len, made))
-    counted = fetch(connection, "SELECT tail_count FROM passage_index")
-    if len(counted) != 1:
-        raise corrupt(connection, f"there are {len(counted)} passage indexes, not one")
-    if counted[0][0] + added >= TAIL_POSTINGS:
-        pack_tail(connection, made)
-        return
-    insert_rows(
-        connection,
-        tables.anchor_tail,
-        ("entry_id", "postings"),
-        [(int(one["entry"][0]), pack_document(one)) for one in made],
-    )
-    execute(connection, "UPDATE passage_index SET tail_count = tail_count + ?", added)
+    )  # fmt: skip
+    if is_run:
+        _add_run(connection, index, postings_of(numbers, made), numbers[-1])
+        index.settle(_living(connection, numbers[-1]))
 
 
-def pack_tail(connection: Connection, more: Sequence[Postings] = ()) -> None:
-    """Put the postings of the tail, and more, into a segment."""
-    gathered = np.concatenate([*tail(connection), *more, _NONE])
-    # Before the pages are written, which take its room.
-    connection.execute(sql.delete(tables.anchor_tail))
-    anchor_segments.add(connection, gathered)
-    execute(connection, "UPDATE passage_index SET tail_count = 0")
+def _add_run(connection: Connection, index: PostingIndex, more: Entries, last: int) -> None:
+    """Make a run of the tail and of more."""
+    entries = Entries.joined((tail(connection, index.last), more))
+    if len(entries.keys):
+        execute(
+            connection,
+            "UPDATE passage_entry SET postings = NULL WHERE entry_id > ? AND postings IS NOT NULL",
+            index.last,
+        )
+        index.add(entries, last)
 
 
 def merge_all(connection: Connection) -> None:
-    """Put all postings into one segment, without those of texts that are gone."""
-    pack_tail(connection)
-    found = anchor_segments.segments(connection)
-    stored = sum(one.posting_count for one in found)
+    """Put all postings into one run, without those of texts that are gone."""
+    index = runs_of(connection)
+    last = count_of(connection, "max(entry_id)", "passage_entry")
+    _add_run(connection, index, Entries.none(PASSAGES.value_count), last)
     entered = count_of(connection, "sum(posting_count)", "passage_entry")
-    if entered and not found:
+    if entered and not index.runs:
         raise corrupt(connection, f"{counted(entered, 'posting')} of the passage index gone")
-    if len(found) > 1 or stored != entered:
-        level = max(one.level for one in found)
-        anchor_segments.merge(connection, found, level)
+    if not entered:
+        _drop_runs(connection)
+    elif len(index.runs) > 1 or index.count != entered:
+        index.merge(keep=_living(connection, index.last))
+
+
+def _living(connection: Connection, last: int) -> Keep:
+    """Return a function that says which postings are of texts that are there.
+
+    Args:
+        connection: A writer.
+        last: The largest number of a text that is in a run.
+    """
+    unknown, there, gone = range(3)
+    states = np.full(last + 2, unknown, np.uint8)
+    states[-1] = gone
+
+    def keep(entries: Entries) -> NDArray[np.bool_]:
+        numbers = np.minimum(entries.values[:, 0], np.uint64(last + 1)).astype(np.int64)
+        asked = np.unique(numbers[states[numbers] == unknown])
+        states[asked] = np.where(_documents_of(connection, asked) < 0, gone, there)
+        is_there: NDArray[np.bool_] = states[numbers] == there
+        return is_there
+
+    return keep
+
+
+def _documents_of(connection: Connection, entries: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the document of each entry, -1 where it is gone."""
+    distinct, places = np.unique(entries, return_inverse=True)
+    statement = "SELECT entry_id, document_id FROM passage_entry WHERE entry_id IN ({})"
+    rows = np.array(list(select_in(connection, statement, distinct.tolist())), np.int64)
+    found = np.full(len(distinct), -1, np.int64)
+    if len(rows):
+        found[np.searchsorted(distinct, rows[:, 0])] = rows[:, 1]
+    return found[places]
 
 
 def drop_many(connection: Connection, document_ids: Sequence[int]) -> None:
-    """Delete the entries of documents; their postings in pages are of no account any more."""
+    """Delete the entries of documents; their postings in runs are of no account any more."""
     statement = "DELETE FROM passage_entry WHERE document_id IN ({})"
     change_in(connection, statement, document_ids)
 
@@ -142,59 +217,27 @@ def without_entry(connection: Connection, after: int, limit: int) -> list[int]:
 
 def postings(
     connection: Connection, hashes: NDArray[np.uint64], most: int | None = None
-) -> FoundAnchors:
-    """Return the postings of anchors.
+) -> AnchorPostings:
+    """Return the postings of hashes, by hash, document and place.
 
     Args:
         connection: A snapshot.
-        hashes: Their hashes, in any order.
+        hashes: Hashes of anchors, segments or terms, in any order.
         most: Hashes with more postings are left out; None: none are.
 
     Raises:
         CorruptStore: A page is damaged.
     """
     wanted = np.unique(hashes)
-    parts = [_tail_among(connection, wanted)]
-    crowded: list[tuple[anchor_segments.Segment, NDArray[np.uint64]]] = []
-    for segment in anchor_segments.segments(connection):
-        found, own = anchor_segments.look_up(connection, segment, wanted)
-        parts.append(found)
-        crowded.append((segment, own))
-    if most is not None:
-        wanted = wanted[_counts(connection, wanted, parts, crowded) <= most]
-        parts = [part[anchor_segments.among(part["hash"], wanted)] for part in parts]
-    for segment, own in crowded:
-        searched = np.intersect1d(own, wanted)
-        if len(searched):
-            parts.append(anchor_segments.crowded_postings(connection, segment, searched))
-    both = np.concatenate(parts)
-    document_ids = anchor_segments.documents_of(connection, both["entry"])
-    both, document_ids = both[document_ids >= 0], document_ids[document_ids >= 0]
-    order = np.lexsort((both["start"], document_ids, both["hash"]))
-    both = both[order]
-    return FoundAnchors(
-        both["hash"].copy(), document_ids[order], both["start"].copy(), both["length"].copy()
+    index = runs_of(connection)
+    found = index.look_up(keys_of(wanted), most=most, tail=tail(connection, index.last))
+    entries, starts, lengths = found.entries.values.T.astype(np.int64)
+    documents = _documents_of(connection, entries)
+    order = np.lexsort((starts, documents, found.turns))
+    order = order[documents[order] >= 0]
+    return AnchorPostings(
+        wanted[found.turns[order]], documents[order], starts[order], lengths[order]
     )
-
-
-def counts(connection: Connection, hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Return how many postings each hash has, those of texts that are gone too.
-
-    Args:
-        connection: A snapshot.
-        hashes: In any order; shape (n,).
-
-    Returns:
-        Shape (n,).
-    """
-    wanted, places = np.unique(hashes, return_inverse=True)
-    parts = [_tail_among(connection, wanted)]
-    crowded = []
-    for segment in anchor_segments.segments(connection):
-        found, own = anchor_segments.look_up(connection, segment, wanted)
-        parts.append(found)
-        crowded.append((segment, own))
-    return _counts(connection, wanted, parts, crowded)[places]
 
 
 def spans_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, NDArray[np.int32]]:
@@ -217,7 +260,7 @@ def passages_of(
     statement = "SELECT document_id, spans FROM passage_entry WHERE document_id IN ({})"
     try:
         return {
-            number: (unpack_spans(blob), unpack_words(blob))
+            number: unpack_spans(blob)
             for number, blob in select_in(connection, statement, list(document_ids))
         }
     except ValueError as error:
@@ -233,51 +276,6 @@ def entries_of(
         "WHERE document_id IN ({})"
     )
     return {row[0]: row[1:] for row in select_in(connection, statement, document_ids)}
-
-
-def tail(connection: Connection) -> Iterator[Postings]:
-    """Yield the postings of each entry in the tail.
-
-    Raises:
-        CorruptStore: They are damaged.
-    """
-    for entry_id, blob in fetch(connection, _TAIL):
-        try:
-            yield unpack_document(entry_id, blob)
-        except ValueError as error:
-            raise corrupt(connection, error) from error
-
-
-_NONE = np.empty(0, Posting)
-
-
-def _tail_among(connection: Connection, wanted: NDArray[np.uint64]) -> Postings:
-    found = np.concatenate([*tail(connection), _NONE])
-    return found[anchor_segments.among(found["hash"], wanted)]
-
-
-def _counts(
-    connection: Connection,
-    wanted: NDArray[np.uint64],
-    parts: Sequence[Postings],
-    crowded: Sequence[tuple[anchor_segments.Segment, NDArray[np.uint64]]],
-) -> NDArray[np.int64]:
-    """Return the postings of each wanted hash: those that were read, and those in own pages."""
-    found = np.zeros(len(wanted), np.int64)
-    for part in parts:
-        found += np.bincount(np.searchsorted(wanted, part["hash"]), minlength=len(wanted))
-    for segment, own in crowded:
-        if len(own):
-            more = anchor_segments.crowded_counts(connection, segment, own)
-            found[np.searchsorted(wanted, own)] += more
-    return found
-
-
-def _postings(entry: int, text: IndexedText) -> Postings:
-    made = np.empty(len(text.hashes), Posting)
-    made["hash"], made["entry"] = text.hashes, entry
-    made["start"], made["length"] = text.starts, text.lengths
-    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,8 +302,8 @@ class IndexSize:
         posting_count: Their postings: anchors, segments of fingerprints, terms of sentences.
         term_count: Of those the terms of sentences.
         stored_count: Postings that are stored, those of texts that are gone too.
-        unpacked_count: Postings that are in no page.
-        segment_count: Segments that a look-up asks.
+        unpacked_count: Postings that are in no run.
+        run_count: Runs that a look-up reads.
         stored_bytes: Bytes of spans, tail and pages, without the tables' own; None: not counted.
     """
 
@@ -315,7 +313,7 @@ class IndexSize:
     term_count: int
     stored_count: int
     unpacked_count: int
-    segment_count: int
+    run_count: int
     stored_bytes: int | None
 
 
@@ -334,7 +332,6 @@ def begin(connection: Connection, recipe: Mapping[str, Any], created_at: int) ->
         {
             "status": "building",
             "recipe": dict(recipe),
-            "tail_count": 0,
             "created_at": created_at,
         },
     )
@@ -347,20 +344,21 @@ def complete(connection: Connection) -> None:
 
 def drop(connection: Connection) -> None:
     """Delete the index with all that is in it."""
-    for table in (
-        tables.anchor_page,
-        tables.anchor_segment,
-        tables.anchor_tail,
-        tables.passage_entry,
-        tables.passage_index,
-    ):
+    _drop_runs(connection)
+    for table in (tables.passage_entry, tables.passage_index):
         connection.execute(sql.delete(table))
+
+
+def _drop_runs(connection: Connection) -> None:
+    statement = "SELECT DISTINCT owner FROM index_run WHERE kind = ?"
+    for (owner,) in fetch(connection, statement, PASSAGES.name):
+        index_pages.drop(connection, PASSAGES.name, owner)
 
 
 def leftovers(connection: Connection) -> list[str]:
     """Return which tables of the index hold something, to be asked where there is no index."""
-    of_index = (tables.passage_entry, tables.anchor_tail, tables.anchor_segment, tables.anchor_page)
-    return [one.name for one in of_index if count_of(connection, "count(*)", one.name)]
+    of_index = {"passage_entry": "passage_entry", "index_run": _OUR_RUNS}
+    return [name for name, rows in of_index.items() if count_of(connection, "count(*)", rows)]
 
 
 def size(connection: Connection, *, sizes: bool = True) -> IndexSize:
@@ -370,29 +368,28 @@ def size(connection: Connection, *, sizes: bool = True) -> IndexSize:
         connection: A snapshot.
         sizes: Count its bytes, too: all of it is read.
     """
-    packed = anchor_segments.segments(connection)
     unpacked = count_of(
-        connection,
-        "sum(posting_count)",
-        "passage_entry WHERE entry_id IN (SELECT entry_id FROM anchor_tail)",
+        connection, "sum(posting_count)", "passage_entry WHERE postings IS NOT NULL"
     )
+    packed = count_of(connection, "sum(entry_count)", _OUR_RUNS)
     return IndexSize(
         entry_count=count_of(connection, "count(*)", "passage_entry"),
         passage_count=count_of(connection, "sum(passage_count)", "passage_entry"),
         posting_count=count_of(connection, "sum(posting_count)", "passage_entry"),
         term_count=count_of(connection, "sum(term_count)", "passage_entry"),
-        stored_count=unpacked + sum(one.posting_count for one in packed),
+        stored_count=unpacked + packed,
         unpacked_count=unpacked,
-        segment_count=len(packed),
+        run_count=count_of(connection, "count(*)", _OUR_RUNS),
         stored_bytes=_stored_bytes(connection) if sizes else None,
     )
 
 
 def _stored_bytes(connection: Connection) -> int:
-    return (
-        count_of(connection, "sum(length(spans))", "passage_entry")
-        + count_of(connection, "sum(length(postings))", "anchor_tail")
-        + anchor_segments.page_bytes(connection)
+    of_texts = "sum(length(spans) + coalesce(length(postings), 0))"
+    statement = "SELECT DISTINCT owner FROM index_run WHERE kind = ?"
+    owners = [row[0] for row in fetch(connection, statement, PASSAGES.name)]
+    return count_of(connection, of_texts, "passage_entry") + sum(
+        index_pages.stored_bytes(connection, PASSAGES.name, owner) for owner in owners
     )
 
 

@@ -15,89 +15,87 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simstore.errors import Conflict, InvalidParameter
-from simstore.fingerprint.passage_recipe import PassageRecipe
+from simstore.fingerprint.passage_recipe import IndexedText, PassageRecipe
 from simstore.fingerprint.shingle_sets import runs
-from simstore.search import anchor_pages
-from simstore.search.anchor_pages import (
-    Posting,
-    Postings,
-    in_order,
-    layout_for,
-    pack,
-    pack_document,
+from simstore.index import postings
+from simstore.index.pages import DamagedPage, Entries
+from simstore.index.passages import (
+    PASSAGES,
+    hashes_of,
+    pack_entries,
     pack_spans,
-    unpack,
-    unpack_document,
+    unpack_entries,
     unpack_spans,
-    unpack_words,
 )
 from simstore.services.check import passage_index
 from simstore.services.check.passage_lookup import near_passages
-from simstore.storage import anchor_segments, passages
+from simstore.storage import passages
 from simstore.store import Store
 from simstore.text.located import located_units
 
 Row = tuple[int, int, int]  # hash, start, length
 
 
-@st.composite
-def posting_arrays(draw: st.DrawFn) -> Postings:
-    hashes = st.one_of(
-        st.integers(0, (1 << 40) - 1), st.sampled_from([0, 1, (1 << 40) - 1, 1 << 39])
+hashes = st.one_of(st.integers(0, (1 << 40) - 1), st.sampled_from([0, 1, (1 << 40) - 1, 1 << 39]))
+rows_of_texts = st.lists(
+    st.tuples(hashes, st.integers(0, (1 << 31) - 1), st.integers(1, 65_535)), max_size=30
+)
+
+
+def indexed_text(rows: list[Row]) -> IndexedText:
+    numbers, starts, lengths = np.array(rows, np.int64).reshape(-1, 3).T
+    none = np.empty((0, 2), np.int32)
+    return IndexedText(
+        none,
+        numbers.astype(np.uint64),
+        starts.astype(np.int32),
+        lengths.astype(np.int32),
+        np.empty(0, np.uint64),
     )
-    most = draw(st.sampled_from([200, 60_000, 1 << 20, 1 << 30]))
-    row = st.tuples(
-        hashes, st.integers(1, most), st.integers(0, most), st.integers(1, min(most, 65_535))
-    )
-    rows = draw(st.lists(row, max_size=60, unique_by=lambda one: one[:3]))
-    repeats = draw(st.integers(0, 9))
-    rows += [(7, 1, place, 5) for place in range(repeats)]
-    return np.array(rows, Posting)
 
 
-@given(posting_arrays(), st.integers(8, 40), st.booleans())
-def test_postings_come_back_from_their_pages(
-    postings: Postings, key_bits: int, is_narrow: bool
-) -> None:
-    postings = in_order(postings)
-    most = (int(postings[name].max(initial=0)) for name in ("entry", "start", "length"))
-    layout = layout_for(len(postings), *most)
-    low_bytes = 3 if is_narrow and key_bits >= 16 else 4
-    layout = replace(layout, key_bits=key_bits, low_bytes=low_bytes)
-    assert layout.is_possible
-    with mock.patch.object(anchor_pages, "CROWDED", 4):
-        pages = list(pack(postings, layout))
-    numbers = [number for number, _ in pages]
-    assert numbers == sorted(set(numbers))
-    found, crowded = unpack(numbers, [blob for _, blob in pages], layout)
-    assert np.array_equal(in_order(found), postings)
-    hashes, counts = np.unique(postings["hash"], return_counts=True)
-    assert sorted(crowded.tolist()) == hashes[counts > 4].tolist()
-    for number, blob in pages:
-        alone, _ = unpack([number], [blob], layout)
-        own = bool(number & 1)
-        expected = anchor_pages.own_pages if own else layout.pages_of
-        assert (expected(alone["hash"]) == number).all()
+@given(st.lists(rows_of_texts, max_size=4))
+def test_postings_of_texts_come_back(made: list[list[Row]]) -> None:
+    packed = [(number, pack_entries(indexed_text(rows))) for number, rows in enumerate(made, 7)]
+    assert [blob is None for _, blob in packed] == [not rows for rows in made]
+    held = [(number, blob) for number, blob in packed if blob is not None]
+    found = unpack_entries([number for number, _ in held], [blob for _, blob in held])
+    told = [
+        (hash_, *values)
+        for hash_, values in zip(hashes_of(found.keys).tolist(), found.values.tolist(), strict=True)
+    ]
+    assert told == [
+        (hash_, number, start, length)
+        for number, rows in enumerate(made, 7)
+        for hash_, start, length in rows
+    ]
 
 
-@given(posting_arrays())
-def test_postings_of_a_document_come_back(postings: Postings) -> None:
-    postings["entry"] = 9
-    assert np.array_equal(unpack_document(9, pack_document(postings)), postings)
+def test_damaged_postings_of_a_text_are_refused() -> None:
+    whole = pack_entries(indexed_text([(1, 2, 3)]))
+    assert whole is not None
+    with pytest.raises(DamagedPage) as error:
+        unpack_entries([5, 6], [whole, whole[1:]])
+    assert error.value.place == 6
 
 
 @given(st.lists(st.tuples(st.integers(0, 70_000), st.integers(1, 70_000)), max_size=20))
 def test_spans_come_back(gaps: list[tuple[int, int]]) -> None:
     bounds = np.cumsum([number for gap in gaps for number in gap]).astype(np.int32).reshape(-1, 2)
-    words = np.arange(len(bounds), dtype=np.uint64) << np.uint64(57)
-    assert np.array_equal(unpack_spans(pack_spans(bounds)), bounds)
-    assert len(unpack_words(pack_spans(bounds))) == 0
-    assert np.array_equal(unpack_spans(pack_spans(bounds, words)), bounds)
-    assert np.array_equal(unpack_words(pack_spans(bounds, words)), words)
+    of_all = np.arange(len(bounds), dtype=np.uint64) << np.uint64(57)
+    for words in (np.empty(0, np.uint64), of_all):
+        spans, found = unpack_spans(pack_spans(bounds, words))
+        assert np.array_equal(spans, bounds)
+        assert np.array_equal(found, words)
+
+
+def test_short_spans_take_two_bytes() -> None:
+    spans = np.array([[0, 200], [201, 380]], np.int32)
+    assert len(pack_spans(spans, np.empty(0, np.uint64))) == 4 + 2 * 2
 
 
 def test_damaged_spans_are_refused() -> None:
-    for blob in (b"", b"\x03abc", b"\x01abc", b"\x00"):
+    for blob in (b"", b"\x01", b"\x01\0\0\0a", b"\x01\0\0\0ab-", b"\x01\0\0\0a\xff123"):
         with pytest.raises(ValueError, match="damaged"):
             unpack_spans(blob)
 
@@ -125,10 +123,9 @@ steps = st.lists(
 @contextmanager
 def small_parts() -> Iterator[None]:
     with (
-        mock.patch.object(passages, "TAIL_POSTINGS", 12),
-        mock.patch.object(anchor_segments, "FAN_OUT", 2),
-        mock.patch.object(anchor_segments, "_MERGED_AT_ONCE", 8),
-        mock.patch.object(anchor_pages, "CROWDED", 3),
+        mock.patch.object(passages, "TAIL_TEXTS", 3),
+        mock.patch.object(passages, "PASSAGES", replace(PASSAGES, most_runs=1)),
+        mock.patch.object(postings, "MERGED_ENTRIES", 8),
         mock.patch.object(passage_index, "BATCH_DOCUMENTS", 2),
     ):
         yield
@@ -159,12 +156,13 @@ def check_index(store: Store, held: dict[str, str], *, fingerprints: bool = Fals
         ):
             told[ids[document].decode()].append((number, start, length))
         assert {key: sorted(rows) for key, rows in told.items()} == expected
-        counted = passages.counts(connection, hashes).tolist()
-        counts = dict(zip(hashes.tolist(), counted, strict=True))
-        every = [row[0] for rows in told.values() for row in rows]
-        assert all(count >= every.count(number) for number, count in counts.items())
+        index = passages.runs_of(connection)
+        tail = passages.tail(connection, index.last)
+        # Those of texts that are gone count, too.
+        stored = Entries.joined([tail, *(part for run in index.runs for part in index.scan(run))])
+        numbers, counts = np.unique(hashes_of(stored.keys), return_counts=True)
         few = passages.postings(connection, asked, most=3)
-        kept = np.isin(found.hashes, [number for number, count in counts.items() if count <= 3])
+        kept = np.isin(found.hashes, numbers[counts <= 3])
         assert np.array_equal(few.hashes, found.hashes[kept])
         assert np.array_equal(few.starts, found.starts[kept])
         spans = passages.passages_of(connection, list(ids))
@@ -213,7 +211,7 @@ def test_index_after_any_life_is_that_of_what_is_left(
             status = store.passages.status()
             assert status is not None
             assert (status.stale_count, status.unpacked_count, status.complete) == (0, 0, True)
-            assert status.segment_count <= 1
+            assert status.run_count <= 1
         assert store.maintenance.fsck() == []
 
 

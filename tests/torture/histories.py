@@ -11,6 +11,7 @@ import importlib
 import random
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -19,6 +20,7 @@ from forked import close_nursery, nursery
 from postgres_servers import running_server
 
 from simstore import Store, compiled
+from simstore.index.passages import PASSAGES
 from simstore.model import QueryOptions
 from simstore.services.clusters.cluster import ClusterOptions
 from simstore.services.maintenance.scheme_choice import SchemeChoice
@@ -79,8 +81,9 @@ KNOBS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("services.export.export", "_PAGE_KEYS", (1, 2)),
     ("services.open_store.open_store", "_REMEMBERED_TERMS", (0, 5)),
     ("services.check.passage_index", "BATCH_DOCUMENTS", (1, 3)),
-    ("storage.passages", "TAIL_POSTINGS", (1, 20)),
-    ("storage.anchor_segments", "FAN_OUT", (2, 3)),
+    ("storage.passages", "TAIL_TEXTS", (1, 5)),
+    ("storage.passages", "PASSAGES", (replace(PASSAGES, most_runs=1),)),
+    ("index.postings", "MERGED_ENTRIES", (4, 50)),
 )
 
 

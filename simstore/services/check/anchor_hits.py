@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from simstore.search.chains import Hits
 from simstore.search.symbols import Symbols
-from simstore.services.check.check_index import AnchorPostings, PassageIndex
+from simstore.services.check.check_index import PassageIndex
 from simstore.services.check.paper_units import BETWEEN, PaperUnits
+from simstore.storage.passages import AnchorPostings
 from simstore.text.located import located_units
 
 # Hits whose surroundings are cut into units together.

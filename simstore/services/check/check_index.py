@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,35 +15,7 @@ from simstore.services.check.passage_lookup import NearPassages, near_passages
 from simstore.services.features.feature_counts import stored_texts
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import documents, passages
-
-
-@dataclass(frozen=True, slots=True)
-class AnchorPostings:
-    """Anchors that were found by their hashes; arrays of one length.
-
-    Attributes:
-        hashes: uint64.
-        documents: The document that has it; int64.
-        starts: First character of the anchor in the document's text; int64.
-        lengths: Its characters, or what stands around it; int64.
-    """
-
-    hashes: NDArray[np.uint64]
-    documents: NDArray[np.int64]
-    starts: NDArray[np.int64]
-    lengths: NDArray[np.int64]
-
-    def __len__(self) -> int:
-        return len(self.hashes)
-
-    def of(self, chosen: NDArray[Any] | slice) -> AnchorPostings:
-        """Return the postings that a mask, places or a slice select."""
-        return AnchorPostings(
-            self.hashes[chosen],
-            self.documents[chosen],
-            self.starts[chosen],
-            self.lengths[chosen],
-        )
+from simstore.storage.passages import AnchorPostings
 
 
 class PassageIndex(ABC):
@@ -146,13 +116,7 @@ class StoredPassages(PassageIndex):
 
     def postings(self, hashes: NDArray[np.uint64], most: int | None = None) -> AnchorPostings:
         """Return the anchors with these hashes; those with more than ``most`` are left out."""
-        found = passages.postings(self._snapshot.connection, hashes, most)
-        return AnchorPostings(
-            found.hashes,
-            found.document_ids,
-            found.starts.astype(np.int64),
-            found.lengths.astype(np.int64),
-        )
+        return passages.postings(self._snapshot.connection, hashes, most)
 
     def indexed_spans(self, document_ids: Sequence[int]) -> dict[int, NDArray[np.int32]]:
         """Return the passages of documents as they are indexed, each of shape (n, 2).

@@ -22,8 +22,9 @@ from simstore.search.alignment import Block, CoveredUnits, Stretch, chained, exa
 from simstore.search.cases import CopySpan
 from simstore.search.chains import Hits, regions
 from simstore.services.check.anchor_hits import HitContext, hits_of, surroundings
-from simstore.services.check.check_index import AnchorPostings, PassageIndex
+from simstore.services.check.check_index import PassageIndex
 from simstore.services.check.paper_units import PaperUnits, SourceUnits, source_units
+from simstore.storage.passages import AnchorPostings
 from simstore.storage.rows import chunks
 
 

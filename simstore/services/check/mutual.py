@@ -13,10 +13,11 @@ from simstore.fingerprint.passage_recipe import PassageRecipe
 from simstore.model import CheckedPaper, CheckOptions, Document, MutualCheck, MutualPair, Rejection
 from simstore.model.documents import SourceFacts, facts_told
 from simstore.services.check.check import PaperChecker, check_options, check_papers
-from simstore.services.check.check_index import AnchorPostings, PassageIndex
+from simstore.services.check.check_index import PassageIndex
 from simstore.services.check.checked_paper import Ink
 from simstore.services.check.copies import Step, no_step
 from simstore.services.open_store.open_store import OpenStore
+from simstore.storage.passages import AnchorPostings
 from simstore.text.decoding import encode
 from simstore.text.passages import Span
 

@@ -132,7 +132,7 @@ def build(opened: OpenStore, on_progress: Progress | None = None) -> int:
 
 
 def compact(opened: OpenStore) -> None:
-    """Put all postings into one segment, without those of texts that are gone."""
+    """Put all postings into one run, without those of texts that are gone."""
     with opened.write() as connection:
         if opened.state(connection).passages is not None:
             passages.merge_all(connection)
@@ -159,7 +159,7 @@ def status(opened: OpenStore, *, sizes: bool = True) -> PassageStatus | None:
             anchor_count=anchor_count(recipe, held),
             stale_count=held.stored_count - held.posting_count,
             unpacked_count=held.unpacked_count,
-            segment_count=held.segment_count,
+            run_count=held.run_count,
             stored_bytes=held.stored_bytes,
             fingerprints=recipe.fingerprints,
             sentences=recipe.sentences,

@@ -61,12 +61,10 @@ def near_passages(
     paper_spans = recipe.spans(text) if spans is None else spans
     words = passage_fingerprints(located_units(text, recipe.normalization), paper_spans)
     found = passages.postings(snapshot.connection, segment_hashes(words).ravel())
-    document_ids = np.unique(found.document_ids)
+    document_ids = np.unique(found.documents)
     held = passages.passages_of(snapshot.connection, document_ids.tolist())
     # Passages that share a segment with one that is asked for.
-    candidates = np.unique(
-        np.stack((found.document_ids, found.starts.astype(np.int64)), axis=1), axis=0
-    )
+    candidates = np.unique(np.stack((found.documents, found.starts), axis=1), axis=0)
     if not len(candidates):
         none = np.empty(0, np.int64)
         return NearPassages(none, none, none.astype(np.int32), none.astype(np.int32), none)

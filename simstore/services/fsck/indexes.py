@@ -8,17 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore, counted
 from simstore.fingerprint.passage_recipe import IndexedText
+from simstore.index.pages import Entries
+from simstore.index.passages import hashes_of
 from simstore.model import Finding
-from simstore.search.anchor_pages import Postings
 from simstore.search.segments import segment_columns
 from simstore.services.open_store.open_store import Snapshot
-from simstore.storage import anchor_segments, index_pages, passages
+from simstore.storage import index_pages, passages
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import packed, packed_columns, tail
 from simstore.storage.generations import GenerationRow
@@ -160,15 +162,8 @@ def check_passages(
     except CorruptStore as error:
         yield Finding("passages", error.reason, remedy)
         return
-    index_count = passages.count_of(connection, "count(*)", "passage_index")
-    if index_count != 1:
-        yield Finding("passages", f"there are {index_count} indexes, not one", remedy)
-    noted = passages.count_of(connection, "sum(tail_count)", "passage_index")
-    if held.tail_count > noted:
-        detail = f"{counted(held.tail_count, 'posting')} in the tail, {noted} were put there"
-        yield Finding("passages", detail, remedy)
     for number, found, told in held.miscounted:
-        detail = f"segment {number} of anchors: {counted(found, 'posting')}, {told} counted"
+        detail = f"run {number} of passages: {counted(found, 'posting')}, {told} counted"
         yield Finding("passages", detail, remedy)
     entry_count = 0
     for batch, texts in batches:
@@ -202,8 +197,6 @@ def check_passages(
                     problem = f"{term_count} terms of sentences, not {made.term_count}"
             if problem is not None:
                 yield Finding("passages", f"document {number}: {problem}", remedy)
-    if held.strays:
-        yield Finding("passages", f"{counted(held.strays, 'page')} of no segment", remedy)
     stray_count = passages.size(connection).entry_count - entry_count
     if stray_count:
         yield Finding("passages", f"{stray_count} of documents that are gone", remedy)
@@ -213,21 +206,18 @@ class _Sums:
     """Counts and checksums of the postings of each entry; a checksum is a sum modulo 2**64.
 
     Attributes:
-        strays: Pages that are of no segment.
-        tail_count: Postings that are in no segment.
-        miscounted: Number of a segment, its postings, and how many it says it has.
+        miscounted: Number of a run, its postings, and how many it says it has.
     """
 
     def __init__(self) -> None:
-        self.strays = 0
-        self.tail_count = 0
         self.miscounted: list[tuple[int, int, int]] = []
         self._found: dict[int, tuple[int, int]] = {}
 
-    def add(self, postings: Postings) -> None:
-        entries, places = np.unique(postings["entry"], return_inverse=True)
+    def add(self, held: Entries) -> None:
+        entries, places = np.unique(held.values[:, 0], return_inverse=True)
         sums = np.zeros(len(entries), np.uint64)
-        np.add.at(sums, places, _said(postings["hash"], postings["start"], postings["length"]))
+        _, starts, lengths = held.values.T
+        np.add.at(sums, places, _said(hashes_of(held.keys), starts, lengths))
         counts = np.bincount(places, minlength=len(entries))
         for entry, count, total in zip(
             entries.tolist(), counts.tolist(), sums.tolist(), strict=True
@@ -241,17 +231,15 @@ class _Sums:
 
 def _held_sums(connection: Connection) -> _Sums:
     sums = _Sums()
-    for postings in passages.tail(connection):
-        sums.add(postings)
-        sums.tail_count += len(postings)
-    for segment in anchor_segments.segments(connection):
+    index = passages.runs_of(connection)
+    sums.add(passages.tail(connection, index.last))
+    for run in index.runs:
         found = 0
-        for postings in anchor_segments.scan(connection, segment):
-            sums.add(postings)
-            found += len(postings)
-        if found != segment.posting_count:
-            sums.miscounted.append((segment.segment_id, found, segment.posting_count))
-    sums.strays = anchor_segments.stray_pages(connection)
+        for entries in index.scan(run):
+            sums.add(entries)
+            found += len(entries.keys)
+        if found != run.count:
+            sums.miscounted.append((run.number, found, run.count))
     return sums
 
 
@@ -261,7 +249,7 @@ def _sum_of(text: IndexedText) -> int:
 
 
 def _said(
-    hashes: NDArray[np.uint64], starts: NDArray[np.int32], lengths: NDArray[np.int32]
+    hashes: NDArray[np.uint64], starts: NDArray[Any], lengths: NDArray[Any]
 ) -> NDArray[np.uint64]:
     places = starts.astype(np.uint64) << np.uint64(20) | lengths.astype(np.uint64)
     return mix(hashes * GAMMA + mix(places))

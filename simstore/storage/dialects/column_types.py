@@ -10,12 +10,12 @@ _NULL = type(None)
 _NAMES: dict[tuple[type, ...], str] = {
     (int,): """
         added attempt bits byte_count changes checksum clustering_id complete created_at
-        delta_id document_count duplicate_id duplicates entry_bytes entry_count entry_id feature_id
-        filter_words first_seen flagged index_id keep_columns key_bits last_seen last_source
-        length_bytes level low_bytes major match_count owner page page_bits part passage_count
+        delta_id document_count duplicate_id duplicates entry_count entry_id feature_id
+        filter_words first_seen flagged index_id keep_columns last_seen last_source
+        major match_count owner page page_bits part passage_count
         passed_over posting_count rank reject_id rejected rejected_at removed revision
-        run_id sample_count sample_position segment_id sketch_id skipped start_bytes
-        started_at store_id tail_count term_count text_kept token_count token_id too_short
+        run_id sample_count sample_position sketch_id skipped
+        started_at store_id term_count text_kept token_count token_id too_short
         total_count unchanged updated updated_at vocabulary_recorded
     """,
     (int, float): """
@@ -52,11 +52,11 @@ _NAMES: dict[tuple[type, ...], str] = {
         collection metadata preferred stale standing_name title
     """,
     (bytes,): """
-        delta digest entries features frequencies head head_digest key original_key postings
+        delta digest entries features frequencies head head_digest key original_key
         sketch source spans stopwords target term text widths
     """,
     (bytes, _NULL): """
-        forms hash_table path source_name
+        forms hash_table path postings source_name
     """,
 }
 # A name is of the same types in all tables.

@@ -266,14 +266,12 @@ passage_index = Table(
     # building: documents of before it have no entry yet.
     Column("status", String(10), nullable=False),
     Column("recipe", JSON, nullable=False),  # PassageRecipe.record()
-    # Postings put into the tail since it was last emptied.
-    Column("tail_count", BIG, nullable=False),
     Column("created_at", BIG, nullable=False),
     CheckConstraint("status IN ('building', 'standing')", name="status"),
     sqlite_autoincrement=True,
 )
 
-# One version of a document's text. A changed text gets a new number, so postings in pages that name
+# One version of a document's text. A changed text gets a new number, so postings in runs that name
 # a number which is gone are of no account.
 passage_entry = Table(
     "passage_entry",
@@ -288,53 +286,13 @@ passage_entry = Table(
     ),
     Column("passage_count", Integer, nullable=False),
     Column("posting_count", Integer, nullable=False),
-    Column("spans", LargeBinary, nullable=False),  # search.anchor_pages.pack_spans
+    Column("spans", LargeBinary, nullable=False),  # index.passages.pack_spans
     # How many of the postings are terms of sentences.
     Column("term_count", Integer, nullable=False, server_default="0"),
+    # Until they are in a run; index.passages.pack_entries
+    Column("postings", LargeBinary),
     sqlite_autoincrement=True,
 )
-
-# Postings of entries that are in no page yet.
-anchor_tail = Table(
-    "anchor_tail",
-    metadata,
-    owner_column("passage_entry.entry_id"),
-    Column("postings", LargeBinary, nullable=False),  # search.anchor_pages.pack_document
-)
-
-# Postings that were packed together.
-anchor_segment = Table(
-    "anchor_segment",
-    metadata,
-    Column("segment_id", Integer, primary_key=True),
-    # How many merges lie behind it; several of one level become one of the next.
-    Column("level", Integer, nullable=False),
-    # search.anchor_pages.PageLayout
-    Column("key_bits", Integer, nullable=False),
-    Column("entry_bytes", Integer, nullable=False),
-    Column("start_bytes", Integer, nullable=False),
-    Column("length_bytes", Integer, nullable=False),
-    Column("posting_count", BIG, nullable=False),
-    Column("low_bytes", Integer, nullable=False, server_default="4"),
-    sqlite_autoincrement=True,
-)
-
-anchor_page = Table(
-    "anchor_page",
-    metadata,
-    # storage.anchor_segments.page_key: segment, page.
-    Column("page", BIG, primary_key=True, autoincrement=False),
-    Column("postings", LargeBinary, nullable=False),  # search.anchor_pages.pack
-)
-
-
-@listens_for(anchor_page, "after_create")
-def _keep_together(_table: Table, connection: Connection, **_options: Any) -> None:
-    # PostgreSQL keeps what is longer than 2 kB in a second table, in pieces that leave much of its
-    # blocks empty: pages of postings have up to some 5 kB, and half of their bytes would be there.
-    if connection.dialect.name == "postgresql":
-        connection.exec_driver_sql("ALTER TABLE anchor_page SET (toast_tuple_target = 4080)")
-
 
 # Runs of the posting indexes (simstore.index.postings). Numbers are never given out again.
 index_run = Table(

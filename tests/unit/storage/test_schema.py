@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,9 +17,9 @@ from postgres_servers import PostgresServer
 
 from simstore import Store
 from simstore.fingerprint.passage_recipe import PassageRecipe
-from simstore.search import anchor_pages
+from simstore.index.passages import PASSAGES
 from simstore.services.check.passage_lookup import near_passages
-from simstore.storage import anchor_segments, migrate, passages
+from simstore.storage import migrate, passages
 from simstore.storage.engine import Connection, Database
 from simstore.storage.tables import metadata
 
@@ -181,24 +182,11 @@ def test_new_postgres_store_is_what_the_migrations_make(postgres: MakeDatabase) 
 
 
 @pytest.mark.postgres
-def test_postgres_keeps_pages_of_postings_in_their_table(postgres: MakeDatabase) -> None:
-    asked = "SELECT reloptions FROM pg_class WHERE oid = 'anchor_page'::regclass"
-    migrated, made = postgres(), postgres()
-    migrate.upgrade(migrated)
-    with made.write() as connection:
-        metadata.create_all(connection.sqlalchemy)
-    for database in (migrated, made):
-        with database.read() as connection:
-            assert rows(connection, asked) == [(["toast_tuple_target=4080"],)]
-
-
-@pytest.mark.postgres
 def test_postgres_store_keeps_the_same_passage_index(
     postgres: MakeDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passages, "TAIL_POSTINGS", 40)
-    monkeypatch.setattr(anchor_segments, "FAN_OUT", 2)
-    monkeypatch.setattr(anchor_pages, "CROWDED", 3)
+    monkeypatch.setattr(passages, "TAIL_TEXTS", 4)
+    monkeypatch.setattr(passages, "PASSAGES", replace(PASSAGES, most_runs=1))
     url = postgres().url.render_as_string(hide_password=False)
     text = TEXTS[0][1]
     recipe = PassageRecipe(fingerprints=True)
@@ -222,7 +210,6 @@ def test_postgres_store_keeps_the_same_passage_index(
                         seen += [getattr(found, name).tolist() for name in found.__slots__]
                     near = near_passages(store._opened.snapshot(connection), text)
                     seen += [sorted(getattr(near, name).tolist()) for name in near.__slots__]
-                    seen.append(passages.counts(connection, asked).tolist())
                 seen.append(store.passages.status())
                 assert store.maintenance.fsck() == []
             told.append(seen)

@@ -11,11 +11,16 @@ from heard import heard
 from stores import numbered_text, raw
 
 from simstore.errors import CorruptStore, InvalidParameter
+from simstore.index.passages import PASSAGES
 from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.storage import anchor_segments, passages
+from simstore.storage import passages
 from simstore.store import Store
 
 __all__ = ["heard"]
+_RUNS = "index_run WHERE kind = 'passages'"
+_FIRST = (
+    f"(SELECT min(page) FROM index_page WHERE page / {1 << 40} IN (SELECT run_id FROM {_RUNS}))"
+)
 HAN = (
     "的一是在不了有和人这中大为上个国我以要他时来用们生到作地于出就分对成会可主发年动同工也"
     "能下过子说产种面而方后多定行学法所民得经"
@@ -40,23 +45,23 @@ def chinese(count: int, seed: int) -> str:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("make", "tail", "fingerprints", "sentences", "share"),
+    ("make", "tail_texts", "fingerprints", "sentences", "share"),
     [
-        (english, 1 << 17, False, False, 0.8),
-        (chinese, 1_000, True, False, 1.3),
-        (chinese, 1 << 17, False, True, 1.3),
+        (english, 64, False, False, 0.8),
+        (chinese, 1, True, False, 1.3),
+        (chinese, 64, False, True, 1.3),
     ],
 )
 def test_an_index_takes_no_more_than_one_and_a_half_times_the_text(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     make: Callable[[int, int], str],
-    tail: int,
+    tail_texts: int,
     fingerprints: bool,
     sentences: bool,
     share: float,
 ) -> None:
-    monkeypatch.setattr(passages, "TAIL_POSTINGS", tail)
+    monkeypatch.setattr(passages, "TAIL_TEXTS", tail_texts)
     with Store.create(tmp_path / "s.db", synchronous="normal") as store:
         store.add_many((f"k{n}", make(2_000, n)) for n in range(80))
         store.maintenance.compact()
@@ -75,24 +80,24 @@ def test_an_index_takes_no_more_than_one_and_a_half_times_the_text(
 def test_texts_that_are_gone_are_left_out_by_the_next_merge(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(passages, "TAIL_POSTINGS", 1)
+    monkeypatch.setattr(passages, "TAIL_TEXTS", 1)
     with Store.create(tmp_path / "s.db") as store:
         store.passages.build()
-        for number in range(anchor_segments.FAN_OUT - 1):
+        for number in range(PASSAGES.most_runs):
             store.add("same key", numbered_text(number))
         status = store.passages.status()
         assert status is not None
-        assert status.segment_count == anchor_segments.FAN_OUT - 1
+        assert status.run_count == PASSAGES.most_runs
         assert status.stale_count > 5 * status.anchor_count
         store.add("same key", numbered_text(99))
         status = store.passages.status()
         assert status is not None
-        assert (status.segment_count, status.stale_count) == (1, 0)
+        assert (status.run_count, status.stale_count) == (1, 0)
         store.remove("same key")
         store.maintenance.compact()
         status = store.passages.status()
         assert status is not None
-        assert (status.segment_count, status.stored_bytes) == (0, 0)
+        assert (status.run_count, status.stored_bytes) == (0, 0)
 
 
 @pytest.mark.parametrize("options", [{"window": 13}, {"cut": "window", "window": 30}])
@@ -154,30 +159,22 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
         ("DELETE FROM passage_entry WHERE document_id = 3", "1 document has none"),
         ("UPDATE passage_entry SET passage_count = 9 WHERE document_id = 3", "passages, not 9"),
         ("UPDATE passage_entry SET spans = x'03'", "damaged"),
-        ("UPDATE anchor_tail SET postings = x'0303'", "damaged"),
-        ("UPDATE passage_index SET tail_count = 0", "in the tail, 0 were put there"),
+        ("UPDATE passage_entry SET postings = x'0303' WHERE postings IS NOT NULL", "damaged"),
+        (f"DELETE FROM index_page WHERE page = {_FIRST}", "postings, not"),
+        (f"UPDATE index_page SET entries = substr(entries, 2) WHERE page = {_FIRST}", "damaged"),
+        (f"UPDATE index_page SET page = page + {9 << 40} WHERE page = {_FIRST}", "postings, not"),
         (
-            "DELETE FROM anchor_page WHERE page = (SELECT min(page) FROM anchor_page)",
-            "postings, not",
-        ),
-        ("UPDATE anchor_page SET postings = substr(postings, 2)", "damaged"),
-        (
-            "UPDATE anchor_page SET page = page + 2199023255552 "
-            "WHERE page = (SELECT max(page) FROM anchor_page)",
-            "of no segment",
-        ),
-        (
-            "INSERT INTO anchor_segment "
-            "(level, posting_count, key_bits, entry_bytes, start_bytes, length_bytes) "
-            "SELECT level, posting_count, key_bits, entry_bytes, start_bytes, length_bytes "
-            "FROM anchor_segment WHERE segment_id = 1",
+            "INSERT INTO index_run (kind, owner, page_bits, widths, entry_count, last_source, "
+            "filter_words, checksum) SELECT kind, owner, page_bits, widths, entry_count, "
+            f"last_source, filter_words, checksum FROM {_RUNS}",
             "0 postings, ",
         ),
-        ("UPDATE anchor_segment SET posting_count = posting_count + 3", " counted"),
+        ("UPDATE index_run SET entry_count = entry_count + 3 WHERE kind = 'passages'", " counted"),
+        ("UPDATE index_run SET widths = x'01' WHERE kind = 'passages'", "is damaged"),
         (
-            "INSERT INTO passage_index (status, recipe, tail_count, created_at) "
-            "SELECT status, recipe, tail_count, created_at FROM passage_index",
-            "there are 2 indexes, not one",
+            "INSERT INTO passage_index (status, recipe, created_at) "
+            "SELECT status, recipe, created_at FROM passage_index",
+            "there are 2 passage indexes, not one",
         ),
         (
             "UPDATE passage_entry SET spans = (SELECT spans FROM passage_entry WHERE entry_id = 2),"
@@ -186,8 +183,8 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
             "its passages are not those of its text",
         ),
         (
-            "UPDATE anchor_page SET postings = CAST(x'01020304' || substr(postings, 5) AS BLOB) "
-            "WHERE page = (SELECT min(page) FROM anchor_page)",
+            "UPDATE index_page SET entries = CAST(x'010203' || substr(entries, 4) AS BLOB) "
+            f"WHERE page = {_FIRST}",
             "its postings are not those of its text",
         ),
     ],
@@ -195,14 +192,14 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
 def test_each_kind_of_damage_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, statement: str, problem: str
 ) -> None:
-    monkeypatch.setattr(passages, "TAIL_POSTINGS", 200)
+    monkeypatch.setattr(passages, "TAIL_TEXTS", 16)
     with Store.create(tmp_path / "s.db") as store:
         store.passages.build()
         for number in range(40):
             store.add(f"k{number}", numbered_text(number) + f". And {number} more.")
         status = store.passages.status()
         assert status is not None
-        assert status.segment_count
+        assert status.run_count
         assert status.unpacked_count
         assert store.maintenance.fsck() == []
     with raw(tmp_path) as connection:
@@ -218,13 +215,13 @@ def test_each_kind_of_damage_is_named(
 
 
 @pytest.mark.slow
-def test_compaction_of_an_index_whose_segments_are_gone_is_a_named_error(tmp_path: Path) -> None:
+def test_compaction_of_an_index_whose_runs_are_gone_is_a_named_error(tmp_path: Path) -> None:
     with Store.create(tmp_path / "s.db") as store:
         store.passages.build()
         store.add("one", numbered_text(1))
         store.maintenance.compact()
     with raw(tmp_path) as connection:
-        connection.execute("DELETE FROM anchor_segment")
+        connection.execute("DELETE FROM index_run WHERE kind = 'passages'")
     with Store.open(tmp_path / "s.db") as store:
         with pytest.raises(CorruptStore, match="postings of the passage index gone"):
             store.maintenance.compact()
