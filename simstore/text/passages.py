@@ -6,7 +6,6 @@ A span is ``[start, end)`` in code points of the text as it was given, without b
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
@@ -38,14 +37,18 @@ _BEGIN_OF_END = re.compile(f"[.{_STOPS}\n{_PARAGRAPH_ENDS}]")
 _PARAGRAPH = re.compile(rf"\n[^\n]*\n|[{_PARAGRAPH_ENDS}]")
 # Stops after which a blank has to follow, and no small letter: ``3.14``, ``e.g. this``, ``No! he``.
 _WESTERN = frozenset(".!?…‥")
-_ABBREVIATION = re.compile(
-    r"mr|mrs|ms|dr|prof|st|rev|hon|gen|capt|lt|sgt|jr|messrs|mme|mlle|cf|vs|viz|ca|approx|"
-    r"ed|eds|dept|univ|bzw|hrsg"
-)
-_BEFORE_NUMBER = re.compile(
-    r"no|nos|nr|vol|vols|fig|figs|eq|eqs|sec|ch|chap|pp|art|para|par|bd|"
-    r"jan|feb|mar|apr|jun|jul|aug|sept|sep|oct|nov|dec"
-)
+_ABBREVIATIONS = frozenset((
+    "mr", "mrs", "ms", "dr", "prof", "st", "rev", "hon", "gen", "capt", "lt", "sgt", "jr",
+    "messrs", "mme", "mlle", "cf", "vs", "viz", "ca", "approx", "ed", "eds", "dept", "univ",
+    "bzw", "hrsg",
+))  # fmt: skip
+_BEFORE_NUMBER = frozenset((
+    "no", "nos", "nr", "vol", "vols", "fig", "figs", "eq", "eqs", "sec", "ch", "chap", "pp",
+    "art", "para", "par", "bd",
+    "jan", "feb", "mar", "apr", "jun", "jul", "aug", "sept", "sep", "oct", "nov", "dec",
+))  # fmt: skip
+# Characters before a stop among which its word is looked for.
+_WORD_BEFORE = 20
 _LAST_WORD = re.compile(r"[^\W\d_](?:\.?[^\W_])*\Z")
 _NEXT = re.compile(r"[\s\"'“‘«(\[]*(\w)?")
 _BREAKS = ";:，、,：—–"
@@ -62,18 +65,21 @@ def sentences(text: str) -> list[Span]:
     out.
     """
     kinds = class_table()[code_points(text)]
-    seen = _sums(kinds != SEPARATOR)
+    stretches = np.array(list(_stretches(text, kinds)), np.int64).reshape(-1, 2)
+    seen = _sums(kinds != SEPARATOR)[stretches]
     costs = _sums(np.where(kinds == CHARACTER, _A_CHARACTER, 1))
+    is_long = np.diff(costs[stretches])[:, 0] > LONGEST_SENTENCE
     found: list[Span] = []
-    for start, end in _stretches(text, kinds):
-        if seen[start] == seen[end]:
+    for (start, end), (before, behind), long in zip(
+        stretches.tolist(), seen.tolist(), is_long.tolist(), strict=True
+    ):
+        if before == behind:
             continue
-        if costs[end] - costs[start] <= LONGEST_SENTENCE:
+        if not long:
             found.append(_trimmed(text, start, end))
             continue
-        start, end = _trimmed(text, start, end)
-        for first, last in _pieces(text, kinds, costs, start, end):
-            if seen[first] != seen[last]:
+        for first, last in _pieces(text, kinds, costs, *_trimmed(text, start, end)):
+            if (kinds[first:last] != SEPARATOR).any():
                 found.append(_trimmed(text, first, last))
     return found
 
@@ -140,36 +146,49 @@ def _ends_sentence(text: str, start: int, found: re.Match[str]) -> bool:
     if following and not following.isspace():
         # Without a blank: only before or after a script that has none.
         return stop[-1] != "." and (following > "\u2e7f" or text[found.start() - 1] > "\u2e7f")
-    coming = _NEXT.match(text, end)
-    letter = coming[1] if coming else None
-    if letter is not None and letter.islower():
+    letter = text[end + 1 : end + 2]
+    if not letter.isalnum():
+        coming = _NEXT.match(text, end)
+        letter = (coming[1] if coming else None) or ""
+    if letter.islower():
         return False
-    if stop != "." or found["closing"] or letter is None:
+    if stop != "." or found["closing"] or not letter:
         return True
-    word = _LAST_WORD.search(text, max(start, found.start() - 20), found.start())
-    if word is None:
+    before = _word_before(text[max(start, found.start() - _WORD_BEFORE) : found.start()])
+    if before is None:
         return True
-    before = word.group().lower()
-    if len(before) == 1 or "." in before or _ABBREVIATION.fullmatch(before):
+    if len(before) == 1 or "." in before or before in _ABBREVIATIONS:
         return False
-    return not (letter.isdigit() and _BEFORE_NUMBER.fullmatch(before))
+    return not (letter.isdigit() and before in _BEFORE_NUMBER)
+
+
+def _word_before(part: str) -> str | None:
+    """Return the word that a part of a text ends with, in small letters."""
+    word = part.rsplit(None, 1)[-1] if part and not part[-1].isspace() else ""
+    # Most words have letters alone, and are found sooner so.
+    if not word.isalpha():
+        found = _LAST_WORD.search(part)
+        if found is None:
+            return None
+        word = found.group()
+    return word.lower()
 
 
 def _pieces(
-    text: str, kinds: NDArray[np.uint8], costs: list[int], start: int, end: int
+    text: str, kinds: NDArray[np.uint8], costs: NDArray[np.int64], start: int, end: int
 ) -> Iterator[Span]:
     """Yield a stretch, in pieces where it is too long."""
     while costs[end] - costs[start] > LONGEST_SENTENCE:
-        most = bisect_right(costs, costs[start] + LONGEST_SENTENCE) - 1
+        most = int(np.searchsorted(costs, costs[start] + LONGEST_SENTENCE, side="right")) - 1
         cut = _last_break(text, kinds, start, max(most, start + 1))
         yield start, cut
         start = cut
     yield start, end
 
 
-def _sums(values: NDArray[Any]) -> list[int]:
+def _sums(values: NDArray[Any]) -> NDArray[np.int64]:
     """Return the sum of the values before each place, and of all."""
-    return [0, *np.cumsum(values, dtype=np.int64).tolist()]
+    return np.concatenate(([0], np.cumsum(values, dtype=np.int64)))
 
 
 def _last_break(text: str, kinds: NDArray[np.uint8], first: int, last: int) -> int:
