@@ -70,12 +70,13 @@ class Entries(NamedTuple):
     @classmethod
     def joined(cls, parts: Sequence[Entries]) -> Entries:
         """Return the entries of all parts, which are not none, one part after the other."""
-        if len(parts) == 1:
-            return parts[0]
-        return cls(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+        some = [part for part in parts if len(part.keys)] or parts[:1]
+        if len(some) == 1:
+            return some[0]
+        return cls(*(np.concatenate(each) for each in zip(*some, strict=True)))
 
-    def chosen(self, which: NDArray[np.bool_] | NDArray[np.int64]) -> Entries:
-        """Return the entries that a mask or places select."""
+    def chosen(self, which: NDArray[np.bool_] | NDArray[np.int64] | slice) -> Entries:
+        """Return the entries that a mask, places or a slice select."""
         return Entries(self.keys[which], self.values[which])
 
     def in_order(self, key_bits: int = 64) -> Entries:
@@ -93,13 +94,30 @@ class Entries(NamedTuple):
             both = distinct(self.keys | self.values[:, 0])
             low = np.uint64((1 << spare) - 1)
             return Entries(both & ~low, (both & low).reshape(-1, 1))
-        order = np.lexsort((*self.values.T[::-1], self.keys))
+        order = self._order(spare)
         keys, values = self.keys[order], self.values[order]
         fresh = np.ones(len(keys), np.bool_)
         fresh[1:] = keys[1:] != keys[:-1]
         for column in values.T:
             fresh[1:] |= column[1:] != column[:-1]
         return Entries(keys, values) if fresh.all() else Entries(keys[fresh], values[fresh])
+
+    def _order(self, spare: int) -> NDArray[np.int64]:
+        """Return the places of the entries in order; so many low bits of a key are 0."""
+        if len(self.keys) >> spare:
+            return np.lexsort((*self.values.T[::-1], self.keys))
+        # Numbers are sorted much faster than places by several columns, which few entries need.
+        places = np.arange(len(self.keys), dtype=np.uint64)
+        both = np.sort(self.keys | places)
+        order = (both & np.uint64((1 << spare) - 1)).astype(np.int64)
+        both >>= np.uint64(spare)
+        same = both[1:] == both[:-1]
+        tied = np.zeros(len(order), np.bool_)
+        tied[1:] = same
+        tied[:-1] |= same
+        some = order[tied]
+        order[tied] = some[np.lexsort((*self.values[some].T[::-1], self.keys[some]))]
+        return order
 
 
 @dataclass(frozen=True, slots=True)

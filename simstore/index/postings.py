@@ -491,7 +491,7 @@ def _last_page(entries: Entries, shape: Shape) -> tuple[Entries, Entries]:
         return entries, entries
     firsts = shape.first_places(entries.keys)
     cut = int(np.searchsorted(firsts, firsts[-1]))
-    return entries.chosen(np.arange(cut, len(firsts))), entries.chosen(np.arange(cut))
+    return entries.chosen(slice(cut, None)), entries.chosen(slice(cut))
 
 
 def _checksum(rows: Sequence[Row]) -> int:
