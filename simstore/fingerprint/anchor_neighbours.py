@@ -49,18 +49,21 @@ def bits_around(units: LocatedUnits, chosen: Grams, winnowing: Winnowing) -> NDA
         0 to 65,535; shape (grams,).
     """
     found = np.zeros(len(chosen), np.int32)
-    padding = np.zeros(SIDE_BITS, np.uint64)
-    padded = np.concatenate((padding, units.hashes, padding))
+    # Nothing is around a text.
+    texts = np.zeros(len(units) + 1, np.int64)
+    np.add.at(texts, units.breaks, 1)
+    places = np.arange(len(units)) + SIDE_BITS * (1 + np.cumsum(texts)[:-1])
+    padded = np.zeros(len(units) + SIDE_BITS * (2 + len(units.breaks)), np.uint64)
+    padded[places] = units.hashes
     each = bits_each(units, chosen, winnowing)
     for bits in np.unique(each).tolist():
         of_kind = np.flatnonzero(each == bits)
         steps = np.arange(SIDE_BITS // bits)
         shifts, mask = (bits * steps).astype(np.uint64), np.uint64((1 << bits) - 1)
-        first = chosen.first[of_kind, None].astype(np.int64) + SIDE_BITS - 1 - steps
-        last = chosen.last[of_kind, None].astype(np.int64) + SIDE_BITS + 1 + steps
+        first = places[chosen.first[of_kind], None] - 1 - steps
+        last = places[chosen.last[of_kind], None] + 1 + steps
         before, behind = (
-            ((padded[places] & mask) << shifts).sum(axis=1).astype(np.int32)
-            for places in (first, last)
+            ((padded[side] & mask) << shifts).sum(axis=1).astype(np.int32) for side in (first, last)
         )
         found[of_kind] = before << SIDE_BITS | behind
     return found

@@ -12,10 +12,10 @@ References:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 import xxhash
@@ -40,7 +40,9 @@ _GRAM = 2
 _LOST = np.uint64(64 - HASH_BITS)
 
 
-def passage_fingerprints(units: LocatedUnits, spans: NDArray[np.int32]) -> NDArray[np.uint64]:
+def passage_fingerprints(
+    units: LocatedUnits, spans: NDArray[np.integer[Any]]
+) -> NDArray[np.uint64]:
     """Return the SimHash of each passage: of its pairs of consecutive units, one vote each.
 
     A passage of one unit has the hash of that unit; one of none has 0.
@@ -91,6 +93,8 @@ Cut = Literal["sentences", "window"]
 _VERSION = 1
 # Five characters and a word in turns, which have no gram of one kind.
 _MIXED_TEXT = "".join(f"{chr(0x4E00 + 97 * n)}{'abcdef'[n % 6] * (n % 5 == 4)}" for n in range(60))
+# Texts are joined until they have so many: several take less time together than one by one.
+_JOINED_CHARACTERS = 1 << 16
 # Longer anchors are given as so long: a gram of words with much between them.
 MOST_LENGTH = (1 << 16) - 1
 
@@ -117,6 +121,23 @@ class IndexedText:
     lengths: NDArray[np.int32]
     words: NDArray[np.uint64]
     term_count: int = 0
+
+
+class _Postings(NamedTuple):
+    """Some of the postings of joined texts, by place."""
+
+    hashes: NDArray[np.uint64]
+    starts: NDArray[Any]
+    lengths: NDArray[Any]
+
+    def of(self, chosen: slice) -> _Postings:
+        return _Postings(self.hashes[chosen], self.starts[chosen], self.lengths[chosen])
+
+
+def _moved(spans: Sequence[NDArray[np.int32]], offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the spans of texts in the joined text."""
+    counts = [len(one) for one in spans]
+    return np.concatenate(spans) + np.repeat(offsets, counts)[:, None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,34 +176,69 @@ class PassageRecipe:
 
     def index(self, text: str) -> IndexedText:
         """Return the passages, anchors and terms that an index keeps of a text."""
-        units = located_units(text, self.normalization)
+        return self.index_many([text])[0]
+
+    def index_many(self, texts: Sequence[str]) -> list[IndexedText]:
+        """Return what an index keeps of each of several texts."""
+        found: list[IndexedText] = []
+        first = size = 0
+        for place, text in enumerate(texts):
+            size += len(text)
+            if size >= _JOINED_CHARACTERS or place + 1 == len(texts):
+                found += self._indexed(texts[first : place + 1])
+                first, size = place + 1, 0
+        return found
+
+    def _indexed(self, texts: Sequence[str]) -> Iterator[IndexedText]:
+        """Yield what an index keeps of texts, which are looked at as if they were one."""
+        ends = np.cumsum([len(text) for text in texts])
+        offsets = ends - [len(text) for text in texts]
+        each = [located_units(text, self.normalization) for text in texts]
+        units = LocatedUnits.joined(each, offsets)
         chosen = anchors(units, self.winnowing)
         starts = units.starts[chosen.first]
         if self.neighbours:
             lengths = neighbours(units, chosen, self.winnowing)
         else:
             lengths = np.minimum(units.ends[chosen.last] - starts, MOST_LENGTH)
-        spans = self.spans(text)
-        hashes = chosen.hashes
+        parts = [_Postings(chosen.hashes, starts, lengths)]
+        spans = [self.spans(text) for text in texts]
         words = np.empty(0, np.uint64)
         if self.fingerprints:
-            words = passage_fingerprints(units, spans)
-            hashes = np.concatenate((hashes, segment_hashes(words).ravel()))
-            starts = np.concatenate((starts, np.repeat(spans[:, 0], SEGMENTS)))
-            sizes = np.minimum(spans[:, 1] - spans[:, 0], MOST_LENGTH)
-            lengths = np.concatenate((lengths, np.repeat(sizes, SEGMENTS)))
-        if not self.sentences:
-            return IndexedText(spans, hashes, starts, lengths, words)
-        cut = self.sentence_spans(text, spans)
-        terms = chosen_terms(units, cut, self.normalization)
-        return IndexedText(
-            spans,
-            np.concatenate((hashes, terms.hashes)),
-            np.concatenate((starts, cut[terms.sentences, 0])),
-            np.concatenate((lengths, terms.contexts)),
-            words,
-            len(terms),
-        )
+            moved = _moved(spans, offsets)
+            words = passage_fingerprints(units, moved)
+            sizes = np.minimum(moved[:, 1] - moved[:, 0], MOST_LENGTH)
+            parts.append(
+                _Postings(
+                    segment_hashes(words).ravel(),
+                    np.repeat(moved[:, 0], SEGMENTS),
+                    np.repeat(sizes, SEGMENTS),
+                )
+            )
+        if self.sentences:
+            cut = _moved(
+                [self.sentence_spans(*one) for one in zip(texts, spans, strict=True)], offsets
+            )
+            terms = chosen_terms(units, cut, self.normalization)
+            parts.append(_Postings(terms.hashes, cut[terms.sentences, 0], terms.contexts))
+        bounds = [np.searchsorted(part.starts, [0, *ends]).tolist() for part in parts]
+        first_word = 0
+        for number, (offset, own) in enumerate(zip(offsets.tolist(), spans, strict=True)):
+            mine = [
+                part.of(slice(*bound[number : number + 2]))
+                for part, bound in zip(parts, bounds, strict=True)
+            ]
+            hashes, places, around = (np.concatenate(column) for column in zip(*mine, strict=True))
+            end_word = first_word + len(own) if self.fingerprints else 0
+            yield IndexedText(
+                own,
+                hashes,
+                (places - offset).astype(np.int32),
+                around.astype(np.int32),
+                words[first_word:end_word],
+                len(mine[-1].hashes) if self.sentences else 0,
+            )
+            first_word = end_word
 
     def spans(self, text: str) -> NDArray[np.int32]:
         """Return the passages of a text, shape (n, 2)."""

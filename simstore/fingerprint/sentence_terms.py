@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -134,7 +135,7 @@ class SentenceUnits:
 
 
 def sentence_units(
-    units: LocatedUnits, spans: NDArray[np.int32], normalization: Normalization = DEFAULT
+    units: LocatedUnits, spans: NDArray[np.integer[Any]], normalization: Normalization = DEFAULT
 ) -> SentenceUnits:
     """Return the units of sentences in the order in which terms are made of them.
 
@@ -189,7 +190,8 @@ def _pairs(found: SentenceUnits, first: NDArray[np.intp], other: NDArray[np.intp
     hashes = mix(mix(found.hashes[first] ^ _NAME) + found.hashes[other]) >> _LOST
     # The last unit of a sentence has none behind it; the first of all stands for that.
     after = np.minimum(other + 1, len(found.hashes) - 1)
-    further = np.where(found.sentences[after] == sentences, after, first - found.ranks[first])
+    is_last = (after == other) | (found.sentences[after] != sentences)
+    further = np.where(is_last, first - found.ranks[first], after)
     contexts = found.lengths[sentences] | _further(found.hashes[further])
     return SentenceTerms(hashes, sentences, contexts.astype(np.int32))
 
@@ -200,7 +202,7 @@ def _further(hashes: NDArray[np.uint64]) -> NDArray[np.int64]:
 
 def chosen_terms(
     units: LocatedUnits,
-    spans: NDArray[np.int32],
+    spans: NDArray[np.integer[Any]],
     normalization: Normalization = DEFAULT,
 ) -> SentenceTerms:
     """Return the terms that an index keeps of sentences, each once a sentence.
@@ -221,7 +223,7 @@ def chosen_terms(
 
 
 def _counts_of_kinds(
-    units: LocatedUnits, spans: NDArray[np.int32]
+    units: LocatedUnits, spans: NDArray[np.integer[Any]]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the words of each sentence, and its characters of scripts without blanks."""
     firsts, ends = np.searchsorted(units.starts, spans).T

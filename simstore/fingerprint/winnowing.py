@@ -90,7 +90,7 @@ class Grams:
 
 
 def grams(units: LocatedUnits, winnowing: Winnowing = DEFAULT_WINNOWING) -> Grams:
-    """Return every gram of a text: of k consecutive units within each run of one kind.
+    """Return every gram of texts: of k consecutive units within each run of one kind.
 
     One of units of both kinds begins at each unit at which none of one kind does.
     """
@@ -129,6 +129,7 @@ def mixed_windows(
     before = np.cumsum(at)
     size = winnowing.window_mixed
     windows = np.flatnonzero(before[size : size + count] > before[:count])
+    windows = windows[windows + winnowing.run_mixed <= units.text_ends()[windows]]
     # At each unit of such a run begins a gram that ends within it.
     places = np.searchsorted(first, windows)
     least = places.copy()
@@ -147,25 +148,15 @@ def anchors(units: LocatedUnits, winnowing: Winnowing = DEFAULT_WINNOWING) -> Gr
     found, run_ends = _grams(units, winnowing)
     every, places = _every(units, winnowing, found)
     kept = np.zeros(len(every), bool)
-    kept[places[np.isin(found.first, _chosen(found, run_ends, units, winnowing).first)]] = True
+    if len(found):
+        sizes = np.where(
+            units.spaced[found.first],
+            winnowing.run_words - winnowing.gram_words + 1,
+            winnowing.run_characters - winnowing.gram_characters + 1,
+        )
+        kept[places[_winnowed(found.hashes, run_ends, sizes)]] = True
     kept[mixed_windows(units, winnowing, every)[1]] = True
     return Grams(every.hashes[kept], every.first[kept], every.last[kept])
-
-
-def _chosen(
-    found: Grams, run_ends: NDArray[np.int64], units: LocatedUnits, winnowing: Winnowing
-) -> Grams:
-    """Return the grams of one kind that winnowing chooses."""
-    if not len(found):
-        return found
-    is_word = units.spaced[found.first]
-    sizes = np.where(
-        is_word,
-        winnowing.run_words - winnowing.gram_words + 1,
-        winnowing.run_characters - winnowing.gram_characters + 1,
-    )
-    chosen = _winnowed(found.hashes, run_ends, sizes)
-    return Grams(found.hashes[chosen], found.first[chosen], found.last[chosen])
 
 
 def _grams(units: LocatedUnits, winnowing: Winnowing) -> tuple[Grams, NDArray[np.int64]]:
@@ -174,8 +165,10 @@ def _grams(units: LocatedUnits, winnowing: Winnowing) -> tuple[Grams, NDArray[np
     if not count:
         none = np.empty(0, np.int32)
         return Grams(np.empty(0, np.uint64), none, none), np.empty(0, np.int64)
-    cuts = np.flatnonzero(units.spaced[1:] != units.spaced[:-1]) + 1
-    bounds = np.concatenate(([0], cuts, [count]))
+    begins = np.ones(count, np.bool_)
+    begins[1:] = units.spaced[1:] != units.spaced[:-1]
+    begins[units.breaks[units.breaks < count]] = True
+    bounds = np.append(np.flatnonzero(begins), count)
     lengths = np.diff(bounds)
     run_of = np.repeat(np.arange(len(lengths)), lengths)
     left = bounds[1:][run_of] - np.arange(count)
@@ -197,7 +190,7 @@ def _every(
 ) -> tuple[Grams, NDArray[np.int64]]:
     """Return the grams of one kind and those of both, and the places of the former among all."""
     size, count = winnowing.gram_mixed, len(units)
-    is_free = np.ones(max(count - size + 1, 0), bool)
+    is_free = np.arange(size, count + 1) <= units.text_ends()[: max(count - size + 1, 0)]
     is_free[pure.first[pure.first < len(is_free)]] = False
     if not is_free.any():
         return pure, np.arange(len(pure))

@@ -77,7 +77,8 @@ def pack_spans(spans: NDArray[np.int32], words: NDArray[np.uint64]) -> bytes:
         spans: Ascending, not overlapping, shape (n, 2).
         words: Their fingerprints, shape (n,) or (0,).
     """
-    numbers = np.diff(spans.ravel(), prepend=np.int32(0))
+    numbers = spans.flatten()
+    numbers[1:] -= spans.ravel()[:-1]
     small = np.minimum(numbers, _LARGE).astype(np.uint8)
     large = numbers[numbers >= _LARGE].astype("<u4")
     head = len(spans).to_bytes(_HEAD_BYTES, "little")

@@ -7,7 +7,8 @@ can be shown in the text.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,10 @@ _FIRST_EXPANSION = -3
 _BLANKS = np.array([ord(c) for c in map(chr, range(0x3001)) if c.isspace()], np.uint32)
 
 
+def _no_breaks() -> NDArray[np.int64]:
+    return np.empty(0, np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class LocatedUnits:
     """The tokens of a text with their offsets, in order.
@@ -34,15 +39,39 @@ class LocatedUnits:
             them (``㈱``) have one span.
         spaced: Whether the unit is a word of a script with blanks between words; else it is a
             character of another script.
+        breaks: Of joined texts, the first unit of each text but the first, in order.
     """
 
     hashes: NDArray[np.uint64]
-    starts: NDArray[np.int32]
-    ends: NDArray[np.int32]
+    starts: NDArray[np.int32] | NDArray[np.int64]
+    ends: NDArray[np.int32] | NDArray[np.int64]
     spaced: NDArray[np.bool_]
+    breaks: NDArray[np.int64] = field(default_factory=_no_breaks)
 
     def __len__(self) -> int:
         return len(self.hashes)
+
+    @classmethod
+    def joined(cls, parts: Sequence[LocatedUnits], offsets: NDArray[np.int64]) -> LocatedUnits:
+        """Return the units of several texts, of which each begins at an offset."""
+        if len(parts) == 1:
+            return parts[0]
+        counts = np.array([len(part) for part in parts], np.int64)
+        moved = np.repeat(offsets, counts)
+        return cls(
+            np.concatenate([part.hashes for part in parts]),
+            np.concatenate([part.starts for part in parts]) + moved,
+            np.concatenate([part.ends for part in parts]) + moved,
+            np.concatenate([part.spaced for part in parts]),
+            np.cumsum(counts)[:-1],
+        )
+
+    def text_ends(self) -> NDArray[np.int64]:
+        """Return for each unit the one behind the last of its text."""
+        if not len(self.breaks):
+            return np.full(len(self), len(self), np.int64)
+        bounds = np.concatenate(([0], self.breaks, [len(self)]))
+        return np.repeat(bounds[1:], np.diff(bounds))
 
 
 @dataclass(frozen=True, slots=True)

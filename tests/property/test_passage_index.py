@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simstore.errors import Conflict, InvalidParameter
-from simstore.fingerprint.passage_recipe import IndexedText, PassageRecipe
+from simstore.fingerprint.passage_recipe import Cut, IndexedText, PassageRecipe
 from simstore.fingerprint.shingle_sets import runs
 from simstore.index import postings
 from simstore.index.pages import DamagedPage, Entries
@@ -129,6 +129,20 @@ def small_parts() -> Iterator[None]:
         mock.patch.object(passage_index, "BATCH_DOCUMENTS", 2),
     ):
         yield
+
+
+@given(st.lists(texts, max_size=6), st.booleans(), st.sampled_from(["sentences", "window"]))
+def test_texts_are_indexed_together_as_one_by_one(
+    made: list[str], fingerprints: bool, cut: Cut
+) -> None:
+    recipe = PassageRecipe(cut, fingerprints=fingerprints, sentences=True, neighbours=True)
+    found = recipe.index_many(made)
+    assert len(found) == len(made)
+    for text, one in zip(made, found, strict=True):
+        alone = recipe.index(text)
+        assert one.term_count == alone.term_count
+        for name in ("spans", "hashes", "starts", "lengths", "words"):
+            assert np.array_equal(getattr(one, name), getattr(alone, name)), name
 
 
 def expected_rows(recipe: PassageRecipe, held: dict[str, str]) -> dict[str, list[Row]]:

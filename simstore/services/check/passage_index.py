@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from itertools import chain
 
 from simstore.errors import Conflict, InvalidParameter
 from simstore.fingerprint.passage_recipe import SEGMENTS, Cut, PassageRecipe
@@ -12,11 +13,13 @@ from simstore.services.features import feature_counts
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.storage import documents, generations, passages
 from simstore.storage.passages import IndexSize
+from simstore.storage.rows import chunks
 from simstore.text.passages import DEFAULT_WINDOW
 
 # Documents a transaction: a kill costs no more than these.
 BATCH_DOCUMENTS = 2_000
 _THREADS = 2
+_TOGETHER = 64
 
 
 def begin(
@@ -121,7 +124,8 @@ def build(opened: OpenStore, on_progress: Progress | None = None) -> int:
                     passages.complete(connection)
                     return made
                 texts = feature_counts.whole_texts(snapshot, batch)
-                indexed = pool.map(snapshot.passages.index, texts.values(), chunksize=64)
+                parts = list(chunks(list(texts.values()), _TOGETHER))
+                indexed = chain.from_iterable(pool.map(snapshot.passages.index_many, parts))
                 passages.put_many(connection, list(zip(texts, indexed, strict=True)))
                 total = documents.count(connection) if on_progress is not None else 0
                 done = documents.count_up_to(connection, batch[-1]) if on_progress else 0

@@ -147,7 +147,7 @@ def prepare(batch: Sequence[Document], state: State) -> PreparedBatch:
             recipe.name: tuple(sketch_texts(recipe.sketching, texts, scanned))
             for recipe in channels.sketched
         },
-        passages=tuple(map(state.passages.index, texts)) if state.passages is not None else (),
+        passages=tuple(state.passages.index_many(texts)) if state.passages is not None else (),
     )
 
 
