@@ -1,7 +1,7 @@
 """Passages in the posting index: the entries of texts, and bytes for those of one text.
 
-An entry is a hash of 40 bits, the number of one version of a document's text, a place in it, and 16
-bits of what is around that place.
+An entry is the first 32 bits of a hash, the number of one version of a document's text, a place in
+it, and 16 bits of what is around that place.
 """
 
 from __future__ import annotations
@@ -16,11 +16,15 @@ from simstore.fingerprint.winnowing import HASH_BITS
 from simstore.index.pages import Entries, Shape, pack, row_lengths, unpack
 from simstore.index.postings import Kind
 
-# No filters: they would take as much as a ninth of the entries, and most grams are in one run.
-PASSAGES = Kind("passages", key_bits=HASH_BITS, value_count=3, is_filtered=False)
-_SPARE = np.uint64(64 - HASH_BITS)
+# Winnowing needs more bits of a hash than a look-up: in a store of a million documents of 600 words
+# 7 of 100 grams that none has are taken for one of another, which the texts tell apart.
+KEY_BITS = 32
+# No filters: they would take as much as an eighth of the entries, and most grams are in one run.
+PASSAGES = Kind("passages", key_bits=KEY_BITS, value_count=3, is_filtered=False)
+_UNSEEN = np.uint64(HASH_BITS - KEY_BITS)
+_SPARE = np.uint64(64 - KEY_BITS)
 # Of a text that is in no run: place, and what is around it.
-_OF_ONE = Shape(HASH_BITS, 0, (4, 2))
+_OF_ONE = Shape(KEY_BITS, 0, (4, 2))
 # A number of spans in a byte; larger ones follow as four.
 _LARGE = 255
 _HEAD_BYTES = 4
@@ -29,12 +33,7 @@ _WORD_BYTES = 8
 
 def keys_of(hashes: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return the keys of hashes."""
-    return hashes << _SPARE
-
-
-def hashes_of(keys: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the hashes of keys."""
-    return keys >> _SPARE
+    return hashes >> _UNSEEN << _SPARE
 
 
 def postings_of(numbers: Sequence[int], texts: Sequence[IndexedText]) -> Entries:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simstore.errors import CorruptStore, counted
 from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.index.pages import Entries
-from simstore.index.passages import hashes_of
+from simstore.index.passages import keys_of
 from simstore.model import Finding
 from simstore.search.segments import segment_columns
 from simstore.services.open_store.open_store import Snapshot
@@ -217,7 +217,7 @@ class _Sums:
         entries, places = np.unique(held.values[:, 0], return_inverse=True)
         sums = np.zeros(len(entries), np.uint64)
         _, starts, lengths = held.values.T
-        np.add.at(sums, places, _said(hashes_of(held.keys), starts, lengths))
+        np.add.at(sums, places, _said(held.keys, starts, lengths))
         counts = np.bincount(places, minlength=len(entries))
         for entry, count, total in zip(
             entries.tolist(), counts.tolist(), sums.tolist(), strict=True
@@ -244,12 +244,12 @@ def _held_sums(connection: Connection) -> _Sums:
 
 
 def _sum_of(text: IndexedText) -> int:
-    said = _said(text.hashes, text.starts, text.lengths)
+    said = _said(keys_of(text.hashes), text.starts, text.lengths)
     return int(np.add.reduce(said)) if len(said) else 0
 
 
 def _said(
-    hashes: NDArray[np.uint64], starts: NDArray[Any], lengths: NDArray[Any]
+    keys: NDArray[np.uint64], starts: NDArray[Any], lengths: NDArray[Any]
 ) -> NDArray[np.uint64]:
     places = starts.astype(np.uint64) << np.uint64(20) | lengths.astype(np.uint64)
-    return mix(hashes * GAMMA + mix(places))
+    return mix(keys * GAMMA + mix(places))
