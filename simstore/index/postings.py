@@ -470,8 +470,12 @@ def matching(
     order = np.argsort(asked, kind="stable")
     ordered = asked[order]
     begins = np.searchsorted(ordered, held, "left")
-    counts = np.searchsorted(ordered, held, "right") - begins
-    places = np.repeat(np.arange(len(held)), counts)
+    # Most entries of a page, or of the tail, have no key that was asked for.
+    hits = np.flatnonzero(np.append(ordered, np.uint64(0))[begins] == held)
+    hits = hits[begins[hits] < len(ordered)]
+    begins = begins[hits]
+    counts = np.searchsorted(ordered, held[hits], "right") - begins
+    places = np.repeat(hits, counts)
     steps = np.arange(len(places)) - np.repeat(np.cumsum(counts) - counts, counts)
     return order[np.repeat(begins, counts) + steps], places
 
