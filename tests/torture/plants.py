@@ -19,7 +19,7 @@ import numpy as np
 import simstore.services.channels.pack_sketches as pack
 import simstore.services.fsck.fsck as fsck
 from simstore import outputs
-from simstore.search import pages
+from simstore.index import postings
 from simstore.storage.dialects import sqlite_file
 
 Put = Callable[[Any, str, object], None]
@@ -107,25 +107,21 @@ def write_error_swallowed(put: Put) -> None:
 
 
 def short_pages(put: Put) -> None:
-    """The last fingerprint of a row of a segment page is not packed."""
-    whole = pages.pack
+    """The last entry of a row of an index is not packed."""
+    whole = postings.pack
 
-    def short(words: Any) -> Any:
-        numbers, rows = whole(words)
-        size = pages.record_bytes(64 * words.shape[1])
-        return numbers, [row[:-size] if len(row) > size else row for row in rows]
+    def short(entries: Any, shape: Any) -> Iterator[tuple[int, bytes]]:
+        size = shape.entry_bytes
+        for place, row in whole(entries, shape):
+            yield place, row[:-size] if len(row) > size else row
 
-    put(pages, "pack", short)
+    put(postings, "pack", short)
 
 
 def short_unpacked_pages(put: Put) -> None:
-    """The last fingerprint of the last row of segment pages is not unpacked."""
-    whole = pages.unpack
-
-    def short(numbers: Any, rows: Any, bits: int) -> Any:
-        return whole(numbers, rows, bits)[:-1]
-
-    put(pages, "unpack", short)
+    """The last entry of the last row of an index is not unpacked."""
+    whole = postings.unpack
+    put(postings, "unpack", lambda *given: whole(*given).chosen(np.s_[:-1]))
 
 
 def short_band_runs(put: Put) -> None:
@@ -155,13 +151,12 @@ def radius_exclusive(put: Put) -> None:
     """A store finds fingerprints within less than the radius."""
     from simstore.services.channels import fingerprint_index
 
-    for name in ("verify", "verify_values"):
-        whole = getattr(fingerprint_index, name)
+    whole = fingerprint_index.verify
 
-        def short(candidates: Any, query: Any, radius: int, whole: Any = whole) -> Any:
-            return whole(candidates, query, radius - 1)
+    def short(candidates: Any, query: Any, radius: int) -> Any:
+        return whole(candidates, query, radius - 1)
 
-        put(fingerprint_index, name, short)
+    put(fingerprint_index, "verify", short)
 
 
 def removal_not_sent(put: Put) -> None:

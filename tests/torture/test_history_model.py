@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import random
-from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 from forked import nursery
 
-from simstore.search import pages
+from simstore.index.hamming import FingerprintRuns
 from tests.torture import history_checks, plain_texts
 from tests.torture.campaign import Place
 from tests.torture.histories import KNOBS, Histories
@@ -179,13 +178,14 @@ def test_each_knob_is_there() -> None:
 def test_history_finds_that_the_last_entry_of_a_page_is_never_looked_at(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = pages.near
+    whole = FingerprintRuns._with_following
 
-    def short(
-        held: Sequence[tuple[int, bytes]], turned: Sequence[int], bits: int, *rest: Any, **more: Any
-    ) -> tuple[list[int], int]:
-        size = pages.record_bytes(bits)
-        return whole([(number, one[:-size]) for number, one in held], turned, bits, *rest, **more)
+    def short(self: Any, rows: Any) -> list[tuple[int, bytes]]:
+        cut = []
+        for number, row in whole(self, rows):
+            size = self._run_of(number)[1].shape.entry_bytes
+            cut += [(number, row[:-size])] if len(row) > size else []
+        return cut
 
     def found(name: str) -> list[int]:
         faults = []
@@ -202,7 +202,7 @@ def test_history_finds_that_the_last_entry_of_a_page_is_never_looked_at(
         return faults
 
     assert found("whole") == []
-    monkeypatch.setattr(pages, "near", short)
+    monkeypatch.setattr(FingerprintRuns, "_with_following", short)
     assert len(found("short")) > 1
 
 

@@ -32,7 +32,7 @@ from simstore.storage.fingerprints import fingerprints, packed, tail
 from simstore.storage.generations import GenerationRow
 
 if TYPE_CHECKING:
-    from simstore.search.sorted_tables import SortedTables
+    from simstore.search.sorted_tables import GrowingTables, SortedTables
     from simstore.services.open_store.resident_index import ResidentIndex, ResidentTables
 
 # Rows of the segment columns for one query above which the tail is read into memory instead.
@@ -150,7 +150,7 @@ class FingerprintIndex:
         if plan.method == "scan":
             found = self.scan(queries, radius)
         else:
-            found = self._found(queries, radius, plan.thresholds)
+            found, _ = self._found(queries, radius, plan.thresholds)
         if not self._is_exact:
             # Who asks whether there is any may ask at once which.
             cache.note_near(self._row, radius, queries, found)
@@ -170,16 +170,38 @@ class FingerprintIndex:
         radius: int,
         thresholds: Sequence[int],
         compared: NDArray[np.int64] | None = None,
-    ) -> BatchResults:
-        """Return what is found by the values of segments, in runs and in the tail."""
+        *,
+        in_file: bool = False,
+    ) -> tuple[BatchResults, bool]:
+        """Return what is found by the values of segments, in runs and in the tail.
+
+        Args:
+            queries: Shape (m, ceil(M / 64)).
+            radius: Largest distance, in bits, inclusive.
+            thresholds: Bits flipped in each segment, -1: it is not looked at.
+            compared: How many entries each query was compared with, to be added to.
+            in_file: Look the tail up by its columns, whatever is in memory.
+
+        Returns:
+            The matches, and whether tables in memory gave those of the tail.
+        """
         parts = [(np.empty(0, np.int64), queries[:0])]
+        by_tables = False
         if self._row.packed_count:
             parts.append(self._in_runs(queries, radius, thresholds, compared))
         if self._row.fingerprint_count > self._row.packed_count:
-            parts.append(self._in_tail(queries, radius, thresholds, compared))
+            kept = None if in_file else self._tail_tables(len(queries))
+            found = None
+            if kept is None:
+                limit = None if in_file else _CROWDED_ROWS
+                found = self._in_columns(queries, thresholds, compared, limit)
+            if found is None:
+                found = self._in_tables(kept or self._read_tail(), queries, radius, compared)
+                by_tables = True
+            parts.append(found)
         rows, words = (np.concatenate(each) for each in zip(*parts, strict=True))
         near, distances = verify(words, queries[rows], radius)
-        return distinct_results(rows[near], words[near], distances)
+        return distinct_results(rows[near], words[near], distances), by_tables
 
     def _in_runs(
         self,
@@ -201,28 +223,30 @@ class FingerprintIndex:
             rows, words = rows[there], words[there]
         return rows, words
 
-    def _in_tail(
+    def _tail_tables(self, query_count: int) -> GrowingTables | None:
+        """Return the tail in memory, where that repays; it may hold some that have gone."""
+        snapshot = self._snapshot
+        return snapshot.store.tail_tables(snapshot.connection, self.bits, self._row, query_count)
+
+    def _read_tail(self) -> GrowingTables:
+        snapshot = self._snapshot
+        return snapshot.store.tail_cache.read(snapshot.connection, self.bits, self._row)
+
+    def _in_tables(
         self,
+        kept: GrowingTables,
         queries: NDArray[np.uint64],
         radius: int,
-        thresholds: Sequence[int],
         compared: NDArray[np.int64] | None,
     ) -> Matches:
-        """Return what is near in the tail: from memory, or by the segment columns."""
-        snapshot = self._snapshot
-        connection, number = snapshot.connection, self._row.generation_id
-        kept = snapshot.store.tail_tables(connection, self.bits, self._row, len(queries))
-        if kept is None:
-            found = self._in_columns(queries, thresholds, compared)
-            if found is not None:
-                return found
-            kept = snapshot.store.tail_cache.read(connection, self.bits, self._row)
+        """Return what is near in a tail in memory."""
         if compared is not None:
             compared += kept.candidate_counts(queries, radius)
         rows, words = kept.near_many(queries, radius)
         if len(rows) and self._is_exact:
             # Some of those in memory may have left the tail.
-            there = tail.among(connection, self.bits, number, words)
+            number = self._row.generation_id
+            there = tail.among(self._snapshot.connection, self.bits, number, words)
             rows, words = rows[there], words[there]
         return rows, words
 
@@ -231,23 +255,24 @@ class FingerprintIndex:
         queries: NDArray[np.uint64],
         thresholds: Sequence[int],
         compared: NDArray[np.int64] | None,
+        limit: int | None,
     ) -> Matches | None:
-        """Return what shares a segment's value by the indexed columns; None: it is crowded."""
+        """Return what shares a segment's value by the indexed columns of the tail.
+
+        None: more than ``limit`` do with one query.
+        """
         rows, parts = [np.empty(0, np.int64)], [queries[:0]]
         for row, value in enumerate(to_integers(queries)):
             segments = segment_values(value, self.bits)
             probes = [
                 (segment, probe_values(segments[segment], self._widths[segment], threshold))
                 for segment, threshold in enumerate(thresholds)
+                if threshold >= 0
             ]
             words = tail.candidates(
-                self._snapshot.connection,
-                self.bits,
-                self._row.generation_id,
-                probes,
-                _CROWDED_ROWS,
+                self._snapshot.connection, self.bits, self._row.generation_id, probes, limit
             )
-            if len(words) > _CROWDED_ROWS:
+            if limit is not None and len(words) > limit:
                 return None
             if compared is not None:
                 compared[row] += len(words)
@@ -268,7 +293,13 @@ class FingerprintIndex:
         return len(self.near_many(words[None], radius).query_rows) > 0
 
     def search_many(
-        self, queries: NDArray[np.uint64], radius: int, plan: Plan, *, first: bool = False
+        self,
+        queries: NDArray[np.uint64],
+        radius: int,
+        plan: Plan,
+        *,
+        first: bool = False,
+        in_file: bool = False,
     ) -> list[LookupResult]:
         """Return what is found for each of many queries, and how.
 
@@ -277,6 +308,7 @@ class FingerprintIndex:
             radius: Largest distance, in bits, inclusive.
             plan: From :meth:`plan`.
             first: Stop at the first segment that gives a match.
+            in_file: Look the tail up by its columns, whatever is in memory.
 
         Raises:
             CorruptStore: A page is damaged.
@@ -285,14 +317,17 @@ class FingerprintIndex:
             found_of = by_query(*self.scan(queries, radius), len(queries))
             return [LookupResult("scan", found, (), 0, self.count) for found in found_of]
         if first:
-            return [
-                self._first(queries[row : row + 1], radius, plan) for row in range(len(queries))
-            ]
+            rows = range(len(queries))
+            return [self._first(queries[row : row + 1], radius, plan) for row in rows]
         compared = np.zeros(len(queries), np.int64)
-        found_of = by_query(*self._found(queries, radius, plan.thresholds, compared), len(queries))
+        results, by_tables = self._found(
+            queries, radius, plan.thresholds, compared, in_file=in_file
+        )
+        method = "sorted" if by_tables and not self._row.packed_count else "segments"
+        found_of = by_query(*results, len(queries))
         probes = sum(map(probe_count, self._widths, plan.thresholds))
         return [
-            LookupResult("segments", found, plan.thresholds, probes, count)
+            LookupResult(method, found, plan.thresholds, probes, count)
             for found, count in zip(found_of, compared.tolist(), strict=True)
         ]
 
@@ -305,7 +340,8 @@ class FingerprintIndex:
             if threshold >= 0 and not near:
                 alone = [-1] * len(self._widths)
                 alone[segment] = threshold
-                (near,) = by_query(*self._found(query, radius, alone, compared), 1)
+                found, _ = self._found(query, radius, alone, compared, in_file=True)
+                (near,) = by_query(*found, 1)
                 probes += probe_count(self._widths[segment], threshold)
         return LookupResult("segments", near, plan.thresholds, probes, int(compared[0]))
 
@@ -325,7 +361,7 @@ class FingerprintIndex:
         plan = self._plans.get(radius)
         if plan is None:
             plan = self._plans[radius] = self.plan(radius, method="segments")
-        found = self._found(to_words([value], self.bits), radius, plan.thresholds)
+        found, _ = self._found(to_words([value], self.bits), radius, plan.thresholds)
         return list(zip(to_integers(found.words), found.distances.tolist(), strict=True))
 
     def everything(self) -> Iterator[NDArray[np.uint64]]:
@@ -352,7 +388,13 @@ class FingerprintIndex:
         return distinct_results(near[kept], found[kept], distances)
 
     def plan(self, radius: int, *, query_count: int = 1, method: str = "auto") -> Plan:
-        """Return a plan of the look-up that does not depend on the query's value."""
+        """Return a plan of the look-up that does not depend on the query's value.
+
+        Where each segment's own value is enough, the columns or pages are the index, however few
+        fingerprints there are.
+        """
+        if method == "auto" and radius < len(self._widths):
+            method = "segments"
         return choose_plan(
             uniform_costs(self.bits, radius, self.count, self._rates),
             radius,

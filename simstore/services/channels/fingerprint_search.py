@@ -106,7 +106,7 @@ class FingerprintSearch:
             results = by_tables(self._tables, asked, self._radius)
         else:
             plan = index.plan(self._radius, query_count=len(distinct), method=self._options.plan)
-            results = index.search_many(asked, self._radius, plan, first=first)
+            results = index.search_many(asked, self._radius, plan, first=first, in_file=True)
         result_of = dict(zip(distinct, results, strict=True))
         each = (time.perf_counter() - started) / len(values)
         return [

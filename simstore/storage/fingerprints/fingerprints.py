@@ -146,7 +146,12 @@ def remove(connection: Connection, bits: int, generation_id: int, words: NDArray
     if unpacked < len(words) and generations.packed_count(connection, generation_id):
         taken = packed.remove(connection, bits, generation_id, words)
         packed_columns.remove(connection, bits, generation_id, words)
-    generations.note_fingerprints(connection, generation_id, added=-unpacked - taken, packed=-taken)
+    counts = generations.note_fingerprints(
+        connection, generation_id, added=-unpacked - taken, packed=-taken
+    )
+    if taken and counts is not None and not counts.packed_count:
+        # Who adds looks into runs only where some are packed.
+        packed.drop(connection, bits, generation_id)
     return unpacked + taken
 
 

@@ -231,7 +231,7 @@ def candidates(
     bits: int,
     generation_id: int,
     probes: Sequence[tuple[int, Sequence[int]]],
-    limit: int,
+    limit: int | None,
 ) -> NDArray[np.uint64]:
     """Return the fingerprints of the tail that share a probe, once for each that they share.
 
@@ -240,7 +240,7 @@ def candidates(
         bits: Fingerprint length M.
         generation_id: The generation.
         probes: (segment, values to look up in it).
-        limit: Where there are more than so many, some are left out.
+        limit: Where there are more than so many, some are left out; None: none are.
 
     Returns:
         uint64, shape (candidates, ceil(M / 64)), in no order; more than ``limit`` where some are
@@ -250,10 +250,10 @@ def candidates(
     for segment, values in probes:
         statement = (
             f"SELECT value FROM {tail_name(bits)} WHERE generation_id = ? "  # noqa: S608 - our own
-            f"AND s{int(segment)} IN ({{}}) LIMIT {limit + 1}"
+            f"AND s{int(segment)} IN ({{}})" + ("" if limit is None else f" LIMIT {limit + 1}")
         )
         found = select_in(connection, statement, values, generation_id)
         rows += [row[0] for row in found]
-        if len(rows) > limit:
+        if limit is not None and len(rows) > limit:
             break
     return held_words(connection, rows, bits)

@@ -91,10 +91,12 @@ def test_the_explanation_is_of_the_look_up_that_ran(
             (method,) = {one.method for one in known}
             methods.add(method)
             # A look-up of segments names their values; a scan reads in order.
-            read = [one for one in heard if " FROM fingerprint_" in one]
-            of_segments = [one for one in read if "s0 =" in one or "BETWEEN" in one]
+            read = [one for one in heard if " FROM fingerprint_" in one or "FROM index_page" in one]
+            of_segments = [one for one in read if " IN (" in one]
             if method == "segments":
                 assert of_segments == read != []
+                # Each segment of each text.
+                assert packed or len(read) == 4 * count
                 assert all(one.probe_count == 4 for one in known)
             else:
                 assert not of_segments
