@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.compiled import Kernel, pays
+from simstore.fingerprint.shingle_sets import begins_run
 from simstore.index.pages import PLACE_BITS, DamagedPage, Entries, row_lengths, unpack
-from simstore.index.postings import Kind, PostingIndex, Run
+from simstore.index.postings import Keep, Kind, PostingIndex, Run
 from simstore.text.tokens import mix
 
 SEGMENT_BITS = 16
@@ -82,30 +83,21 @@ class FingerprintRuns:
         """Fingerprints in runs, those that were removed among them."""
         return self._indexes[0].count
 
-    def add(self, words: NDArray[np.uint64]) -> None:
-        """Write fingerprints that are in no run, shape (n, M / 64), in any order, as a run."""
-        for segment, index in enumerate(self._indexes):
-            moved = turned(words, segment)
-            index.add(Entries(moved[:, 0], moved[:, 1:]))
-
-    def settle(self, gone: NDArray[np.uint64], *, whole: bool = False) -> None:
-        """Merge runs, where there are many of one size, without some fingerprints.
+    def add(self, words: NDArray[np.uint64], gone: NDArray[np.uint64]) -> None:
+        """Write fingerprints that are in no run as a run; merge it with others where they are many.
 
         Args:
-            gone: Fingerprints that were removed, shape (n, M / 64).
-            whole: Merge all runs.
+            words: The fingerprints, shape (n, M / 64), in any order.
+            gone: Fingerprints that were removed: a merge leaves them out.
         """
         for segment, index in enumerate(self._indexes):
-            left = np.sort(sortable(turned(gone, segment)))
+            moved = turned(words, segment)
+            index.add(Entries(moved[:, 0], moved[:, 1:]), keep=_all_but(gone, segment))
 
-            def keep(entries: Entries, left: NDArray[Any] = left) -> NDArray[np.bool_]:
-                held = np.column_stack((entries.keys, entries.values))
-                return ~among(sortable(held), left)
-
-            if whole:
-                index.merge(keep=keep)
-            else:
-                index.settle(keep)
+    def merge(self, gone: NDArray[np.uint64]) -> None:
+        """Put one run in the place of all, without fingerprints that were removed."""
+        for segment, index in enumerate(self._indexes):
+            index.merge(_all_but(gone, segment))
 
     def holds(self, words: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Return whether each fingerprint is in a run, removed or not; shape (n,)."""
@@ -337,6 +329,16 @@ class FingerprintRuns:
         del numbers
 
 
+def _all_but(gone: NDArray[np.uint64], segment: int) -> Keep:
+    """Return what keeps the entries of a segment that are not of some fingerprints."""
+    left = np.sort(sortable(turned(gone, segment)))
+
+    def keep(entries: Entries) -> NDArray[np.bool_]:
+        return ~among(sortable(np.column_stack((entries.keys, entries.values))), left)
+
+    return keep
+
+
 def _page_numbers(run: Run, values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     """Return the numbers of the first rows of the pages of segment values, and how many each has.
 
@@ -362,7 +364,8 @@ def sortable(words: NDArray[np.uint64]) -> NDArray[Any]:
 
 def distinct(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return fingerprints ascending, each once; shape (n, words)."""
-    keys = np.unique(sortable(words))
+    keys = np.sort(sortable(words))
+    keys = keys[begins_run(keys)]
     if keys.dtype.kind == "u":
         return keys.reshape(-1, 1)
     return np.ascontiguousarray(keys).view(">u8").astype(np.uint64).reshape(-1, 2)

@@ -77,8 +77,8 @@ class Run:
 
     @property
     def level(self) -> int:
-        """The level that a run of so many entries is of."""
-        return max(self.count.bit_length() - _LEAST_LEVEL_BITS, 0) // _LEVEL_BITS
+        """Its level, by the number of its entries."""
+        return _level_of(self.count)
 
 
 class Pages(Protocol):
@@ -160,53 +160,65 @@ class PostingIndex:
 
     # Writing
 
-    def add(self, entries: Entries, last: int = 0) -> None:
-        """Write entries, in any order, as a run.
+    def add(self, entries: Entries, last: int = 0, keep: Keep | None = None) -> None:
+        """Write entries, in any order, as a run; merge it with others where they are many.
 
         Args:
             entries: The entries.
             last: The largest number of a source whose entries they are.
+            keep: Returns which entries of the other runs are still true; None: all are.
         """
         made = Entries(entries.keys & self._mask, entries.values).in_order(self.kind.key_bits)
-        most = [int(column.max(initial=0)) for column in made.values.T]
-        self._write([made], len(made.keys), most, last)
+        self._replace(self._due(len(made.keys)), made, last, keep)
 
-    def settle(self, keep: Keep | None = None) -> None:
-        """Merge the runs of each level that has more than it may have.
-
-        Args:
-            keep: Returns which entries are still true; None: all are.
-        """
-        level = 0
-        while level <= max((run.level for run in self.runs), default=-1):
-            if sum(run.level == level for run in self.runs) > self.kind.most_runs:
-                self.merge([run for run in self.runs if run.level <= level], keep)
-            level += 1
-
-    def merge(self, runs: Sequence[Run] | None = None, keep: Keep | None = None) -> None:
-        """Put one run in the place of several, a range of keys at a time.
+    def merge(self, keep: Keep | None = None) -> None:
+        """Put one run in the place of all.
 
         Args:
-            runs: The runs; None: all.
-            keep: As for :meth:`settle`.
+            keep: As for :meth:`add`.
         """
-        merged = self.runs if runs is None else runs
-        count = sum(run.count for run in merged)
-        widths = zip(*(run.shape.widths for run in merged), strict=True)
-        most = [(1 << 8 * max(column)) - 1 for column in widths]
-        last = max((run.last for run in merged), default=0)
-        parts: Iterable[Entries] = self._taken(merged, count, keep)
+        if self.runs:
+            self._replace(self.runs, Entries.none(self.kind.value_count), 0, keep)
+
+    def _due(self, count: int) -> list[Run]:
+        """Return the runs that are merged with a new one of so many entries."""
+        due: list[Run] = []
+        left = list(self.runs)
+        while True:
+            level = _level_of(count)
+            if sum(run.level == level for run in left) < self.kind.most_runs:
+                return due
+            taken = [run for run in left if run.level <= level]
+            left = [run for run in left if run.level > level]
+            due += taken
+            count += sum(run.count for run in taken)
+
+    def _replace(self, runs: Sequence[Run], added: Entries, last: int, keep: Keep | None) -> None:
+        """Put one run in the place of several and of entries in order, by ranges of keys."""
+        count = len(added.keys) + sum(run.count for run in runs)
+        most = [int(column.max(initial=0)) for column in added.values.T]
+        for run in runs:
+            limits = [(1 << 8 * width) - 1 for width in run.shape.widths]
+            most = [max(pair) for pair in zip(most, limits, strict=True)]
+            last = max(last, run.last)
+        parts: Iterable[Entries] = self._taken(runs, added, count, keep) if runs else [added]
         if count <= MERGED_ENTRIES:
             # They are held anyway: the pages and the filter are made for what is left.
             parts = list(parts)
             count = sum(len(part.keys) for part in parts)
         self._write(parts, count, most, last)
-        for run in merged:
+        for run in runs:
             self.pages.drop_run(run)
 
-    def _taken(self, runs: Sequence[Run], count: int, keep: Keep | None) -> Iterator[Entries]:
-        """Yield the entries of runs that are still true, by ranges of keys; delete their rows."""
+    def _taken(
+        self, runs: Sequence[Run], added: Entries, count: int, keep: Keep | None
+    ) -> Iterator[Entries]:
+        """Yield the entries of runs that are still true, with others, by ranges of keys.
+
+        The rows of the runs are deleted.
+        """
         bits = min((max(count - 1, 0) // MERGED_ENTRIES).bit_length(), _MOST_PART_BITS)
+        leads = added.keys >> np.uint64(64 - bits) if bits else np.zeros_like(added.keys)
         for part in range(1 << bits):
             parts = [Entries.none(self.kind.value_count)]
             for run in runs:
@@ -217,7 +229,9 @@ class PostingIndex:
             entries = Entries.joined(parts)
             if keep is not None:
                 entries = entries.chosen(keep(entries))
-            yield entries.in_order(self.kind.key_bits)
+            first, end = np.searchsorted(leads, (part, part + 1))
+            own = added.chosen(np.arange(first, end))
+            yield Entries.joined((entries, own)).in_order(self.kind.key_bits)
 
     def _write(self, parts: Iterable[Entries], count: int, most: Sequence[int], last: int) -> None:
         """Write a run of parts in order, of at most ``count`` entries."""
@@ -461,6 +475,11 @@ class PostingIndex:
             return unpack(places, packed, run.shape)
         except DamagedPage as error:
             raise self.pages.damaged(error) from error
+
+
+def _level_of(count: int) -> int:
+    """Return the level of a run of so many entries."""
+    return max(count.bit_length() - _LEAST_LEVEL_BITS, 0) // _LEVEL_BITS
 
 
 def matching(

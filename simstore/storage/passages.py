@@ -135,7 +135,6 @@ def put_many(connection: Connection, texts: Sequence[tuple[int, IndexedText]]) -
     )  # fmt: skip
     if is_run:
         _add_run(connection, index, postings_of(numbers, made), numbers[-1])
-        index.settle(_living(connection, numbers[-1]))
 
 
 def _add_run(connection: Connection, index: PostingIndex, more: Entries, last: int) -> None:
@@ -147,7 +146,7 @@ def _add_run(connection: Connection, index: PostingIndex, more: Entries, last: i
             "UPDATE passage_entry SET postings = NULL WHERE entry_id > ? AND postings IS NOT NULL",
             index.last,
         )
-        index.add(entries, last)
+        index.add(entries, last, _living(connection, last))
 
 
 def merge_all(connection: Connection) -> None:

@@ -153,7 +153,7 @@ def test_index_equals_the_oracle(shape: tuple[int, int], data: st.DataObject) ->
 def test_index_equals_the_oracle_where_a_segment_is_crowded(
     width: int, radius: int, data: st.DataObject
 ) -> None:
-    """The tail is read into memory instead, whatever the plan."""
+    """The planner counts postings, and looks into the rare segments instead."""
     source = random.Random(data.draw(st.integers(0, 2**32)))
     sample = source.getrandbits(width)
     low = (1 << (width - 16)) - 1
@@ -168,6 +168,10 @@ def test_index_equals_the_oracle_where_a_segment_is_crowded(
             assert [(int(match.key), match.distance) for match in result.matches] == (
                 oracle.within(stored, sample, radius)
             )
+            thresholds = result.explanation.thresholds if result.explanation else ()
+            assert sum(threshold + 1 for threshold in thresholds) == radius + 1
+            if radius == 0:
+                assert thresholds[0] == -1
 
 
 def test_documents_of_one_fingerprint_are_all_found_in_order_of_ingest(tmp_path: Path) -> None:

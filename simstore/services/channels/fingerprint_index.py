@@ -23,6 +23,7 @@ from simstore.search.plan import (
     Plan,
     Rates,
     choose_plan,
+    threshold_cost,
     uniform_costs,
 )
 from simstore.search.scan import scan_many
@@ -172,6 +173,7 @@ class FingerprintIndex:
         compared: NDArray[np.int64] | None = None,
         *,
         in_file: bool = False,
+        own: dict[int, tuple[int, ...]] | None = None,
     ) -> tuple[BatchResults, bool]:
         """Return what is found by the values of segments, in runs and in the tail.
 
@@ -181,6 +183,7 @@ class FingerprintIndex:
             thresholds: Bits flipped in each segment, -1: it is not looked at.
             compared: How many entries each query was compared with, to be added to.
             in_file: Look the tail up by its columns, whatever is in memory.
+            own: Thresholds of queries whose segments are crowded, to be added to.
 
         Returns:
             The matches, and whether tables in memory gave those of the tail.
@@ -193,8 +196,8 @@ class FingerprintIndex:
             kept = None if in_file else self._tail_tables(len(queries))
             found = None
             if kept is None:
-                limit = None if in_file else _CROWDED_ROWS
-                found = self._in_columns(queries, thresholds, compared, limit)
+                other = (own if own is not None else {}) if in_file else None
+                found = self._in_columns(queries, radius, thresholds, compared, other)
             if found is None:
                 found = self._in_tables(kept or self._read_tail(), queries, radius, compared)
                 by_tables = True
@@ -253,32 +256,69 @@ class FingerprintIndex:
     def _in_columns(
         self,
         queries: NDArray[np.uint64],
+        radius: int,
         thresholds: Sequence[int],
         compared: NDArray[np.int64] | None,
-        limit: int | None,
+        own: dict[int, tuple[int, ...]] | None,
     ) -> Matches | None:
         """Return what shares a segment's value by the indexed columns of the tail.
 
-        None: more than ``limit`` do with one query.
+        Args:
+            queries: Shape (m, ceil(M / 64)).
+            radius: Largest distance, in bits, inclusive.
+            thresholds: Bits flipped in each segment, -1: it is not looked at.
+            compared: How many rows each query was compared with, to be added to.
+            own: Thresholds of queries whose segments are crowded, to be added to.
+
+        Returns:
+            None: a query's segments are crowded, and it is to have no thresholds of its own.
         """
         rows, parts = [np.empty(0, np.int64)], [queries[:0]]
         for row, value in enumerate(to_integers(queries)):
-            segments = segment_values(value, self.bits)
-            probes = [
-                (segment, probe_values(segments[segment], self._widths[segment], threshold))
-                for segment, threshold in enumerate(thresholds)
-                if threshold >= 0
-            ]
-            words = tail.candidates(
-                self._snapshot.connection, self.bits, self._row.generation_id, probes, limit
-            )
-            if limit is not None and len(words) > limit:
-                return None
+            words = self._of_columns(value, thresholds, _CROWDED_ROWS)
+            if len(words) > _CROWDED_ROWS:
+                if own is None:
+                    return None
+                own[row] = self._less_crowded(value, radius)
+                words = self._of_columns(value, own[row], None)
             if compared is not None:
                 compared[row] += len(words)
             rows.append(np.full(len(words), row))
             parts.append(words)
         return np.concatenate(rows), np.concatenate(parts)
+
+    def _of_columns(
+        self, value: int, thresholds: Sequence[int], limit: int | None
+    ) -> NDArray[np.uint64]:
+        segments = segment_values(value, self.bits)
+        probes = [
+            (segment, probe_values(segments[segment], self._widths[segment], threshold))
+            for segment, threshold in enumerate(thresholds)
+            if threshold >= 0
+        ]
+        return tail.candidates(
+            self._snapshot.connection, self.bits, self._row.generation_id, probes, limit
+        )
+
+    def _less_crowded(self, value: int, radius: int) -> tuple[int, ...]:
+        """Return thresholds that suit a query, by the rows that have its segments' values."""
+        where = self._snapshot.connection, self.bits, self._row.generation_id
+        segments = segment_values(value, self.bits)
+        uniform = uniform_costs(self.bits, radius, self.count, self._rates)
+        costs = []
+        for segment, width in enumerate(self._widths):
+            row = [0.0]
+            for threshold in range(min(radius, width) + 1):
+                if threshold <= 1:
+                    values = probe_values(segments[segment], width, threshold)
+                    count = tail.posting_count(*where, segment, values)
+                    row.append(threshold_cost(len(values), count, self._rates))
+                else:
+                    # Not counted: at least as crowded as with one bit less.
+                    row.append(max(uniform[segment][threshold + 1], row[-1]))
+            costs.append(row)
+        chosen = choose_plan(costs, radius, self.count, method="segments", rates=self._rates)
+        return chosen.thresholds
 
     def may_be_near(self, words: NDArray[np.uint64], radius: int) -> bool:
         """Return whether a fingerprint is within a radius of one.
@@ -320,15 +360,21 @@ class FingerprintIndex:
             rows = range(len(queries))
             return [self._first(queries[row : row + 1], radius, plan) for row in rows]
         compared = np.zeros(len(queries), np.int64)
+        own: dict[int, tuple[int, ...]] = {}
         results, by_tables = self._found(
-            queries, radius, plan.thresholds, compared, in_file=in_file
+            queries, radius, plan.thresholds, compared, in_file=in_file, own=own
         )
         method = "sorted" if by_tables and not self._row.packed_count else "segments"
         found_of = by_query(*results, len(queries))
-        probes = sum(map(probe_count, self._widths, plan.thresholds))
         return [
-            LookupResult(method, found, plan.thresholds, probes, count)
-            for found, count in zip(found_of, compared.tolist(), strict=True)
+            LookupResult(
+                method,
+                found,
+                own.get(row, plan.thresholds),
+                sum(map(probe_count, self._widths, own.get(row, plan.thresholds))),
+                count,
+            )
+            for row, (found, count) in enumerate(zip(found_of, compared.tolist(), strict=True))
         ]
 
     def _first(self, query: NDArray[np.uint64], radius: int, plan: Plan) -> LookupResult:

@@ -160,8 +160,7 @@ def _build(
             if index is None or index.scheme_id != scheme_id:
                 return False
             if index.held.last == before:
-                index.held.add(entries, last)
-                index.held.settle(_Alive(connection, sketches, scheme_id))
+                index.held.add(entries, last, _Alive(connection, sketches, scheme_id))
         done += count
         if on_progress is not None:
             on_progress(done, done - count + left)

@@ -81,12 +81,13 @@ def restore(
 def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> None:
     """Write fingerprints, each once and in no run, as a run; merge where there are many."""
     runs = runs_of(connection, bits, generation_id)
-    runs.add(words)
     gone = _gone(connection, bits, generation_id)
-    many = len(gone) > max(_FEW_GONE, runs.count // _GONE_SHARE)
-    before = runs.count
-    runs.settle(gone, whole=many)
-    if len(gone) and runs.count != before:
+    whole = len(gone) > max(_FEW_GONE, runs.count // _GONE_SHARE)
+    expected = runs.count + len(words)
+    runs.add(words, gone)
+    if whole:
+        runs.merge(gone)
+    if runs.count != expected:
         left = gone[runs.holds(gone)]
         table = tables.fingerprint_tables(bits).gone
         connection.execute(sql.delete(table).where(table.c.generation_id == generation_id))

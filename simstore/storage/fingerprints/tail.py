@@ -226,6 +226,17 @@ def among(
     return np.array([value in held for value in values], np.bool_)
 
 
+def posting_count(
+    connection: Connection, bits: int, generation_id: int, segment: int, values: Sequence[int]
+) -> int:
+    """Return how many fingerprints of the tail have one of some values in a segment."""
+    statement = (
+        f"SELECT count(*) FROM {tail_name(bits)} WHERE generation_id = ? "  # noqa: S608 - our own
+        f"AND s{int(segment)} IN ({{}})"
+    )
+    return sum(row[0] for row in select_in(connection, statement, values, generation_id))
+
+
 def candidates(
     connection: Connection,
     bits: int,
