@@ -261,6 +261,9 @@ class FingerprintRuns:
         radius: int,
     ) -> Matches:
         """Return the entries of rows that are within the radius of a query of theirs."""
+        for number, row in held:
+            if not isinstance(row, bytes):
+                raise self._damaged(number)
         size = sum(len(row) for _, row in held)
         pairs = size // _WORD_BYTES * max(len(order) // max(len(held), 1), 1)
         if not pays(_ROW_SECONDS * len(held) + _ENTRY_SECONDS * pairs):

@@ -105,6 +105,8 @@ def test_the_explanation_is_of_the_look_up_that_ran(
                 assert all((one.probe_count, one.candidate_count) == (0, 1_000) for one in known)
             if method in {"segments", "sorted"}:
                 assert all(one.thresholds == (0, 0, 0, 0) for one in known)
-                assert all(1 <= one.candidate_count < 100 for one in known)
+                # Pages of few fingerprints have several values of a segment.
+                most = 500 if packed else 100
+                assert all(1 <= one.candidate_count < most for one in known)
             assert plan in {"auto", method}
     assert methods >= ({"sorted"} if resident else {"segments", "scan", "tables4"})
