@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from results import Report, figure, parser
 
 from simstore import compiled
-from simstore.search.segments import probe_values, rotated
+from simstore.index.segments import probe_values, rotated
 from simstore.search.table_lookup import NEAR_VALUES, bounds, near_places, offsets_of
 
 WIDTHS = (4, 8, 16, 32)

@@ -15,17 +15,21 @@ from numpy.typing import NDArray
 
 from simstore.compiled import Kernel, pays
 from simstore.fingerprint.shingle_sets import begins_run
-from simstore.index.pages import PLACE_BITS, DamagedPage, Entries, row_lengths, unpack
+from simstore.index.pages import PLACE_BITS, DamagedPage, Entries, unpack
 from simstore.index.postings import Keep, Kind, PostingIndex, Run
+from simstore.index.segments import SEGMENT_BITS, probe_values
 from simstore.text.tokens import mix
 
-SEGMENT_BITS = 16
 PACKED_BITS = (64, 128)
 # Queries that are looked up at a time.
 _QUERIES = 1 << 14
 # Seconds that NumPy takes for an entry of a page, and for a row.
 _ENTRY_SECONDS, _ROW_SECONDS = 2e-8, 1e-6
 _WORD_BYTES = 8
+# The kernel reads two words wherever an entry begins.
+_PADDING = bytes(2 * _WORD_BYTES)
+# Results of a scan for which there is always room.
+_FEWEST_RESULTS = 64
 
 Matches = tuple[NDArray[np.int64], NDArray[np.uint64]]
 # Rows of several runs: (run, place), and what was read: (run's number and place, row).
@@ -76,7 +80,10 @@ class FingerprintRuns:
         self.bits = bits
         self._indexes = indexes
         self._read_rows = read_rows
-        self._described: tuple[NDArray[np.int64], list[tuple[int, int, Run]]] | None = None
+        self._runs: list[tuple[Run, int]] = []
+        self._numbers = np.empty((0, 7), np.int64)
+        self._asking: dict[tuple[int, ...], _Asking] = {}
+        self._make_room(_FEWEST_RESULTS)
 
     @property
     def count(self) -> int:
@@ -93,11 +100,18 @@ class FingerprintRuns:
         for segment, index in enumerate(self._indexes):
             moved = turned(words, segment)
             index.add(Entries(moved[:, 0], moved[:, 1:]), keep=_all_but(gone, segment))
+        self._forget()
 
     def merge(self, gone: NDArray[np.uint64]) -> None:
         """Put one run in the place of all, without fingerprints that were removed."""
         for segment, index in enumerate(self._indexes):
             index.merge(_all_but(gone, segment))
+        self._forget()
+
+    def _forget(self) -> None:
+        """Keep nothing of the runs that were."""
+        self._asking.clear()
+        self._numbers = self._numbers[:0]
 
     def holds(self, words: NDArray[np.uint64]) -> NDArray[np.bool_]:
         """Return whether each fingerprint is in a run, removed or not; shape (n,)."""
@@ -139,7 +153,7 @@ class FingerprintRuns:
         self,
         queries: NDArray[np.uint64],
         radius: int,
-        probes: Sequence[tuple[int, Sequence[int]]],
+        thresholds: Sequence[int],
         compared: NDArray[np.int64] | None = None,
     ) -> Matches:
         """Return the fingerprints within a radius that share a segment's value, or one near it.
@@ -147,7 +161,7 @@ class FingerprintRuns:
         Args:
             queries: Fingerprints, shape (m, M / 64).
             radius: Largest distance, in bits, inclusive.
-            probes: Segments, each with what is flipped in a query's value of it.
+            thresholds: Bits flipped in a query's value of each segment; -1: it is not looked at.
             compared: How many entries each query was compared with, to be added to.
 
         Returns:
@@ -156,10 +170,15 @@ class FingerprintRuns:
         Raises:
             DamagedPage: A row is none.
         """
-        parts = [
-            self._near(queries[start : start + _QUERIES], radius, probes, compared, start)
-            for start in range(0, len(queries), _QUERIES)
-        ]
+        asking = self._asking_of(tuple(thresholds))
+        parts = []
+        for start in range(0, len(queries), _QUERIES):
+            end = start + _QUERIES
+            counts = None if compared is None else compared[start:end]
+            rows, words = self._near(queries[start:end], radius, asking, counts)
+            parts.append((rows + start if start else rows, words))
+        if len(parts) == 1:
+            return parts[0]
         return (
             np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in parts)]),
             np.concatenate([queries[:0], *(words for _, words in parts)]),
@@ -169,167 +188,208 @@ class FingerprintRuns:
         self,
         queries: NDArray[np.uint64],
         radius: int,
-        probes: Sequence[tuple[int, Sequence[int]]],
+        asking: _Asking,
         compared: NDArray[np.int64] | None,
-        first: int,
     ) -> Matches:
-        """Return what :meth:`near` does of some queries, numbered from ``first``."""
-        described, runs = self._runs()
-        ways = np.stack([turned(queries, segment) for segment in range(len(self._indexes))], axis=1)
-        asked: list[NDArray[np.int64]] = []
-        turns: list[NDArray[np.int64]] = []
-        for segment, flips in probes:
-            leads = (ways[:, segment, 0] >> np.uint64(64 - SEGMENT_BITS)).astype(np.int64)
-            values = (leads[:, None] ^ np.asarray(flips, np.int64)).ravel()
-            rows = np.repeat(np.arange(len(queries)), len(flips))
-            for _, of_segment, run in runs:
-                if of_segment == segment:
-                    numbers, times = _page_numbers(run, values)
-                    asked.append(numbers)
-                    turns.append(np.repeat(rows, times))
-        if not asked:
-            return np.empty(0, np.int64), queries[:0]
-        numbers, order = np.concatenate(asked), np.concatenate(turns)
-        if len(numbers) > 1:
-            by_page = np.argsort(numbers, kind="stable")
-            numbers, order = numbers[by_page], order[by_page]
-        wanted, starts = np.unique(numbers, return_index=True)
-        held = self._with_following(self._read_rows(wanted.tolist()))
-        if not held:
-            return np.empty(0, np.int64), queries[:0]
-        found = np.array([number for number, _ in held], np.int64)
-        # The queries of a row are those of the first row of its page.
-        places = np.searchsorted(wanted, found, side="right") - 1
-        ends = np.append(starts[1:], len(numbers))
-        spans = np.stack((starts[places], ends[places]), axis=1)
-        rows, words = self._scanned(held, found, described, ways, order, spans, radius)
-        if compared is not None:
-            self._count(held, found, order, spans, compared, first)
-        return rows + first, words
+        """Return what :meth:`near` does of some queries."""
+        numbers, turns, waiting = asking.pages_of(queries)
+        parts = []
+        while waiting:
+            held = self._read_rows(waiting)
+            if not held:
+                break
+            near, waiting = self._scanned(held, queries, numbers, turns, radius, compared)
+            parts.append(near)
+        if len(parts) == 1:
+            return parts[0]
+        return (
+            np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in parts)]),
+            np.concatenate([queries[:0], *(words for _, words in parts)]),
+        )
 
-    def _runs(self) -> tuple[NDArray[np.int64], list[tuple[int, int, Run]]]:
-        """Return the runs of all segments: as numbers for a kernel, and (number, segment, run)."""
-        listed = [
-            (run.number, segment, run)
-            for segment, index in enumerate(self._indexes)
-            for run in index.runs
-        ]
-        if self._described is None or len(self._described[1]) != len(listed):
-            listed.sort(key=lambda one: one[0])
+    def _asking_of(self, thresholds: tuple[int, ...]) -> _Asking:
+        """Return the pages to ask for in the present runs."""
+        if not self._asking:
+            runs = [
+                (run, segment) for segment, index in enumerate(self._indexes) for run in index.runs
+            ]
+            self._runs = sorted(runs, key=lambda one: one[0].number)
+        if thresholds not in self._asking:
+            self._asking[thresholds] = _Asking(self._runs, thresholds)
+        return self._asking[thresholds]
+
+    def _scanned(
+        self,
+        held: Sequence[tuple[int, bytes]],
+        queries: NDArray[np.uint64],
+        numbers: NDArray[np.int64],
+        turns: NDArray[np.int64],
+        radius: int,
+        compared: NDArray[np.int64] | None,
+    ) -> tuple[Matches, list[int]]:
+        """Compare rows with the queries that asked for their pages.
+
+        Args:
+            held: The rows with their numbers, ascending.
+            queries: Fingerprints, shape (m, M / 64).
+            numbers: The pages that were asked for, by the numbers of their first rows, ascending.
+            turns: Which query asked for each.
+            radius: Largest distance, in bits, inclusive.
+            compared: How many entries each query was compared with, to be added to.
+
+        Returns:
+            What is near, and the rows to read next.
+        """
+        places, rows = zip(*held, strict=True)
+        try:
+            data = b"".join((*rows, _PADDING))
+        except TypeError:
+            row = next(place for place, row in held if not isinstance(row, bytes))
+            raise self._damaged(row) from None
+        pairs = len(data) // _WORD_BYTES * (len(turns) // len(held) + 1)
+        if not pays(_ROW_SECONDS * len(held) + _ENTRY_SECONDS * pairs):
+            return self._scanned_plain(held, queries, numbers, turns, radius, compared)
+        found = np.array((places, tuple(map(len, rows))), np.int64)
+        if len(queries) > len(self._near_rows):
+            self._make_room(len(queries))
+        while True:
+            counts = np.zeros(len(queries), np.int64)
+            following = np.empty(len(held) + 1, np.int64)
+            count = NEAR_IN_ROWS(
+                np.frombuffer(data, np.uint8), found, self._described(), queries, numbers, turns,
+                radius, self._near_rows, self._near_words, counts, following,
+            )  # fmt: skip
+            if count < 0:
+                raise self._damaged(places[-1 - count])
+            if count <= len(self._near_rows):
+                break
+            self._make_room(count)
+        if compared is not None:
+            compared += counts
+        near = self._near_rows[:count].copy(), self._near_words[:count].copy()
+        full = following[-1]
+        return near, following[:full].tolist() if full else []
+
+    def _make_room(self, count: int) -> None:
+        """Make room for so many results of a scan."""
+        self._near_rows = np.empty(count, np.int64)
+        self._near_words = np.empty((count, self.bits // 64), np.uint64)
+
+    def _scanned_plain(
+        self,
+        held: Sequence[tuple[int, bytes]],
+        queries: NDArray[np.uint64],
+        numbers: NDArray[np.int64],
+        turns: NDArray[np.int64],
+        radius: int,
+        compared: NDArray[np.int64] | None,
+    ) -> tuple[Matches, list[int]]:
+        """Do what :meth:`_scanned` does, without Numba."""
+        rows, words, following = [np.empty(0, np.int64)], [queries[:0]], []
+        mask = (1 << PLACE_BITS) - 1
+        for number, row in held:
+            run, segment = self._run_of(number)
+            try:
+                keys, values = unpack([number & mask], [row], run.shape)
+            except DamagedPage:
+                raise self._damaged(number) from None
+            if run.shape.is_full(row):
+                following.append(number + 1)
+            entries = restored(np.column_stack((keys, values)), segment)
+            first = number >> run.shape.row_bits << run.shape.row_bits
+            start, end = np.searchsorted(numbers, (first, first + 1)).tolist()
+            for query in turns[start:end].tolist():
+                counts = np.bitwise_count(entries ^ queries[query]).sum(axis=1)
+                near = np.flatnonzero(counts <= radius)
+                rows.append(np.full(len(near), query))
+                words.append(entries[near])
+                if compared is not None:
+                    compared[query] += len(entries)
+        return (np.concatenate(rows), np.concatenate(words)), following
+
+    def _described(self) -> NDArray[np.int64]:
+        """Return the runs as numbers for the kernel."""
+        if not len(self._numbers):
             rows = [
                 (
-                    number,
+                    run.number,
                     segment,
                     run.shape.page_bits,
                     run.shape.row_bits,
                     run.shape.key_bytes,
                     run.shape.entry_bytes,
+                    run.shape.row_entries,
                 )
-                for number, segment, run in listed
+                for run, segment in self._runs
             ]
-            self._described = np.array(rows, np.int64).reshape(-1, 6), listed
-        return self._described
+            self._numbers = np.array(rows, np.int64)
+        return self._numbers
 
-    def _run_of(self, number: int) -> tuple[int, Run]:
-        """Return the segment and the run of a row."""
-        described, runs = self._runs()
-        place = int(np.searchsorted(described[:, 0], number >> PLACE_BITS))
-        return runs[place][1], runs[place][2]
-
-    def _with_following(self, rows: Sequence[tuple[int, bytes]]) -> list[tuple[int, bytes]]:
-        """Return rows with those that follow a full first row of a page."""
-        found = list(rows)
-        waiting = rows
-        while waiting:
-            full = []
-            for number, row in waiting:
-                _, run = self._run_of(number)
-                if isinstance(row, bytes) and run.shape.is_full(row):
-                    full.append(number + 1)
-            waiting = self._read_rows(full) if full else ()
-            found += waiting
-        return found
-
-    def _scanned(
-        self,
-        held: Sequence[tuple[int, bytes]],
-        numbers: NDArray[np.int64],
-        described: NDArray[np.int64],
-        ways: NDArray[np.uint64],
-        order: NDArray[np.int64],
-        spans: NDArray[np.int64],
-        radius: int,
-    ) -> Matches:
-        """Return the entries of rows that are within the radius of a query of theirs."""
-        for number, row in held:
-            if not isinstance(row, bytes):
-                raise self._damaged(number)
-        size = sum(len(row) for _, row in held)
-        pairs = size // _WORD_BYTES * max(len(order) // max(len(held), 1), 1)
-        if not pays(_ROW_SECONDS * len(held) + _ENTRY_SECONDS * pairs):
-            return self._scanned_plain(held, ways, order, spans, radius)
-        packed = [row for _, row in held]
-        lengths = np.fromiter(map(len, packed), np.int64, len(packed))
-        data = np.frombuffer(b"".join((*packed, bytes(_WORD_BYTES))), np.uint8)
-        room = max(256, len(order))
-        while True:
-            rows = np.empty(room, np.int64)
-            words = np.empty((room, ways.shape[2]), np.uint64)
-            count = NEAR_IN_ROWS(
-                data, lengths, numbers, described, ways, order, spans, radius, rows, words
-            )
-            if count < 0:
-                place = int(numbers[-1 - count])
-                raise self._damaged(place)
-            if count <= room:
-                return rows[:count], words[:count]
-            room = count
-
-    def _scanned_plain(
-        self,
-        held: Sequence[tuple[int, bytes]],
-        ways: NDArray[np.uint64],
-        order: NDArray[np.int64],
-        spans: NDArray[np.int64],
-        radius: int,
-    ) -> Matches:
-        """Do what :meth:`_scanned` does, without Numba."""
-        rows, words = [np.empty(0, np.int64)], [ways[:0, 0]]
-        mask = (1 << PLACE_BITS) - 1
-        for (number, row), (start, end) in zip(held, spans.tolist(), strict=True):
-            segment, run = self._run_of(number)
-            try:
-                keys, values = unpack([number & mask], [row], run.shape)
-            except DamagedPage:
-                raise self._damaged(number) from None
-            entries = np.column_stack((keys, values))
-            for query in order[start:end].tolist():
-                counts = np.bitwise_count(entries ^ ways[query, segment]).sum(axis=1)
-                near = np.flatnonzero(counts <= radius)
-                rows.append(np.full(len(near), query))
-                words.append(restored(entries[near], segment))
-        return np.concatenate(rows), np.concatenate(words)
+    def _run_of(self, number: int) -> tuple[Run, int]:
+        """Return the run of a row, and its segment."""
+        wanted = number >> PLACE_BITS
+        return next(one for one in self._runs if one[0].number == wanted)
 
     def _damaged(self, number: int) -> Exception:
-        segment, _ = self._run_of(number)
+        _, segment = self._run_of(number)
         place = number & ((1 << PLACE_BITS) - 1)
         return self._indexes[segment].pages.damaged(DamagedPage(place))
 
-    def _count(
-        self,
-        held: Sequence[tuple[int, bytes]],
-        numbers: NDArray[np.int64],
-        order: NDArray[np.int64],
-        spans: NDArray[np.int64],
-        compared: NDArray[np.int64],
-        first: int,
-    ) -> None:
-        """Add the entries of each row to the counts of its queries."""
-        for (number, row), (start, end) in zip(held, spans.tolist(), strict=True):
-            _, run = self._run_of(number)
-            (count,) = row_lengths([number], [row], run.shape).tolist()
-            compared[first + order[start:end]] += count
-        del numbers
+
+class _Asking:
+    """The pages of runs that a query asks for, as a formula of its words.
+
+    Args:
+        runs: Runs, each with its segment.
+        thresholds: Bits flipped in a query's value of each segment; -1: it is not looked at.
+    """
+
+    def __init__(self, runs: Sequence[tuple[Run, int]], thresholds: Sequence[int]) -> None:
+        rows = set()
+        for run, segment in runs:
+            shape = run.shape
+            # The page has fewer bits than the segment, or some that follow it.
+            fewer, more = (max(SEGMENT_BITS - shape.page_bits, 0), max(shape.page_bits - 16, 0))
+            word, place = divmod(SEGMENT_BITS * segment, 64)
+            down = 64 - SEGMENT_BITS - place + fewer
+            mask = (1 << SEGMENT_BITS - fewer) - 1
+            for flip in probe_values(0, SEGMENT_BITS, thresholds[segment]):
+                for low in range(1 << more):
+                    first = (run.number << PLACE_BITS) + (low << shape.row_bits)
+                    rows.add((word, down, flip >> fewer, mask, shape.row_bits + more, first))
+        self._formulas = sorted(rows)
+        columns = np.array(self._formulas, np.uint64).reshape(-1, 6).T
+        self._word = columns[0].astype(np.int64)
+        self._down, self._flip, self._mask, self._up, self._first = columns[1:]
+        self._no_turns = np.zeros(len(rows), np.int64)
+
+    def pages_of(
+        self, queries: NDArray[np.uint64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
+        """Return the numbers of the first rows of the pages that queries ask for.
+
+        Args:
+            queries: Fingerprints, shape (m, M / 64).
+
+        Returns:
+            The numbers, ascending; which query asks for each; the numbers again, each once.
+        """
+        if len(queries) == 1:
+            # NumPy takes ten times as long for a few numbers.
+            (words,) = queries.tolist()
+            asked = [
+                ((words[word] >> down ^ flip) & mask) << up | first
+                for word, down, flip, mask, up, first in self._formulas
+            ]
+            asked.sort()
+            return np.array(asked, np.int64), self._no_turns, asked
+        words = queries if queries.shape[1] == 1 else queries[:, self._word]
+        pages = (words >> self._down ^ self._flip) & self._mask
+        numbers = (pages << self._up | self._first).view(np.int64).ravel()
+        order = numbers.argsort(kind="stable")
+        numbers = numbers[order]
+        turns = order // max(len(self._formulas), 1)
+        return numbers, turns, list(dict.fromkeys(numbers.tolist()))
 
 
 def _all_but(gone: NDArray[np.uint64], segment: int) -> Keep:
@@ -340,22 +400,6 @@ def _all_but(gone: NDArray[np.uint64], segment: int) -> Keep:
         return ~among(sortable(np.column_stack((entries.keys, entries.values))), left)
 
     return keep
-
-
-def _page_numbers(run: Run, values: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
-    """Return the numbers of the first rows of the pages of segment values, and how many each has.
-
-    Args:
-        run: The run.
-        values: Values of 16 bits.
-    """
-    shape = run.shape
-    base = run.number << PLACE_BITS
-    more = shape.page_bits - SEGMENT_BITS
-    if more <= 0:
-        return base + (values >> -more << shape.row_bits), 1
-    pages = (values << more)[:, None] | np.arange(1 << more)
-    return base + (pages.ravel() << shape.row_bits), 1 << more
 
 
 def sortable(words: NDArray[np.uint64]) -> NDArray[Any]:
@@ -403,85 +447,95 @@ def _word_at(data: Any, place: Any) -> Any:
 
 def _near_in_rows(
     data: Any,
-    lengths: Any,
-    numbers: Any,
+    found: Any,
     runs: Any,
-    ways: Any,
-    order: Any,
-    spans: Any,
+    queries: Any,
+    numbers: Any,
+    turns: Any,
     radius: Any,
     rows: Any,
     words: Any,
+    counts: Any,
+    following: Any,
 ) -> Any:
-    """Write the entries of rows that are near a query; return how many, or -1 - (a damaged row)."""
+    """Do what ``FingerprintRuns._scanned`` does; return how many are near, or -1 - a damaged row.
+
+    The number of rows to read next is at the end of them.
+    """
     reach = np.uint64(radius)
-    count = 0
-    begin = 0
-    for row in range(numbers.size):
-        run = 0
-        while runs[run, 0] != numbers[row] >> 40:
+    count = full = begin = run = turn = 0
+    is_wide = queries.shape[1] == 2
+    for row in range(found.shape[1]):
+        while runs[run, 0] != found[0, row] >> 40:
             run += 1
         segment, page_bits, row_bits = runs[run, 1], runs[run, 2], runs[run, 3]
         key_bytes, size = runs[run, 4], runs[run, 5]
-        if lengths[row] % size or lengths[row] == 0:
+        held = found[1, row] // size
+        if held == 0 or held * size != found[1, row]:
             return -1 - row
-        base = np.uint64(0)
-        low = ~np.uint64(0)
+        if held == runs[run, 6]:
+            following[full] = found[0, row] + 1
+            full += 1
+        base, low = np.uint64(0), ~np.uint64(0)
+        first = found[0, row] >> row_bits << row_bits
         if page_bits:
-            page = np.uint64((numbers[row] & ((1 << 40) - 1)) >> row_bits)
+            page = np.uint64((first & ((1 << 40) - 1)) >> row_bits)
             base = page << np.uint64(64 - page_bits)
             low = (np.uint64(1) << np.uint64(64 - page_bits)) - np.uint64(1)
         rest_bytes = size - key_bytes
         rest = ~np.uint64(0)
         if rest_bytes < 8:
             rest = (np.uint64(1) << np.uint64(8 * rest_bytes)) - np.uint64(1)
-        by = np.uint64(16 * segment)
-        for turn in range(spans[row, 0], spans[row, 1]):
-            query = order[turn]
-            first = ways[query, segment, 0]
-            for place in range(begin, begin + lengths[row], size):
+        while numbers[turn] < first:
+            turn += 1
+        asked = turn
+        while asked < numbers.size and numbers[asked] == first:
+            query = turns[asked]
+            asked += 1
+            counts[query] += held
+            high = queries[query, 0]
+            below = queries[query, queries.shape[1] - 1]
+            high, below = _rotated(high, below, segment)
+            below &= rest
+            for place in range(begin, begin + held * size, size):
                 key = (_word_at(data, place) & low) | base
-                far = _bits_of(key ^ first)
-                if ways.shape[2] == 1:
-                    if far <= reach:
-                        if count < rows.size:
-                            rows[count] = query
-                            words[count, 0] = key
-                            if segment:
-                                words[count, 0] = (key >> by) | (key << (np.uint64(64) - by))
-                        count += 1
-                    continue
+                far = _bits_of(key ^ high)
                 if far > reach:
                     continue
                 value = _word_at(data, place + key_bytes) & rest
-                far += _bits_of(value ^ ways[query, segment, 1])
-                if far > reach:
+                if far + _bits_of(value ^ below) > reach:
                     continue
                 if count < rows.size:
                     rows[count] = query
-                    high, below = key, value
-                    if segment >= 4:
-                        high, below = value, key
-                    turn_by = np.uint64(16 * (segment % 4))
-                    if turn_by:
-                        back = np.uint64(64) - turn_by
-                        high, below = (
-                            (high >> turn_by) | (below << back),
-                            (below >> turn_by) | (high << back),
-                        )
-                    words[count, 0] = high
-                    words[count, 1] = below
+                    if is_wide:
+                        key, value = _rotated(key, value, (8 - segment) % 8)
+                        words[count, 1] = value
+                    else:
+                        key, value = _rotated(key, key, 4 - segment)
+                    words[count, 0] = key
                 count += 1
-        begin += lengths[row]
+        begin += held * size
+    following[following.size - 1] = full
     return count
+
+
+def _rotated(high: Any, below: Any, segment: Any) -> Any:
+    """Return a number of two words turned left until a segment leads; a part of kernels."""
+    if segment >= 4:
+        high, below = below, high
+    by = np.uint64(16 * (segment % 4))
+    if by:
+        back = np.uint64(64) - by
+        high, below = (high << by) | (below >> back), (below << by) | (high >> back)
+    return high, below
 
 
 NEAR_IN_ROWS = Kernel(
     _near_in_rows,
     [
-        "int64(Array(uint8, 1, 'C', True), int64[::1], int64[::1], int64[:, ::1], "
-        "uint64[:, :, ::1], int64[::1], int64[:, ::1], int64, int64[::1], uint64[:, ::1])"
+        "int64(Array(uint8, 1, 'C', True), int64[:, ::1], int64[:, ::1], uint64[:, ::1], "
+        "int64[::1], int64[::1], int64, int64[::1], uint64[:, ::1], int64[::1], int64[::1])"
     ],
-    parts=[_bits_of, _word_at],
+    parts=[_bits_of, _word_at, _rotated],
     lets_go=False,
 )

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.index.hamming import sortable
+from simstore.index.segments import words_of
 from simstore.search.hamming import verify
 from simstore.search.methods import check_method
 from simstore.search.plan import Plan
-from simstore.search.segments import words_of
 from simstore.search.sorted_tables import SortedTables
 from simstore.search.table_lookup import expanded as expanded_ranges
 

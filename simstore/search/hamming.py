@@ -92,6 +92,24 @@ class BatchResults(NamedTuple):
     distances: NDArray[np.int64]
 
 
+def verified(
+    rows: NDArray[np.int64],
+    words: NDArray[np.uint64],
+    queries: NDArray[np.uint64],
+    radius: int,
+) -> BatchResults:
+    """Return the candidates of many queries that are matches, in order, each once.
+
+    Args:
+        rows: Which query a candidate is of; shape (n,).
+        words: The candidates; shape (n, ceil(M / 64)).
+        queries: Shape (m, ceil(M / 64)).
+        radius: Largest distance, in bits, inclusive.
+    """
+    near, found = verify(words, queries[rows], radius)
+    return distinct_results(rows[near], words[near], found)
+
+
 def distinct_results(
     rows: NDArray[np.int64], words: NDArray[np.uint64], distances: NDArray[np.int64]
 ) -> BatchResults:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from simstore.errors import InvalidParameter
-from simstore.search.segments import probe_count
+from simstore.index.segments import probe_count
 
 # Ways to look up sorted, permuted tables; see :mod:`simstore.search.classic`.
 TABLE_METHODS = ("tables4", "tables10", "tables16", "tables20")

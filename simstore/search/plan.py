@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from simstore.errors import InvalidParameter
+from simstore.index.segments import probe_count, segment_widths
 from simstore.model.query import DEFAULT_RADIUS
-from simstore.search.segments import probe_count, segment_widths
 
 # Most bits that are flipped in two segments together: 529 values of 32 bits.
 MOST_JOINED_FLIPS = 2

@@ -21,6 +21,14 @@ from numpy.typing import NDArray
 
 from simstore.compiled import pays
 from simstore.index.hamming import sortable
+from simstore.index.segments import (
+    SEGMENT_BITS,
+    integers_of,
+    restored,
+    rotated,
+    turned_value,
+    words_of,
+)
 from simstore.search.hamming import (
     BatchResults,
     FoundPairs,
@@ -30,14 +38,6 @@ from simstore.search.hamming import (
 )
 from simstore.search.plan import Plan, Rates, check_radius
 from simstore.search.scan import scan_many
-from simstore.search.segments import (
-    SEGMENT_BITS,
-    integers_of,
-    restored,
-    rotated,
-    turned_value,
-    words_of,
-)
 from simstore.search.table_lookup import (
     NEAR_PLACES,
     NEAR_PLACES_OF_FEW,

@@ -9,6 +9,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.index.segments import (
+    SEGMENT_BITS,
+    probe_count,
+    probe_values,
+    rotated,
+    segment_widths,
+    words_of,
+)
 from simstore.search.hamming import distances
 from simstore.search.plan import (
     MOST_JOINED_FLIPS,
@@ -20,14 +28,6 @@ from simstore.search.plan import (
     choose_plan,
     joined_cost,
     threshold_cost,
-)
-from simstore.search.segments import (
-    SEGMENT_BITS,
-    probe_count,
-    probe_values,
-    rotated,
-    segment_widths,
-    words_of,
 )
 from simstore.search.table_lookup import bounds
 

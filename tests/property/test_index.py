@@ -13,10 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from simstore.errors import InvalidParameter
+from simstore.index.segments import probe_count, segment_widths
 from simstore.model import QueryOptions
 from simstore.search.methods import CLASSIC_METHODS, check_method
 from simstore.search.plan import cheapest_parts, default_radius, uniform_costs
-from simstore.search.segments import probe_count, segment_widths
 from simstore.services.channels import fingerprint_index
 from simstore.store import Store
 

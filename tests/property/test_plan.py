@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simstore.index.segments import probe_count, probe_values, segment_values, segment_widths
 from simstore.search.plan import cheapest_parts, choose_plan, uniform_costs
-from simstore.search.segments import probe_count, probe_values, segment_values, segment_widths
 
 from .strategies import MAX_BITS, bits, bits_and_radius, fingerprints_of, flipped
 

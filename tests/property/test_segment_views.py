@@ -10,7 +10,7 @@ import pytest
 from postgres_places import is_on_server, raw_store
 
 from simstore.index import pages
-from simstore.search.segments import segment_values
+from simstore.index.segments import segment_values
 from simstore.storage.fingerprints.tail import from_stored
 from simstore.store import Store
 

@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import to_integers, to_words, word_count
 from simstore.index.hamming import FingerprintRuns, Matches
-from simstore.search.hamming import BatchResults, distinct_results, verify
+from simstore.index.segments import probe_count, probe_values, segment_values, segment_widths
+from simstore.search.hamming import BatchResults, verified, verify_values
 from simstore.search.plan import (
     PAGE_RATES,
     TAIL_RATES,
@@ -27,7 +28,6 @@ from simstore.search.plan import (
     uniform_costs,
 )
 from simstore.search.scan import scan_many
-from simstore.search.segments import probe_count, probe_values, segment_values, segment_widths
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage.fingerprints import fingerprints, packed, tail
 from simstore.storage.generations import GenerationRow
@@ -151,7 +151,8 @@ class FingerprintIndex:
         if plan.method == "scan":
             found = self.scan(queries, radius)
         else:
-            found, _ = self._found(queries, radius, plan.thresholds)
+            rows, words, _ = self._survivors(queries, radius, plan.thresholds)
+            found = verified(rows, words, queries, radius)
         if not self._is_exact:
             # Who asks whether there is any may ask at once which.
             cache.note_near(self._row, radius, queries, found)
@@ -165,7 +166,7 @@ class FingerprintIndex:
             np.array([distance for _, distance in near], np.int64),
         )
 
-    def _found(
+    def _survivors(
         self,
         queries: NDArray[np.uint64],
         radius: int,
@@ -174,8 +175,8 @@ class FingerprintIndex:
         *,
         in_file: bool = False,
         own: dict[int, tuple[int, ...]] | None = None,
-    ) -> tuple[BatchResults, bool]:
-        """Return what is found by the values of segments, in runs and in the tail.
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64], bool]:
+        """Return what may be near by the values of segments, in runs and in the tail.
 
         Args:
             queries: Shape (m, ceil(M / 64)).
@@ -186,9 +187,10 @@ class FingerprintIndex:
             own: Thresholds of queries whose segments are crowded, to be added to.
 
         Returns:
-            The matches, and whether tables in memory gave those of the tail.
+            Rows of queries, fingerprints, some several times, still to be verified; and whether
+            tables in memory gave those of the tail.
         """
-        parts = [(np.empty(0, np.int64), queries[:0])]
+        parts = []
         by_tables = False
         if self._row.packed_count:
             parts.append(self._in_runs(queries, radius, thresholds, compared))
@@ -202,9 +204,10 @@ class FingerprintIndex:
                 found = self._in_tables(kept or self._read_tail(), queries, radius, compared)
                 by_tables = True
             parts.append(found)
-        rows, words = (np.concatenate(each) for each in zip(*parts, strict=True))
-        near, distances = verify(words, queries[rows], radius)
-        return distinct_results(rows[near], words[near], distances), by_tables
+        if len(parts) == 1:
+            return *parts[0], by_tables
+        rows = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
+        return rows, np.concatenate([queries[:0], *(part[1] for part in parts)]), by_tables
 
     def _in_runs(
         self,
@@ -213,12 +216,7 @@ class FingerprintIndex:
         thresholds: Sequence[int],
         compared: NDArray[np.int64] | None,
     ) -> Matches:
-        probes = [
-            (segment, probe_values(0, width, threshold))
-            for segment, (width, threshold) in enumerate(zip(self._widths, thresholds, strict=True))
-            if threshold >= 0
-        ]
-        rows, words = self._runs.near(queries, radius, probes, compared)
+        rows, words = self._runs.near(queries, radius, thresholds, compared)
         if len(rows) and self._has_gone:
             there = ~packed.are_gone(
                 self._snapshot.connection, self.bits, self._row.generation_id, words
@@ -357,15 +355,15 @@ class FingerprintIndex:
             found_of = by_query(*self.scan(queries, radius), len(queries))
             return [LookupResult("scan", found, (), 0, self.count) for found in found_of]
         if first:
-            rows = range(len(queries))
-            return [self._first(queries[row : row + 1], radius, plan) for row in rows]
+            each = [queries[row : row + 1] for row in range(len(queries))]
+            return [self._first(query, radius, plan) for query in each]
         compared = np.zeros(len(queries), np.int64)
         own: dict[int, tuple[int, ...]] = {}
-        results, by_tables = self._found(
+        rows, words, by_tables = self._survivors(
             queries, radius, plan.thresholds, compared, in_file=in_file, own=own
         )
         method = "sorted" if by_tables and not self._row.packed_count else "segments"
-        found_of = by_query(*results, len(queries))
+        found_of = by_query(*verified(rows, words, queries, radius), len(queries))
         return [
             LookupResult(
                 method,
@@ -386,8 +384,9 @@ class FingerprintIndex:
             if threshold >= 0 and not near:
                 alone = [-1] * len(self._widths)
                 alone[segment] = threshold
-                found, _ = self._found(query, radius, alone, compared, in_file=True)
-                (near,) = by_query(*found, 1)
+                _, words, _ = self._survivors(query, radius, alone, compared, in_file=True)
+                (value,) = to_integers(query)
+                near = verify_values(to_integers(words), value, radius)
                 probes += probe_count(self._widths[segment], threshold)
         return LookupResult("segments", near, plan.thresholds, probes, int(compared[0]))
 
@@ -407,8 +406,9 @@ class FingerprintIndex:
         plan = self._plans.get(radius)
         if plan is None:
             plan = self._plans[radius] = self.plan(radius, method="segments")
-        found, _ = self._found(to_words([value], self.bits), radius, plan.thresholds)
-        return list(zip(to_integers(found.words), found.distances.tolist(), strict=True))
+        query = to_words([value], self.bits)
+        _, words, _ = self._survivors(query, radius, plan.thresholds)
+        return verify_values(to_integers(words), value, radius) if len(words) else []
 
     def everything(self) -> Iterator[NDArray[np.uint64]]:
         """Yield all fingerprints, in no order, as arrays of shape (n, words)."""
@@ -429,9 +429,7 @@ class FingerprintIndex:
             turns, places, _ = scan_many(part, queries, radius)
             rows.append(turns)
             words.append(part[places])
-        found, near = np.concatenate(words), np.concatenate(rows)
-        kept, distances = verify(found, queries[near], radius)
-        return distinct_results(near[kept], found[kept], distances)
+        return verified(np.concatenate(rows), np.concatenate(words), queries, radius)
 
     def plan(self, radius: int, *, query_count: int = 1, method: str = "auto") -> Plan:
         """Return a plan of the look-up that does not depend on the query's value.

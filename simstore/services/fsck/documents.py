@@ -10,8 +10,8 @@ import numpy as np
 from simstore.errors import counted, printable
 from simstore.fingerprint.features import FeatureCounts, assemble
 from simstore.fingerprint.simhash import to_hex, to_integers
+from simstore.index.segments import segment_values
 from simstore.model import Finding, Progress
-from simstore.search.segments import segment_values
 from simstore.services.features import corpus_statistics, feature_counts
 from simstore.services.features.feature_counts import feature_sums
 from simstore.services.fingerprints.fingerprint_store import is_fingerprints_only

@@ -17,8 +17,8 @@ from simstore.errors import CorruptStore, counted
 from simstore.fingerprint.passage_recipe import IndexedText
 from simstore.index.pages import Entries
 from simstore.index.passages import keys_of
+from simstore.index.segments import segment_columns
 from simstore.model import Finding
-from simstore.search.segments import segment_columns
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import index_pages, passages
 from simstore.storage.engine import Connection

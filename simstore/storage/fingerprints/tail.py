@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import to_integers
-from simstore.search.segments import (
+from simstore.index.segments import (
     segment_columns,
     segment_values,
 )

@@ -92,7 +92,7 @@ def test_the_explanation_is_of_the_look_up_that_ran(
             methods.add(method)
             # A look-up of segments names their values; a scan reads in order.
             read = [one for one in heard if " FROM fingerprint_" in one or "FROM index_page" in one]
-            of_segments = [one for one in read if " IN (" in one]
+            of_segments = [one for one in read if " IN (" in one or " page = " in one]
             if method == "segments":
                 assert of_segments == read != []
                 # Each segment of each text.
