@@ -21,8 +21,8 @@ from simstore.index.segments import SEGMENT_BITS, probe_values
 from simstore.text.tokens import mix
 
 PACKED_BITS = (64, 128)
-# Queries that are looked up at a time.
-_QUERIES = 1 << 14
+# Queries that are looked up at a time, and pages that are read at a time.
+_QUERIES, _PAGES = 1 << 14, 1 << 10
 # Seconds that NumPy takes for an entry of a page, and for a row.
 _ENTRY_SECONDS, _ROW_SECONDS = 2e-8, 1e-6
 _WORD_BYTES = 8
@@ -32,8 +32,8 @@ _PADDING = bytes(2 * _WORD_BYTES)
 _FEWEST_RESULTS = 64
 
 Matches = tuple[NDArray[np.int64], NDArray[np.uint64]]
-# Rows of several runs: (run, place), and what was read: (run's number and place, row).
-ReadRows = Callable[[Sequence[int]], Sequence[tuple[int, bytes]]]
+# Of several runs: the numbers of the first rows of pages, and what was read: (number, row).
+ReadPages = Callable[[Sequence[int]], Sequence[tuple[int, bytes]]]
 
 
 def kinds(bits: int) -> list[Kind]:
@@ -43,7 +43,13 @@ def kinds(bits: int) -> list[Kind]:
     do.
     """
     return [
-        Kind(f"simhash {bits}, segment {segment}", 64, bits // 64 - 1, False, most_runs=1)
+        Kind(
+            f"simhash {bits}, segment {segment}",
+            value_count=bits // 64 - 1,
+            is_filtered=False,
+            most_runs=1,
+            page_bits=SEGMENT_BITS,
+        )
         for segment in range(bits // SEGMENT_BITS)
     ]
 
@@ -73,16 +79,17 @@ class FingerprintRuns:
     Args:
         bits: M, 64 or 128.
         indexes: The index of each segment, of :func:`kinds`.
-        read_rows: Reads rows of any of the runs, by their numbers in the table.
+        read_pages: Reads pages of any of the runs, ascending, by the numbers of their first rows.
     """
 
-    def __init__(self, bits: int, indexes: Sequence[PostingIndex], read_rows: ReadRows) -> None:
+    def __init__(self, bits: int, indexes: Sequence[PostingIndex], read_pages: ReadPages) -> None:
         self.bits = bits
         self._indexes = indexes
-        self._read_rows = read_rows
+        self._read_pages = read_pages
         self._runs: list[tuple[Run, int]] = []
-        self._numbers = np.empty((0, 7), np.int64)
+        self._numbers = np.empty((0, 6), np.int64)
         self._asking: dict[tuple[int, ...], _Asking] = {}
+        self._nothing = np.empty(0, np.int64), np.empty((0, bits // 64), np.uint64)
         self._make_room(_FEWEST_RESULTS)
 
     @property
@@ -177,12 +184,7 @@ class FingerprintRuns:
             counts = None if compared is None else compared[start:end]
             rows, words = self._near(queries[start:end], radius, asking, counts)
             parts.append((rows + start if start else rows, words))
-        if len(parts) == 1:
-            return parts[0]
-        return (
-            np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in parts)]),
-            np.concatenate([queries[:0], *(words for _, words in parts)]),
-        )
+        return parts[0] if len(parts) == 1 else _joined(parts, queries)
 
     def _near(
         self,
@@ -192,20 +194,20 @@ class FingerprintRuns:
         compared: NDArray[np.int64] | None,
     ) -> Matches:
         """Return what :meth:`near` does of some queries."""
-        numbers, turns, waiting = asking.pages_of(queries)
+        numbers, turns, pages = asking.pages_of(queries)
         parts = []
-        while waiting:
-            held = self._read_rows(waiting)
+        for start in range(0, len(pages), _PAGES):
+            some = pages[start : start + _PAGES]
+            held = self._read_pages(some)
             if not held:
-                break
-            near, waiting = self._scanned(held, queries, numbers, turns, radius, compared)
-            parts.append(near)
-        if len(parts) == 1:
-            return parts[0]
-        return (
-            np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in parts)]),
-            np.concatenate([queries[:0], *(words for _, words in parts)]),
-        )
+                continue
+            if len(some) < len(pages):
+                first, end = np.searchsorted(numbers, (some[0], some[-1] + 1)).tolist()
+                asked = numbers[first:end], turns[first:end]
+            else:
+                asked = numbers, turns
+            parts.append(self._scanned(held, queries, *asked, radius, compared))
+        return parts[0] if len(parts) == 1 else _joined(parts, queries)
 
     def _asking_of(self, thresholds: tuple[int, ...]) -> _Asking:
         """Return the pages to ask for in the present runs."""
@@ -226,7 +228,7 @@ class FingerprintRuns:
         turns: NDArray[np.int64],
         radius: int,
         compared: NDArray[np.int64] | None,
-    ) -> tuple[Matches, list[int]]:
+    ) -> Matches:
         """Compare rows with the queries that asked for their pages.
 
         Args:
@@ -237,27 +239,25 @@ class FingerprintRuns:
             radius: Largest distance, in bits, inclusive.
             compared: How many entries each query was compared with, to be added to.
 
-        Returns:
-            What is near, and the rows to read next.
         """
-        places, rows = zip(*held, strict=True)
+        places = [place for place, _ in held]
+        rows = [row for _, row in held]
         try:
             data = b"".join((*rows, _PADDING))
         except TypeError:
-            row = next(place for place, row in held if not isinstance(row, bytes))
-            raise self._damaged(row) from None
+            damaged = next(place for place, row in held if not isinstance(row, bytes))
+            raise self._damaged(damaged) from None
         pairs = len(data) // _WORD_BYTES * (len(turns) // len(held) + 1)
         if not pays(_ROW_SECONDS * len(held) + _ENTRY_SECONDS * pairs):
             return self._scanned_plain(held, queries, numbers, turns, radius, compared)
-        found = np.array((places, tuple(map(len, rows))), np.int64)
+        found = np.array((places, [len(row) for row in rows]), np.int64)
         if len(queries) > len(self._near_rows):
             self._make_room(len(queries))
         while True:
             counts = np.zeros(len(queries), np.int64)
-            following = np.empty(len(held) + 1, np.int64)
             count = NEAR_IN_ROWS(
                 np.frombuffer(data, np.uint8), found, self._described(), queries, numbers, turns,
-                radius, self._near_rows, self._near_words, counts, following,
+                radius, self._near_rows, self._near_words, counts,
             )  # fmt: skip
             if count < 0:
                 raise self._damaged(places[-1 - count])
@@ -266,9 +266,9 @@ class FingerprintRuns:
             self._make_room(count)
         if compared is not None:
             compared += counts
-        near = self._near_rows[:count].copy(), self._near_words[:count].copy()
-        full = following[-1]
-        return near, following[:full].tolist() if full else []
+        if not count:
+            return self._nothing
+        return self._near_rows[:count].copy(), self._near_words[:count].copy()
 
     def _make_room(self, count: int) -> None:
         """Make room for so many results of a scan."""
@@ -283,9 +283,9 @@ class FingerprintRuns:
         turns: NDArray[np.int64],
         radius: int,
         compared: NDArray[np.int64] | None,
-    ) -> tuple[Matches, list[int]]:
+    ) -> Matches:
         """Do what :meth:`_scanned` does, without Numba."""
-        rows, words, following = [np.empty(0, np.int64)], [queries[:0]], []
+        rows, words = [np.empty(0, np.int64)], [queries[:0]]
         mask = (1 << PLACE_BITS) - 1
         for number, row in held:
             run, segment = self._run_of(number)
@@ -293,8 +293,6 @@ class FingerprintRuns:
                 keys, values = unpack([number & mask], [row], run.shape)
             except DamagedPage:
                 raise self._damaged(number) from None
-            if run.shape.is_full(row):
-                following.append(number + 1)
             entries = restored(np.column_stack((keys, values)), segment)
             first = number >> run.shape.row_bits << run.shape.row_bits
             start, end = np.searchsorted(numbers, (first, first + 1)).tolist()
@@ -305,7 +303,7 @@ class FingerprintRuns:
                 words.append(entries[near])
                 if compared is not None:
                     compared[query] += len(entries)
-        return (np.concatenate(rows), np.concatenate(words)), following
+        return np.concatenate(rows), np.concatenate(words)
 
     def _described(self) -> NDArray[np.int64]:
         """Return the runs as numbers for the kernel."""
@@ -318,7 +316,6 @@ class FingerprintRuns:
                     run.shape.row_bits,
                     run.shape.key_bytes,
                     run.shape.entry_bytes,
-                    run.shape.row_entries,
                 )
                 for run, segment in self._runs
             ]
@@ -348,15 +345,14 @@ class _Asking:
         rows = set()
         for run, segment in runs:
             shape = run.shape
-            # The page has fewer bits than the segment, or some that follow it.
-            fewer, more = (max(SEGMENT_BITS - shape.page_bits, 0), max(shape.page_bits - 16, 0))
+            # A page may have fewer bits than the segment.
+            fewer = SEGMENT_BITS - shape.page_bits
             word, place = divmod(SEGMENT_BITS * segment, 64)
             down = 64 - SEGMENT_BITS - place + fewer
-            mask = (1 << SEGMENT_BITS - fewer) - 1
+            mask = (1 << shape.page_bits) - 1
             for flip in probe_values(0, SEGMENT_BITS, thresholds[segment]):
-                for low in range(1 << more):
-                    first = (run.number << PLACE_BITS) + (low << shape.row_bits)
-                    rows.add((word, down, flip >> fewer, mask, shape.row_bits + more, first))
+                first = run.number << PLACE_BITS
+                rows.add((word, down, flip >> fewer, mask, shape.row_bits, first))
         self._formulas = sorted(rows)
         columns = np.array(self._formulas, np.uint64).reshape(-1, 6).T
         self._word = columns[0].astype(np.int64)
@@ -390,6 +386,13 @@ class _Asking:
         numbers = numbers[order]
         turns = order // max(len(self._formulas), 1)
         return numbers, turns, list(dict.fromkeys(numbers.tolist()))
+
+
+def _joined(parts: Sequence[Matches], queries: NDArray[np.uint64]) -> Matches:
+    return (
+        np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in parts)]),
+        np.concatenate([queries[:0], *(words for _, words in parts)]),
+    )
 
 
 def _all_but(gone: NDArray[np.uint64], segment: int) -> Keep:
@@ -456,14 +459,13 @@ def _near_in_rows(
     rows: Any,
     words: Any,
     counts: Any,
-    following: Any,
 ) -> Any:
-    """Do what ``FingerprintRuns._scanned`` does; return how many are near, or -1 - a damaged row.
+    """Do what ``FingerprintRuns._scanned`` does; return how many are near.
 
-    The number of rows to read next is at the end of them.
+    Where a row is damaged, it is -1 - the row's place.
     """
     reach = np.uint64(radius)
-    count = full = begin = run = turn = 0
+    count = begin = run = turn = 0
     is_wide = queries.shape[1] == 2
     for row in range(found.shape[1]):
         while runs[run, 0] != found[0, row] >> 40:
@@ -473,9 +475,6 @@ def _near_in_rows(
         held = found[1, row] // size
         if held == 0 or held * size != found[1, row]:
             return -1 - row
-        if held == runs[run, 6]:
-            following[full] = found[0, row] + 1
-            full += 1
         base, low = np.uint64(0), ~np.uint64(0)
         first = found[0, row] >> row_bits << row_bits
         if page_bits:
@@ -515,7 +514,6 @@ def _near_in_rows(
                     words[count, 0] = key
                 count += 1
         begin += held * size
-    following[following.size - 1] = full
     return count
 
 
@@ -534,7 +532,7 @@ NEAR_IN_ROWS = Kernel(
     _near_in_rows,
     [
         "int64(Array(uint8, 1, 'C', True), int64[:, ::1], int64[:, ::1], uint64[:, ::1], "
-        "int64[::1], int64[::1], int64, int64[::1], uint64[:, ::1], int64[::1], int64[::1])"
+        "int64[::1], int64[::1], int64, int64[::1], uint64[:, ::1], int64[::1])"
     ],
     parts=[_bits_of, _word_at, _rotated],
     lets_go=False,

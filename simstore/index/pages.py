@@ -31,12 +31,11 @@ ROW_BYTES = 1_974
 PLACE_BITS = 40
 _PAGE_PLACE_BITS = PLACE_BITS - 1
 # More bits of a key than this name no page: rows need numbers, too.
-_MOST_PAGE_BITS = 24
+MOST_PAGE_BITS = 24
 # Fewest key bits: an entry keeps a byte of its key at least.
-LEAST_KEY_BITS = _MOST_PAGE_BITS + 8
-# Where it saves each entry a byte, pages may have so few entries, or so many bytes.
+LEAST_KEY_BITS = MOST_PAGE_BITS + 8
+# Where it saves each entry a byte, pages may have so few entries.
 _FEWEST_ENTRIES = 12
-_MOST_PAGE_BYTES = 1_500
 
 
 class DamagedPage(ValueError):
@@ -135,28 +134,29 @@ class Shape:
     widths: tuple[int, ...] = ()
 
     @classmethod
-    def fitting(cls, key_bits: int, count: int, most: Sequence[int] = ()) -> Shape:
+    def fitting(
+        cls, key_bits: int, count: int, most: Sequence[int] = (), page_bits: int = MOST_PAGE_BITS
+    ) -> Shape:
         """Return the shape for so many entries.
 
         Args:
             key_bits: Leading bits of a key that count.
             count: Entries.
             most: The largest of each integer beside a key.
+            page_bits: Leading bits of a key that may name a page.
         """
-        bits = min(max((count // PAGE_ENTRIES).bit_length() - 1, 0), _MOST_PAGE_BITS)
+        bits = min(max((count // PAGE_ENTRIES).bit_length() - 1, 0), page_bits)
         widths = tuple(max((one.bit_length() + 7) // 8, 1) for one in most)
-        whole = cls(key_bits, key_bits - 8 * round((key_bits - bits) / 8), widths)
-        if whole.is_possible:
-            each = count >> whole.page_bits
-            if each >= _FEWEST_ENTRIES and each * whole.entry_bytes <= _MOST_PAGE_BYTES:
-                return whole
+        whole = key_bits - (key_bits - bits) // 8 * 8
+        if whole <= page_bits and count >> whole >= _FEWEST_ENTRIES:
+            bits = whole
         return cls(key_bits, bits, widths)
 
     @property
     def is_possible(self) -> bool:
         """Return whether there can be such pages."""
         return (
-            0 <= self.page_bits <= _MOST_PAGE_BITS
+            0 <= self.page_bits <= MOST_PAGE_BITS
             and LEAST_KEY_BITS <= self.key_bits <= 64
             and all(1 <= width <= 8 for width in self.widths)
         )

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from simstore.fingerprint.shingle_sets import distinct
 from simstore.index import filters
 from simstore.index.filters import Filters, FilterWriter
-from simstore.index.pages import DamagedPage, Entries, Shape, found_in, pack, unpack
+from simstore.index.pages import MOST_PAGE_BITS, DamagedPage, Entries, Shape, found_in, pack, unpack
 
 # Entries that are merged at a time: about 32 bytes each, and as many again while they are sorted.
 MERGED_ENTRIES = 1 << 20
@@ -46,6 +46,7 @@ class Kind:
         value_count: Integers beside a key.
         is_filtered: Its runs have filters: most keys that are asked for are in few runs.
         most_runs: Runs of one level that are not merged yet.
+        page_bits: Leading bits of a key that may name a page: those that each look-up knows.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Kind:
     value_count: int = 0
     is_filtered: bool = True
     most_runs: int = 7
+    page_bits: int = MOST_PAGE_BITS
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,7 +237,7 @@ class PostingIndex:
 
     def _write(self, parts: Iterable[Entries], count: int, most: Sequence[int], last: int) -> None:
         """Write a run of parts in order, of at most ``count`` entries."""
-        shape = Shape.fitting(self.kind.key_bits, count, most)
+        shape = Shape.fitting(self.kind.key_bits, count, most, self.kind.page_bits)
         words = filters.word_count(count) if self.kind.is_filtered else 0
         run = self.pages.add_run(Run(0, shape, count, last, words))
         writer = FilterWriter(words) if words else None

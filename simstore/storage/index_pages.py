@@ -21,7 +21,7 @@ from simstore.storage.rows import chunks, execute, fetch, insert_one, insert_row
 LARGEST_RUN = (1 << (63 - PLACE_BITS)) - 2
 # Rows that are read at a time.
 _READ_ROWS = 512
-_FEW_ROWS = 32
+_FEW_PAGES = 32
 _MAPPED_BYTES = 1 << 40
 # Where at least this share of a range of pages is wanted, the range is read.
 _WHOLE_SHARE = 3
@@ -97,6 +97,7 @@ class StoredPages:
             shape = Shape(self._kind.key_bits, page_bits, tuple(widths))
             is_possible = (
                 shape.is_possible
+                and shape.page_bits <= self._kind.page_bits
                 and len(shape.widths) == self._kind.value_count
                 and 0 < number <= LARGEST_RUN
                 and min(count, words) >= 0
@@ -200,13 +201,41 @@ def map_file(connection: Connection) -> None:
         connection.driver.execute(f"PRAGMA mmap_size = {_MAPPED_BYTES}").fetchall()
 
 
+def pages_at(connection: Connection, numbers: Sequence[int]) -> list[Row]:
+    """Return all rows of pages of at most 16 bits that are there, ascending.
+
+    Args:
+        connection: The transaction.
+        numbers: Of the first row of each page, ascending.
+    """
+    if len(numbers) <= _FEW_PAGES:
+        return _rows(connection, _ranges(len(numbers)), *numbers)
+    found: list[Row] = []
+    for part in chunks(numbers, _READ_ROWS):
+        found += _rows(connection, _ranges(len(part)), *part)
+    return found
+
+
 @cache
 def _listed(count: int) -> str:
-    if count <= _FEW_ROWS:
-        # Ascending as what is asked for; a list is sorted first.
-        return " UNION ALL ".join(["SELECT page, entries FROM index_page WHERE page = ?"] * count)
     marks = ", ".join("?" * count)
     return f"SELECT page, entries FROM index_page WHERE page IN ({marks}) ORDER BY page"  # noqa: S608 - marks
+
+
+@cache
+def _ranges(count: int) -> str:
+    span = (1 << (PLACE_BITS - 1 - 16)) - 1
+    if count <= _FEW_PAGES:
+        # Ascending as what is asked for.
+        return " UNION ALL ".join(
+            f"SELECT page, entries FROM index_page WHERE page BETWEEN ?{n} AND ?{n} + {span}"  # noqa: S608 - numbers
+            for n in range(1, count + 1)
+        )
+    marks = ", ".join(["(?)"] * count)
+    return (
+        f"WITH asked(first) AS (VALUES {marks}) SELECT page, entries FROM asked "  # noqa: S608 - numbers
+        f"CROSS JOIN index_page WHERE page BETWEEN first AND first + {span}"
+    )
 
 
 def _rows(connection: Connection, statement: str, *parameters: int) -> list[Row]:

@@ -80,7 +80,7 @@ _INDEXED = {
 # A setting that only such rows can contradict.
 _CONTRADICTED_BY = {
     "store.text_kept": "SELECT 1 FROM document LIMIT 1",
-    "store.keep_columns": "SELECT 1 FROM fingerprint_page LIMIT 1",
+    "store.keep_columns": "SELECT 1 FROM index_run WHERE kind LIKE 'simhash%' LIMIT 1",
 }
 
 

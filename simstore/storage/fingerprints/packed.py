@@ -34,7 +34,7 @@ def runs_of(connection: Connection, bits: int, generation_id: int) -> Fingerprin
     """Return the runs of a generation's fingerprints of 64 or 128 bits, in a transaction."""
     index_pages.map_file(connection)
     indexes = [index_pages.stored_index(connection, kind, generation_id) for kind in kinds(bits)]
-    return FingerprintRuns(bits, indexes, partial(index_pages.rows_at, connection))
+    return FingerprintRuns(bits, indexes, partial(index_pages.pages_at, connection))
 
 
 def among(

@@ -131,7 +131,7 @@ CHECKS = {
     "opening, passages": (
         check,
         changed(
-            "UPDATE passage_index SET recipe = replace(recipe, 'answer\": \"4', 'answer\": \"5')"
+            "UPDATE passage_index SET recipe = replace(recipe, 'answer\": \"', 'answer\": \"5')"
         ),
         replaced(PassageRecipe, "from_record", recipe_as_stored),
         SchemeMismatch,
