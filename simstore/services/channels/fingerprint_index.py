@@ -29,6 +29,7 @@ from simstore.search.plan import (
 )
 from simstore.search.scan import scan_many
 from simstore.services.open_store.open_store import Snapshot
+from simstore.storage import index_pages
 from simstore.storage.fingerprints import fingerprints, packed, tail
 from simstore.storage.generations import GenerationRow
 
@@ -119,6 +120,7 @@ class FingerprintIndex:
 
     @cached_property
     def _runs(self) -> FingerprintRuns:
+        index_pages.map_file(self._snapshot.connection)
         return packed.runs_of(self._snapshot.connection, self.bits, self._row.generation_id)
 
     @cached_property

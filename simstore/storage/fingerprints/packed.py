@@ -32,7 +32,6 @@ def is_packable(bits: int) -> bool:
 
 def runs_of(connection: Connection, bits: int, generation_id: int) -> FingerprintRuns:
     """Return the runs of a generation's fingerprints of 64 or 128 bits, in a transaction."""
-    index_pages.map_file(connection)
     indexes = [index_pages.stored_index(connection, kind, generation_id) for kind in kinds(bits)]
     return FingerprintRuns(bits, indexes, partial(index_pages.pages_at, connection))
 

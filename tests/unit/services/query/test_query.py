@@ -91,8 +91,9 @@ def test_the_explanation_is_of_the_look_up_that_ran(
             (method,) = {one.method for one in known}
             methods.add(method)
             # A look-up of segments names their values; a scan reads in order.
-            read = [one for one in heard if " FROM fingerprint_" in one or "FROM index_page" in one]
-            of_segments = [one for one in read if " IN (" in one or " page = " in one]
+            tables = " FROM fingerprint_", "index_page WHERE"
+            read = [one for one in heard if any(name in one for name in tables)]
+            of_segments = [one for one in read if " IN (" in one or " page BETWEEN " in one]
             if method == "segments":
                 assert of_segments == read != []
                 # Each segment of each text.
