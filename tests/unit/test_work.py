@@ -131,7 +131,7 @@ def statements_of(store: Store, work: Callable[[], object]) -> int:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("on_duplicate", "usual", "most"), [("keep", 12, 12), ("flag", 12, 27)])
+@pytest.mark.parametrize(("on_duplicate", "usual", "most"), [("keep", 12, 12), ("flag", 13, 28)])
 def test_statements_of_a_document_added_alone(
     tmp_path: Path, on_duplicate: OnDuplicate, usual: int, most: int
 ) -> None:
