@@ -17,7 +17,7 @@ from simstore.compiled import Kernel, pays
 from simstore.fingerprint.shingle_sets import begins_run
 from simstore.index.pages import PLACE_BITS, DamagedPage, Entries, unpack
 from simstore.index.postings import Keep, Kind, PostingIndex, Run
-from simstore.index.segments import SEGMENT_BITS, probe_values
+from simstore.index.segments import SEGMENT_BITS, bits_of, probe_values, restored, rotated
 from simstore.text.tokens import mix
 
 PACKED_BITS = (64, 128)
@@ -54,25 +54,6 @@ def kinds(bits: int) -> list[Kind]:
     ]
 
 
-def turned(words: NDArray[np.uint64], segment: int) -> NDArray[np.uint64]:
-    """Return fingerprints of 64 or 128 bits turned left until a segment leads; the shape stays."""
-    return _turned_by(words, SEGMENT_BITS * segment)
-
-
-def restored(words: NDArray[np.uint64], segment: int) -> NDArray[np.uint64]:
-    """Return turned fingerprints as they were; the inverse of :func:`turned`."""
-    return _turned_by(words, 64 * words.shape[1] - SEGMENT_BITS * segment)
-
-
-def _turned_by(words: NDArray[np.uint64], bits: int) -> NDArray[np.uint64]:
-    whole, rest = divmod(bits % (64 * words.shape[1]), 64)
-    moved = np.roll(words, -whole, axis=1)
-    if rest:
-        following = np.roll(moved, -1, axis=1)
-        moved = moved << np.uint64(rest) | following >> np.uint64(64 - rest)
-    return moved
-
-
 class FingerprintRuns:
     """The runs of all segments of the fingerprints of one generation, in one transaction.
 
@@ -105,7 +86,7 @@ class FingerprintRuns:
             gone: Fingerprints that were removed: a merge leaves them out.
         """
         for segment, index in enumerate(self._indexes):
-            moved = turned(words, segment)
+            moved = _turned(words, segment)
             index.add(Entries(moved[:, 0], moved[:, 1:]), keep=_all_but(gone, segment))
         self._forget()
 
@@ -154,7 +135,7 @@ class FingerprintRuns:
         for run in index.runs:
             for entries in index.scan(run):
                 held = np.column_stack((entries.keys, entries.values))
-                yield restored(held, segment)
+                yield _restored(held, segment)
 
     def near(
         self,
@@ -293,7 +274,7 @@ class FingerprintRuns:
                 keys, values = unpack([number & mask], [row], run.shape)
             except DamagedPage:
                 raise self._damaged(number) from None
-            entries = restored(np.column_stack((keys, values)), segment)
+            entries = _restored(np.column_stack((keys, values)), segment)
             first = number >> run.shape.row_bits << run.shape.row_bits
             start, end = np.searchsorted(numbers, (first, first + 1)).tolist()
             for query in turns[start:end].tolist():
@@ -388,6 +369,16 @@ class _Asking:
         return numbers, turns, list(dict.fromkeys(numbers.tolist()))
 
 
+def _turned(words: NDArray[np.uint64], segment: int) -> NDArray[np.uint64]:
+    """Return fingerprints of 64 or 128 bits turned left until a segment leads; the shape stays."""
+    return rotated(words, 64 * words.shape[1], SEGMENT_BITS * segment).T
+
+
+def _restored(words: NDArray[np.uint64], segment: int) -> NDArray[np.uint64]:
+    """Return turned fingerprints as they were; the inverse of :func:`_turned`."""
+    return restored(words.T, 64 * words.shape[1], SEGMENT_BITS * segment)
+
+
 def _joined(parts: Sequence[Matches], queries: NDArray[np.uint64]) -> Matches:
     return (
         np.concatenate([np.empty(0, np.int64), *(rows for rows, _ in parts)]),
@@ -397,7 +388,7 @@ def _joined(parts: Sequence[Matches], queries: NDArray[np.uint64]) -> Matches:
 
 def _all_but(gone: NDArray[np.uint64], segment: int) -> Keep:
     """Return what keeps the entries of a segment that are not of some fingerprints."""
-    left = np.sort(sortable(turned(gone, segment)))
+    left = np.sort(sortable(_turned(gone, segment)))
 
     def keep(entries: Entries) -> NDArray[np.bool_]:
         return ~among(sortable(np.column_stack((entries.keys, entries.values))), left)
@@ -428,16 +419,6 @@ def among(keys: NDArray[Any], held: NDArray[Any]) -> NDArray[np.bool_]:
     places = np.minimum(np.searchsorted(held, keys), len(held) - 1)
     found: NDArray[np.bool_] = held[places] == keys
     return found
-
-
-def _bits_of(word: Any) -> Any:
-    """Return how many bits of a uint64 are set; a part of kernels."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    word = (word & np.uint64(0x3333333333333333)) + (
-        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)
 
 
 def _word_at(data: Any, place: Any) -> Any:
@@ -498,11 +479,11 @@ def _near_in_rows(
             below &= rest
             for place in range(begin, begin + held * size, size):
                 key = (_word_at(data, place) & low) | base
-                far = _bits_of(key ^ high)
+                far = bits_of(key ^ high)
                 if far > reach:
                     continue
                 value = _word_at(data, place + key_bytes) & rest
-                if far + _bits_of(value ^ below) > reach:
+                if far + bits_of(value ^ below) > reach:
                     continue
                 if count < rows.size:
                     rows[count] = query
@@ -534,6 +515,6 @@ NEAR_IN_ROWS = Kernel(
         "int64(Array(uint8, 1, 'C', True), int64[:, ::1], int64[:, ::1], uint64[:, ::1], "
         "int64[::1], int64[::1], int64, int64[::1], uint64[:, ::1], int64[::1])"
     ],
-    parts=[_bits_of, _word_at, _rotated],
+    parts=[bits_of, _word_at, _rotated],
     lets_go=False,
 )

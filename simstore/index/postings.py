@@ -354,19 +354,6 @@ class PostingIndex:
                     raise self.pages.damaged(DamagedPage(at)) from None
         return found
 
-    def part(self, number: int, bits: int) -> Entries:
-        """Return the entries of all runs whose keys begin with some bits, in no order.
-
-        Args:
-            number: The bits, as a number.
-            bits: How many.
-        """
-        parts = [Entries.none(self.kind.value_count)]
-        for run in self.runs:
-            bounds = _range_of(run.shape, number, bits)
-            parts.append(self._between(run, *bounds, part=number, bits=bits))
-        return Entries.joined(parts)
-
     def scan(self, run: Run) -> Iterator[Entries]:
         """Yield the entries of a run, ascending, a range of keys at a time.
 

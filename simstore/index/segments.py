@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import cache
 from itertools import combinations
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -175,3 +176,17 @@ def _right(words: NDArray[np.uint64], by: int) -> NDArray[np.uint64]:
         return np.stack((np.zeros_like(high), high >> np.uint64(by - _WORD_BITS)))
     carried = high << np.uint64(_WORD_BITS - by)
     return np.stack((high >> np.uint64(by), low >> np.uint64(by) | carried))
+
+
+def bits_of(word: Any) -> Any:
+    """Return how many bits of a uint64 are set; a part of kernels.
+
+    It is written in the way that compilers know: they replace it by the machine's own instruction,
+    and in a loop by one for several words.
+    """
+    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
+    word = (word & np.uint64(0x3333333333333333)) + (
+        (word >> np.uint64(2)) & np.uint64(0x3333333333333333)
+    )
+    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
+    return (word * np.uint64(0x0101010101010101)) >> np.uint64(56)

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.compiled import Kernel, pays
-from simstore.search.hamming import bits_of, verify
+from simstore.index.segments import bits_of
+from simstore.search.hamming import verify
 
 # Words of a block that stays in a core's cache while all queries are compared with it.
 _BLOCK_WORDS = 1 << 14

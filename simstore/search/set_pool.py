@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from simstore import compiled
 from simstore.compiled import Kernel
 from simstore.fingerprint.shingle_sets import ShingleSets
-from simstore.search.hamming import bits_of
+from simstore.index.segments import bits_of
 
 # Shingles that are held, unless those of one comparison are more: 128 MB. Their parities take 4
 # to 8 MB at a least resemblance of .8 and 12 to 24 MB at .5, but 32 bytes a set at least: those of

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from simstore import compiled
 from simstore.compiled import Kernel
+from simstore.index.segments import bits_of
 from simstore.model import Progress
 from simstore.search.block_keys import block_keys
-from simstore.search.hamming import bits_of
 from simstore.search.stars import FoundSpokes
 from simstore.text.tokens import mix
 

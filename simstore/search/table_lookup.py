@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.compiled import Kernel
-from simstore.index.segments import SEGMENT_BITS, rotated, segment_widths, turned
-from simstore.search.hamming import bits_of
+from simstore.index.segments import SEGMENT_BITS, bits_of, rotated, segment_widths, turned
 
 # Pairs of a query and a candidate that are compared at a time.
 _BLOCK = 1 << 20

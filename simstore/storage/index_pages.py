@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -303,8 +303,23 @@ def stored_bytes(connection: Connection, kind: str, owner: int) -> int:
 
 def stray_rows(connection: Connection) -> int:
     """Return how many rows are of no run."""
-    statement = (
-        "SELECT count(*) FROM index_page WHERE NOT EXISTS "
-        "(SELECT 1 FROM index_run WHERE run_id = page / ?)"
+    statement = "SELECT count(*) FROM index_page WHERE page >= ? AND page < ?"
+    return sum(
+        int(fetch(connection, statement, first, end)[0][0]) for first, end in _gaps(connection)
     )
-    return int(fetch(connection, statement, 1 << PLACE_BITS)[0][0])
+
+
+def drop_strays(connection: Connection) -> None:
+    """Delete the rows that are of no run."""
+    for first, end in _gaps(connection):
+        execute(connection, "DELETE FROM index_page WHERE page >= ? AND page < ?", first, end)
+
+
+def _gaps(connection: Connection) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of numbers of rows between those of runs."""
+    runs = fetch(connection, "SELECT run_id FROM index_run ORDER BY run_id")
+    first = 0
+    for (number,) in runs:
+        yield first, number << PLACE_BITS
+        first = (number + 1) << PLACE_BITS
+    yield first, (1 << 63) - 1

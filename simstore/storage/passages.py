@@ -104,6 +104,12 @@ def tail(connection: Connection, last: int) -> Entries:
         raise corrupt(connection, f"the postings of the text {error.place} are damaged") from error
 
 
+def count_held_twice(connection: Connection, last: int) -> int:
+    """Return how many texts have postings beside those of a run."""
+    statement = "SELECT count(*) FROM passage_entry WHERE entry_id <= ? AND postings IS NOT NULL"
+    return int(fetch(connection, statement, last)[0][0])
+
+
 def put_many(connection: Connection, texts: Sequence[tuple[int, IndexedText]]) -> None:
     """Give documents that have none their entries: (document, what the index keeps of its text)."""
     if not texts:

@@ -7,13 +7,12 @@ from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simstore.errors import counted
 from simstore.fingerprint.minhash import band_values
 from simstore.fingerprint.sketching import sketch_bytes, sketch_texts, unpack_sketches
 from simstore.index.bands import band_kind, sketch_entries
-from simstore.index.pages import Entries
+from simstore.index.sums import EntrySums, sums_of
 from simstore.model import Finding
 from simstore.services.channels.pack_sketches import problems
 from simstore.services.open_store.open_store import Snapshot
@@ -27,8 +26,6 @@ if TYPE_CHECKING:
 _REINDEX = "run `simstore reindex`"
 _REINGEST = "ingest the sources into a new store: without texts nothing can be made anew"
 _REPACK = "run `simstore compact`"
-# Entries that are held at a time, about 64 bytes each.
-_HELD_ENTRIES = 1 << 22
 
 
 def check_sketches(
@@ -78,33 +75,35 @@ def check_sketches(
 def check_bands(snapshot: Snapshot, name: str) -> Iterator[Finding]:
     """Yield the errors in the index: it holds the entries that its sketches make, and no others.
 
-    Those of some keys are compared at a time. Entries of sketches that are gone may be there:
-    numbers are never given out again.
+    Entries of sketches that are gone may be there: numbers are never given out again.
     """
     if name not in snapshot.channels.names:
         return
-    layout = snapshot.channels.recipe(name).layout
-    index = stored_index(snapshot.connection, band_kind(name, layout), snapshot.scheme_id)
+    recipe = snapshot.channels.recipe(name)
+    index = stored_index(snapshot.connection, band_kind(name, recipe.layout), snapshot.scheme_id)
     found = problems(index)
     yield from (Finding("bands", problem, _REPACK) for problem in found)
     if found or not index.runs:
         return
+    derived = EntrySums()
+    for numbers, blobs, forms in SKETCHES[name].read_after(
+        snapshot.connection, snapshot.scheme_id, 0, index.last
+    ):
+        # Others are reported as damaged.
+        whole = [
+            len(blob) == sketch_bytes(recipe.sketching) and not len(form or b"") % 8
+            for blob, form in zip(blobs, forms, strict=True)
+        ]
+        values = unpack_sketches(list(compress(blobs, whole)), recipe.sketching)
+        hashes = band_values(values, recipe.layout)
+        own = numbers[np.array(whole, bool)]
+        derived.add(sketch_entries(own, hashes, list(compress(forms, whole))))
+    held = sums_of(index)
+    wrong, beyond = len(held.differing(derived)), held.count_beyond(index.last)
     remedy = _remedy(snapshot)
-    wrong = strays = beyond = 0
-    bits = (index.count // _HELD_ENTRIES).bit_length()
-    for part in range(1 << bits):
-        held = index.part(part, bits)
-        beyond += int((held.values[:, 0] > index.last).sum())
-        numbers, expected = _expected(snapshot, name, index.last, part, bits)
-        own = held.values[:, 0].astype(np.int64)
-        made = _codes(held.chosen(np.isin(own, numbers)), numbers)
-        wanted = _codes(expected, numbers)
-        wrong += len(np.setdiff1d(wanted, made))
-        strays += len(np.setdiff1d(made, wanted))
     if wrong:
-        yield Finding("bands", f"{counted(wrong, 'posting')} of sketches missing or wrong", remedy)
-    if strays:
-        yield Finding("bands", f"{counted(strays, 'posting')} in a page of another hash", remedy)
+        detail = counted(wrong, "sketch has", "sketches have")
+        yield Finding("bands", f"{detail} other postings than its bands", remedy)
     if beyond:
         detail = f"{counted(beyond, 'posting')} of sketches that are said not to be packed"
         yield Finding("bands", detail, remedy)
@@ -112,33 +111,3 @@ def check_bands(snapshot: Snapshot, name: str) -> Iterator[Finding]:
 
 def _remedy(snapshot: Snapshot) -> str:
     return _REINDEX if snapshot.settings.text_kept else _REINGEST
-
-
-def _codes(entries: Entries, numbers: NDArray[np.int64]) -> NDArray[np.uint64]:
-    """Return entries as numbers: the key, then the place of the sketch among all."""
-    places = np.searchsorted(numbers, entries.values[:, 0].astype(np.int64))
-    return entries.keys | places.astype(np.uint64)
-
-
-def _expected(
-    snapshot: Snapshot, name: str, last: int, part: int, bits: int
-) -> tuple[NDArray[np.int64], Entries]:
-    """Return the numbers of the packed sketches, and their entries whose keys begin with bits."""
-    recipe = snapshot.channels.recipe(name)
-    numbers, parts = [np.empty(0, np.int64)], [Entries.none(1)]
-    for some, blobs, forms in SKETCHES[name].read_after(
-        snapshot.connection, snapshot.scheme_id, 0, last
-    ):
-        # Others are reported as damaged.
-        whole = [
-            len(blob) == sketch_bytes(recipe.sketching) and not len(form or b"") % 8
-            for blob, form in zip(blobs, forms, strict=True)
-        ]
-        own = some[np.array(whole, bool)]
-        values = unpack_sketches(list(compress(blobs, whole)), recipe.sketching)
-        hashes = band_values(values, recipe.layout)
-        entries = sketch_entries(own, hashes, list(compress(forms, whole)))
-        is_of_part = entries.keys >> np.uint64(64 - bits) == part if bits else slice(None)
-        numbers.append(own)
-        parts.append(Entries(entries.keys[is_of_part], entries.values[is_of_part]))
-    return np.concatenate(numbers), Entries.joined(parts)

@@ -23,7 +23,7 @@ from simstore.services.fsck.history import (
     duplicate_problems,
     token_problems,
 )
-from simstore.services.fsck.indexes import check_passages
+from simstore.services.fsck.indexes import check_passages, check_rows
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage import checks, deltas, generations
 
@@ -81,6 +81,7 @@ def check_store(opened: OpenStore, on_progress: Progress | None = None) -> list[
         for check in (
             check_documents,
             check_fingerprints,
+            _check_rows,
             _check_channels,
             _check_passages,
             check_vocabulary,
@@ -111,6 +112,10 @@ def _some(found: Iterator[Finding]) -> list[Finding]:
     except CorruptStore as error:
         kept.append(Finding("damage", error.reason, RESTORE))
     return kept
+
+
+def _check_rows(check: StoreCheck) -> Iterator[Finding]:
+    yield from check_rows(check.snapshot.connection)
 
 
 def _check_channels(check: StoreCheck) -> Iterator[Finding]:

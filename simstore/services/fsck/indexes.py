@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simstore.errors import CorruptStore, counted
 from simstore.fingerprint.passage_recipe import IndexedText
-from simstore.index.pages import Entries
-from simstore.index.passages import keys_of
+from simstore.index.passages import postings_of
 from simstore.index.segments import segment_columns
+from simstore.index.sums import EntrySums, sums_of
 from simstore.model import Finding
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage import index_pages, passages
@@ -26,8 +25,6 @@ from simstore.storage.fingerprints import packed, packed_columns, tail
 from simstore.storage.generations import GenerationRow
 from simstore.text.decoding import exact_text
 from simstore.text.tokens import GAMMA, mix
-
-_MIX = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 
 # Columns of packed fingerprints that are read at a time.
 _COLUMN_ROWS = 65_536
@@ -44,12 +41,19 @@ class _Digest:
     mixed: int = 0
 
     def with_words(self, words: NDArray[np.uint64]) -> _Digest:
-        folded = words[:, 0] if words.shape[1] == 1 else words[:, 0] ^ _mixed(words[:, 1])
+        folded = words[:, 0] if words.shape[1] == 1 else words[:, 0] ^ mix(words[:, 1] + GAMMA)
         return _Digest(
             self.size + len(words),
             (self.total + int(folded.sum(dtype=np.uint64))) % (1 << 64),
-            (self.mixed + int(_mixed(folded).sum(dtype=np.uint64))) % (1 << 64),
+            (self.mixed + int(mix(folded + GAMMA).sum(dtype=np.uint64))) % (1 << 64),
         )
+
+
+def check_rows(connection: Connection) -> Iterator[Finding]:
+    """Yield rows of the posting indexes that are of no run."""
+    strays = index_pages.stray_rows(connection)
+    if strays:
+        yield Finding("pages", f"{counted(strays, 'row')} of no run", "run `simstore compact`")
 
 
 def check_pages(
@@ -70,9 +74,6 @@ def check_pages(
             f"{in_tail + row.packed_count} are held, {row.fingerprint_count} counted",
             remedy,
         )
-    strays = index_pages.stray_rows(connection)
-    if strays:
-        yield Finding("pages", f"{counted(strays, 'row')} of no run", remedy)
     are_kept = packed_columns.are_kept(connection)
     if not (are_kept and row.packed_count) and packed_columns.count(
         connection, bits, row.generation_id
@@ -126,14 +127,6 @@ def _check_columns(
         )
 
 
-def _mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the finaliser of SplitMix64 of each word."""
-    words = words + _MIX[0]
-    words = (words ^ words >> np.uint64(30)) * _MIX[1]
-    words = (words ^ words >> np.uint64(27)) * _MIX[2]
-    return words ^ words >> np.uint64(31)
-
-
 _REBUILD = "run `simstore compact --drop-passages` and `simstore passages build`"
 _RESTORE = "restore a copy made by `simstore backup`"
 _REINGEST = "run `simstore compact --drop-passages`, and ingest the sources into a new store"
@@ -158,13 +151,17 @@ def check_passages(
         return
     remedy = _REBUILD if snapshot.settings.text_kept else _REINGEST
     try:
-        held = _held_sums(connection)
+        index = passages.runs_of(connection)
+        for problem in index.check():
+            yield Finding("passages", problem, remedy)
+        held = sums_of(index)
+        held.add(passages.tail(connection, index.last))
+        twice = passages.count_held_twice(connection, index.last)
     except CorruptStore as error:
         yield Finding("passages", error.reason, remedy)
         return
-    for number, found, told in held.miscounted:
-        detail = f"run {number} of passages: {counted(found, 'posting')}, {told} counted"
-        yield Finding("passages", detail, remedy)
+    if twice:
+        yield Finding("passages", f"{counted(twice, 'text')} in a run and beside it", remedy)
     entry_count = 0
     for batch, texts in batches:
         entries = passages.entries_of(connection, batch)
@@ -178,78 +175,31 @@ def check_passages(
             yield Finding("passages", error.reason, remedy)
             continue
         for number, (entry, passage_count, posting_count, term_count) in entries.items():
-            problem = None
+            wrong = None
             spans, words = held_passages[number]
             count, total = held.of(entry)
             if len(spans) != passage_count:
-                problem = f"{counted(len(spans), 'passage')}, not {passage_count}"
+                wrong = f"{counted(len(spans), 'passage')}, not {passage_count}"
             elif count != posting_count:
-                problem = f"{counted(count, 'posting')}, not {posting_count}"
+                wrong = f"{counted(count, 'posting')}, not {posting_count}"
             elif number in texts:
                 made = recipe.index(exact_text(texts[number]))
                 if not np.array_equal(made.spans, spans):
-                    problem = "its passages are not those of its text"
+                    wrong = "its passages are not those of its text"
                 elif not np.array_equal(made.words, words):
-                    problem = "its fingerprints are not those of its text"
-                elif (len(made.hashes), _sum_of(made)) != (count, total):
-                    problem = "its postings are not those of its text"
+                    wrong = "its fingerprints are not those of its text"
+                elif _sum_of(made) != (count, total):
+                    wrong = "its postings are not those of its text"
                 elif made.term_count != term_count:
-                    problem = f"{term_count} terms of sentences, not {made.term_count}"
-            if problem is not None:
-                yield Finding("passages", f"document {number}: {problem}", remedy)
+                    wrong = f"{term_count} terms of sentences, not {made.term_count}"
+            if wrong is not None:
+                yield Finding("passages", f"document {number}: {wrong}", remedy)
     stray_count = passages.size(connection).entry_count - entry_count
     if stray_count:
         yield Finding("passages", f"{stray_count} of documents that are gone", remedy)
 
 
-class _Sums:
-    """Counts and checksums of the postings of each entry; a checksum is a sum modulo 2**64.
-
-    Attributes:
-        miscounted: Number of a run, its postings, and how many it says it has.
-    """
-
-    def __init__(self) -> None:
-        self.miscounted: list[tuple[int, int, int]] = []
-        self._found: dict[int, tuple[int, int]] = {}
-
-    def add(self, held: Entries) -> None:
-        entries, places = np.unique(held.values[:, 0], return_inverse=True)
-        sums = np.zeros(len(entries), np.uint64)
-        _, starts, lengths = held.values.T
-        np.add.at(sums, places, _said(held.keys, starts, lengths))
-        counts = np.bincount(places, minlength=len(entries))
-        for entry, count, total in zip(
-            entries.tolist(), counts.tolist(), sums.tolist(), strict=True
-        ):
-            before = self._found.get(entry, (0, 0))
-            self._found[entry] = before[0] + count, (before[1] + total) & (1 << 64) - 1
-
-    def of(self, entry: int) -> tuple[int, int]:
-        return self._found.get(entry, (0, 0))
-
-
-def _held_sums(connection: Connection) -> _Sums:
-    sums = _Sums()
-    index = passages.runs_of(connection)
-    sums.add(passages.tail(connection, index.last))
-    for run in index.runs:
-        found = 0
-        for entries in index.scan(run):
-            sums.add(entries)
-            found += len(entries.keys)
-        if found != run.count:
-            sums.miscounted.append((run.number, found, run.count))
-    return sums
-
-
-def _sum_of(text: IndexedText) -> int:
-    said = _said(keys_of(text.hashes), text.starts, text.lengths)
-    return int(np.add.reduce(said)) if len(said) else 0
-
-
-def _said(
-    keys: NDArray[np.uint64], starts: NDArray[Any], lengths: NDArray[Any]
-) -> NDArray[np.uint64]:
-    places = starts.astype(np.uint64) << np.uint64(20) | lengths.astype(np.uint64)
-    return mix(keys * GAMMA + mix(places))
+def _sum_of(text: IndexedText) -> tuple[int, int]:
+    sums = EntrySums()
+    sums.add(postings_of([0], [text]))
+    return sums.of(0)

@@ -35,6 +35,7 @@ from simstore.storage import (
     deltas,
     generations,
     history,
+    index_pages,
     migrate,
     passages,
     runs,
@@ -327,6 +328,7 @@ def compact(
         runs.drop_old_removed(connection, MOST_REMOVING_RUNS)
         history.drop_old_undated(connection, MOST_UNDATED_VERSIONS)
         cluster_names.drop_old_ended(connection)
+        index_pages.drop_strays(connection)
     database.vacuum()
     return before, database.file_bytes()
 

@@ -133,8 +133,13 @@ def entries_of(store: Store) -> list[tuple[int, int]]:
     with opened.database.read() as connection:
         state = opened.state(connection)
         kind = band_kind("minhash", state.channels.layout)
-        held = stored_index(connection, kind, state.scheme_id).part(0, 0)
-    return sorted(zip(held.keys.tolist(), held.values[:, 0].tolist(), strict=True))
+        index = stored_index(connection, kind, state.scheme_id)
+        return sorted(
+            (key, number)
+            for run in index.runs
+            for held in index.scan(run)
+            for key, number in zip(held.keys.tolist(), held.values[:, 0].tolist(), strict=True)
+        )
 
 
 def runs_of(folder: Path) -> list[tuple[str, int]]:
@@ -339,7 +344,7 @@ def test_packing_holds_no_more_of_a_larger_store(
     monkeypatch.setattr(sketches, "_READ_ROWS", 500)
     peaks = []
     with create(tmp_path) as store:
-        for first, end in ((0, 1_100), (1_100, 3_300)):
+        for first, end in ((0, 1_100), (1_100, 4_400)):
             store.add_many((f"d{number}", text_of(4 * number)) for number in range(first, end))
             peaks.append(_packing_peak(store))
     assert peaks[1] < 1.2 * peaks[0]
