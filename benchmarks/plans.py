@@ -24,8 +24,8 @@ from peers import Covering, Faiss, Index, NumpyScan
 from results import Report, figure, parser
 
 from simstore import compiled
+from simstore.classic.hamming_plans import near_many_by
 from simstore.fingerprint.web import WebScheme
-from simstore.search.classic import near_many_by
 from simstore.search.methods import CLASSIC_METHODS, check_method
 from simstore.search.scan import scan_many
 from simstore.search.sorted_tables import SortedTables

@@ -59,6 +59,7 @@ _PYTHON = {
     "`simstore init --db NEW`": "`Store.create()`",
     "`simstore init --fingerprints-only`": "`Store.create(..., fingerprints_only=True)`",
     "`simstore list`": "`store.list()`",
+    "`simstore compact`": "`store.maintenance.compact()`",
     "`simstore compact --drop-passages`": "`store.maintenance.compact(drop_passages=True)`",
     "`simstore compact --keep-columns`": "`store.maintenance.compact(columns=True)`",
     "`simstore compact --drop-columns`": "`store.maintenance.compact(columns=False)`",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from simstore.errors import InvalidParameter
 from simstore.index.segments import probe_count
 
-# Ways to look up sorted, permuted tables; see :mod:`simstore.search.classic`.
+# Ways to look up sorted, permuted tables; see :mod:`simstore.classic.hamming_plans`.
 TABLE_METHODS = ("tables4", "tables10", "tables16", "tables20")
-# Those of :mod:`simstore.search.classic`; the others are the planner's own.
+# Those of :mod:`simstore.classic.hamming_plans`; the others are the planner's own.
 CLASSIC_METHODS = ("probe", "interpolation", "expanded", *TABLE_METHODS)
 METHODS = ("auto", "scan", *CLASSIC_METHODS, "segments")
 _MOST_PROBES = 50_000

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from simstore.classic import hamming_plans as classic
+from simstore.classic.hamming_plans import near_many_by
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers, to_words
-from simstore.search import classic
-from simstore.search.classic import near_many_by
 from simstore.search.methods import CLASSIC_METHODS, METHODS, TABLE_METHODS, check_method
 
 from .kernels import kernels

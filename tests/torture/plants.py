@@ -149,14 +149,16 @@ def collection_ignored(put: Put) -> None:
 
 def radius_exclusive(put: Put) -> None:
     """A store finds fingerprints within less than the radius."""
+    from simstore.search import hamming
     from simstore.services.channels import fingerprint_index
 
-    whole = fingerprint_index.verify
+    whole, of_one = hamming.verify, fingerprint_index.verify_values
 
     def short(candidates: Any, query: Any, radius: int) -> Any:
         return whole(candidates, query, radius - 1)
 
-    put(fingerprint_index, "verify", short)
+    put(hamming, "verify", short)
+    put(fingerprint_index, "verify_values", lambda *given: of_one(*given[:2], given[2] - 1))
 
 
 def removal_not_sent(put: Put) -> None:

@@ -132,7 +132,7 @@ class FingerprintSearch:
         self, index: FingerprintIndex, queries: NDArray[np.uint64]
     ) -> list[LookupResult]:
         """Return the results of a classic plan, on all fingerprints in memory."""
-        from simstore.search.classic import near_many_by
+        from simstore.classic.hamming_plans import near_many_by
 
         method = self._options.plan
         if self._everything is None:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import compress
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,8 +19,8 @@ from simstore.storage.index_pages import stored_index
 from simstore.storage.sketches import SKETCHES
 from simstore.text.decoding import exact_text
 
-if TYPE_CHECKING:
-    from simstore.services.channels.sketch_part import SketchPart
+# Returns the forms of titles of documents, by their texts.
+FormsOf = Callable[[Snapshot, Mapping[int, str]], Mapping[int, bytes]]
 
 _REINDEX = "run `simstore reindex`"
 _REINGEST = "ingest the sources into a new store: without texts nothing can be made anew"
@@ -29,16 +28,19 @@ _REPACK = "run `simstore compact`"
 
 
 def check_sketches(
-    snapshot: Snapshot, part: SketchPart, batches: Iterable[tuple[list[int], Mapping[int, bytes]]]
+    snapshot: Snapshot,
+    name: str,
+    forms_of: FormsOf,
+    batches: Iterable[tuple[list[int], Mapping[int, bytes]]],
 ) -> Iterator[Finding]:
     """Yield the errors in the sketches of documents, and in the forms of titles beside them.
 
     Args:
         snapshot: The store in a read transaction.
-        part: The channel's.
+        name: The channel.
+        forms_of: Returns the forms of titles of documents, by their texts.
         batches: All documents, and the texts of those that keep one.
     """
-    name = part.name
     sketches = SKETCHES[name]
     remedy = _remedy(snapshot)
     held = sketches.count(snapshot.connection, snapshot.scheme_id)
@@ -55,7 +57,7 @@ def check_sketches(
             missing = counted(len(batch) - len(rows), "document has", "documents have")
             yield Finding("sketch", f"{missing} none", remedy)
         decoded = {number: exact_text(text) for number, text in texts.items()}
-        made, forms = sketch_texts(sketching, list(decoded.values())), part.forms(snapshot, decoded)
+        made, forms = sketch_texts(sketching, list(decoded.values())), forms_of(snapshot, decoded)
         for document_id, sketch in zip(texts, made, strict=True):
             row, expected = rows.get(document_id), (*sketch, forms.get(document_id))
             if row is not None and (row.size, row.packed, row.forms) != expected:

@@ -118,7 +118,7 @@ class SketchPart(StorePart):
         """Yield the errors in sketches and their bands."""
         from simstore.services.channels import sketch_checks
 
-        yield from sketch_checks.check_sketches(snapshot, self, batches)
+        yield from sketch_checks.check_sketches(snapshot, self.name, self.forms, batches)
         yield from sketch_checks.check_bands(snapshot, self.name)
 
     def figures(self, snapshot: Snapshot, *, sizes: bool = False) -> KeptFigures:

@@ -131,12 +131,21 @@ def _added(
         packed_count = generations.packed_count(connection, generation_id)
     restored = 0
     if packed_count:
-        is_new, restored = packed.restore(connection, bits, generation_id, words)
-        words = words[is_new]
+        words, restored = _restored(connection, bits, generation_id, words)
     added = tail.add(connection, bits, generation_id, words) + restored
     return added, generations.note_fingerprints(
         connection, generation_id, added=added, packed=restored
     )
+
+
+def _restored(
+    connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], int]:
+    """Count those in again that are in runs and gone; return those in no run, and how many came."""
+    is_new, restored = packed.restore(connection, bits, generation_id, words)
+    if restored:
+        packed_columns.add(connection, bits, generation_id, words[~is_new])
+    return words[is_new], restored
 
 
 def remove(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
@@ -170,8 +179,7 @@ def add_packed(
     moved = sum(map(len, waiting))
     words, restored = distinct(np.concatenate((words, *waiting))), 0
     if row.packed_count:
-        is_new, restored = packed.restore(connection, bits, row.generation_id, words)
-        words = words[is_new]
+        words, restored = _restored(connection, bits, row.generation_id, words)
     _pack(connection, bits, row.generation_id, words)
     if moved:
         tail.clear(connection, bits, row.generation_id)
