@@ -189,7 +189,7 @@ def test_history_finds_that_the_last_entry_of_a_page_is_never_looked_at(
 
     def found(name: str) -> list[int]:
         faults = []
-        for seed in range(8):
+        for seed in range(30):
             folder = tmp_path / f"{name}-{seed}"
             folder.mkdir()
             bench = Bench(folder, nursery, lambda one, folder=folder: str(folder / one))
