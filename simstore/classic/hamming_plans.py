@@ -71,7 +71,7 @@ def near_many_by(
     """
     check_method(method, bits, radius, len(words))
     rows, positions, probes, candidates = _LOOK_UPS[method](words, bits, queries, radius)
-    # By several probes one fingerprint may be found several times.
+    # Several probes may find one fingerprint several times.
     codes = np.unique(rows * max(len(words), 1) + positions)
     rows, positions = codes // max(len(words), 1), codes % max(len(words), 1)
     kept, distances = verify(words[positions], queries[rows], radius)
@@ -221,7 +221,7 @@ def _places_by_interpolation(
     """
     if not len(ordered):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    # What is sought stands at ``low`` or after it, and before ``high``.
+    # The key is at ``low`` or after it, and before ``high``.
     low, high = np.zeros(len(keys), np.int64), np.full(len(keys), len(ordered), np.int64)
     left = np.arange(len(keys))
     halve = False

@@ -17,7 +17,7 @@ from simstore.index.pages import Entries
 from simstore.index.postings import Kind
 
 KEY_BITS = 32
-# What is mixed into the hash of a band for its place: a band is no other's, whatever its values.
+# Mixed into the hash of a band by its place, so that equal values in two bands have two keys.
 _PLACES = np.arange(1, 257, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
 _MASK = np.uint64((1 << 64) - (1 << (64 - KEY_BITS)))
 

@@ -32,7 +32,7 @@ _PADDING = bytes(2 * _WORD_BYTES)
 _FEWEST_RESULTS = 64
 
 Matches = tuple[NDArray[np.int64], NDArray[np.uint64]]
-# Of several runs: the numbers of the first rows of pages, and what was read: (number, row).
+# Reads pages of several runs by the numbers of their first rows: (number, row) of each row.
 ReadPages = Callable[[Sequence[int]], Sequence[tuple[int, bytes]]]
 
 

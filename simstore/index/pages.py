@@ -34,7 +34,7 @@ _PAGE_PLACE_BITS = PLACE_BITS - 1
 MOST_PAGE_BITS = 24
 # Fewest key bits: an entry keeps a byte of its key at least.
 LEAST_KEY_BITS = MOST_PAGE_BITS + 8
-# Where it saves each entry a byte, pages may have so few entries.
+# Fewest entries of a page, if short pages save each entry a byte.
 _FEWEST_ENTRIES = 12
 
 

@@ -23,7 +23,7 @@ KEY_BITS = 32
 PASSAGES = Kind("passages", key_bits=KEY_BITS, value_count=3, is_filtered=False)
 _UNSEEN = np.uint64(HASH_BITS - KEY_BITS)
 _SPARE = np.uint64(64 - KEY_BITS)
-# Of a text that is in no run: place, and what is around it.
+# The entries of a text in no run: place, and what is around it.
 _OF_ONE = Shape(KEY_BITS, 0, (4, 2))
 # A number of spans in a byte; larger ones follow as four.
 _LARGE = 255

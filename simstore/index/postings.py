@@ -84,7 +84,7 @@ class Run:
 
 
 class Pages(Protocol):
-    """Where the runs and rows of one index are kept, in one transaction."""
+    """Storage of the runs and rows of one index, in one transaction."""
 
     def runs(self) -> Sequence[Run]:
         """Return the runs, the oldest first."""

@@ -25,7 +25,7 @@ else:
 pytestmark = pytest.mark.slow
 
 MB = 1 << 20
-BOUND_BYTES = 450 * MB
+BOUND_BYTES = 470 * MB
 LONGEST_BYTES = MAX_DOCUMENT_BYTES - 1_000
 
 # Pages of some 60 kB, each with an id, until there are enough bytes.

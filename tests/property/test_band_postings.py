@@ -85,7 +85,7 @@ def compare(store: Store, asked: list[str], few_keys: int) -> None:
                     for query in band_values(wanted, layout)
                 ]
                 assert [set(one) for one in search.find(wanted)] == expected
-                # What has gone may be found, too.
+                # Removed sketches may be found, too.
                 assert all(
                     search.may_agree(one) or not found
                     for one, found in zip(wanted, expected, strict=True)
