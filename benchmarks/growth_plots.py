@@ -20,7 +20,7 @@ COLOURS = {
     "simstore, web, fingerprints only, texts kept": "#E69F00",
     "a plain SQLite table: key and compressed text": "#666666",
     "a plain DuckDB table: key and text": "#8866AA",
-    "FAISS IndexBinaryMultiHash(64,4,16)": "#0072B2",
+    "FAISS IndexBinaryMultiHash(64,2,32), nflip 1": "#0072B2",
     "FAISS IndexBinaryFlat": "#56B4E9",
     "PyPI simhash, SimhashIndex": "#009E73",
     "SQLite, four covering indexes": "#666666",
@@ -28,7 +28,7 @@ COLOURS = {
     "NumPy scan": "#A0A0A0",
 }
 SHORT = {
-    "FAISS IndexBinaryMultiHash(64,4,16)": "FAISS MultiHash",
+    "FAISS IndexBinaryMultiHash(64,2,32), nflip 1": "FAISS MultiHash",
     "FAISS IndexBinaryFlat": "FAISS Flat",
     "PyPI simhash, SimhashIndex": "PyPI simhash",
     "SQLite, four covering indexes": "SQLite, covering",

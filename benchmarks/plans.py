@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 from fingerprints import BITS, Answer, Words, best_of, brute_force, interleaved
-from neighbours import FLAT, MULTIHASH, PAGES, RESIDENT, bind_to_one_processor
+from neighbours import PAGES, RESIDENT, bind_to_one_processor
 from numpy.typing import NDArray
 from ours import Simstore, filled
-from peers import Covering, Faiss, Index, NumpyScan
+from peers import FLAT, MULTIHASH, Covering, Faiss, Index, NumpyScan
 from results import Report, figure, parser
 
 from simstore import compiled
@@ -124,8 +124,8 @@ def on_real_fingerprints(report: Report, kinds: dict[str, Words], folder: Path) 
         indexes: dict[str, Index] = {
             PAGES: Simstore(path),
             RESIDENT: Simstore(path, resident=True),
-            MULTIHASH: Faiss(words, multihash=True),
-            FLAT: Faiss(words, multihash=False),
+            MULTIHASH: Faiss(words, MULTIHASH),
+            FLAT: Faiss(words, FLAT),
             Covering.name: Covering(words, folder / f"covering{number}.db"),
             NumpyScan.name: NumpyScan(words),
         }
