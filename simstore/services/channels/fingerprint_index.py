@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 _CROWDED_ROWS = 1_000
 
 
+_NO_ROWS = np.empty(0, np.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class LookupResult:
     """The fingerprints within the radius of a query, and how they were found.
@@ -116,6 +119,7 @@ class FingerprintIndex:
         self._is_exact = exact
         self._widths = segment_widths(bits)
         self._plans: dict[int, Plan] = {}
+        self._kept: GrowingTables | None = None
         self._rates = PAGE_RATES if 2 * row.packed_count > row.fingerprint_count else TAIL_RATES
 
     @cached_property
@@ -203,13 +207,17 @@ class FingerprintIndex:
                 other = (own if own is not None else {}) if in_file else None
                 found = self._in_columns(queries, radius, thresholds, compared, other)
             if found is None:
-                found = self._in_tables(kept or self._read_tail(), queries, radius, compared)
+                kept = self._read_tail() if kept is None else kept
+                found = self._in_tables(kept, queries, radius, compared)
                 by_tables = True
             parts.append(found)
-        if len(parts) == 1:
-            return *parts[0], by_tables
-        rows = np.concatenate([np.empty(0, np.int64), *(part[0] for part in parts)])
-        return rows, np.concatenate([queries[:0], *(part[1] for part in parts)]), by_tables
+        some = [part for part in parts if len(part[0])]
+        if len(some) == 1:
+            return *some[0], by_tables
+        if not some:
+            return _NO_ROWS, queries[:0], by_tables
+        rows, words = (np.concatenate(each) for each in zip(*some, strict=True))
+        return rows, words, by_tables
 
     def _in_runs(
         self,
@@ -228,8 +236,10 @@ class FingerprintIndex:
 
     def _tail_tables(self, query_count: int) -> GrowingTables | None:
         """Return the tail in memory, where that repays; it may hold some that have gone."""
-        snapshot = self._snapshot
-        return snapshot.store.tail_tables(snapshot.connection, self.bits, self._row, query_count)
+        if self._kept is None:
+            opened, connection = self._snapshot.store, self._snapshot.connection
+            self._kept = opened.tail_tables(connection, self.bits, self._row, query_count)
+        return self._kept
 
     def _read_tail(self) -> GrowingTables:
         snapshot = self._snapshot
@@ -245,7 +255,15 @@ class FingerprintIndex:
         """Return what is near in a tail in memory."""
         if compared is not None:
             compared += kept.candidate_counts(queries, radius)
-        rows, words = kept.near_many(queries, radius)
+        if len(queries) == 1:
+            (value,) = to_integers(queries)
+            close = kept.near(value, radius)
+            if not close:
+                return _NO_ROWS, queries[:0]
+            words = to_words([found for found, _ in close], self.bits)
+            rows = np.zeros(len(words), np.int64)
+        else:
+            rows, words = kept.near_many(queries, radius)
         if len(rows) and self._is_exact:
             # Some of those in memory may have left the tail.
             number = self._row.generation_id
