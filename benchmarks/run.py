@@ -45,7 +45,6 @@ PARTS = (
     "startup",
     "neighbours",
     "plans",
-    "widths",
     "threads",
     "growth",
     "clustering",
