@@ -131,7 +131,7 @@ def built(words: Words, folder: Path, *, with_pypi: bool) -> Built:
     filled(store, words)
     seconds[PAGES] = time.perf_counter() - started
     indexes[PAGES] = Simstore(store)
-    tail = folder / "tail.db"
+    tail = folder / "with_tail.db"
     filled(tail, words[:-TAIL_COUNT])
     with Store.open(tail) as opened:
         opened.fingerprints.add(words[-TAIL_COUNT:])
