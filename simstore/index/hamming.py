@@ -219,7 +219,6 @@ class FingerprintRuns:
             turns: Which query asked for each.
             radius: Largest distance, in bits, inclusive.
             compared: How many entries each query was compared with, to be added to.
-
         """
         places = [place for place, _ in held]
         rows = [row for _, row in held]
