@@ -153,11 +153,7 @@ def radius_exclusive(put: Put) -> None:
     from simstore.services.channels import fingerprint_index
 
     whole, of_one = hamming.verify, fingerprint_index.verify_values
-
-    def short(candidates: Any, query: Any, radius: int) -> Any:
-        return whole(candidates, query, radius - 1)
-
-    put(hamming, "verify", short)
+    put(hamming, "verify", lambda *given: whole(*given[:2], given[2] - 1))
     put(fingerprint_index, "verify_values", lambda *given: of_one(*given[:2], given[2] - 1))
 
 

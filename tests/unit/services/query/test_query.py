@@ -86,9 +86,10 @@ def test_the_explanation_is_of_the_look_up_that_ran(
                             ("auto", 1), ("auto", 10), ("auto", 60), ("tables4", 10)]:  # fmt: skip
             heard.clear()
             options = QueryOptions(plan=plan, channels=("simhash",))  # type: ignore[arg-type]
-            answer = list(store.query_many(texts[:count], options, record=False))
+            answer = store.query_many(texts[:count], options, record=False)
             known = [one.explanation for one in answer if one.explanation is not None]
             (method,) = {one.method for one in known}
+            assert plan in {"auto", method}
             methods.add(method)
             # A look-up of segments names their values; a scan reads in order.
             tables = " FROM fingerprint_", "index_page WHERE"
@@ -96,8 +97,10 @@ def test_the_explanation_is_of_the_look_up_that_ran(
             of_segments = [one for one in read if " IN (" in one or " page BETWEEN " in one]
             if method == "segments":
                 assert of_segments == read != []
-                # Each segment of each text.
+                # Each segment of each text, by its index.
                 assert packed or len(read) == 4 * count
+                for one in [] if packed else read:
+                    assert " INDEX ix_" in rows(tmp_path, f"EXPLAIN QUERY PLAN {one}")[0][3]
                 assert all(one.probe_count == 4 for one in known)
             else:
                 assert not of_segments
@@ -107,7 +110,5 @@ def test_the_explanation_is_of_the_look_up_that_ran(
             if method in {"segments", "sorted"}:
                 assert all(one.thresholds == (0, 0, 0, 0) for one in known)
                 # Pages of few fingerprints have several values of a segment.
-                most = 500 if packed else 100
-                assert all(1 <= one.candidate_count < most for one in known)
-            assert plan in {"auto", method}
+                assert all(1 <= one.candidate_count < (500 if packed else 100) for one in known)
     assert methods >= ({"sorted"} if resident else {"segments", "scan", "tables4"})
