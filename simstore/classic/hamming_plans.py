@@ -19,8 +19,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.fingerprint.simhash import to_words
 from simstore.index.hamming import sortable
-from simstore.index.segments import words_of
 from simstore.search.hamming import verify
 from simstore.search.methods import check_method
 from simstore.search.plan import Plan
@@ -263,4 +263,4 @@ def _masks(bits: int, radius: int) -> NDArray[np.uint64]:
         for flips in range(radius + 1)
         for flipped in combinations(range(bits), flips)
     ]
-    return np.concatenate([words_of(number, bits) for number in numbers])
+    return to_words(numbers, bits)

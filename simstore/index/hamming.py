@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from simstore.compiled import Kernel, pays
 from simstore.fingerprint.shingle_sets import begins_run
-from simstore.index.pages import PLACE_BITS, DamagedPage, Entries, unpack
+from simstore.index.pages import PLACE_BITS, DamagedPage, Entries, Shape, row_lengths, unpack
 from simstore.index.postings import Keep, Kind, PostingIndex, Run
-from simstore.index.segments import SEGMENT_BITS, bits_of, probe_values, restored, rotated
+from simstore.index.segments import SEGMENT_BITS, bits_of, probe_values
 from simstore.text.tokens import mix
 
 PACKED_BITS = (64, 128)
@@ -90,6 +90,11 @@ class FingerprintRuns:
             index.add(Entries(moved[:, 0], moved[:, 1:]), keep=_all_but(gone, segment))
         self._forget()
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether there is one run, or none."""
+        return all(len(index.runs) <= 1 for index in self._indexes)
+
     def merge(self, gone: NDArray[np.uint64]) -> None:
         """Put one run in the place of all, without fingerprints that were removed."""
         for segment, index in enumerate(self._indexes):
@@ -135,7 +140,7 @@ class FingerprintRuns:
         for run in index.runs:
             for entries in index.scan(run):
                 held = np.column_stack((entries.keys, entries.values))
-                yield _restored(held, segment)
+                yield _turned(held, len(self._indexes) - segment)
 
     def near(
         self,
@@ -265,25 +270,41 @@ class FingerprintRuns:
         compared: NDArray[np.int64] | None,
     ) -> Matches:
         """Do what :meth:`_scanned` does, without Numba."""
-        rows, words = [np.empty(0, np.int64)], [queries[:0]]
-        mask = (1 << PLACE_BITS) - 1
+        parts = []
+        by_shape: dict[Shape, list[tuple[int, bytes]]] = {}
         for number, row in held:
-            run, segment = self._run_of(number)
-            try:
-                keys, values = unpack([number & mask], [row], run.shape)
-            except DamagedPage:
-                raise self._damaged(number) from None
-            entries = _restored(np.column_stack((keys, values)), segment)
-            first = number >> run.shape.row_bits << run.shape.row_bits
-            start, end = np.searchsorted(numbers, (first, first + 1)).tolist()
-            for query in turns[start:end].tolist():
-                counts = np.bitwise_count(entries ^ queries[query]).sum(axis=1)
-                near = np.flatnonzero(counts <= radius)
-                rows.append(np.full(len(near), query))
-                words.append(entries[near])
-                if compared is not None:
-                    compared[query] += len(entries)
-        return np.concatenate(rows), np.concatenate(words)
+            by_shape.setdefault(self._run_of(number)[0].shape, []).append((number, row))
+        for shape, some in by_shape.items():
+            places = np.array([number for number, _ in some])
+            entries, counts = self._unpacked(some, shape)
+            firsts = places >> shape.row_bits << shape.row_bits
+            starts = np.searchsorted(numbers, firsts)
+            pairs, asked = _ranges(starts, np.searchsorted(numbers, firsts, "right") - starts)
+            asking, lengths = turns[asked], counts[pairs]
+            owners, near = _ranges((np.cumsum(counts) - counts)[pairs], lengths)
+            segments = np.array([self._run_of(number)[1] for number in places.tolist()])[pairs]
+            ways = _turned(queries[asking], segments)
+            far = np.bitwise_count(entries[near] ^ ways[owners]).sum(axis=1)
+            kept = np.flatnonzero(far <= radius)
+            of_pair = owners[kept]
+            words = _turned(entries[near[kept]], len(self._indexes) - segments[of_pair])
+            parts.append((asking[of_pair], words))
+            if compared is not None:
+                np.add.at(compared, asking, lengths)
+        return _joined(parts, queries)
+
+    def _unpacked(
+        self, held: Sequence[tuple[int, bytes]], shape: Shape
+    ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
+        """Return the entries of rows as words, and how many each row has."""
+        mask = (1 << PLACE_BITS) - 1
+        places, rows = [number & mask for number, _ in held], [row for _, row in held]
+        try:
+            counts = row_lengths(places, rows, shape)
+            return np.column_stack(unpack(places, rows, shape)), counts
+        except DamagedPage as error:
+            number = next(number for number, _ in held if number & mask == error.place)
+            raise self._damaged(number) from None
 
     def _described(self) -> NDArray[np.int64]:
         """Return the runs as numbers for the kernel."""
@@ -368,14 +389,30 @@ class _Asking:
         return numbers, turns, list(dict.fromkeys(numbers.tolist()))
 
 
-def _turned(words: NDArray[np.uint64], segment: int) -> NDArray[np.uint64]:
-    """Return fingerprints of 64 or 128 bits turned left until a segment leads; the shape stays."""
-    return rotated(words, 64 * words.shape[1], SEGMENT_BITS * segment).T
+def _turned(words: NDArray[np.uint64], segments: Any) -> NDArray[np.uint64]:
+    """Return fingerprints of 64 or 128 bits turned left by segments; the shape stays.
+
+    Args:
+        words: Shape (n, M / 64).
+        segments: How many for all, or for each, shape (n,); by all of them: not at all.
+    """
+    places = np.asarray(segments) % (4 * words.shape[1])
+    by = (SEGMENT_BITS * (places % 4)).astype(np.uint64)
+    first, last = words[:, 0], words[:, -1]
+    first, last = np.where(places >= 4, last, first), np.where(places >= 4, first, last)
+    # NumPy shifts by 64 bits to 0.
+    back = np.uint64(64) - by
+    columns = (first << by | last >> back, last << by | first >> back)
+    return np.stack(columns[: words.shape[1]], axis=1)
 
 
-def _restored(words: NDArray[np.uint64], segment: int) -> NDArray[np.uint64]:
-    """Return turned fingerprints as they were; the inverse of :func:`_turned`."""
-    return restored(words.T, 64 * words.shape[1], SEGMENT_BITS * segment)
+def _ranges(
+    starts: NDArray[np.int64], lengths: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return for all places of ranges which range it is in, and the place."""
+    owners = np.repeat(np.arange(len(starts)), lengths)
+    steps = np.arange(len(owners)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    return owners, starts[owners] + steps
 
 
 def _joined(parts: Sequence[Matches], queries: NDArray[np.uint64]) -> Matches:

@@ -311,14 +311,6 @@ class PostingIndex:
         few = np.bincount(found.turns, minlength=len(keys))[found.turns] <= most
         return Found(found.turns[few], found.entries.chosen(few))
 
-    def look_up_one(self, key: int) -> list[tuple[int, ...]]:
-        """Return the integers of the entries that have a key; most quickly of one key.
-
-        Raises:
-            DamagedPage: A row is none.
-        """
-        return [found for _, found in self.look_up_few(np.array([key], np.uint64))]
-
     def look_up_few(self, keys: NDArray[np.uint64]) -> list[tuple[int, tuple[int, ...]]]:
         """Return the entries that have one of a few keys: which key, and the integers.
 

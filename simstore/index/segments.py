@@ -119,24 +119,6 @@ def restored(moved: NDArray[np.uint64], bits: int, start: int) -> NDArray[np.uin
     return np.ascontiguousarray(_right(back, spare).T)
 
 
-def words_of(value: int, bits: int) -> NDArray[np.uint64]:
-    """Return an integer below 2**M as the words of one fingerprint, shape (1, ceil(M / 64))."""
-    count = -(-bits // _WORD_BITS)
-    shifts = range(_WORD_BITS * (count - 1), -1, -_WORD_BITS)
-    return np.array([[value >> shift & ((1 << _WORD_BITS) - 1) for shift in shifts]], np.uint64)
-
-
-def integers_of(words: NDArray[np.uint64]) -> list[int]:
-    """Return fingerprints, shape (n, words), as non-negative integers."""
-    numbers: list[int] = [0] * len(words)
-    for column in words.T:
-        numbers = [
-            number << _WORD_BITS | word
-            for number, word in zip(numbers, column.tolist(), strict=True)
-        ]
-    return numbers
-
-
 def turned_value(value: int, bits: int, by: int) -> int:
     """Rotate an integer of M bits to the left, ``0 <= by <= M``."""
     return (value << by | value >> (bits - by)) & ((1 << bits) - 1)

@@ -20,14 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.compiled import pays
+from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.index.hamming import sortable
 from simstore.index.segments import (
     SEGMENT_BITS,
-    integers_of,
     restored,
     rotated,
     turned_value,
-    words_of,
 )
 from simstore.search.hamming import (
     BatchResults,
@@ -144,8 +143,8 @@ class SortedTables:
             )
             if candidates is not None:
                 return verify_values(candidates, value, radius)
-        found = self.near_many(words_of(value, self.bits), radius)
-        return list(zip(integers_of(found.words), found.distances.tolist(), strict=True))
+        found = self.near_many(to_words([value], self.bits), radius)
+        return list(zip(to_integers(found.words), found.distances.tolist(), strict=True))
 
     def near_many(
         self, words: NDArray[np.uint64], radius: int, *, plan: Plan | None = None
@@ -411,9 +410,9 @@ class GrowingTables:
             column = self._buffer[:, 0]
             close = column[np.bitwise_count(column ^ np.uint64(value)) <= radius].tolist()
         else:
-            words = words_of(value, self._bits)
+            words = to_words([value], self._bits)
             _, places, _ = scan_many(self._buffer, words, radius)
-            close = integers_of(self._buffer[places])
+            close = to_integers(self._buffer[places])
         for _, tables in self._levels:
             close += [found for found, _ in tables.near(value, radius)]
         return verify_values(close, value, radius) if close else []

@@ -9,13 +9,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simstore.fingerprint.simhash import to_words
 from simstore.index.segments import (
     SEGMENT_BITS,
     probe_count,
     probe_values,
     rotated,
     segment_widths,
-    words_of,
 )
 from simstore.search.hamming import distances
 from simstore.search.plan import (
@@ -234,7 +234,9 @@ def _range_of(part: Part, bits: int) -> TableRange:
     length = sum(widths[part.segment : part.segment + 1 + part.joined])
     masks = np.array(probe_values(0, length, part.threshold), np.uint64)
     own = ((1 << length) - 1) << (bits - start - length)
-    return TableRange(part, start, length, masks << np.uint64(64 - length), words_of(own, bits)[0])
+    return TableRange(
+        part, start, length, masks << np.uint64(64 - length), to_words([own], bits)[0]
+    )
 
 
 def found_before(

@@ -92,7 +92,7 @@ def check_found(index: PostingIndex, held: set[Entry], asked: list[int], mask: i
     found = [(turn, *row) for turn, row in zip(turns.tolist(), rows_of(entries), strict=True)]
     assert set(found) == expected
     for turn, key in enumerate(asked):
-        one = {(turn, key & mask, *row) for row in index.look_up_one(key)}
+        one = {(turn, key & mask, *row) for _, row in index.look_up_few(np.array([key], np.uint64))}
         assert one == {row for row in expected if row[0] == turn}
     few_keys = index.look_up_few(keys)
     assert {(turn, asked[turn] & mask, *row) for turn, row in few_keys} == expected
@@ -173,7 +173,7 @@ def test_damaged_rows_are_told(place_of: str, change: Any) -> None:
         index.look_up(keys)
     if place_of == "first":
         with pytest.raises(DamagedPage):
-            [index.look_up_one(key) for key in keys.tolist()]
+            index.look_up_few(keys)
         with pytest.raises(DamagedPage):
             list(index.check())
 

@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stores import rows
 
 from simstore.model import OnDuplicate, QueryOptions, SampleResult
 from simstore.search.set_pool import SetPool
 from simstore.search.sorted_tables import SortedTables
+from simstore.services.channels import pack_fingerprints
 from simstore.services.duplicates import edges
 from simstore.store import Store
 
@@ -91,7 +93,8 @@ def test_bytes_of_a_document(filled: Store, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_bytes_of_a_fingerprint(tmp_path: Path) -> None:
+def test_bytes_of_a_fingerprint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pack_fingerprints, "BATCH_FINGERPRINTS", 40_000)
     path = tmp_path / "s.db"
     values = np.random.default_rng(5).integers(0, 2**64, 100_000, dtype=np.uint64)
     with Store.create(path, fingerprints_only=True, bits=64) as store:
@@ -99,6 +102,8 @@ def test_bytes_of_a_fingerprint(tmp_path: Path) -> None:
         store.maintenance.compact(plain=True)
         assert path.stat().st_size / len(values) < 115
         store.maintenance.compact()
+        # Batches became two runs, which were made one for each segment.
+        assert len(rows(tmp_path, "SELECT * FROM index_run")) == 4
         # Most pages hold one or two: their keys weigh. docs/how-to/operations.md has larger stores.
         assert path.stat().st_size / len(values) < 50
 

@@ -145,32 +145,12 @@ class FingerprintIndex:
             CorruptStore: A page is damaged.
         """
         if self.tables is not None:
-            if len(queries) == 1:
-                (value,) = to_integers(queries)
-                return self._results(self.tables.near(value, radius))
             return self.tables.near_many(queries, radius)
-        cache = self._snapshot.store.tail_cache
-        known = None if self._is_exact else cache.near(self._row, radius, queries)
-        if known is not None:
-            return known
         plan = _plan(self.bits, radius, self.count.bit_length(), len(queries), self._rates)
         if plan.method == "scan":
-            found = self.scan(queries, radius)
-        else:
-            rows, words, _ = self._survivors(queries, radius, plan.thresholds)
-            found = verified(rows, words, queries, radius)
-        if not self._is_exact:
-            # Who asks whether there is any may ask at once which.
-            cache.note_near(self._row, radius, queries, found)
-        return found
-
-    def _results(self, near: list[tuple[int, int]]) -> BatchResults:
-        """Return what was found for one query."""
-        return BatchResults(
-            np.zeros(len(near), np.int64),
-            to_words([value for value, _ in near], self.bits),
-            np.array([distance for _, distance in near], np.int64),
-        )
+            return self.scan(queries, radius)
+        rows, words, _ = self._survivors(queries, radius, plan.thresholds)
+        return verified(rows, words, queries, radius)
 
     def _survivors(
         self,

@@ -46,12 +46,13 @@ def is_long(row: GenerationRow, bits: int, more: int = 0, *, at_once: bool = Fal
     )
 
 
-def pack(opened: OpenStore, on_progress: Progress | None = None) -> None:
+def pack(opened: OpenStore, on_progress: Progress | None = None, *, whole: bool = False) -> None:
     """Put the fingerprints of the tail into a run, if those of the store's length have any.
 
     Args:
         opened: The store.
         on_progress: Called with fingerprints packed and in all.
+        whole: Make one run of all runs.
     """
     while True:
         with opened.write() as connection:
@@ -60,8 +61,10 @@ def pack(opened: OpenStore, on_progress: Progress | None = None) -> None:
             if row is None or not packed.is_packable(bits):
                 return
             moved = fingerprints.pack_some(connection, bits, row, BATCH_FINGERPRINTS)
-        if not moved:
-            return
+            if not moved:
+                if whole:
+                    packed.merge(connection, bits, row.generation_id)
+                return
         if on_progress is not None:
             on_progress(row.packed_count + moved, row.fingerprint_count)
 

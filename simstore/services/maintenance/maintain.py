@@ -317,7 +317,10 @@ def compact(
     if columns is not None:
         with opened.write() as connection:
             (packed_columns.keep if columns else packed_columns.drop)(connection)
-    (pack_fingerprints.unpack if plain else pack_fingerprints.pack)(opened, on_progress)
+    if plain:
+        pack_fingerprints.unpack(opened, on_progress)
+    else:
+        pack_fingerprints.pack(opened, on_progress, whole=True)
     if not pack_bands(opened, layout, on_progress) and layout is not None:
         raise Conflict("another process packs the sketches, or reindexes; try again when it has")
     drop_retired(opened)

@@ -16,7 +16,6 @@ from simstore.storage.generations import GenerationRow
 if TYPE_CHECKING:
     from simstore.fingerprint.minhash import BandLayout
     from simstore.index.tail import Tail
-    from simstore.search.hamming import BatchResults
     from simstore.search.sorted_tables import GrowingTables
 
 K = TypeVar("K")
@@ -85,34 +84,11 @@ class TailCache:
         self._tables: SnapshotCache[_Moment, GrowingTables] = SnapshotCache()
         # How many were looked up in a generation while its tail was not kept.
         self._asked: SnapshotCache[int, int] = SnapshotCache()
-        # What was found last, by the moment, the radius and the one fingerprint.
-        self._near: SnapshotCache[tuple[_Moment, int, bytes], BatchResults] = SnapshotCache()
 
     def forget(self) -> None:
         """Drop the cached tail: fingerprints added to it were rolled back."""
         self._tables.forget()
         self._asked.forget()
-        self._near.forget()
-
-    def note_near(
-        self, row: GenerationRow, radius: int, query: NDArray[np.uint64], found: BatchResults
-    ) -> None:
-        """Keep what is near one fingerprint: who asks whether there is any may ask what it is.
-
-        Args:
-            row: The generation.
-            radius: Largest distance, bits, inclusive.
-            query: The fingerprint, shape (1, ceil(M / 64)); several are not kept.
-            found: All that are near in the generation.
-        """
-        if len(query) == 1:
-            self._near.put((_moment(row), radius, query.tobytes()), found)
-
-    def near(
-        self, row: GenerationRow, radius: int, query: NDArray[np.uint64]
-    ) -> BatchResults | None:
-        """Return what was found last, where it is near this one; None: something else was asked."""
-        return self._near.get((_moment(row), radius, query.tobytes())) if len(query) == 1 else None
 
     def current(self, row: GenerationRow) -> GrowingTables | None:
         """Return the tail of a generation where it is kept; some may have left it."""

@@ -94,6 +94,16 @@ def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np
         _note_gone(connection, bits, generation_id, left)
 
 
+def merge(connection: Connection, bits: int, generation_id: int) -> None:
+    """Put one run in the place of several, and of one with fingerprints that are gone."""
+    runs = runs_of(connection, bits, generation_id)
+    gone = _gone(connection, bits, generation_id)
+    if not runs.is_whole or len(gone):
+        runs.merge(gone)
+        table = tables.fingerprint_tables(bits).gone
+        connection.execute(sql.delete(table).where(table.c.generation_id == generation_id))
+
+
 def remove(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
     """Note that fingerprints in runs are gone; return how many were there."""
     words = distinct(words)

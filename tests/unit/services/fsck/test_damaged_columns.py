@@ -106,11 +106,11 @@ def damages(path: Path, tables: Sequence[Table]) -> Iterator[tuple[str, str, Any
                 f"{key} = {quoted(value)}" for key, value in zip(keys, row, strict=True)
             )
             for name, value in ((one.name, v) for one in table.c for v in wrong_values(one)):
-                put = f"CAST(substr({name}, 1, length({name}) / 2) AS BLOB)"
+                cut = f"CAST(substr({name}, 1, length({name}) / 2) AS BLOB)"
                 told = f"{table.name}.{name}: {'cut' if value is _CUT else repr(value)}"
-                put = put if value is _CUT else "?1"
-                change = f"SET {name} = {put} WHERE {there} AND {name} IS NOT {put}"
-                yield told, f"UPDATE {table.name} {change}", value
+                put = cut if value is _CUT else "?1"
+                where = f"WHERE {there} AND {name} IS NOT {put}"
+                yield told, f"UPDATE {table.name} SET {name} = {put} {where}", value
 
 
 def quoted(value: Any) -> str:
