@@ -325,13 +325,11 @@ class FingerprintRuns:
 
     def _run_of(self, number: int) -> tuple[Run, int]:
         """Return the run of a row, and its segment."""
-        wanted = number >> PLACE_BITS
-        return next(one for one in self._runs if one[0].number == wanted)
+        return next(one for one in self._runs if one[0].number == number >> PLACE_BITS)
 
     def _damaged(self, number: int) -> Exception:
         _, segment = self._run_of(number)
-        place = number & ((1 << PLACE_BITS) - 1)
-        return self._indexes[segment].pages.damaged(DamagedPage(place))
+        return self._indexes[segment].pages.damaged(DamagedPage(number & (1 << PLACE_BITS) - 1))
 
 
 class _Asking:

@@ -121,7 +121,7 @@ class QueryOptions(DocumentFilter):
         where: Only documents whose metadata fields have these values: a mapping
             or pairs. Numbers are compared as numbers, all else as text.
         plan: ``auto`` or how to look; the matches are the same. ``scan``,
-            ``segments``, and the methods of :mod:`simstore.classic.hamming_plans`.
+            ``segments``, and the methods of :mod:`simstore.classic`.
         channels: By which to look: ``simhash``, ``minhash``, ``characters``,
             ``sentences`` (of samples of at most 64 words or characters, in a
             passage index); none: all that the store has. A store of the scheme

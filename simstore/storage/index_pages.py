@@ -208,11 +208,11 @@ def pages_at(connection: Connection, numbers: Sequence[int]) -> list[Row]:
         connection: The transaction.
         numbers: Of the first row of each page, ascending.
     """
-    if len(numbers) <= _FEW_PAGES:
+    if len(numbers) <= _FEW_PAGES and connection.is_sqlite:
         return _rows(connection, _ranges(len(numbers)), *numbers)
     found: list[Row] = []
     for part in chunks(numbers, _READ_ROWS):
-        found += _rows(connection, _ranges(len(part)), *part)
+        found += _rows(connection, _joined_ranges(len(part), connection.is_sqlite), *part)
     return found
 
 
@@ -222,19 +222,27 @@ def _listed(count: int) -> str:
     return f"SELECT page, entries FROM index_page WHERE page IN ({marks}) ORDER BY page"  # noqa: S608 - marks
 
 
+# The last row of a page of at most 16 bits, from its first.
+_SPAN = (1 << (PLACE_BITS - 1 - 16)) - 1
+
+
 @cache
 def _ranges(count: int) -> str:
-    span = (1 << (PLACE_BITS - 1 - 16)) - 1
-    if count <= _FEW_PAGES:
-        # Ascending as what is asked for.
-        return " UNION ALL ".join(
-            f"SELECT page, entries FROM index_page WHERE page BETWEEN ?{n} AND ?{n} + {span}"  # noqa: S608 - numbers
-            for n in range(1, count + 1)
-        )
-    marks = ", ".join(["(?)"] * count)
+    # Ascending as what is asked for.
+    return " UNION ALL ".join(
+        f"SELECT page, entries FROM index_page WHERE page BETWEEN ?{n} AND ?{n} + {_SPAN}"  # noqa: S608 - numbers
+        for n in range(1, count + 1)
+    )
+
+
+@cache
+def _joined_ranges(count: int, is_sqlite: bool) -> str:
+    # SQLite goes through the list in its order.
+    order = "" if is_sqlite else " ORDER BY page"
+    marks = ", ".join(["(CAST(? AS bigint))"] * count)
     return (
         f"WITH asked(first) AS (VALUES {marks}) SELECT page, entries FROM asked "  # noqa: S608 - numbers
-        f"CROSS JOIN index_page WHERE page BETWEEN first AND first + {span}"
+        f"CROSS JOIN index_page WHERE page BETWEEN first AND first + {_SPAN}{order}"
     )
 
 
