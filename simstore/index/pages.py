@@ -26,6 +26,7 @@ from simstore.fingerprint.shingle_sets import distinct
 PAGE_ENTRIES = 48
 # Four such rows fill a leaf of an SQLite file with pages of 8,192 bytes, and a page of a PostgreSQL
 # table, which would keep longer ones elsewhere.
+# It is part of the format: by it a look-up knows whether other rows follow.
 ROW_BYTES = 1_974
 # Bits of a place within a run: the page, then the row; the highest bit is for the run's filter.
 PLACE_BITS = 40
