@@ -92,7 +92,7 @@ class FingerprintRuns:
 
     @property
     def is_whole(self) -> bool:
-        """Whether there is one run, or none."""
+        """True if each segment has one run, or none."""
         return all(len(index.runs) <= 1 for index in self._indexes)
 
     def merge(self, gone: NDArray[np.uint64]) -> None:

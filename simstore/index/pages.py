@@ -122,7 +122,7 @@ class Entries(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How the entries of a run are packed.
+    """The layout of the entries of a run.
 
     Attributes:
         key_bits: Leading bits of a key that count, 32 to 64.

@@ -17,7 +17,7 @@ _Sums = tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64]]
 
 
 class EntrySums:
-    """How many entries each source has, and a sum of them modulo 2**64, which no order changes."""
+    """A count of the entries of each source, and a sum modulo 2**64 that no order changes."""
 
     def __init__(self) -> None:
         none = np.empty(0, np.uint64)

@@ -23,7 +23,7 @@ LARGEST_RUN = (1 << (63 - PLACE_BITS)) - 2
 _READ_ROWS = 512
 _FEW_PAGES = 32
 _MAPPED_BYTES = 1 << 40
-# Where at least this share of a range of pages is wanted, the range is read.
+# A range of pages is read whole if at least one in so many of them is wanted.
 _WHOLE_SHARE = 3
 _RUNS = (
     "SELECT run_id, page_bits, widths, entry_count, last_source, filter_words, checksum "

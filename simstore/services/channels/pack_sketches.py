@@ -78,7 +78,7 @@ def pack_long_tail(opened: OpenStore, name: str) -> bool:
         packed = index.held.count // index.recipe.layout.bands
     if tail <= TAIL_SKETCHES:
         return False
-    # What look-ups cost is measured again when there are twice as many.
+    # The cost of look-ups is measured again when the packed sketches have doubled.
     layout = None
     if (packed + tail).bit_length() > packed.bit_length():
         layout = band_choice.affordable_layout(opened, name)

@@ -150,7 +150,7 @@ class OpenStore:
         self._short_questions = LongTurns()
         # What stood when it was last asked; it may have changed since.
         self.last_state: State | None = None
-        # By the number of the scheme, and how often its channels were changed.
+        # The key is the number of the scheme, and how often its channels were changed.
         self._schemes: dict[tuple[int, int], tuple[Scheme, Channels]] = {}
         # By the number of the index, of the scheme, or of the generation.
         self._passages: SnapshotCache[int, PassageRecipe] = SnapshotCache()

@@ -159,7 +159,7 @@ def remove(connection: Connection, bits: int, generation_id: int, words: NDArray
         connection, generation_id, added=-unpacked - taken, packed=-taken
     )
     if taken and counts is not None and not counts.packed_count:
-        # Who adds looks into runs only where some are packed.
+        # An add reads runs only if some fingerprints are packed.
         packed.drop(connection, bits, generation_id)
     return unpacked + taken
 

@@ -1,7 +1,7 @@
 """Add, remove and read fingerprints in the runs of their generation's index.
 
 A fingerprint is in the tail, or in one run. One that is removed from a run stays there until runs
-are merged: until then it stands in the table of those that are gone.
+are merged: until then it is in the table of those that are gone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from simstore.storage.fingerprints.tail import delete_values, held_words, stored
 from simstore.storage.rows import fetch, insert_rows, select_in
 from simstore.storage.tables.names import gone_name
 
-# Where more than this, and than one in so many, are gone, all runs are merged.
+# All runs are merged if more than this, and more than one in so many, are gone.
 _FEW_GONE = 16_384
 _GONE_SHARE = 8
 

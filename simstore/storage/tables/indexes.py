@@ -248,7 +248,7 @@ def _sketch_table(name: str) -> Table:
         # Distinct shingles.
         Column("size", Integer, nullable=False),
         Column("sketch", LargeBinary, nullable=False),
-        # What a title is found by, of the channel ``characters`` (fingerprint.titles.pack_forms).
+        # Forms that find a title, in the channel ``characters`` (fingerprint.titles.pack_forms).
         Column("forms", LargeBinary),
         UniqueConstraint("document_id", "scheme_id"),
         sqlite_autoincrement=True,
