@@ -90,9 +90,8 @@ class FingerprintRuns:
             index.add(Entries(moved[:, 0], moved[:, 1:]), keep=_all_but(gone, segment))
         self._forget()
 
-    @property
     def is_whole(self) -> bool:
-        """True if each segment has one run, or none."""
+        """Return whether each segment has one run, or none."""
         return all(len(index.runs) <= 1 for index in self._indexes)
 
     def merge(self, gone: NDArray[np.uint64]) -> None:

@@ -26,7 +26,6 @@ from simstore.fingerprint.shingle_sets import distinct
 PAGE_ENTRIES = 48
 # Four such rows fill a leaf of an SQLite file with pages of 8,192 bytes, and a page of a PostgreSQL
 # table, which would keep longer ones elsewhere.
-# It is part of the format: by it a look-up knows whether other rows follow.
 ROW_BYTES = 1_974
 # Bits of a place within a run: the page, then the row; the highest bit is for the run's filter.
 PLACE_BITS = 40
@@ -128,11 +127,13 @@ class Shape:
         key_bits: Leading bits of a key that count, 32 to 64.
         page_bits: Those of them that name a page, at most 24.
         widths: Bytes of each integer beside a key.
+        row_bytes: Most bytes of a row: a look-up knows by it whether other rows follow.
     """
 
     key_bits: int
     page_bits: int
     widths: tuple[int, ...] = ()
+    row_bytes: int = ROW_BYTES
 
     @classmethod
     def fitting(
@@ -151,7 +152,7 @@ class Shape:
         whole = key_bits - (key_bits - bits) // 8 * 8
         if whole <= page_bits and count >> whole >= _FEWEST_ENTRIES:
             bits = whole
-        return cls(key_bits, bits, widths)
+        return cls(key_bits, bits, widths, ROW_BYTES)
 
     @property
     def is_possible(self) -> bool:
@@ -160,6 +161,7 @@ class Shape:
             0 <= self.page_bits <= MOST_PAGE_BITS
             and LEAST_KEY_BITS <= self.key_bits <= 64
             and all(1 <= width <= 8 for width in self.widths)
+            and self.entry_bytes <= self.row_bytes <= 1 << 16
         )
 
     @property
@@ -175,7 +177,7 @@ class Shape:
     @property
     def row_entries(self) -> int:
         """Entries of a full row."""
-        return ROW_BYTES // self.entry_bytes
+        return self.row_bytes // self.entry_bytes
 
     @property
     def row_bits(self) -> int:

@@ -26,7 +26,7 @@ _MAPPED_BYTES = 1 << 40
 # A range of pages is read whole if at least one in so many of them is wanted.
 _WHOLE_SHARE = 3
 _RUNS = (
-    "SELECT run_id, page_bits, widths, entry_count, last_source, filter_words, checksum "
+    "SELECT run_id, page_bits, widths, row_bytes, entry_count, last_source, filter_words, checksum "
     "FROM index_run WHERE kind = ? AND owner = ? ORDER BY run_id"
 )
 _BETWEEN = "SELECT page, entries FROM index_page WHERE page >= ? AND page < ? ORDER BY page"
@@ -92,9 +92,9 @@ class StoredPages:
         return self._runs
 
     def _run(self, row: tuple[Any, ...]) -> Run:
-        number, page_bits, widths, count, last, words, checksum = row
+        number, page_bits, widths, row_bytes, count, last, words, checksum = row
         try:
-            shape = Shape(self._kind.key_bits, page_bits, tuple(widths))
+            shape = Shape(self._kind.key_bits, page_bits, tuple(widths), row_bytes)
             is_possible = (
                 shape.is_possible
                 and shape.page_bits <= self._kind.page_bits
@@ -117,6 +117,7 @@ class StoredPages:
             "owner": self._owner,
             "page_bits": run.shape.page_bits,
             "widths": bytes(run.shape.widths),
+            "row_bytes": run.shape.row_bytes,
             "entry_count": run.count,
             "last_source": run.last,
             "filter_words": run.filter_words,
@@ -312,9 +313,7 @@ def stored_bytes(connection: Connection, kind: str, owner: int) -> int:
 def stray_rows(connection: Connection) -> int:
     """Return how many rows are of no run."""
     statement = "SELECT count(*) FROM index_page WHERE page >= ? AND page < ?"
-    return sum(
-        int(fetch(connection, statement, first, end)[0][0]) for first, end in _gaps(connection)
-    )
+    return sum(fetch(connection, statement, *gap)[0][0] for gap in _gaps(connection))
 
 
 def drop_strays(connection: Connection) -> None:

@@ -106,8 +106,8 @@ def tail(connection: Connection, last: int) -> Entries:
 
 def count_held_twice(connection: Connection, last: int) -> int:
     """Return how many texts have postings beside those of a run."""
-    statement = "SELECT count(*) FROM passage_entry WHERE entry_id <= ? AND postings IS NOT NULL"
-    return int(fetch(connection, statement, last)[0][0])
+    held = f"passage_entry WHERE entry_id <= {int(last)} AND postings IS NOT NULL"
+    return count_of(connection, "count(*)", held)
 
 
 def put_many(connection: Connection, texts: Sequence[tuple[int, IndexedText]]) -> None:

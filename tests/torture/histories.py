@@ -64,6 +64,7 @@ KNOBS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("services.open_store.caches", "_TAIL_EACH", (0, 1_000_000)),
     ("services.channels.fingerprint_index", "_CROWDED_ROWS", (0, 2)),
     ("storage.fingerprints.packed", "_FEW_GONE", (0, 3)),
+    ("index.pages", "ROW_BYTES", (42, 84)),
     ("index.pages", "PAGE_ENTRIES", (2, 5)),
     ("index.postings", "_LEAST_LEVEL_BITS", (1, 3)),
     ("index.hamming", "_QUERIES", (1, 3)),

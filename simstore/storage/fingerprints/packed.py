@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
 from simstore.index.hamming import PACKED_BITS, FingerprintRuns, distinct, kinds
-from simstore.storage import index_pages, sql, tables
+from simstore.storage import index_pages, tables
 from simstore.storage.connection import Connection
 from simstore.storage.fingerprints.tail import delete_values, held_words, stored_values
-from simstore.storage.rows import fetch, insert_rows, select_in
+from simstore.storage.rows import execute, fetch, insert_rows, select_in
 from simstore.storage.tables.names import gone_name
 
 # All runs are merged if more than this, and more than one in so many, are gone.
@@ -89,8 +89,7 @@ def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np
         runs.merge(gone)
     if runs.count != expected:
         left = gone[runs.holds(gone)]
-        table = tables.fingerprint_tables(bits).gone
-        connection.execute(sql.delete(table).where(table.c.generation_id == generation_id))
+        _forget_gone(connection, bits, generation_id)
         _note_gone(connection, bits, generation_id, left)
 
 
@@ -98,10 +97,9 @@ def merge(connection: Connection, bits: int, generation_id: int) -> None:
     """Put one run in the place of several, and of one with fingerprints that are gone."""
     runs = runs_of(connection, bits, generation_id)
     gone = _gone(connection, bits, generation_id)
-    if not runs.is_whole or len(gone):
+    if not runs.is_whole() or len(gone):
         runs.merge(gone)
-        table = tables.fingerprint_tables(bits).gone
-        connection.execute(sql.delete(table).where(table.c.generation_id == generation_id))
+        _forget_gone(connection, bits, generation_id)
 
 
 def remove(connection: Connection, bits: int, generation_id: int, words: NDArray[np.uint64]) -> int:
@@ -121,9 +119,8 @@ def scan(connection: Connection, bits: int, generation_id: int) -> Iterator[NDAr
     some_are_gone = bool(len(_gone(connection, bits, generation_id, limit=1)))
     for words in runs_of(connection, bits, generation_id).scan():
         if some_are_gone:
-            yield words[~are_gone(connection, bits, generation_id, words)]
-        else:
-            yield words
+            words = words[~are_gone(connection, bits, generation_id, words)]
+        yield words
 
 
 def drop(connection: Connection, bits: int, generation_id: int, limit: int | None = None) -> bool:
@@ -133,8 +130,7 @@ def drop(connection: Connection, bits: int, generation_id: int, limit: int | Non
     for kind in kinds(bits):
         if index_pages.drop(connection, kind.name, generation_id, limit):
             return True
-    table = tables.fingerprint_tables(bits).gone
-    connection.execute(sql.delete(table).where(table.c.generation_id == generation_id))
+    _forget_gone(connection, bits, generation_id)
     return False
 
 
@@ -150,6 +146,11 @@ def _gone(
     if not rows:
         return np.empty((0, word_count(bits)), np.uint64)
     return held_words(connection, [value for (value,) in rows], bits)
+
+
+def _forget_gone(connection: Connection, bits: int, generation_id: int) -> None:
+    statement = f"DELETE FROM {gone_name(bits)} WHERE generation_id = ?"  # noqa: S608 - ours
+    execute(connection, statement, generation_id)
 
 
 def _note_gone(

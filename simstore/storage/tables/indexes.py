@@ -305,6 +305,7 @@ index_run = Table(
     Column("page_bits", Integer, nullable=False),
     # Bytes of each integer of an entry.
     Column("widths", LargeBinary, nullable=False),
+    Column("row_bytes", Integer, nullable=False),
     Column("entry_count", BIG, nullable=False),
     # The largest number of a source whose entries are in it.
     Column("last_source", BIG, nullable=False),

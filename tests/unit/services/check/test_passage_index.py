@@ -164,9 +164,8 @@ def test_an_index_of_another_installation_is_refused(tmp_path: Path) -> None:
         (f"UPDATE index_page SET entries = substr(entries, 2) WHERE page = {_FIRST}", "damaged"),
         (f"UPDATE index_page SET page = page + {9 << 40} WHERE page = {_FIRST}", "postings, not"),
         (
-            "INSERT INTO index_run (kind, owner, page_bits, widths, entry_count, last_source, "
-            "filter_words, checksum) SELECT kind, owner, page_bits, widths, entry_count, "
-            f"last_source, filter_words, checksum FROM {_RUNS}",
+            "INSERT INTO index_run SELECT run_id + 9, kind, owner, page_bits, widths, row_bytes, "
+            f"entry_count, last_source, filter_words, checksum FROM {_RUNS}",
             "0 entries, ",
         ),
         ("UPDATE index_run SET entry_count = entry_count + 3 WHERE kind = 'passages'", " counted"),
