@@ -14,7 +14,7 @@ _NAMES: dict[tuple[type, ...], str] = {
         filter_words first_seen flagged index_id keep_columns last_seen last_source
         major match_count owner page page_bits part passage_count
         passed_over posting_count rank reject_id rejected rejected_at removed revision
-        run_id sample_count sample_position sketch_id skipped
+        row_bytes run_id sample_count sample_position sketch_id skipped
         started_at store_id term_count text_kept token_count token_id too_short
         total_count unchanged updated updated_at vocabulary_recorded
     """,
