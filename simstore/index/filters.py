@@ -29,8 +29,14 @@ PAGE_WORDS = 240
 FIRST_PLACE = 1 << (PLACE_BITS - 1)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SECONDS_A_KEY = 3e-7
+# Look-ups that find pages missing, after which all pages are read: a process that looks up again
+# and again needs nearly all of them, and a statement reads hundreds.
+_LAZY_LOOK_UPS = 16
+# Pages that are read at a time.
+_READ_PAGES = 4_096
 
-Read = Callable[[list[int]], list[tuple[int, bytes]]]
+# Reads the rows at places of runs: (which of the runs, place).
+Read = Callable[[list[tuple[int, int]]], list[bytes | None]]
 
 
 def word_count(count: int) -> int:
@@ -99,6 +105,7 @@ class Filters:
         # Memory that nothing is written to is none.
         self._words = np.zeros(int(pages.sum()) * PAGE_WORDS, np.uint64)
         self._is_read = np.zeros(int(pages.sum()), np.bool_)
+        self._lazy_look_ups = 0
 
     def take_over(self, other: Filters, places: list[int]) -> None:
         """Take the pages that were read of the filters of other runs.
@@ -107,6 +114,7 @@ class Filters:
             other: The others.
             places: Where each run of these is among the others, -1: nowhere.
         """
+        self._lazy_look_ups = other._lazy_look_ups
         mine, theirs = (one._words.reshape(-1, PAGE_WORDS) for one in (self, other))
         for run, place in enumerate(places):
             if place >= 0:
@@ -121,12 +129,12 @@ class Filters:
         """Bytes of the pages that were read."""
         return int(self._is_read.sum()) * PAGE_WORDS * 8
 
-    def may_hold(self, keys: NDArray[np.uint64], read: list[Read]) -> NDArray[np.bool_]:
+    def may_hold(self, keys: NDArray[np.uint64], read: Read) -> NDArray[np.bool_]:
         """Return which runs may hold each key: no false negatives, three in a hundred false.
 
         Args:
             keys: The keys, shape (n,).
-            read: Reads rows at places of each run.
+            read: Reads the pages that are missing, hundreds by one statement.
 
         Returns:
             Shape (runs, n).
@@ -137,8 +145,7 @@ class Filters:
         found = np.empty((len(self._sizes), len(keys)), np.bool_)
         missing = self._ask(keys, found)
         if len(missing):
-            for page in missing.tolist():
-                self._read_page(page, read)
+            self._read_pages(missing, read)
             self._ask(keys, found)
         return found
 
@@ -161,17 +168,25 @@ class Filters:
             found[run] = held & bits == bits
         return distinct(np.concatenate(parts))
 
-    def _read_page(self, page: int, read: list[Read]) -> None:
-        run = int(np.searchsorted(self._first_pages, page, side="right")) - 1
-        number = page - int(self._first_pages[run])
-        place = FIRST_PLACE + number
-        size = min(PAGE_WORDS, int(self._sizes[run]) - number * PAGE_WORDS)
-        rows = read[run]([place])
-        if len(rows) != 1 or not isinstance(rows[0][1], bytes) or len(rows[0][1]) != 8 * size:
-            raise DamagedPage(place)
-        words = self._words[page * PAGE_WORDS : page * PAGE_WORDS + size]
-        words[:] = np.frombuffer(rows[0][1], "<u8")
-        self._is_read[page] = True
+    def _read_pages(self, missing: NDArray[np.int64], read: Read) -> None:
+        self._lazy_look_ups += 1
+        if self._lazy_look_ups > _LAZY_LOOK_UPS:
+            missing = np.flatnonzero(~self._is_read)
+        for start in range(0, len(missing), _READ_PAGES):
+            pages = missing[start : start + _READ_PAGES]
+            runs = np.searchsorted(self._first_pages, pages, side="right") - 1
+            numbers = pages - self._first_pages[runs]
+            sizes = np.minimum(PAGE_WORDS, self._sizes[runs] - numbers * PAGE_WORDS).tolist()
+            wanted = list(zip(runs.tolist(), (FIRST_PLACE + numbers).tolist(), strict=True))
+            rows = read(wanted)
+            for page, size, (_, place), row in zip(
+                pages.tolist(), sizes, wanted, rows, strict=True
+            ):
+                if not isinstance(row, bytes) or len(row) != 8 * size:
+                    raise DamagedPage(place)
+                words = self._words[page * PAGE_WORDS : page * PAGE_WORDS + size]
+                words[:] = np.frombuffer(row, "<u8")
+                self._is_read[page] = True
 
 
 def _words_of(keys: NDArray[np.uint64], words: int) -> NDArray[np.int64]:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -119,9 +120,9 @@ class Entries(NamedTuple):
         return order
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Shape:
-    """The layout of the entries of a run.
+    """The layout of the entries of a run; what follows from its attributes is computed once.
 
     Attributes:
         key_bits: Leading bits of a key that count, 32 to 64.
@@ -164,22 +165,32 @@ class Shape:
             and self.entry_bytes <= self.row_bytes <= 1 << 16
         )
 
-    @property
+    @cached_property
     def key_bytes(self) -> int:
         """Bytes of a key that an entry keeps."""
         return -(-(self.key_bits - self.page_bits) // 8)
 
-    @property
+    @cached_property
     def entry_bytes(self) -> int:
         """Bytes of an entry."""
         return self.key_bytes + sum(self.widths)
 
-    @property
+    @cached_property
     def row_entries(self) -> int:
         """Entries of a full row."""
         return self.row_bytes // self.entry_bytes
 
-    @property
+    @cached_property
+    def full_bytes(self) -> int:
+        """Bytes of a full row: others of its page may follow."""
+        return self.row_entries * self.entry_bytes
+
+    @cached_property
+    def page_shift(self) -> int:
+        """Bits of a 64-bit key behind those that name its page."""
+        return 64 - self.page_bits
+
+    @cached_property
     def row_bits(self) -> int:
         """Bits of a place that number the rows of a page."""
         return _PAGE_PLACE_BITS - self.page_bits
@@ -188,16 +199,8 @@ class Shape:
         """Return the place of the first row of each key's page."""
         if not self.page_bits:
             return np.zeros(len(keys), np.int64)
-        pages = (keys >> np.uint64(64 - self.page_bits)).astype(np.int64)
+        pages = (keys >> np.uint64(self.page_shift)).astype(np.int64)
         return pages << self.row_bits
-
-    def first_place(self, key: int) -> int:
-        """Return the place of the first row of a key's page."""
-        return key >> (64 - self.page_bits) << self.row_bits
-
-    def is_full(self, row: bytes) -> bool:
-        """Return whether other rows of the page may follow one."""
-        return len(row) == self.row_entries * self.entry_bytes
 
 
 def pack(entries: Entries, shape: Shape) -> Iterator[tuple[int, bytes]]:

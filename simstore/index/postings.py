@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import product
 from typing import NamedTuple, Protocol
 from zlib import crc32
 
@@ -113,8 +113,8 @@ class Pages(Protocol):
     def delete_between(self, run: Run, first: int, end: int) -> None:
         """Delete the rows at ``first <= place < end``."""
 
-    def filters(self, runs: Sequence[Run]) -> Filters:
-        """Return the filters of these runs, with the pages that were read before."""
+    def filters(self) -> Filters:
+        """Return the filters of the runs, with the pages that were read before."""
 
     def damaged(self, error: DamagedPage) -> Exception:
         """Return the error to raise where a row is damaged."""
@@ -322,22 +322,26 @@ class PostingIndex:
         Raises:
             DamagedPage: A row is none.
         """
-        wanted, runs = keys & self._mask, self.runs
-        asks = self._may_hold(wanted)
-        if asks is None:
-            asks = np.ones((len(runs), len(keys)), np.bool_)
-        own = wanted.tolist()
-        asked = [
-            (turn, runs[number], runs[number].shape.first_place(own[turn]))
-            for number, turn in zip(*(axis.tolist() for axis in np.nonzero(asks)), strict=True)
-        ]
+        runs, wanted = self.pages.runs(), keys & self._mask
+        if not runs:
+            return []
+        asks, own = self._may_hold(wanted), wanted.tolist()
+        pairs: Iterable[tuple[int, int]] = product(range(len(runs)), range(len(own)))
+        if asks is not None:
+            numbers, turns = asks.nonzero()
+            pairs = zip(numbers.tolist(), turns.tolist(), strict=True)
+        asked, places = [], []
+        for number, turn in pairs:
+            shape = runs[number].shape
+            asked.append((turn, runs[number]))
+            places.append((runs[number], own[turn] >> shape.page_shift << shape.row_bits))
         found: list[tuple[int, tuple[int, ...]]] = []
-        rows = self.pages.read_each([(run, place) for _, run, place in asked])
-        for (turn, run, place), first in zip(asked, rows, strict=True):
+        rows = self.pages.read_each(places) if places else []
+        for (turn, run), (_, place), first in zip(asked, places, rows, strict=True):
             if first is None:
                 continue
             page = [(place, first)]
-            if run.shape.is_full(first):
+            if len(first) == run.shape.full_bytes:
                 page += self.pages.read_between(run, place + 1, place + (1 << run.shape.row_bits))
             for at, row in page:
                 try:
@@ -388,12 +392,15 @@ class PostingIndex:
 
     def _may_hold(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_] | None:
         """Return which runs may hold each key, shape (runs, n); None: any may."""
-        runs = self.runs
+        runs = self.pages.runs()
         if not self.kind.is_filtered or not runs:
             return None
-        held = self.pages.filters(runs)
+
+        def read(wanted: list[tuple[int, int]]) -> list[bytes | None]:
+            return self.pages.read_each([(runs[number], place) for number, place in wanted])
+
         try:
-            return held.may_hold(keys, [partial(self.pages.read, run) for run in runs])
+            return self.pages.filters().may_hold(keys, read)
         except DamagedPage as error:
             raise self.pages.damaged(error) from error
 
@@ -409,7 +416,7 @@ class PostingIndex:
         shape = run.shape
         if bits >= shape.page_bits:
             rows = self.pages.read(run, distinct(shape.first_places(keys)).tolist())
-            for place in [place for place, row in rows if shape.is_full(row)]:
+            for place in [place for place, row in rows if len(row) == shape.full_bytes]:
                 rows += self._following(run, place, keys, most)
         else:
             rows = []

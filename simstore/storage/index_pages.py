@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from simstore.index.filters import Filters
 from simstore.index.pages import PLACE_BITS, DamagedPage, Shape
@@ -32,33 +32,54 @@ _RUNS = (
 _BETWEEN = "SELECT page, entries FROM index_page WHERE page >= ? AND page < ? ORDER BY page"
 
 
-class FilterCache:
-    """Keeps the filters of runs that were asked for in this process; threads may share it."""
+class _Held(NamedTuple):
+    """The runs of one index, as they were read: valid as long as their rows are the same."""
+
+    rows: list[tuple[Any, ...]]
+    runs: list[Run]
+    filters: Filters
+
+
+class RunCache:
+    """Keeps the runs of indexes and the filter pages that this process has read.
+
+    Threads may share it.
+    """
 
     def __init__(self) -> None:
-        self._held: dict[tuple[str, int], tuple[tuple[int, ...], Filters]] = {}
+        self._held: dict[tuple[str, int], _Held] = {}
         self._lock = threading.Lock()
 
-    def of(self, kind: str, owner: int, runs: Sequence[Run]) -> Filters:
-        """Return the filters of the runs of one index."""
-        numbers = tuple(run.number for run in runs)
+    def of(
+        self, kind: str, owner: int, rows: list[tuple[Any, ...]], made: Callable[[Any], Run]
+    ) -> _Held:
+        """Return the runs of one index.
+
+        Args:
+            kind: The index's kind.
+            owner: The generation, scheme or passage index.
+            rows: The rows of its runs.
+            made: Makes a run of a row.
+        """
+        held = self._held.get((kind, owner))
+        if held is not None and held.rows == rows:
+            return held
         with self._lock:
-            held = self._held.get((kind, owner))
-            if held is None or held[0] != numbers:
-                made = Filters([run.filter_words for run in runs])
-                if held is not None:
-                    made.take_over(held[1], [_place(held[0], number) for number in numbers])
-                held = self._held[kind, owner] = numbers, made
-        return held[1]
+            runs = list(map(made, rows))
+            filters = Filters([run.filter_words for run in runs])
+            if held is not None:
+                numbers = [run.number for run in held.runs]
+                places = [
+                    numbers.index(run.number) if run.number in numbers else -1 for run in runs
+                ]
+                filters.take_over(held.filters, places)
+            held = self._held[kind, owner] = _Held(rows, runs, filters)
+        return held
 
     def forget(self) -> None:
         """Keep nothing: a writer's runs were rolled back, and their numbers come again."""
         with self._lock:
             self._held.clear()
-
-
-def _place(numbers: tuple[int, ...], number: int) -> int:
-    return numbers.index(number) if number in numbers else -1
 
 
 class StoredPages:
@@ -68,17 +89,17 @@ class StoredPages:
         connection: The transaction.
         kind: The kind.
         owner: The generation, scheme or passage index.
-        cache: Filters that were read before; None: none are kept.
+        cache: Runs and filters that were read before; None: none are kept.
     """
 
     def __init__(
-        self, connection: Connection, kind: Kind, owner: int, cache: FilterCache | None = None
+        self, connection: Connection, kind: Kind, owner: int, cache: RunCache | None = None
     ) -> None:
         self._connection = connection
         self._kind = kind
         self._owner = owner
-        self._cache = FilterCache() if cache is None else cache
-        self._runs: list[Run] | None = None
+        self._cache = RunCache() if cache is None else cache
+        self._held: _Held | None = None
 
     def runs(self) -> Sequence[Run]:
         """Return the runs, the oldest first.
@@ -86,10 +107,13 @@ class StoredPages:
         Raises:
             CorruptStore: A row says what no run is.
         """
-        if self._runs is None:
+        return self._current().runs
+
+    def _current(self) -> _Held:
+        if self._held is None:
             rows = fetch(self._connection, _RUNS, self._kind.name, self._owner)
-            self._runs = [self._run(row) for row in rows]
-        return self._runs
+            self._held = self._cache.of(self._kind.name, self._owner, rows, self._run)
+        return self._held
 
     def _run(self, row: tuple[Any, ...]) -> Run:
         number, page_bits, widths, row_bytes, count, last, words, checksum = row
@@ -123,20 +147,20 @@ class StoredPages:
             "filter_words": run.filter_words,
             "checksum": run.checksum,
         }
-        self._runs = None
+        self._held = None
         return replace(run, number=insert_one(self._connection, tables.index_run, values))
 
     def set_totals(self, run: Run) -> None:
         """Write the count and the checksum of a run."""
         statement = "UPDATE index_run SET entry_count = ?, checksum = ? WHERE run_id = ?"
         execute(self._connection, statement, run.count, run.checksum, run.number)
-        self._runs = None
+        self._held = None
 
     def drop_run(self, run: Run) -> None:
         """Delete a run and what is left of its rows."""
         self.delete_between(run, 0, 1 << PLACE_BITS)
         execute(self._connection, "DELETE FROM index_run WHERE run_id = ?", run.number)
-        self._runs = None
+        self._held = None
 
     def read(self, run: Run, places: Sequence[int]) -> list[Row]:
         """Return the rows at some ascending places that are there, ascending."""
@@ -169,9 +193,9 @@ class StoredPages:
         statement = "DELETE FROM index_page WHERE page >= ? AND page < ?"
         execute(self._connection, statement, base + first, base + end)
 
-    def filters(self, runs: Sequence[Run]) -> Filters:
-        """Return the filters of these runs, with the pages that were read before."""
-        return self._cache.of(self._kind.name, self._owner, runs)
+    def filters(self) -> Filters:
+        """Return the filters of the runs, with the pages that were read before."""
+        return self._current().filters
 
     def damaged(self, error: DamagedPage) -> Exception:
         """Return the error to raise where a row is damaged."""
@@ -258,7 +282,7 @@ def _rows(connection: Connection, statement: str, *parameters: int) -> list[Row]
 
 
 def stored_index(
-    connection: Connection, kind: Kind, owner: int, cache: FilterCache | None = None
+    connection: Connection, kind: Kind, owner: int, cache: RunCache | None = None
 ) -> PostingIndex:
     """Return an index as a transaction sees it.
 
@@ -266,7 +290,7 @@ def stored_index(
         connection: A snapshot, or a writer.
         kind: Its kind.
         owner: The generation, scheme or passage index that it is of.
-        cache: Filters that were read before; None: none are kept.
+        cache: Runs and filters that were read before; None: none are kept.
     """
     return PostingIndex(kind, StoredPages(connection, kind, owner, cache))
 

@@ -23,6 +23,7 @@ class MemoryPages:
         self._filters: dict[tuple[int, ...], Filters] = {}
         self.rows: dict[int, dict[int, bytes]] = {}
         self.read_count = 0
+        self.statement_count = 0
 
     def runs(self) -> Sequence[Run]:
         return self._runs
@@ -48,6 +49,8 @@ class MemoryPages:
         return [(place, held[place]) for place in places if place in held]
 
     def read_each(self, wanted: Sequence[tuple[Run, int]]) -> list[bytes | None]:
+        self.read_count += len(wanted)
+        self.statement_count += 1
         return [self.rows[run.number].get(place) for run, place in wanted]
 
     def read_between(self, run: Run, first: int, end: int) -> list[Row]:
@@ -63,9 +66,9 @@ class MemoryPages:
         held = self.rows[run.number]
         self.rows[run.number] = {p: row for p, row in held.items() if not first <= p < end}
 
-    def filters(self, runs: Sequence[Run]) -> Filters:
-        numbers = tuple(run.number for run in runs)
-        made = Filters([run.filter_words for run in runs])
+    def filters(self) -> Filters:
+        numbers = tuple(run.number for run in self._runs)
+        made = Filters([run.filter_words for run in self._runs])
         return self._filters.setdefault(numbers, made)
 
     def damaged(self, error: DamagedPage) -> Exception:

@@ -153,6 +153,25 @@ def test_absent_key_costs_a_page_of_the_filter_once() -> None:
         assert held.read_count == expected
 
 
+def test_a_few_keys_cost_two_statements_and_later_look_ups_read_no_filter() -> None:
+    held = MemoryPages()
+    index = PostingIndex(Kind("some", 40, 1), held)
+    rng = np.random.default_rng(1)
+    for count in (30_000, 3_000, 300):
+        keys = rng.integers(0, 1 << 40, count, np.uint64) << np.uint64(24)
+        index.add(Entries(keys, np.arange(count, dtype=np.uint64)[:, None]))
+    some = [rng.choice(keys, 20) for _ in range(30)]
+    for turn, one in enumerate(some):
+        held.statement_count = 0
+        assert {place for place, _ in index.look_up_few(one)} == set(range(20))
+        # Pages of filters, if some are missing, then pages of entries, of all runs together.
+        assert held.statement_count <= (2 if turn <= 16 else 1)
+    held.read_count = 0
+    index.look_up_few(rng.integers(1 << 63, 1 << 64, 20, np.uint64))
+    # Three in a hundred pass a filter by chance.
+    assert held.read_count <= 10
+
+
 @pytest.mark.parametrize(
     ("place_of", "change"),
     [

@@ -71,7 +71,7 @@ class SketchSearch:
         )
         kind = band_kind(name, self._whole)
         self._index = stored_index(
-            snapshot.connection, kind, snapshot.scheme_id, snapshot.store.filter_cache
+            snapshot.connection, kind, snapshot.scheme_id, snapshot.store.run_cache
         )
 
     def candidates(self, samples: Sequence[ReadSample]) -> list[Mapping[int, StoredSketch]]:

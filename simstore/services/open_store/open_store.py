@@ -27,7 +27,7 @@ from simstore.services.open_store.state import State
 from simstore.storage import generations, vocabularies
 from simstore.storage.engine import Connection, Database
 from simstore.storage.generations import GenerationRow
-from simstore.storage.index_pages import FilterCache
+from simstore.storage.index_pages import RunCache
 from simstore.storage.tables.names import SKETCH_NAMES
 from simstore.storage.vocabularies import Frequencies
 
@@ -163,7 +163,7 @@ class OpenStore:
         self._frequencies: SnapshotCache[int, Frequencies] = SnapshotCache()
         # By the channels.
         self._sketch_caches = {name: SketchCache() for name in SKETCH_NAMES}
-        self.filter_cache = FilterCache()
+        self.run_cache = RunCache()
         self.tail_cache = TailCache()
         if resident:
             from simstore.services.open_store.resident_index import ResidentIndex
@@ -202,7 +202,7 @@ class OpenStore:
                 self.forget_terms()
                 for cache in self._sketch_caches.values():
                     cache.tail.forget()
-                self.filter_cache.forget()
+                self.run_cache.forget()
                 self.tail_cache.forget()
                 raise
 
