@@ -23,13 +23,10 @@ from simstore.fingerprint.simhash import to_words
 from simstore.index.hamming import sortable
 from simstore.search.hamming import verify
 from simstore.search.methods import check_method
-from simstore.search.plan import Plan
-from simstore.search.sorted_tables import SortedTables
 from simstore.search.table_lookup import expanded as expanded_ranges
 
 # Stored fingerprints, with all that is near them, that are sorted at a time.
 _EXPANDED_BLOCK = 1 << 22
-_FOUR_TABLES = Plan("segments", (0, 0, 0, 0), 0.0)
 
 
 class Answer(NamedTuple):
@@ -133,12 +130,8 @@ def _expanded(
 def _tables4(
     words: NDArray[np.uint64], bits: int, queries: NDArray[np.uint64], radius: int
 ) -> _Found:
-    """Look up four 16-bit prefixes in four rotated tables."""
-    tables = SortedTables(words, bits)
-    found = tables.near_many(queries, radius, plan=_FOUR_TABLES)
-    order, keys = _ordered(words)
-    counts = tables.candidate_counts(queries, _FOUR_TABLES)
-    return found.query_rows, order[_places_of(keys, sortable(found.words))[1]], 4, counts
+    """Look up four 16-bit prefixes: one of four blocks."""
+    return _by_masks(words, queries, radius, _masks_of_blocks(bits, 4, 1))
 
 
 def _tables10(

@@ -1,8 +1,8 @@
 """In-memory fingerprint indexes: a sorted table for each segment, for search within a radius.
 
-Table i holds every fingerprint rotated so that it begins with segment i, sorted: what shares a
-segment value stands together, and what shares the next segment's too, within it. Plans of
-:mod:`simstore.search.plan` say which ranges to look at.
+Table i holds every fingerprint rotated so that it begins with segment i, sorted: fingerprints that
+share a segment value are neighbours. Plans of :mod:`simstore.search.plan` name the ranges to
+compare.
 
 References:
     Manku, Jain, Das Sarma: Detecting near-duplicates for web crawling, WWW 2007, section 3 (sorted,
@@ -31,18 +31,19 @@ from simstore.index.segments import (
 from simstore.search.hamming import (
     BatchResults,
     FoundPairs,
+    distinct_results,
     verified_pairs,
     verify,
     verify_values,
 )
-from simstore.search.plan import Plan, Rates, check_radius
+from simstore.search.plan import PAIR_RATES, Plan, check_radius
 from simstore.search.scan import scan_many
 from simstore.search.table_lookup import (
     NEAR_PLACES,
     NEAR_PLACES_OF_FEW,
     NEAR_VALUES,
     PAIRED_PLACES,
-    bounds_of_one,
+    bounds,
     expanded,
     near_places,
     offsets_of,
@@ -54,7 +55,6 @@ from simstore.search.table_plans import (
     TablePlanner,
     TableRange,
     found_before,
-    table_plan,
 )
 
 # Who keeps so many in memory asks often: seconds of NumPy work expected for one of them.
@@ -69,8 +69,6 @@ _HELD_PAIRS = 1 << 22
 _PLAIN_ROWS = 1 << 12
 # Queries that a scan for pairs compares at a time.
 _SCAN_ROWS = 1 << 10
-# One number joined with those of its range, and compared with one of them.
-PAIR_RATES = Rates(0.012, 0.0006, 0.1, 0.0, 0.0004, 0.0, 0.0)
 
 
 class LookUp(NamedTuple):
@@ -110,7 +108,7 @@ class SortedTables:
         self._held = (self._tables, self._offsets)
         self.count: int = self._tables.shape[1]
         self._compiled_seconds = self.count * _SECONDS_EACH
-        self._planner = TablePlanner(self._tables, self._offsets, bits)
+        self._planner = TablePlanner(self._offsets, bits)
 
     @property
     def memory_bytes(self) -> int:
@@ -146,24 +144,20 @@ class SortedTables:
         found = self.near_many(to_words([value], self.bits), radius)
         return list(zip(to_integers(found.words), found.distances.tolist(), strict=True))
 
-    def near_many(
-        self, words: NDArray[np.uint64], radius: int, *, plan: Plan | None = None
-    ) -> BatchResults:
+    def near_many(self, words: NDArray[np.uint64], radius: int) -> BatchResults:
         """Return the fingerprints within a radius of each of many.
 
         Args:
             words: Fingerprints, shape (m, ceil(M / 64)).
             radius: Largest distance, in bits, inclusive.
-            plan: A plan for this radius or a larger one; None: the cheapest.
 
         Raises:
             InvalidParameter: The radius is not from 0 to M.
         """
-        if plan:
-            chosen = [(table_plan(plan, self.bits), np.arange(len(words)))]
-        else:
-            chosen = self._plans(words, radius)
-        parts = [self._matches(prepared, words, rows, radius) for prepared, rows in chosen]
+        parts = [
+            self._matches(prepared, words, rows, radius)
+            for prepared, rows in self._plans(words, radius)
+        ]
         rows, found, far = (np.concatenate(each) for each in zip(*parts, strict=True))
         order = np.lexsort((*found.T[::-1], far, rows))
         return BatchResults(rows[order], found[order], far[order])
@@ -180,19 +174,13 @@ class SortedTables:
         """
         found = {}
         for prepared, rows in self._plans(words, radius):
-            plan, probe_count = prepared.plan, sum(len(one.masks) for one in prepared.ranges)
-            compared = self.candidate_counts(words[rows], plan).tolist()
-            for row, count in zip(rows.tolist(), compared, strict=True):
-                found[row] = LookUp(plan, probe_count, count)
+            probe_count = sum(len(one.masks) for one in prepared.ranges)
+            counts = np.full(len(rows), 0 if prepared.ranges else self.count)
+            for one in prepared.ranges:
+                counts += self._planner.candidate_counts(one, words[rows])
+            for row, count in zip(rows.tolist(), counts.tolist(), strict=True):
+                found[row] = LookUp(prepared.plan, probe_count, count)
         return [found[row] for row in range(len(words))]
-
-    def candidate_counts(self, words: NDArray[np.uint64], plan: Plan) -> NDArray[np.int64]:
-        """Return how many fingerprints a plan compares with each query; int64, shape (m,)."""
-        prepared = table_plan(plan, self.bits)
-        counts = np.full(len(words), 0 if prepared.ranges else self.count)
-        for one in prepared.ranges:
-            counts += self._planner.candidate_counts(one, words)
-        return counts
 
     def near_pairs(self, radius: int) -> Iterator[FoundPairs]:
         """Yield all pairs of different fingerprints within a radius, each once, in no order.
@@ -208,7 +196,7 @@ class SortedTables:
             yield from self._scanned_pairs(radius)
         for number, one in enumerate(prepared.ranges):
             for lefts, rights in self._paired(one, radius):
-                left, right = (self._words_at(one.part.segment, at) for at in (lefts, rights))
+                left, right = (self._words_at(one.segment, at) for at in (lefts, rights))
                 fresh = ~found_before(prepared.ranges[:number], left ^ right)
                 yield verified_pairs(left[fresh], right[fresh], radius)
 
@@ -236,12 +224,10 @@ class SortedTables:
         looked_at = 0
         unused = 64 - self.bits
         for one in prepared.ranges:
-            segment = one.part.segment
+            segment = one.segment
             table, offsets = self._tables[segment], self._offsets[segment]
-            wanted = turned_value(value, self.bits, one.start) << unused
-            query = np.uint64(wanted)
-            for mask in one.masks.tolist():
-                begin, end = bounds_of_one(table, offsets, wanted ^ mask, one.length)
+            query = np.uint64(turned_value(value, self.bits, one.start) << unused)
+            for begin, end in np.transpose(bounds(offsets, query ^ one.masks, one.length)).tolist():
                 looked_at += end - begin
                 if looked_at > CROWDED:
                     return None
@@ -280,7 +266,7 @@ class SortedTables:
         results = []
         for number, one in enumerate(prepared.ranges):
             rows, places = self._near_places(one, words, selected, radius)
-            found = self._words_at(one.part.segment, places)
+            found = self._words_at(one.segment, places)
             kept, far = verify(found, words[rows], radius)
             rows, found = rows[kept], found[kept]
             fresh = ~found_before(prepared.ranges[:number], found ^ words[rows])
@@ -291,7 +277,7 @@ class SortedTables:
     def _near_places(
         self, one: TableRange, words: NDArray[np.uint64], selected: NDArray[np.int64], radius: int
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        segment = one.part.segment
+        segment = one.segment
         queries = np.ascontiguousarray(rotated(words, self.bits, one.start)[0])
         # Neighbours in the table are asked for one after the other: they are in the cache.
         prefixes = (queries[selected] >> np.uint64(64 - SEGMENT_BITS)).astype(np.uint16)
@@ -322,7 +308,7 @@ class SortedTables:
     def _paired(
         self, one: TableRange, radius: int
     ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-        segment = one.part.segment
+        segment = one.segment
         table, offsets = self._tables[segment], self._offsets[segment]
         for mask in one.masks.tolist():
             if not pays(self._compiled_seconds):

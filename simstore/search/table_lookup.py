@@ -33,53 +33,17 @@ def offsets_of(table: NDArray[np.uint64]) -> NDArray[np.uint32]:
     return offsets
 
 
-def bounds(
-    table: NDArray[np.uint64],
-    offsets: NDArray[np.uint32],
-    prefixes: NDArray[np.uint64],
-    length: int,
-) -> Places:
-    """Return where the numbers begin and end that start with each prefix.
+def bounds(offsets: NDArray[np.uint32], probes: NDArray[np.uint64], length: int) -> Places:
+    """Return where the numbers begin and end that start with the first bits of each probe.
 
     Args:
-        table: Sorted numbers.
-        offsets: Their offsets.
-        prefixes: The first ``length`` bits, as numbers below ``2**length``; any shape.
-        length: Bits of a prefix, 1 to 63.
+        offsets: The offsets of the numbers.
+        probes: Numbers of 64 bits; any shape.
+        length: Bits that count, 1 to 16.
     """
-    if length <= SEGMENT_BITS:
-        firsts = (prefixes << np.uint64(SEGMENT_BITS - length)).astype(np.int64)
-        step = 1 << (SEGMENT_BITS - length)
-        return offsets[firsts].astype(np.int64), offsets[firsts + step].astype(np.int64)
-    rest = 64 - length
-    lowest = prefixes << np.uint64(rest)
-    highest = lowest | np.uint64((1 << rest) - 1)
-    return np.searchsorted(table, lowest, "left"), np.searchsorted(table, highest, "right")
-
-
-def bounds_of_one(
-    table: NDArray[np.uint64], offsets: NDArray[np.uint32], probe: int, length: int
-) -> tuple[int, int]:
-    """Return the range of one prefix: :func:`bounds`, quicker for a single one.
-
-    Args:
-        table: Sorted numbers.
-        offsets: Their offsets.
-        probe: A number of 64 bits that begins with the prefix.
-        length: Bits of the prefix, 1 to 63.
-    """
-    first = probe >> (64 - SEGMENT_BITS)
-    if length <= SEGMENT_BITS:
-        first &= -1 << (SEGMENT_BITS - length)
-        return int(offsets[first]), int(offsets[first + (1 << (SEGMENT_BITS - length))])
-    begin = int(offsets[first])
-    words = table[begin : int(offsets[first + 1])]
-    lowest = probe >> (64 - length) << (64 - length)
-    highest = lowest | ((1 << (64 - length)) - 1)
-    return (
-        begin + int(words.searchsorted(np.uint64(lowest), "left")),
-        begin + int(words.searchsorted(np.uint64(highest), "right")),
-    )
+    step = 1 << (SEGMENT_BITS - length)
+    firsts = (probes >> np.uint64(64 - SEGMENT_BITS)).astype(np.int64) & -step
+    return offsets[firsts].astype(np.int64), offsets[firsts + step].astype(np.int64)
 
 
 def near_places(
@@ -99,7 +63,7 @@ def near_places(
         queries: Numbers, shape (m,).
         order: Rows of the queries to look up; sorted by their values is fastest.
         masks: What to flip in a query for each probe.
-        length: Bits of a probe, 1 to 63.
+        length: Bits of a probe, 1 to 16.
         radius: Largest distance, in bits, inclusive.
 
     Returns:
@@ -110,7 +74,7 @@ def near_places(
     looked_at = 0
     ordered = queries[order]
     for mask in masks:
-        begins, ends = bounds(table, offsets, (ordered ^ mask) >> np.uint64(64 - length), length)
+        begins, ends = bounds(offsets, ordered ^ mask, length)
         looked_at += int((ends - begins).sum())
         for turns, some in expanded(begins, ends - begins):
             near = np.flatnonzero(np.bitwise_count(table[some] ^ ordered[turns]) <= radius)
@@ -150,29 +114,11 @@ def _count_near(words: Any, begin: Any, end: Any, query: Any, radius: Any) -> An
     return count
 
 
-def _bounds(words: Any, offsets: Any, prefix: Any, length: Any) -> Any:
-    """Return where the words begin and end that start with ``length`` bits, 1 to 63."""
-    if length <= 16:
-        first = np.int64(prefix << np.uint64(16 - length))
-        return np.int64(offsets[first]), np.int64(offsets[first + (1 << (16 - length))])
-    shift = np.uint64(64 - length)
-    first = np.int64(prefix >> np.uint64(length - 16))
-    begin, last = np.int64(offsets[first]), np.int64(offsets[first + 1])
-    high = last
-    while begin < high:
-        middle = (begin + high) >> 1
-        if (words[middle] >> shift) < prefix:
-            begin = middle + 1
-        else:
-            high = middle
-    end, high = begin, last
-    while end < high:
-        middle = (end + high) >> 1
-        if (words[middle] >> shift) <= prefix:
-            end = middle + 1
-        else:
-            high = middle
-    return begin, end
+def _bounds(offsets: Any, probe: Any, length: Any) -> Any:
+    """Return where the words begin and end that start with ``length`` bits of a probe, 1 to 16."""
+    spare = np.uint64(16 - length)
+    first = np.int64(probe >> np.uint64(48) >> spare << spare)
+    return np.int64(offsets[first]), np.int64(offsets[first + (1 << (16 - length))])
 
 
 def _grown(numbers: Any, count: Any, needed: Any) -> Any:
@@ -208,8 +154,7 @@ def _near_values(
         if start:
             wanted = ((aligned << by) | (aligned >> back)) & used
         for number in range(parts[part, 3], parts[part, 4]):
-            prefix = (wanted ^ masks[number]) >> np.uint64(64 - length)
-            begin, end = _bounds(words, offsets[table], prefix, length)
+            begin, end = _bounds(offsets[table], wanted ^ masks[number], length)
             candidate_count += end - begin
             if candidate_count > limit:
                 return -1
@@ -237,7 +182,7 @@ def _near_places(
     for row in order:
         wanted = queries[row]
         for mask in masks:
-            begin, end = _bounds(words, offsets, (wanted ^ mask) >> np.uint64(64 - length), length)
+            begin, end = _bounds(offsets, wanted ^ mask, length)
             candidate_count += end - begin
             hits = _count_near(words, begin, end, wanted, radius)
             if hits == 0:
@@ -273,7 +218,7 @@ def _paired_places(
         if flipped:
             first, last = 0, 0
             if prefix ^ flipped > prefix:
-                first, last = _bounds(words, offsets, prefix ^ flipped, length)
+                first, last = _bounds(offsets, (prefix ^ flipped) << shift, length)
         for one in range(begin, group_end):
             wanted = words[one]
             if not flipped:

@@ -16,7 +16,7 @@ from simstore.errors import InvalidParameter
 from simstore.index.segments import probe_count, segment_widths
 from simstore.model import QueryOptions
 from simstore.search.methods import CLASSIC_METHODS, check_method
-from simstore.search.plan import cheapest_parts, default_radius, uniform_costs
+from simstore.search.plan import cheapest_thresholds, default_radius, uniform_costs
 from simstore.services.channels import fingerprint_index
 from simstore.store import Store
 
@@ -51,7 +51,7 @@ def expected(
 
 
 def affordable_plans(width: int, radius: int, count: int) -> list[str]:
-    thresholds, _, _ = cheapest_parts(uniform_costs(width, radius, count), [], radius)
+    thresholds, _ = cheapest_thresholds(uniform_costs(width, radius, count), radius)
     probes = sum(map(probe_count, segment_widths(width), thresholds))
     usual = [plan for plan in PLANS if plan != "segments" or probes <= MOST_PROBES]
     return [*usual, *classic_plans(width, radius)]

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore.index.segments import probe_count, probe_values, segment_values, segment_widths
-from simstore.search.plan import cheapest_parts, choose_plan, uniform_costs
+from simstore.search.plan import cheapest_thresholds, choose_plan, uniform_costs
 
 from .strategies import MAX_BITS, bits, bits_and_radius, fingerprints_of, flipped
 
@@ -25,7 +25,7 @@ def test_thresholds_spend_exactly_radius_plus_one_at_every_width() -> None:
         widths = segment_widths(width)
         for radius, count in product(radii(width), (1, 1_000_000)):
             costs = uniform_costs(width, radius, count)
-            thresholds, _, cost = cheapest_parts(costs, [], radius)
+            thresholds, cost = cheapest_thresholds(costs, radius)
             assert len(thresholds) == len(widths)
             assert sum(threshold + 1 for threshold in thresholds) == radius + 1
             assert all(-1 <= t <= w for t, w in zip(thresholds, widths, strict=True))
@@ -47,7 +47,7 @@ def test_thresholds_are_the_cheapest_of_all_that_obey_the_rule(
         for chosen in product(*(range(len(row)) for row in costs))
         if sum(chosen) == radius + 1
     ]
-    thresholds, _, cost = cheapest_parts(costs, [], radius)
+    thresholds, cost = cheapest_thresholds(costs, radius)
     assert cost == min(every)
     assert sum(threshold + 1 for threshold in thresholds) == radius + 1
 
@@ -60,7 +60,7 @@ def test_two_fingerprints_within_the_radius_share_a_probe(
     query = data.draw(fingerprints_of(width))
     distance = data.draw(st.integers(0, radius))
     stored = data.draw(flipped(query, width, distance))
-    thresholds, _, _ = cheapest_parts(uniform_costs(width, radius, count), [], radius)
+    thresholds, _ = cheapest_thresholds(uniform_costs(width, radius, count), radius)
     shared = [
         (mine ^ other).bit_count() <= threshold
         for mine, other, threshold in zip(
