@@ -274,6 +274,7 @@ class PostingIndex:
         *,
         bits: int | None = None,
         most: int | None = None,
+        keep: Keep | None = None,
         tail: Entries | None = None,
     ) -> Found:
         """Return the entries that have the same leading bits as keys.
@@ -283,6 +284,8 @@ class PostingIndex:
             bits: How many leading bits are to be the same; None: all that count.
             most: Keys that have more entries are left out; None: none are. Of a crowded key no
                 more rows are read than tell that it is.
+            keep: Returns which entries are still true: others are left out, and do not count.
+                None: all are.
             tail: Entries that are in no run.
 
         Returns:
@@ -301,11 +304,14 @@ class PostingIndex:
             asked = np.arange(len(keys)) if asks is None else np.flatnonzero(asks[number])
             if not len(asked):
                 continue
-            held = self._near(run, wanted[asked], bits or self.kind.key_bits, most)
+            held = self._near(run, wanted[asked], bits or self.kind.key_bits, most, keep)
             some, places = matching(wanted[asked], held.keys & mask)
             turns.append(asked[some])
             parts.append(held.chosen(places))
         found = Found(np.concatenate(turns), Entries.joined(parts))
+        if keep is not None:
+            is_kept = keep(found.entries)
+            found = Found(found.turns[is_kept], found.entries.chosen(is_kept))
         if most is None:
             return found
         few = np.bincount(found.turns, minlength=len(keys))[found.turns] <= most
@@ -404,7 +410,9 @@ class PostingIndex:
         except DamagedPage as error:
             raise self.pages.damaged(error) from error
 
-    def _near(self, run: Run, keys: NDArray[np.uint64], bits: int, most: int | None) -> Entries:
+    def _near(
+        self, run: Run, keys: NDArray[np.uint64], bits: int, most: int | None, keep: Keep | None
+    ) -> Entries:
         """Return all entries of the pages that entries with leading bits of keys can be in.
 
         Args:
@@ -412,12 +420,13 @@ class PostingIndex:
             keys: The keys.
             bits: Leading bits that count.
             most: As for :meth:`look_up`.
+            keep: As for :meth:`look_up`.
         """
         shape = run.shape
         if bits >= shape.page_bits:
             rows = self.pages.read(run, distinct(shape.first_places(keys)).tolist())
             for place in [place for place, row in rows if len(row) == shape.full_bytes]:
-                rows += self._following(run, place, keys, most)
+                rows += self._following(run, place, keys, most, keep)
         else:
             rows = []
             for lead in distinct(keys >> np.uint64(64 - bits)).tolist():
@@ -425,7 +434,12 @@ class PostingIndex:
         return self._unpacked(run, rows)
 
     def _following(
-        self, run: Run, place: int, keys: NDArray[np.uint64], most: int | None
+        self,
+        run: Run,
+        place: int,
+        keys: NDArray[np.uint64],
+        most: int | None,
+        keep: Keep | None,
     ) -> list[Row]:
         """Return the rows of a page behind its first; where they are enough, some of them."""
         shape = run.shape
@@ -433,18 +447,23 @@ class PostingIndex:
         if most is None:
             return self.pages.read_between(run, place + 1, end)
         own = keys[shape.first_places(keys) == place]
+        counts = np.zeros(len(own), np.int64)
         found: list[Row] = []
-        step = most // shape.row_entries + 2
-        for first in range(place + 1, end, step):
+        first, step = place + 1, most // shape.row_entries + 2
+        while True:
             rows = self.pages.read_between(run, first, min(first + step, end))
             found += rows
             if len(rows) < step:
-                break
-            held = self._unpacked(run, found).keys & self._mask
-            counts = np.searchsorted(held, own, "right") - np.searchsorted(held, own, "left")
-            if ((own < held[-1]) | (counts > most)).all():
-                break
-        return found
+                return found
+            held = self._unpacked(run, rows)
+            last = held.keys[-1] & self._mask
+            if keep is not None:
+                held = held.chosen(keep(held))
+            there = held.keys & self._mask
+            counts += np.searchsorted(there, own, "right") - np.searchsorted(there, own, "left")
+            if ((own < last) | (counts > most)).all():
+                return found
+            first, step = first + step, 2 * step
 
     def _between(self, run: Run, first: int, end: int, *, part: int, bits: int) -> Entries:
         """Return the entries of a range of places whose keys begin with ``bits`` bits of a part."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -228,14 +229,19 @@ def postings(
     Args:
         connection: A snapshot.
         hashes: Hashes of anchors, segments or terms, in any order.
-        most: Hashes with more postings are left out; None: none are.
+        most: Hashes with more postings of stored texts are left out; None: none are.
 
     Raises:
         CorruptStore: A page is damaged.
     """
     wanted = np.unique(hashes)
     index = runs_of(connection)
-    found = index.look_up(keys_of(wanted), most=most, tail=tail(connection, index.last))
+    found = index.look_up(
+        keys_of(wanted),
+        most=most,
+        keep=None if most is None else partial(_are_of_documents, connection),
+        tail=tail(connection, index.last),
+    )
     entries, starts, lengths = found.entries.values.T.astype(np.int64)
     documents = _documents_of(connection, entries)
     order = np.lexsort((starts, documents, found.turns))
@@ -243,6 +249,11 @@ def postings(
     return AnchorPostings(
         wanted[found.turns[order]], documents[order], starts[order], lengths[order]
     )
+
+
+def _are_of_documents(connection: Connection, entries: Entries) -> NDArray[np.bool_]:
+    """Return which postings are of texts that are still stored."""
+    return _documents_of(connection, entries.values[:, 0].astype(np.int64)) >= 0
 
 
 def spans_of(connection: Connection, document_ids: Sequence[int]) -> dict[int, NDArray[np.int32]]:

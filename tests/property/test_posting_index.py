@@ -82,6 +82,10 @@ def test_look_ups_find_what_was_added_and_not_removed(kind: Kind, data: st.DataO
         check_found(index, held, asked, mask)
 
 
+def is_even(entries: Entries) -> Any:
+    return entries.values.sum(axis=1, dtype=np.uint64) % np.uint64(2) == 0
+
+
 def check_found(index: PostingIndex, held: set[Entry], asked: list[int], mask: int) -> None:
     """Check the look-ups of keys by a plain list of entries."""
     expected = {
@@ -100,6 +104,12 @@ def check_found(index: PostingIndex, held: set[Entry], asked: list[int], mask: i
     turns, entries = index.look_up(keys, most=2)
     few = {(turn, *row) for turn, row in zip(turns.tolist(), rows_of(entries), strict=True)}
     assert few == {row for row in expected if counts[row[0]] <= 2}
+    # Entries that are no longer true neither come nor count.
+    turns, entries = index.look_up(keys, keep=is_even)
+    counts = np.bincount(turns, minlength=len(asked))
+    turns, entries = index.look_up(keys, most=2, keep=is_even)
+    few = {(turn, *row) for turn, row in zip(turns.tolist(), rows_of(entries), strict=True)}
+    assert few == {row for row in expected if sum(row[1:]) % 2 == 0 and counts[row[0]] <= 2}
     turns, entries = index.look_up(keys[:3], bits=7)
     near = {(turn, *row) for turn, row in zip(turns.tolist(), rows_of(entries), strict=True)}
     assert near == {
@@ -143,6 +153,12 @@ def test_crowded_key_is_read_no_further_than_tells_that_it_is() -> None:
     assert found.entries.values.ravel().tolist() == [7]
     assert sum(read) <= 4
     assert len(index.look_up(wanted).turns) == 20_001
+
+    def few_are_true(entries: Entries) -> Any:
+        return entries.values[:, 0] >= 19_960
+
+    found = index.look_up(wanted, most=100, keep=few_are_true)
+    assert found.entries.values.ravel().tolist() == [*range(19_960, 20_000)]
 
 
 def test_absent_key_costs_a_page_of_the_filter_once() -> None:
