@@ -124,11 +124,6 @@ class Filters:
                 mine[first + read] = theirs[begin + read]
                 self._is_read[first + read] = True
 
-    @property
-    def memory_bytes(self) -> int:
-        """Bytes of the pages that were read."""
-        return int(self._is_read.sum()) * PAGE_WORDS * 8
-
     def may_hold(self, keys: NDArray[np.uint64], read: Read) -> NDArray[np.bool_]:
         """Return which runs may hold each key: no false negatives, three in a hundred false.
 

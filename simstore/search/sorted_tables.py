@@ -345,27 +345,44 @@ class SortedTables:
 # Fingerprints of a buffer: a thousand queries compare with them in some milliseconds.
 _BUFFERED = 2_048
 
-_Level = tuple[NDArray[np.uint64], SortedTables]
-
 
 class GrowingTables:
     """Immutable sorted tables of some fingerprints; growing makes new ones.
 
     Args:
         bits: M, from 1 to 128.
+        words: Fingerprints to begin with, shape (n, ceil(M / 64)); None: none.
+
+    Attributes:
+        levels: Tables, the largest first; an extension merges the smallest.
     """
 
-    def __init__(self, bits: int) -> None:
+    def __init__(self, bits: int, words: NDArray[np.uint64] | None = None) -> None:
         self._bits = bits
-        self._levels: tuple[_Level, ...] = ()
         self._buffer = np.empty((0, -(-bits // 64)), np.uint64)
+        self.levels: tuple[SortedTables, ...] = ()
+        if words is not None:
+            self.levels = (SortedTables(words, bits),)
 
     def __len__(self) -> int:
-        return len(self._buffer) + sum(len(words) for words, _ in self._levels)
+        return len(self._buffer) + sum(tables.count for tables in self.levels)
 
-    def words(self) -> NDArray[np.uint64]:
-        """Return all that was put in, shape (n, ceil(M / 64)), in no order."""
-        return np.concatenate((self._buffer, *(words for words, _ in self._levels)))
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that the tables hold in memory."""
+        return self._buffer.nbytes + sum(tables.memory_bytes for tables in self.levels)
+
+    @property
+    def is_merged(self) -> bool:
+        """Return whether one sorted table a segment holds everything."""
+        return len(self.levels) == 1 and not len(self._buffer)
+
+    def merged(self) -> GrowingTables:
+        """Return the same fingerprints in one level."""
+        if self.is_merged:
+            return self
+        words = [self._buffer, *(tables.words() for tables in self.levels)]
+        return GrowingTables(self._bits, np.concatenate(words))
 
     def extended(self, words: NDArray[np.uint64]) -> GrowingTables:
         """Return tables with more fingerprints; these do not change.
@@ -376,13 +393,12 @@ class GrowingTables:
         if not len(words):
             return self
         grown = GrowingTables(self._bits)
-        grown._levels, grown._buffer = self._levels, np.concatenate((self._buffer, words))
+        grown.levels, grown._buffer = self.levels, np.concatenate((self._buffer, words))
         if len(grown._buffer) >= _BUFFERED:
-            last, levels = grown._buffer, self._levels
-            while levels and len(levels[-1][0]) <= len(last):
-                last = np.concatenate((levels[-1][0], last))
-                levels = levels[:-1]
-            grown._levels = (*levels, (last, SortedTables(last, self._bits)))
+            last, levels = grown._buffer, self.levels
+            while levels and levels[-1].count <= len(last):
+                last, levels = np.concatenate((levels[-1].words(), last)), levels[:-1]
+            grown.levels = (*levels, SortedTables(last, self._bits))
             grown._buffer = words[:0]
         return grown
 
@@ -392,43 +408,42 @@ class GrowingTables:
         Returns:
             (fingerprint, distance), ascending by distance, then fingerprint, each once.
         """
-        if self._bits <= 64:
+        found = [tables.near(value, radius) for tables in self.levels]
+        close: list[int] = []
+        if len(self._buffer) and self._bits <= 64:
             column = self._buffer[:, 0]
             close = column[np.bitwise_count(column ^ np.uint64(value)) <= radius].tolist()
-        else:
-            words = to_words([value], self._bits)
-            _, places, _ = scan_many(self._buffer, words, radius)
+        elif len(self._buffer):
+            _, places, _ = scan_many(self._buffer, to_words([value], self._bits), radius)
             close = to_integers(self._buffer[places])
-        for _, tables in self._levels:
-            close += [found for found, _ in tables.near(value, radius)]
-        return verify_values(close, value, radius) if close else []
+        if len(found) == 1 and not close:
+            return found[0]
+        return verify_values([*close, *(one for some in found for one, _ in some)], value, radius)
 
-    def near_many(
-        self, words: NDArray[np.uint64], radius: int
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    def near_many(self, words: NDArray[np.uint64], radius: int) -> BatchResults:
         """Return the fingerprints within a radius of each of many.
 
         Args:
             words: Fingerprints, shape (m, ceil(M / 64)).
             radius: Largest distance, in bits, inclusive.
-
-        Returns:
-            Rows of ``words``, int64, shape (found,), and what is near them, uint64, shape
-            (found, ceil(M / 64)); in no order, one as often as it was put in, or fewer times.
         """
-        rows, places, _ = scan_many(self._buffer, words, radius)
-        parts = [(rows, self._buffer[places])]
-        for _, tables in self._levels:
-            found = tables.near_many(words, radius)
-            parts.append((found.query_rows, found.words))
-        return np.concatenate([one for one, _ in parts]), np.concatenate([two for _, two in parts])
+        parts = [tables.near_many(words, radius) for tables in self.levels]
+        if self.is_merged:
+            return parts[0]
+        rows, places, far = scan_many(self._buffer, words, radius)
+        parts.append(BatchResults(rows, self._buffer[places], far))
+        return distinct_results(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
-    def candidate_counts(self, words: NDArray[np.uint64], radius: int) -> NDArray[np.int64]:
-        """Return how many fingerprints are compared with each query; int64, shape (m,)."""
-        counts = np.full(len(words), len(self._buffer))
-        for _, tables in self._levels:
-            counts += [one.candidate_count for one in tables.look_ups(words, radius)]
-        return counts
+    def look_ups(self, words: NDArray[np.uint64], radius: int) -> list[LookUp]:
+        """Return how each query is looked up: the plan of the largest tables, candidates of all."""
+        scan = LookUp(Plan("scan", (), 0.0), 0, 0)
+        each = [tables.look_ups(words, radius) for tables in self.levels] or [[scan] * len(words)]
+        return [
+            own[0]._replace(
+                candidate_count=len(self._buffer) + sum(one.candidate_count for one in own)
+            )
+            for own in zip(*each, strict=True)
+        ]
 
 
 # Fingerprints up to which comparing each with each is quicker than sorting them.

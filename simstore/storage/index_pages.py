@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+from simstore.index.cache import Cache
 from simstore.index.filters import Filters
 from simstore.index.pages import PLACE_BITS, DamagedPage, Shape
 from simstore.index.postings import Kind, PostingIndex, Row, Run
@@ -23,6 +23,7 @@ LARGEST_RUN = (1 << (63 - PLACE_BITS)) - 2
 _READ_ROWS = 512
 _FEW_PAGES = 32
 _MAPPED_BYTES = 1 << 40
+_WORD_BYTES = 8
 # A range of pages is read whole if at least one in so many of them is wanted.
 _WHOLE_SHARE = 3
 _RUNS = (
@@ -33,53 +34,15 @@ _BETWEEN = "SELECT page, entries FROM index_page WHERE page >= ? AND page < ? OR
 
 
 class _Held(NamedTuple):
-    """The runs of one index, as they were read: valid as long as their rows are the same."""
+    """The runs of one index, with the pages of their filters that this process has read."""
 
-    rows: list[tuple[Any, ...]]
     runs: list[Run]
     filters: Filters
 
-
-class RunCache:
-    """Keeps the runs of indexes and the filter pages that this process has read.
-
-    Threads may share it.
-    """
-
-    def __init__(self) -> None:
-        self._held: dict[tuple[str, int], _Held] = {}
-        self._lock = threading.Lock()
-
-    def of(
-        self, kind: str, owner: int, rows: list[tuple[Any, ...]], made: Callable[[Any], Run]
-    ) -> _Held:
-        """Return the runs of one index.
-
-        Args:
-            kind: The index's kind.
-            owner: The generation, scheme or passage index.
-            rows: The rows of its runs.
-            made: Makes a run of a row.
-        """
-        held = self._held.get((kind, owner))
-        if held is not None and held.rows == rows:
-            return held
-        with self._lock:
-            runs = list(map(made, rows))
-            filters = Filters([run.filter_words for run in runs])
-            if held is not None:
-                numbers = [run.number for run in held.runs]
-                places = [
-                    numbers.index(run.number) if run.number in numbers else -1 for run in runs
-                ]
-                filters.take_over(held.filters, places)
-            held = self._held[kind, owner] = _Held(rows, runs, filters)
-        return held
-
-    def forget(self) -> None:
-        """Keep nothing: a writer's runs were rolled back, and their numbers come again."""
-        with self._lock:
-            self._held.clear()
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the filters, if all of their pages are read."""
+        return _WORD_BYTES * sum(run.filter_words for run in self.runs)
 
 
 class StoredPages:
@@ -89,16 +52,16 @@ class StoredPages:
         connection: The transaction.
         kind: The kind.
         owner: The generation, scheme or passage index.
-        cache: Runs and filters that were read before; None: none are kept.
+        cache: Keeps the runs and their filters; None: they are read again.
     """
 
     def __init__(
-        self, connection: Connection, kind: Kind, owner: int, cache: RunCache | None = None
+        self, connection: Connection, kind: Kind, owner: int, cache: Cache | None = None
     ) -> None:
         self._connection = connection
         self._kind = kind
         self._owner = owner
-        self._cache = RunCache() if cache is None else cache
+        self._cache = Cache(0) if cache is None else cache
         self._held: _Held | None = None
 
     def runs(self) -> Sequence[Run]:
@@ -112,8 +75,19 @@ class StoredPages:
     def _current(self) -> _Held:
         if self._held is None:
             rows = fetch(self._connection, _RUNS, self._kind.name, self._owner)
-            self._held = self._cache.of(self._kind.name, self._owner, rows, self._run)
+            name = "runs", self._kind.name, self._owner
+            self._held = self._cache.get(name, rows) or self._read(name, rows)
         return self._held
+
+    def _read(self, name: tuple[str, str, int], rows: list[tuple[Any, ...]]) -> _Held:
+        """Keep runs that are new here; of those that are not, the filters stay."""
+        runs, before = list(map(self._run, rows)), self._cache.latest(name)
+        made = _Held(runs, Filters([run.filter_words for run in runs]))
+        if before is not None:
+            places = {run.number: place for place, run in enumerate(before.runs)}
+            made.filters.take_over(before.filters, [places.get(run.number, -1) for run in runs])
+        held: _Held = self._cache.put(name, rows, made)
+        return held
 
     def _run(self, row: tuple[Any, ...]) -> Run:
         number, page_bits, widths, row_bytes, count, last, words, checksum = row
@@ -282,7 +256,7 @@ def _rows(connection: Connection, statement: str, *parameters: int) -> list[Row]
 
 
 def stored_index(
-    connection: Connection, kind: Kind, owner: int, cache: RunCache | None = None
+    connection: Connection, kind: Kind, owner: int, cache: Cache | None = None
 ) -> PostingIndex:
     """Return an index as a transaction sees it.
 
@@ -290,7 +264,7 @@ def stored_index(
         connection: A snapshot, or a writer.
         kind: Its kind.
         owner: The generation, scheme or passage index that it is of.
-        cache: Runs and filters that were read before; None: none are kept.
+        cache: Keeps the runs and their filters; None: they are read again.
     """
     return PostingIndex(kind, StoredPages(connection, kind, owner, cache))
 

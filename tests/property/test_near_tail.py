@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.services.open_store import caches
+from simstore.services.open_store import open_store
 from simstore.storage.fingerprints import fingerprints, tail
 from simstore.store import Store
 
@@ -43,7 +43,7 @@ def test_kept_tail_holds_all_that_the_tail_holds(steps: list[tuple[str, list[str
         Store.open(place / "s.db", synchronous="normal") as other,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(caches, "_TAIL_EACH", 1 << 20)
+        patch.setattr(open_store, "_TAIL_EACH", 1 << 20)
         keys: list[str] = []
         for step, texts in steps:
             new = [f"page {len(keys) + number}" for number in range(len(texts))]
@@ -87,6 +87,6 @@ def check_kept(store: Store) -> None:
         assert tables is not None
         parts = tail.scan(connection, 64, row.generation_id)
         held = np.concatenate([words_of([], 64), *parts])
-    rows, found = tables.near_many(held, 0)
+    rows, found, _ = tables.near_many(held, 0)
     assert set(rows.tolist()) == set(range(len(held)))
     assert (found == held[rows]).all()

@@ -19,7 +19,7 @@ from simstore.fingerprint.simhash import to_integers, to_words
 from simstore.services.channels import fingerprint_index, pack_fingerprints
 from simstore.services.fingerprints import fingerprint_store as given_service
 from simstore.services.fingerprints.reader import FingerprintReader
-from simstore.services.open_store import caches
+from simstore.services.open_store import open_store
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores
 from .strategies import bits_and_radius
@@ -158,7 +158,7 @@ def test_many_queries_at_once_are_answered_as_one_by_one(
         store.fingerprints.add(stored)
         for method, each in (("segments", 1 << 20), ("segments", 0), ("scan", 0)):
             # The tail is read into memory, or looked up by its columns.
-            monkeypatch.setattr(caches, "_TAIL_EACH", each)
+            monkeypatch.setattr(open_store, "_TAIL_EACH", each)
             with store.fingerprints.reader() as reader, monkeypatch.context() as patch:
                 index = reader._index
                 assert index is not None

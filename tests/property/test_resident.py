@@ -88,7 +88,6 @@ def test_resident_answers_are_those_of_the_file_after_every_write(
     with pytest.MonkeyPatch.context() as patch, new_store(scheme) as (place, plain):
         for module, name in (
             (sorted_tables, "_BUFFERED"),
-            (resident_index, "_FEW_GROWN"),
             (resident_index, "_FEW_GONE"),
         ):
             patch.setattr(module, name, few_of_all)

@@ -35,7 +35,7 @@ from simstore.storage.generations import GenerationRow
 
 if TYPE_CHECKING:
     from simstore.search.sorted_tables import GrowingTables, SortedTables
-    from simstore.services.open_store.resident_index import ResidentIndex, ResidentTables
+    from simstore.services.open_store.resident_index import ResidentIndex
 
 # Rows of the segment columns for one query above which the tail is read into memory instead.
 _CROWDED_ROWS = 1_000
@@ -64,7 +64,7 @@ class LookupResult:
 
 
 def by_tables(
-    tables: SortedTables | ResidentTables, queries: NDArray[np.uint64], radius: int
+    tables: GrowingTables, queries: NDArray[np.uint64], radius: int
 ) -> list[LookupResult]:
     """Return the results of many queries, found in tables in memory.
 
@@ -110,10 +110,10 @@ class FingerprintIndex:
     ) -> None:
         self.bits = bits = snapshot.scheme.bits
         self.count = row.fingerprint_count
-        self.tables: SortedTables | ResidentTables | None = None
+        self.tables: GrowingTables | None = None
         if resident is not None:
-            kept = resident.tables if exact else resident.current
-            self.tables = kept(snapshot.connection, snapshot, row)
+            where = snapshot.connection, snapshot, row
+            self.tables = resident.tables(*where) if exact else resident.current(*where).tables
         self._snapshot = snapshot
         self._row = row
         self._is_exact = exact
@@ -187,7 +187,9 @@ class FingerprintIndex:
                 other = (own if own is not None else {}) if in_file else None
                 found = self._in_columns(queries, radius, thresholds, compared, other)
             if found is None:
-                kept = self._read_tail() if kept is None else kept
+                if kept is None:
+                    opened, connection = self._snapshot.store, self._snapshot.connection
+                    kept = opened.read_tail(connection, self.bits, self._row)
                 found = self._in_tables(kept, queries, radius, compared)
                 by_tables = True
             parts.append(found)
@@ -221,10 +223,6 @@ class FingerprintIndex:
             self._kept = opened.tail_tables(connection, self.bits, self._row, query_count)
         return self._kept
 
-    def _read_tail(self) -> GrowingTables:
-        snapshot = self._snapshot
-        return snapshot.store.tail_cache.read(snapshot.connection, self.bits, self._row)
-
     def _in_tables(
         self,
         kept: GrowingTables,
@@ -234,7 +232,7 @@ class FingerprintIndex:
     ) -> Matches:
         """Return what is near in a tail in memory."""
         if compared is not None:
-            compared += kept.candidate_counts(queries, radius)
+            compared += [one.candidate_count for one in kept.look_ups(queries, radius)]
         if len(queries) == 1:
             (value,) = to_integers(queries)
             close = kept.near(value, radius)
@@ -243,7 +241,7 @@ class FingerprintIndex:
             words = to_words([found for found, _ in close], self.bits)
             rows = np.zeros(len(words), np.int64)
         else:
-            rows, words = kept.near_many(queries, radius)
+            rows, words, _ = kept.near_many(queries, radius)
         if len(rows) and self._is_exact:
             # Some of those in memory may have left the tail.
             number = self._row.generation_id
@@ -415,11 +413,13 @@ class FingerprintIndex:
         return fingerprints.scan(self._snapshot.connection, self.bits, self._row.generation_id)
 
     def sorted(self) -> SortedTables:
-        """Read and sort all fingerprints."""
-        from simstore.search.sorted_tables import SortedTables
+        """Return tables of all fingerprints, and no others."""
+        if self.tables is not None and self._is_exact:
+            return self.tables.levels[0]
+        from simstore.services.open_store.resident_index import read_tables
 
-        empty = np.empty((0, word_count(self.bits)), np.uint64)
-        return SortedTables(np.concatenate([empty, *self.everything()]), self.bits)
+        where = self._snapshot.connection, self.bits, self._row.generation_id
+        return read_tables(*where).levels[0]
 
     def scan(self, queries: NDArray[np.uint64], radius: int) -> BatchResults:
         """Return the result of :meth:`near_many`, by comparing all fingerprints."""

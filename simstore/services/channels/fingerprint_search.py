@@ -26,7 +26,7 @@ from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints
 
 if TYPE_CHECKING:
-    from simstore.services.open_store.resident_index import ResidentTables
+    from simstore.search.sorted_tables import GrowingTables
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +79,10 @@ class FingerprintSearch:
         self._index = FingerprintIndex(snapshot, row) if row else None
         self.linked = Linked(snapshot.connection, self._bits, row.generation_id) if row else None
         self._everything: NDArray[np.uint64] | None = None
-        self._tables: ResidentTables | None = None
+        self._tables: GrowingTables | None = None
         resident = snapshot.store.resident
         if row and resident is not None and options.plan == "auto":
-            self._tables = resident.current(snapshot.connection, snapshot, row)
+            self._tables = resident.current(snapshot.connection, snapshot, row).tables
 
     def find(self, words: NDArray[np.uint64], *, first: bool = False) -> list[SimhashNeighbours]:
         """Return the stored fingerprints within the radius of each given one.

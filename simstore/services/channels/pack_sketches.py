@@ -134,7 +134,7 @@ def _index(
         return None
     recipe = state.channels.recipe(name)
     kind = band_kind(name, layout or recipe.layout)
-    held = stored_index(connection, kind, state.scheme_id, opened.run_cache)
+    held = stored_index(connection, kind, state.scheme_id, opened.cache)
     return _Index(state.scheme_id, recipe, held)
 
 

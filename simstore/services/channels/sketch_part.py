@@ -62,7 +62,7 @@ class SketchPart(StorePart):
             self._tables.put_many(snapshot.connection, snapshot.scheme_id, made)
             return
         number = self._tables.put_one(snapshot.connection, snapshot.scheme_id, made[0])
-        if made[0][2] and snapshot.store.holds_sketches(self.name):
+        if made[0][2] and snapshot.store.cache.latest(("tail", self.name)):
             from simstore.services.channels.sketch_search import note_added
 
             note_added(snapshot, self.name, number, *made[0][2:])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,6 @@ from simstore.index.bands import band_keys, band_kind, sketch_entries
 from simstore.index.pages import Entries
 from simstore.index.tail import Tail
 from simstore.services.channels.samples import ReadSample
-from simstore.services.open_store.caches import CachedTail
 from simstore.services.open_store.open_store import Snapshot
 from simstore.storage.index_pages import stored_index
 from simstore.storage.sketches import SKETCHES, StoredSketch
@@ -39,6 +38,25 @@ _BLOCK_PAIRS = 1 << 16
 
 Among = Callable[[NDArray[np.int64]], NDArray[np.bool_]]
 Pairs = tuple[NDArray[np.int64], NDArray[np.int64]]
+
+
+class _CachedTail(NamedTuple):
+    """The entries of sketches that no run has yet, kept from query to query.
+
+    Attributes:
+        since: The store's count of changes from which on it holds the whole tail, and sketches that
+            have gone or, in an older snapshot, are yet to come.
+        changes: The count up to which it does.
+    """
+
+    since: int
+    changes: int
+    tail: Tail
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the entries: a key and a number each."""
+        return 16 * len(self.tail)
 
 
 class SketchSearch:
@@ -63,7 +81,7 @@ class SketchSearch:
         self._snapshot = snapshot
         self._name = name
         self._tables = SKETCHES[name]
-        self._cache = snapshot.store.sketch_cache(name)
+        self._cache = snapshot.store.cache
         recipe = snapshot.channels.recipe(name)
         self._sketching, self._whole = recipe.sketching, recipe.layout
         self.layout: BandLayout = (
@@ -71,7 +89,7 @@ class SketchSearch:
         )
         kind = band_kind(name, self._whole)
         self._index = stored_index(
-            snapshot.connection, kind, snapshot.scheme_id, snapshot.store.run_cache
+            snapshot.connection, kind, snapshot.scheme_id, snapshot.store.cache
         )
 
     def candidates(self, samples: Sequence[ReadSample]) -> list[Mapping[int, StoredSketch]]:
@@ -188,7 +206,9 @@ class SketchSearch:
             return band_values(wanted, self.layout)
         # All of them are kept in memory when it is stored.
         key = self._whole, wanted.tobytes()
-        whole = self._cache.bands.made(key, lambda: band_values(wanted, self._whole))
+        whole = self._cache.made(
+            ("bands", self._name), key, lambda: band_values(wanted, self._whole)
+        )
         return np.ascontiguousarray(whole[:, : self.layout.bands])
 
     def _having(self, keys: NDArray[np.uint64]) -> Pairs:
@@ -226,8 +246,8 @@ class SketchSearch:
     def _tail(self) -> Iterator[Tail]:
         """Yield the entries of the sketches that are in no run."""
         state, last = self._snapshot, self._index.last
-        key = state.scheme_id, self._whole
-        kept = self._cache.tail.get(key)
+        name, key = ("tail", self._name), (state.scheme_id, self._whole)
+        kept: _CachedTail | None = self._cache.get(name, key)
         since = changes = state.settings.changes
         tail = Tail(last)
         if kept and kept.since <= changes and kept.tail.after <= last:
@@ -247,7 +267,7 @@ class SketchSearch:
                 entries = self._entries(numbers, packed, forms)
                 tail = tail.extended(entries, int(numbers[-1]))
         if len(tail) <= _KEPT_ENTRIES and (kept is None or kept.changes <= changes):
-            self._cache.tail.put(key, CachedTail(since, changes, tail))
+            self._cache.put(name, key, _CachedTail(since, changes, tail))
         yield tail
 
     def _entries(
@@ -281,18 +301,21 @@ def note_added(
         packed: The sketch, of a set that is not empty.
         forms: Its forms of a title, packed.
     """
-    cache, before = snapshot.store.sketch_cache(name), snapshot.settings.changes
+    cache, before = snapshot.store.cache, snapshot.settings.changes
     recipe = snapshot.channels.recipe(name)
     key = snapshot.scheme_id, recipe.layout
-    kept = cache.tail.get(key)
+    kept: _CachedTail | None = cache.get(("tail", name), key)
     if kept is None or kept.changes != before or len(kept.tail) > _KEPT_ENTRIES:
         return
     sketch = unpack_sketches([packed], recipe.sketching)
-    bands = cache.bands.made(
-        (recipe.layout, sketch.tobytes()), lambda: band_values(sketch, recipe.layout)
+    bands = cache.made(
+        ("bands", name),
+        (recipe.layout, sketch.tobytes()),
+        lambda: band_values(sketch, recipe.layout),
     )
     entries = sketch_entries(np.array([number], np.int64), bands, [forms])
-    cache.tail.put(key, CachedTail(kept.since, before + 1, kept.tail.extended(entries, number)))
+    tail = kept.tail.extended(entries, number)
+    cache.put(("tail", name), key, _CachedTail(kept.since, before + 1, tail))
 
 
 def _agree(

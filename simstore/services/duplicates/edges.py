@@ -134,7 +134,6 @@ class EdgeSearch:
             min_resemblance=min_resemblance if within is None else None,
             measure=measure,
         )
-        self._kept = snapshot.store.shingles(snapshot, measure.name)
 
     def edges_of(
         self, texts: Sequence[CandidateText], among: Among | None = None, *, own: bool = False
@@ -212,7 +211,7 @@ class EdgeSearch:
 
     def _sets(self, texts: Mapping[bytes, CandidateText]) -> dict[bytes, NDArray[np.uint64]]:
         """Return shingle sets by digests."""
-        found = self._kept.of(texts)
+        found = self._snapshot.store.shingles(self._snapshot, texts, self.measure.name)
         made: dict[bytes, str] = {}
         read: dict[int, bytes] = {}
         for digest, one in texts.items():
@@ -226,7 +225,7 @@ class EdgeSearch:
         made |= {read[number]: text for number, text in stored.items()}
         sets = self.measure.recipe.sketching.sets(made.values())
         fresh = {digest: sets.row(place) for place, digest in enumerate(made)}
-        self._kept.put(fresh)
+        self._snapshot.store.keep_shingles(self._snapshot, fresh, self.measure.name)
         return found | fresh
 
 

@@ -12,7 +12,6 @@ from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers
 from simstore.search.hamming import BatchResults
 from simstore.search.plan import check_radius, default_radius
-from simstore.search.sorted_tables import SortedTables
 from simstore.services.channels.fingerprint_index import FingerprintIndex
 from simstore.services.fingerprints.fingerprint_store import FingerprintValues, words_of
 from simstore.services.open_store.open_store import Snapshot
@@ -56,8 +55,8 @@ class FingerprintReader:
         if row is not None:
             self._index = FingerprintIndex(snapshot, row, resident=resident)
             self._near = self._index.near
-            if isinstance(self._index.tables, SortedTables):
-                self._near = self._index.tables.near
+            if self._index.tables is not None:
+                self._near = self._index.tables.levels[0].near
 
     def near(self, value: int, radius: int | None = None) -> list[tuple[int, int]]:
         """Return the fingerprints within a radius and their distances.
@@ -125,9 +124,7 @@ class FingerprintReader:
         self._check_open()
         radius = self._radius(radius)
         if self._index is not None:
-            tables = self._index.tables
-            exact = tables if isinstance(tables, SortedTables) else self._index.sorted()
-            yield from exact.near_pairs(radius)
+            yield from self._index.sorted().near_pairs(radius)
 
     def fingerprints(self) -> Iterator[NDArray[np.uint64]]:
         """Yield all distinct fingerprints, in arrays of shape (n, words)."""

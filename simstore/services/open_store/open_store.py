@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, fields, replace
 from operator import attrgetter
@@ -16,19 +16,12 @@ from simstore.errors import CorruptStore, MissingExtra, SchemeMismatch
 from simstore.fingerprint.channels import WORD_SKETCHES, Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
-from simstore.services.open_store.caches import (
-    ShingleCache,
-    SketchCache,
-    SnapshotCache,
-    TailCache,
-    most_kept,
-)
+from simstore.index.cache import Cache
 from simstore.services.open_store.state import State
 from simstore.storage import generations, vocabularies
 from simstore.storage.engine import Connection, Database
+from simstore.storage.fingerprints import tail
 from simstore.storage.generations import GenerationRow
-from simstore.storage.index_pages import RunCache
-from simstore.storage.tables.names import SKETCH_NAMES
 from simstore.storage.vocabularies import Frequencies
 
 if TYPE_CHECKING:
@@ -127,6 +120,16 @@ class LongTurns:
         self._lock.release()
 
 
+# What is kept in memory, but for shingles and a resident index.
+_KEPT_BYTES = 512 << 20
+# Shingle sets of texts that were compared lately: an original is compared again. More are kept
+# where the store keeps its indexes in memory, too.
+_SHINGLE_BYTES, _RESIDENT_SHINGLE_BYTES = 64 << 20, 256 << 20
+# Fingerprints of a tail for each that was looked up, from which it is read as a whole.
+_TAIL_EACH = 256
+# Of a longer one, the share of it that each look-up reads: those that have a segment in common with
+# a text grow with the tail.
+_TAIL_SHARE = 512
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
 _OF_STATE = tuple(field.name for field in fields(State))
@@ -152,19 +155,8 @@ class OpenStore:
         self.last_state: State | None = None
         # The key is the number of the scheme, and how often its channels were changed.
         self._schemes: dict[tuple[int, int], tuple[Scheme, Channels]] = {}
-        # By the number of the index, of the scheme, or of the generation.
-        self._passages: SnapshotCache[int, PassageRecipe] = SnapshotCache()
-        self._terms: SnapshotCache[int, dict[bytes, int]] = SnapshotCache()
-        self._shingles: SnapshotCache[tuple[int, str], ShingleCache] = SnapshotCache()
-        self._ranked_terms: SnapshotCache[int, dict[bytes, int]] = SnapshotCache()
-        self._ranks: SnapshotCache[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = (
-            SnapshotCache()
-        )
-        self._frequencies: SnapshotCache[int, Frequencies] = SnapshotCache()
-        # By the channels.
-        self._sketch_caches = {name: SketchCache() for name in SKETCH_NAMES}
-        self.run_cache = RunCache()
-        self.tail_cache = TailCache()
+        self.cache = Cache(_KEPT_BYTES)
+        self._shingles = Cache(_RESIDENT_SHINGLE_BYTES if resident else _SHINGLE_BYTES)
         if resident:
             from simstore.services.open_store.resident_index import ResidentIndex
 
@@ -199,11 +191,7 @@ class OpenStore:
                 if self.resident is not None:
                     self.resident.end(committed=False)
                 # Terms, fingerprints, sketches and runs that this transaction added are not there.
-                self.forget_terms()
-                for cache in self._sketch_caches.values():
-                    cache.tail.forget()
-                self.run_cache.forget()
-                self.tail_cache.forget()
+                self.cache.forget()
                 raise
 
     def state(self, connection: Connection) -> State:
@@ -275,7 +263,7 @@ class OpenStore:
         )
 
     def _passage_recipe(self, connection: Connection, index_id: int) -> PassageRecipe:
-        known = self._passages.get(index_id)
+        known: PassageRecipe | None = self.cache.get("passages", index_id)
         if known is None:
             from simstore.fingerprint.passage_recipe import PassageRecipe
             from simstore.storage import passages
@@ -289,16 +277,16 @@ class OpenStore:
                 raise CorruptStore(
                     self.database.label, f"the recipe of its passages is damaged ({error})"
                 ) from error
-            self._passages.put(index_id, known)
+            self.cache.put("passages", index_id, known)
         return known
 
     def feature_ids(
         self, connection: Connection, scheme_id: int, terms: Sequence[bytes]
     ) -> NDArray[np.int64]:
         """Return the feature number of each term; new terms are added. For writers only."""
-        known = self._terms.get(scheme_id)
+        known: dict[bytes, int] | None = self.cache.get("terms", scheme_id)
         if known is None or len(known) > _REMEMBERED_TERMS:
-            known = self._terms.put(scheme_id, {})
+            known = self.cache.put("terms", scheme_id, {})
         unknown = [term for term in terms if term not in known]
         if unknown:
             known.update(vocabularies.feature_ids(connection, scheme_id, unknown))
@@ -306,20 +294,24 @@ class OpenStore:
             known.update(vocabularies.add_terms(connection, scheme_id, new))
         return np.fromiter((known[term] for term in terms), np.int64, len(terms))
 
-    def shingles(self, state: State, name: str = WORD_SKETCHES) -> ShingleCache:
-        """Return the cache of shingle sets of the scheme in use, as a channel makes them."""
-        return self._shingles.made(
-            (state.scheme_id, name),
-            lambda: ShingleCache(most_kept(resident=self.is_resident)),
-        )
+    def shingles(
+        self, state: State, digests: Iterable[bytes], name: str = WORD_SKETCHES
+    ) -> dict[bytes, NDArray[np.uint64]]:
+        """Return the shingle sets of texts that are kept, as a channel of a scheme makes them."""
+        key = state.scheme_id, name
+        found = {digest: self._shingles.get(digest, key) for digest in digests}
+        return {digest: one for digest, one in found.items() if one is not None}
 
-    def sketch_cache(self, name: str) -> SketchCache:
-        """Return the in-memory caches of the sketches of a channel."""
-        return self._sketch_caches[name]
-
-    def holds_sketches(self, name: str) -> bool:
-        """Return whether sketches of a channel that are not packed are in memory."""
-        return not self._sketch_caches[name].tail.is_empty
+    def keep_shingles(
+        self,
+        state: State,
+        made: Mapping[bytes, NDArray[np.uint64]],
+        name: str = WORD_SKETCHES,
+    ) -> None:
+        """Keep shingle sets of texts by their digests."""
+        for digest, one in made.items():
+            # A copy: a row would keep all sets alive that were made with it.
+            self._shingles.put(digest, (state.scheme_id, name), one.copy())
 
     def tail_tables(
         self, connection: Connection, bits: int, row: GenerationRow, asked: int
@@ -332,10 +324,27 @@ class OpenStore:
             row: The generation in it.
             asked: How many fingerprints are about to be looked up.
         """
-        kept = self.tail_cache.current(row)
-        if kept is None and self.tail_cache.repays(row, asked):
-            kept = self.tail_cache.read(connection, bits, row)
-        return kept
+        asked += self.cache.get("asked", row.generation_id) or 0
+        held = row.fingerprint_count - row.packed_count
+        is_kept = self.cache.get("tail", _moment(row)) is not None
+        if is_kept or held <= asked * max(_TAIL_EACH, held // _TAIL_SHARE):
+            return self.read_tail(connection, bits, row)
+        self.cache.put("asked", row.generation_id, asked)
+        return None
+
+    def read_tail(self, connection: Connection, bits: int, row: GenerationRow) -> GrowingTables:
+        """Return the fingerprints of a generation that are in no run; some may be in one again."""
+        from simstore.search.sorted_tables import GrowingTables
+
+        def read() -> GrowingTables:
+            tables = GrowingTables(bits)
+            for words in tail.scan(connection, bits, row.generation_id):
+                tables = tables.extended(words)
+            self.cache.put("asked", row.generation_id, 0)
+            return tables
+
+        tables: GrowingTables = self.cache.made("tail", _moment(row), read)
+        return tables
 
     def note_added(
         self,
@@ -361,11 +370,13 @@ class OpenStore:
             return
         if self.resident is not None:
             self.resident.note_added(connection, row, after, words)
-        self.tail_cache.note_added(row, after, words)
+        tables: GrowingTables | None = self.cache.get("tail", _moment(row))
+        if tables is not None:
+            self.cache.put("tail", _moment(after), tables.extended(words))
 
     def forget_terms(self) -> None:
         """Drop the cached numbers of terms: some are no longer in the vocabulary."""
-        self._terms.forget()
+        self.cache.put("terms", None, {})
 
     def rank_of_terms(self, connection: Connection, generation_id: int | None) -> dict[bytes, int]:
         """Return the rank of each ranked term of a generation; read once a generation."""
@@ -376,7 +387,8 @@ class OpenStore:
             terms = vocabularies.ranked_terms(connection, generation_id)
             return {term: rank for rank, term in enumerate(terms)}
 
-        return self._ranked_terms.made(generation_id, read)
+        ranks: dict[bytes, int] = self.cache.made("ranked terms", generation_id, read)
+        return ranks
 
     def frequencies_of(self, connection: Connection, generation_id: int) -> Frequencies:
         """Return how many documents have each feature in a generation; read once a generation.
@@ -391,7 +403,8 @@ class OpenStore:
             except ValueError as error:
                 raise CorruptStore(self.database.label, f"document frequencies: {error}") from error
 
-        return self._frequencies.made(generation_id, read)
+        frequencies: Frequencies = self.cache.made("frequencies", generation_id, read)
+        return frequencies
 
     def ranks_of(
         self, connection: Connection, generation_id: int, feature_ids: NDArray[np.int64]
@@ -404,7 +417,7 @@ class OpenStore:
             order = np.argsort(numbers)
             return numbers[order], order
 
-        ids, ranks = self._ranks.made(generation_id, read)
+        ids, ranks = self.cache.made("ranks", generation_id, read)
         if not len(ids):
             return np.full(len(feature_ids), -1, np.int64)
         places = np.minimum(np.searchsorted(ids, feature_ids), len(ids) - 1)
@@ -426,6 +439,11 @@ class Snapshot(State):
     def corrupt(self, reason: object) -> CorruptStore:
         """Return the error that the store is damaged."""
         return CorruptStore(self.store.database.label, str(reason))
+
+
+def _moment(row: GenerationRow) -> tuple[int, int, int]:
+    """Return what says which fingerprints the tail of a generation holds."""
+    return row.generation_id, row.edition, row.packed_count
 
 
 def now() -> int:

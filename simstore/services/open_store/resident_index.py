@@ -1,8 +1,8 @@
 """Hold all current fingerprints in memory for fast search, and add new ones as they are stored.
 
-The fingerprints that were read at once are sorted by each segment; those that came since are kept
-beside them. Nothing is taken out: what has gone has no document any more, and is found in vain.
-So what is kept serves every snapshot since the one that it was read from.
+The fingerprints are sorted by each segment. None is taken out: a fingerprint that was removed has
+no document any more, and is found in vain. So the tables serve every snapshot since the one that
+they were read from.
 """
 
 from __future__ import annotations
@@ -14,19 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
-from simstore.search.hamming import BatchResults, distinct_results, verify, verify_values
-from simstore.search.sorted_tables import GrowingTables, LookUp, SortedTables
+from simstore.search.sorted_tables import GrowingTables
 from simstore.services.open_store.state import State
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints
 from simstore.storage.generations import GenerationRow
 from simstore.storage.sketches import WORDS
 
-# What came since is sorted together with the others when it is more than this, and than a quarter
-# of them.
-_FEW_GROWN = 65_536
-_GROWN_SHARE = 4
-# All is read anew when more than this, and more than an eighth, have gone or are held twice.
+# All is read again when more than this, and more than an eighth, have gone or are held twice.
 _FEW_GONE = 16_384
 _GONE_SHARE = 8
 
@@ -37,75 +32,28 @@ class ResidentTables:
 
     Attributes:
         generation_id: The generation.
-        first_edition: Edition of the snapshot that the sorted ones were read from.
+        first_edition: Edition of the snapshot that they were read from.
         edition: All that stood at this one, and at those between, are here.
         last_sketch: Documents whose sketches have larger numbers may have come since.
-        base: What was read at once.
-        grown: What came since; some may be there already.
+        tables: The fingerprints.
     """
 
     generation_id: int
     first_edition: int
     edition: int
     last_sketch: int
-    base: SortedTables
-    grown: GrowingTables
-
-    def __len__(self) -> int:
-        return self.base.count + len(self.grown)
+    tables: GrowingTables
 
     def serves(self, row: GenerationRow) -> bool:
         """Return whether all fingerprints of a generation in a snapshot are here."""
         same = self.generation_id == row.generation_id
         return same and self.first_edition <= row.edition <= self.edition
 
-    def near(self, value: int, radius: int) -> list[tuple[int, int]]:
-        """Return the fingerprints within a radius of one, with distances; some may have gone.
-
-        Args:
-            value: A fingerprint, a non-negative integer.
-            radius: Largest distance, in bits, inclusive.
-
-        Returns:
-            (fingerprint, distance), ascending by distance, then fingerprint.
-        """
-        found, others = self.base.near(value, radius), self.grown.near(value, radius)
-        if not others:
-            return found
-        return verify_values([near for near, _ in (*found, *others)], value, radius)
-
-    def near_many(self, words: NDArray[np.uint64], radius: int) -> BatchResults:
-        """Return the fingerprints within a radius of each of many; some may have gone.
-
-        Args:
-            words: Fingerprints, shape (m, ceil(M / 64)).
-            radius: Largest distance, in bits, inclusive.
-        """
-        found = self.base.near_many(words, radius)
-        if not len(self.grown):
-            return found
-        rows, others = self.grown.near_many(words, radius)
-        if not len(rows):
-            return found
-        near, far = verify(others, words[rows], radius)
-        return distinct_results(
-            np.concatenate((found.query_rows, rows[near])),
-            np.concatenate((found.words, others[near])),
-            np.concatenate((found.distances, far)),
-        )
-
-    def look_ups(self, words: NDArray[np.uint64], radius: int) -> list[LookUp]:
-        """Return how each query is looked up: the plan of those read at once, candidates of all."""
-        more = self.grown.candidate_counts(words, radius).tolist()
-        return [
-            one._replace(candidate_count=one.candidate_count + count)
-            for one, count in zip(self.base.look_ups(words, radius), more, strict=True)
-        ]
-
     def is_newer(self, other: ResidentTables) -> bool:
         """Return whether these serve later snapshots, or are of a later one, than others."""
-        mine = self.edition, self.first_edition, -len(self.grown)
-        theirs = other.edition, other.first_edition, -len(other.grown)
+        mine, theirs = (
+            (one.edition, one.first_edition, one.tables.is_merged) for one in (self, other)
+        )
         return self.generation_id == other.generation_id and mine > theirs
 
 
@@ -154,17 +102,16 @@ class ResidentIndex:
                 self._put(connection, held)
         return held
 
-    def tables(self, connection: Connection, state: State, row: GenerationRow) -> SortedTables:
-        """Return exactly the fingerprints of a generation in a snapshot, sorted."""
+    def tables(self, connection: Connection, state: State, row: GenerationRow) -> GrowingTables:
+        """Return exactly the fingerprints of a generation in a snapshot, in one level."""
         held = self.current(connection, state, row)
-        if len(held.grown):
-            held = _sorted_anew(held)
-        if held.base.count != row.fingerprint_count:
+        held = replace(held, tables=held.tables.merged())
+        if len(held.tables) != row.fingerprint_count:
             # Some have gone, or have come after this snapshot.
             held = _read(connection, state, row)
         with self._lock:
             self._put(connection, held)
-        return held.base
+        return held.tables
 
     def note_added(
         self,
@@ -183,8 +130,8 @@ class ResidentIndex:
         """
         held = self._held(connection)
         if self._writer is connection and held is not None and held.serves(before):
-            grown = replace(held, grown=held.grown.extended(words), edition=after.edition)
-            self._pending = _trimmed(grown, after)
+            grown = replace(held, tables=held.tables.extended(words), edition=after.edition)
+            self._pending = _unless_many_gone(grown, after)
 
     def _held(self, connection: Connection) -> ResidentTables | None:
         pending = self._pending  # one read: another thread may put another in its place
@@ -211,7 +158,7 @@ def _brought_up(
         or held.generation_id != row.generation_id
         or held.first_edition > row.edition
         or not state.channels.has_word_sketches
-        or row.fingerprint_count > 2 * len(held)
+        or row.fingerprint_count > 2 * len(held.tables)
     ):
         return _read(connection, state, row)
     words, last = fingerprints.linked_after(
@@ -219,43 +166,32 @@ def _brought_up(
     )
     # What a writer of this process has added is here.
     new = np.ones(len(words), np.bool_)
-    new[held.near_many(words, 0).query_rows] = False
+    new[held.tables.near_many(words, 0).query_rows] = False
     made = replace(
-        held, grown=held.grown.extended(words[new]), edition=row.edition, last_sketch=last
+        held, tables=held.tables.extended(words[new]), edition=row.edition, last_sketch=last
     )
-    if len(made) < row.fingerprint_count:
+    if len(made.tables) < row.fingerprint_count:
         return _read(connection, state, row)
-    made = _trimmed(made, row)
+    made = _unless_many_gone(made, row)
     return made if made.serves(row) else _read(connection, state, row)
 
 
 def _read(connection: Connection, state: State, row: GenerationRow) -> ResidentTables:
     """Return what a snapshot holds."""
     last = WORDS.last_number(connection, state.scheme_id) if state.channels.has_word_sketches else 0
-    bits = state.scheme.bits
-    base = sorted_tables(connection, bits, row.generation_id)
-    return ResidentTables(
-        row.generation_id, row.edition, row.edition, last, base, GrowingTables(bits)
-    )
+    tables = read_tables(connection, state.scheme.bits, row.generation_id)
+    return ResidentTables(row.generation_id, row.edition, row.edition, last, tables)
 
 
-def _trimmed(held: ResidentTables, row: GenerationRow) -> ResidentTables:
-    """Sort again where much has come; where much has gone, let it serve nobody any more."""
-    if len(held.grown) > max(_FEW_GROWN, held.base.count // _GROWN_SHARE):
-        held = _sorted_anew(held)
-    gone = len(held) - row.fingerprint_count
+def _unless_many_gone(held: ResidentTables, row: GenerationRow) -> ResidentTables:
+    """Return tables that serve no snapshot any more where many of their fingerprints have gone."""
+    gone = len(held.tables) - row.fingerprint_count
     if gone > max(_FEW_GONE, row.fingerprint_count // _GONE_SHARE):
-        held = replace(held, edition=held.first_edition - 1)
+        return replace(held, edition=held.first_edition - 1)
     return held
 
 
-def _sorted_anew(held: ResidentTables) -> ResidentTables:
-    bits = held.base.bits
-    base = SortedTables(np.concatenate((held.base.words(), held.grown.words())), bits)
-    return replace(held, base=base, grown=GrowingTables(bits))
-
-
-def sorted_tables(connection: Connection, bits: int, generation_id: int) -> SortedTables:
+def read_tables(connection: Connection, bits: int, generation_id: int) -> GrowingTables:
     """Read all fingerprints of a generation and sort them.
 
     Args:
@@ -265,4 +201,4 @@ def sorted_tables(connection: Connection, bits: int, generation_id: int) -> Sort
     """
     parts = [np.empty((0, word_count(bits)), np.uint64)]
     parts += fingerprints.scan(connection, bits, generation_id)
-    return SortedTables(np.concatenate(parts), bits)
+    return GrowingTables(bits, np.concatenate(parts))

@@ -26,7 +26,6 @@ class Verifier:
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
-        self._kept = snapshot.store.shingles(snapshot)
 
     def overlaps(
         self,
@@ -72,13 +71,13 @@ class Verifier:
 
     def _shingles(self, document_of: Mapping[bytes, int]) -> dict[bytes, NDArray[np.uint64]]:
         """Return the shingle sets of texts by their digests, given a document that has each."""
-        found = self._kept.of(document_of)
+        found = self._snapshot.store.shingles(self._snapshot, document_of)
         missing = {n: digest for digest, n in document_of.items() if digest not in found}
         if missing:
             texts = feature_counts.stored_texts(self._snapshot, list(missing))
             sets = self._snapshot.channels.sketching.sets(texts.values())
             made = {missing[number]: sets.row(place) for place, number in enumerate(texts)}
-            self._kept.put(made)
+            self._snapshot.store.keep_shingles(self._snapshot, made)
             found |= made
         return found
 

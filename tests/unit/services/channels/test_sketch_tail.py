@@ -79,9 +79,8 @@ def test_what_is_in_runs_leaves_the_tail(
     read.clear()
     assert flagged(store, "copy", text(20, " more"))
     assert read == [21]
-    held = store._opened.sketch_cache("minhash").tail._held
-    assert held is not None
-    assert (held[1].tail.after, len(held[1].tail)) == (21, 42)
+    held = store._opened.cache.latest(("tail", "minhash"))
+    assert (held.tail.after, len(held.tail)) == (21, 42)
 
 
 def test_a_layout_is_read_when_there_is_another(store: Store, tmp_path: Path) -> None:
