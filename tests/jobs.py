@@ -18,9 +18,9 @@ from simstore import Store
 from simstore.cli import main
 from simstore.cli.simtool import main as simtool_main
 from simstore.errors import SimstoreError
+from simstore.index import tuning
 from simstore.model import Document, QueryOptions
 from simstore.services.channels import pack_fingerprints as pack_service
-from simstore.services.channels import pack_sketches as sketch_service
 from simstore.services.check import passage_index as passage_service
 from simstore.services.clusters import stored_clusters as kept_service
 from simstore.services.fingerprints import fingerprint_store as given_service
@@ -122,8 +122,8 @@ def recorded(
         for module in (refresh_service, reindex_service, passage_service, remove_service):
             module.BATCH_DOCUMENTS = batch
         kept_service.BATCH_TEXTS = batch
-        pack_service.BATCH_FINGERPRINTS = pack_service.UNPACK_FINGERPRINTS = batch
-        pack_service.LONG_TAIL = sketch_service.TAIL_SKETCHES = 4 * batch
+        pack_service.BATCH_FINGERPRINTS = batch
+        tuning.TAIL_FINGERPRINTS = tuning.TAIL_SKETCHES = 4 * batch
         given_service.CHUNK_FINGERPRINTS = given_service.APART_FINGERPRINTS = 4 * batch
         given_service.MANY_FINGERPRINTS = 3 * batch
         passage_storage.TAIL_TEXTS = batch

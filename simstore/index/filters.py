@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from simstore.compiled import Kernel, pays
 from simstore.fingerprint.shingle_sets import distinct
+from simstore.index import tuning
 from simstore.index.pages import PLACE_BITS, DamagedPage, Entries
 
-# Bits of a filter for each key.
-_KEY_BITS = 8
 _WORD_BITS = 64
 # Words of a page.
 PAGE_WORDS = 240
@@ -29,9 +28,6 @@ PAGE_WORDS = 240
 FIRST_PLACE = 1 << (PLACE_BITS - 1)
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 _SECONDS_A_KEY = 3e-7
-# Look-ups that find pages missing, after which all pages are read: a process that looks up again
-# and again needs nearly all of them, and a statement reads hundreds.
-_LAZY_LOOK_UPS = 16
 # Pages that are read at a time.
 _READ_PAGES = 4_096
 
@@ -41,7 +37,7 @@ Read = Callable[[list[tuple[int, int]]], list[bytes | None]]
 
 def word_count(count: int) -> int:
     """Return how many words the filter of so many keys has."""
-    return max(-(-count * _KEY_BITS // _WORD_BITS), 1)
+    return max(-(-count * tuning.FILTER_KEY_BITS // _WORD_BITS), 1)
 
 
 def page_count(words: int) -> int:
@@ -165,7 +161,7 @@ class Filters:
 
     def _read_pages(self, missing: NDArray[np.int64], read: Read) -> None:
         self._lazy_look_ups += 1
-        if self._lazy_look_ups > _LAZY_LOOK_UPS:
+        if self._lazy_look_ups > tuning.LAZY_LOOK_UPS:
             missing = np.flatnonzero(~self._is_read)
         for start in range(0, len(missing), _READ_PAGES):
             pages = missing[start : start + _READ_PAGES]

@@ -22,9 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.shingle_sets import distinct
+from simstore.index import tuning
 
-# Entries of a page, on average, from this to twice as many.
-PAGE_ENTRIES = 48
 # Four such rows fill a leaf of an SQLite file with pages of 8,192 bytes, and a page of a PostgreSQL
 # table, which would keep longer ones elsewhere.
 ROW_BYTES = 1_974
@@ -148,7 +147,7 @@ class Shape:
             most: The largest of each integer beside a key.
             page_bits: Leading bits of a key that may name a page.
         """
-        bits = min(max((count // PAGE_ENTRIES).bit_length() - 1, 0), page_bits)
+        bits = min(max((count // tuning.PAGE_ENTRIES).bit_length() - 1, 0), page_bits)
         widths = tuple(max((one.bit_length() + 7) // 8, 1) for one in most)
         whole = key_bits - (key_bits - bits) // 8 * 8
         if whole <= page_bits and count >> whole >= _FEWEST_ENTRIES:

@@ -20,12 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.shingle_sets import distinct
-from simstore.index import filters
+from simstore.index import filters, tuning
 from simstore.index.filters import Filters, FilterWriter
 from simstore.index.pages import MOST_PAGE_BITS, DamagedPage, Entries, Shape, found_in, pack, unpack
 
-# Entries that are merged at a time: about 32 bytes each, and as many again while they are sorted.
-MERGED_ENTRIES = 1 << 20
 # Runs of one level, each of at most eight times the entries of one below.
 _LEVEL_BITS = 3
 _LEAST_LEVEL_BITS = 10
@@ -53,7 +51,7 @@ class Kind:
     key_bits: int = 64
     value_count: int = 0
     is_filtered: bool = True
-    most_runs: int = 7
+    most_runs: int = tuning.LEVEL_RUNS
     page_bits: int = MOST_PAGE_BITS
 
 
@@ -204,7 +202,7 @@ class PostingIndex:
             most = [max(pair) for pair in zip(most, limits, strict=True)]
             last = max(last, run.last)
         parts: Iterable[Entries] = self._taken(runs, added, count, keep) if runs else [added]
-        if count <= MERGED_ENTRIES:
+        if count <= tuning.MERGED_ENTRIES:
             # They are held anyway: the pages and the filter are made for what is left.
             parts = list(parts)
             count = sum(len(part.keys) for part in parts)
@@ -219,7 +217,7 @@ class PostingIndex:
 
         The rows of the runs are deleted.
         """
-        bits = min((max(count - 1, 0) // MERGED_ENTRIES).bit_length(), _MOST_PART_BITS)
+        bits = min((max(count - 1, 0) // tuning.MERGED_ENTRIES).bit_length(), _MOST_PART_BITS)
         leads = added.keys >> np.uint64(64 - bits) if bits else np.zeros_like(added.keys)
         for part in range(1 << bits):
             parts = [Entries.none(self.kind.value_count)]
@@ -392,7 +390,9 @@ class PostingIndex:
 
     def _rows_of(self, run: Run) -> Iterator[list[Row]]:
         """Yield the rows of the pages of a run, ascending, a range of keys at a time."""
-        bits = min((max(run.count - 1, 0) // MERGED_ENTRIES).bit_length(), run.shape.page_bits)
+        bits = min(
+            (max(run.count - 1, 0) // tuning.MERGED_ENTRIES).bit_length(), run.shape.page_bits
+        )
         for part in range(1 << bits):
             yield self.pages.read_between(run, *_range_of(run.shape, part, bits))
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.sketching import unpack_sketches
 from simstore.fingerprint.titles import asked_forms, stored_forms, title_words
-from simstore.index import pages, postings
+from simstore.index import pages, postings, tuning
 from simstore.index.bands import KEY_BITS, band_keys, form_keys
 from simstore.index.pages import Entries
 from simstore.index.postings import Kind
@@ -57,9 +57,8 @@ class _Fails(Exception):
 
 @pytest.fixture(autouse=True)
 def _tuning(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pack_sketches, "TAIL_SKETCHES", 2)
-    monkeypatch.setattr(pack_sketches, "MERGED_ENTRIES", 500)
-    monkeypatch.setattr(postings, "MERGED_ENTRIES", 500)
+    monkeypatch.setattr(tuning, "TAIL_SKETCHES", 2)
+    monkeypatch.setattr(tuning, "MERGED_ENTRIES", 500)
     monkeypatch.setattr(postings, "_LEAST_LEVEL_BITS", 4)
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from simstore.index import tuning
 from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.services.open_store import open_store
 from simstore.storage.fingerprints import fingerprints, tail
 from simstore.store import Store
 
@@ -43,7 +43,7 @@ def test_kept_tail_holds_all_that_the_tail_holds(steps: list[tuple[str, list[str
         Store.open(place / "s.db", synchronous="normal") as other,
         pytest.MonkeyPatch.context() as patch,
     ):
-        patch.setattr(open_store, "_TAIL_EACH", 1 << 20)
+        patch.setattr(tuning, "TAIL_EACH", 1 << 20)
         keys: list[str] = []
         for step, texts in steps:
             new = [f"page {len(keys) + number}" for number in range(len(texts))]

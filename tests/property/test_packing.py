@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from postgres_places import raw_store
 
 from simstore.errors import CorruptStore
-from simstore.index import pages, postings
+from simstore.index import pages, tuning
 from simstore.model import QueryOptions
-from simstore.storage.fingerprints import fingerprints, packed
+from simstore.storage.fingerprints import fingerprints
 from simstore.store import Store
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores
@@ -49,8 +49,7 @@ def short_rows(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     """Cut pages into rows of some entries too, and merge runs a few entries at a time."""
     if request.param == "rows of 42 bytes":
         monkeypatch.setattr(pages, "ROW_BYTES", 42)
-        monkeypatch.setattr(postings, "MERGED_ENTRIES", 4)
-        monkeypatch.setattr(packed, "_FEW_GONE", 2)
+        monkeypatch.setattr(tuning, "MERGED_ENTRIES", 4)
 
 
 def pack_some(store: Store, limit: int) -> int:

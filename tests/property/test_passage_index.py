@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from simstore.errors import Conflict, InvalidParameter
 from simstore.fingerprint.passage_recipe import Cut, IndexedText, PassageRecipe
 from simstore.fingerprint.shingle_sets import runs
-from simstore.index import postings
+from simstore.index import tuning
 from simstore.index.pages import DamagedPage, Entries
 from simstore.index.passages import (
     PASSAGES,
@@ -125,7 +125,7 @@ def small_parts() -> Iterator[None]:
     with (
         mock.patch.object(passages, "TAIL_TEXTS", 3),
         mock.patch.object(passages, "PASSAGES", replace(PASSAGES, most_runs=1)),
-        mock.patch.object(postings, "MERGED_ENTRIES", 8),
+        mock.patch.object(tuning, "MERGED_ENTRIES", 8),
         mock.patch.object(passage_index, "BATCH_DOCUMENTS", 2),
     ):
         yield

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simstore import compiled
-from simstore.index import pages, postings
+from simstore.index import pages, postings, tuning
 from simstore.index.filters import FIRST_PLACE
 from simstore.index.pages import DamagedPage, Entries
 from simstore.index.postings import Kind, PostingIndex
@@ -56,8 +56,8 @@ def test_look_ups_find_what_was_added_and_not_removed(kind: Kind, data: st.DataO
     with pytest.MonkeyPatch.context() as patch:
         # Rows of two entries and more, pages of some, and merges in parts.
         patch.setattr(pages, "ROW_BYTES", data.draw(st.sampled_from([64, 200, 1_974])))
-        patch.setattr(pages, "PAGE_ENTRIES", data.draw(st.sampled_from([2, 48])))
-        patch.setattr(postings, "MERGED_ENTRIES", data.draw(st.sampled_from([4, 1 << 20])))
+        patch.setattr(tuning, "PAGE_ENTRIES", data.draw(st.sampled_from([2, 48])))
+        patch.setattr(tuning, "MERGED_ENTRIES", data.draw(st.sampled_from([4, 1 << 20])))
         patch.setattr(postings, "_LEAST_LEVEL_BITS", data.draw(st.sampled_from([3, 10])))
         for step in range(data.draw(st.integers(1, 8))):
             added = drawn_entries(data, kind)

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from simstore import Store
 from simstore.errors import InvalidParameter
 from simstore.fingerprint.simhash import to_integers, to_words
-from simstore.services.channels import fingerprint_index, pack_fingerprints
+from simstore.index import tuning
+from simstore.services.channels import fingerprint_index
 from simstore.services.fingerprints import fingerprint_store as given_service
 from simstore.services.fingerprints.reader import FingerprintReader
-from simstore.services.open_store import open_store
 
 from .hexadecimal import create_hexadecimal, hexadecimal_stores
 from .strategies import bits_and_radius
@@ -113,8 +113,8 @@ def test_what_comes_and_goes_is_seen_by_the_next_reader(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int, resident: bool
 ) -> None:
     """Whether values are added to the tail or to pages, one by one or many at once."""
-    monkeypatch.setattr(pack_fingerprints, "WORTH_PACKING", 30)
-    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 8)
+    monkeypatch.setattr(tuning, "COLUMN_FINGERPRINTS", 30)
+    monkeypatch.setattr(tuning, "TAIL_FINGERPRINTS", 8)
     monkeypatch.setattr(given_service, "CHUNK_FINGERPRINTS", 25)
     path = tmp_path / "s.db"
     Store.create(path, fingerprints_only=True, bits=width, synchronous="normal").close()
@@ -158,7 +158,7 @@ def test_many_queries_at_once_are_answered_as_one_by_one(
         store.fingerprints.add(stored)
         for method, each in (("segments", 1 << 20), ("segments", 0), ("scan", 0)):
             # The tail is read into memory, or looked up by its columns.
-            monkeypatch.setattr(open_store, "_TAIL_EACH", each)
+            monkeypatch.setattr(tuning, "TAIL_EACH", each)
             with store.fingerprints.reader() as reader, monkeypatch.context() as patch:
                 index = reader._index
                 assert index is not None

@@ -17,7 +17,6 @@ from postgres_places import place_of
 from simstore.model import Document, QueryOptions, WriteRequest
 from simstore.search import sorted_tables
 from simstore.services.maintenance.scheme_choice import SchemeChoice
-from simstore.services.open_store import resident_index
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage.engine import Connection
 from simstore.store import Store
@@ -86,10 +85,7 @@ def test_resident_answers_are_those_of_the_file_after_every_write(
     steps: list[Step], samples: list[str], scheme: SchemeChoice, few_of_all: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch, new_store(scheme) as (place, plain):
-        for module, name in (
-            (sorted_tables, "_BUFFERED"),
-            (resident_index, "_FEW_GONE"),
-        ):
+        for module, name in ((sorted_tables, "_BUFFERED"),):
             patch.setattr(module, name, few_of_all)
         with (
             Store.open(place / "s.db", resident=True, synchronous="normal") as kept,

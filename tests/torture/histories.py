@@ -36,8 +36,8 @@ from .history_values import Values
 BITS = (1, 3, 8, 15, 16, 17, 32, 33, 48, 63, 64, 64, 64, 65, 96, 100, 127, 128, 128)
 # What is set for speed and may change no answer: module, name, and values besides its own.
 KNOBS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
-    ("services.channels.pack_fingerprints", "WORTH_PACKING", (1, 8)),
-    ("services.channels.pack_fingerprints", "LONG_TAIL", (0, 1, 5)),
+    ("index.tuning", "COLUMN_FINGERPRINTS", (1, 8)),
+    ("index.tuning", "TAIL_FINGERPRINTS", (0, 1, 5)),
     ("services.channels.pack_fingerprints", "BATCH_FINGERPRINTS", (1, 2, 5)),
     ("services.channels.pack_sketches", "_DROP_PAGES", (1, 7)),
     ("services.generations.refresh", "BATCH_DOCUMENTS", (1, 3)),
@@ -56,21 +56,18 @@ KNOBS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("services.clusters.compared_texts", "_READ_TEXTS", (1, 4)),
     ("services.duplicates.comparison", "_HELD_TEXTS", (1, 3)),
     ("services.clusters.verified_edges", "_BLOCK_TEXT_PAIRS", (1, 4)),
-    ("services.open_store.resident_index", "_FEW_GONE", (0, 2)),
+    ("index.tuning", "GONE_SHARE", (1, 100)),
     ("services.open_store.open_store", "_SHINGLE_BYTES", (8, 320)),
     ("services.query.verify", "_BATCH_DOCUMENTS", (1, 2)),
     ("services.query.query", "BATCH_SAMPLES", (1, 2)),
-    ("services.open_store.open_store", "_TAIL_EACH", (0, 1_000_000)),
+    ("index.tuning", "TAIL_EACH", (0, 1_000_000)),
     ("services.channels.fingerprint_index", "_CROWDED_ROWS", (0, 2)),
-    ("storage.fingerprints.packed", "_FEW_GONE", (0, 3)),
     ("index.pages", "ROW_BYTES", (42, 84)),
-    ("index.pages", "PAGE_ENTRIES", (2, 5)),
+    ("index.tuning", "PAGE_ENTRIES", (2, 5)),
     ("index.postings", "_LEAST_LEVEL_BITS", (1, 3)),
     ("index.hamming", "_QUERIES", (1, 3)),
-    ("services.channels.sketch_search", "_KEPT_ENTRIES", (0, 100)),
     ("services.channels.sketch_search", "_FEW_KEYS", (0, 1_000)),
-    ("services.channels.pack_sketches", "TAIL_SKETCHES", (0, 3)),
-    ("services.channels.pack_sketches", "MERGED_ENTRIES", (1, 200)),
+    ("index.tuning", "TAIL_SKETCHES", (0, 3)),
     ("index.tail", "_SMALL_ENTRIES", (1, 100)),
     ("services.channels.sketch_search", "_BLOCK_SKETCHES", (1, 2)),
     ("services.channels.sketch_search", "_BLOCK_PAIRS", (1, 4)),
@@ -82,7 +79,7 @@ KNOBS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("services.check.passage_index", "BATCH_DOCUMENTS", (1, 3)),
     ("storage.passages", "TAIL_TEXTS", (1, 5)),
     ("storage.passages", "PASSAGES", (replace(PASSAGES, most_runs=1),)),
-    ("index.postings", "MERGED_ENTRIES", (4, 50)),
+    ("index.tuning", "MERGED_ENTRIES", (4, 50, 200)),
 )
 
 

@@ -6,16 +6,12 @@ pack is gone on with by the next one, and answers are the same before, meanwhile
 
 from __future__ import annotations
 
+from simstore.index import tuning
 from simstore.model import Progress
 from simstore.services.open_store.open_store import OpenStore
 from simstore.storage.fingerprints import fingerprints, packed
 from simstore.storage.generations import GenerationRow
 
-# Stores of fewer fingerprints are left unpacked: their segment columns are the index. With more,
-# each new one changes a page of each of the columns' indexes that nothing else changes.
-WORTH_PACKING = 262_144
-# Fingerprints of a tail that is packed.
-LONG_TAIL = 65_536
 # Fingerprints a transaction.
 BATCH_FINGERPRINTS = 1 << 20
 
@@ -41,8 +37,8 @@ def is_long(row: GenerationRow, bits: int, more: int = 0, *, at_once: bool = Fal
     """
     return (
         packed.is_packable(bits)
-        and (at_once or row.fingerprint_count + more >= WORTH_PACKING)
-        and row.fingerprint_count - row.packed_count + more > LONG_TAIL
+        and (at_once or row.fingerprint_count + more >= tuning.COLUMN_FINGERPRINTS)
+        and row.fingerprint_count - row.packed_count + more > tuning.TAIL_FINGERPRINTS
     )
 
 

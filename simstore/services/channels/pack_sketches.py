@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from simstore.errors import CorruptStore
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.sketching import SketchRecipe, unpack_sketches
+from simstore.index import tuning
 from simstore.index.bands import band_kind, sketch_entries
 from simstore.index.pages import Entries
-from simstore.index.postings import MERGED_ENTRIES, PostingIndex
+from simstore.index.postings import PostingIndex
 from simstore.model import Progress
 from simstore.services.channels import band_choice
 from simstore.services.open_store.open_store import OpenStore
@@ -26,12 +27,6 @@ from simstore.storage.engine import Connection
 from simstore.storage.index_pages import drop, kinds, stored_index
 from simstore.storage.sketches import SKETCHES, SketchTable
 
-# The longest tail: a query of one sketch takes a tenth longer beside it, and a process reads it in
-# some 20 ms before its first query.
-TAIL_SKETCHES = 4_096
-# Runs hold the numbers of sketches that are gone until they are merged, which a compaction does
-# where one in so many is gone.
-_GONE_SHARE = 20
 _DROP_PAGES = 20_000
 
 
@@ -72,11 +67,11 @@ def pack_long_tail(opened: OpenStore, name: str) -> bool:
             return False
         # There are no more than numbers were given out: most tails need no counting.
         last, packed_to = sketches.last_number(connection, index.scheme_id), index.held.last
-        if last - packed_to <= TAIL_SKETCHES:
+        if last - packed_to <= tuning.TAIL_SKETCHES:
             return False
         tail = sketches.count(connection, index.scheme_id, packed_to)
         packed = index.held.count // index.recipe.layout.bands
-    if tail <= TAIL_SKETCHES:
+    if tail <= tuning.TAIL_SKETCHES:
         return False
     # The cost of look-ups is measured again when the packed sketches have doubled.
     layout = None
@@ -120,7 +115,7 @@ def compact(
             scheme_id, held = index.scheme_id, index.held
             count, forms = sketches.counts_up_to(connection, scheme_id, held.last)
             there = count * chosen.bands + forms
-            if len(held.runs) > 1 or (held.count - there) * _GONE_SHARE > there:
+            if len(held.runs) > 1 or (held.count - there) * tuning.GONE_SHARE > there:
                 held.merge(keep=_Alive(connection, sketches, scheme_id))
     return True
 
@@ -180,7 +175,7 @@ def _read(
         except ValueError as error:
             raise CorruptStore(opened.database.label, str(error)) from error
         last, count = int(numbers[-1]), count + len(numbers)
-        if count * bands.bands >= MERGED_ENTRIES:
+        if count * bands.bands >= tuning.MERGED_ENTRIES:
             return last, count, Entries.joined(parts)
     # The last ones may be empty.
     return sketches.last_number(connection, index.scheme_id), count, Entries.joined(parts)

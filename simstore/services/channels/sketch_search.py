@@ -25,8 +25,6 @@ from simstore.services.open_store.open_store import Snapshot
 from simstore.storage.index_pages import stored_index
 from simstore.storage.sketches import SKETCHES, StoredSketch
 
-# Entries of a tail that are kept in memory from query to query, 16 bytes each.
-_KEPT_ENTRIES = 1 << 24
 # Sketches whose pages and candidates are held at a time.
 _BLOCK_SKETCHES = 128
 # Keys that are looked up one by one quicker than all at once.
@@ -163,8 +161,7 @@ class SketchSearch:
 
     def warm(self) -> None:
         """Read the tail, before anybody asks for it."""
-        for _ in self._tail():
-            pass
+        self._tail()
 
     def _agreeing(
         self, wanted: NDArray[Any], among: Among | None
@@ -218,21 +215,16 @@ class SketchSearch:
 
     def _matching(self, keys: NDArray[np.uint64]) -> Pairs:
         """Return places of keys and the numbers of sketches that have them; some may have gone."""
-        turns: list[NDArray[np.int64]] = []
-        numbers: list[NDArray[np.uint64]] = []
-        for tail in self._tail():
-            found = tail.look_up(keys)
-            turns.append(found.turns)
-            numbers.append(found.entries.values[:, 0])
+        waiting = self._tail().look_up(keys)
         if len(keys) <= _FEW_KEYS:
             few = self._index.look_up_few(keys)
-            turns.append(np.array([turn for turn, _ in few], np.int64))
-            numbers.append(np.array([one for _, (one,) in few], np.uint64))
+            turns = np.array([turn for turn, _ in few], np.int64)
+            numbers = np.array([one for _, (one,) in few], np.uint64)
         else:
-            found = self._index.look_up(keys)
-            turns.append(found.turns)
-            numbers.append(found.entries.values[:, 0])
-        return np.concatenate(turns), np.concatenate(numbers).astype(np.int64)
+            turns, (_, values) = self._index.look_up(keys)
+            numbers = values[:, 0]
+        numbers = np.concatenate((waiting.entries.values[:, 0], numbers))
+        return np.concatenate((waiting.turns, turns)), numbers.astype(np.int64)
 
     def _stored(self, numbers: NDArray[np.int64]) -> list[tuple[Any, ...]]:
         """Return the sketches of these numbers that are there and not empty."""
@@ -243,8 +235,8 @@ class SketchSearch:
         known = self._tables.by_numbers(snapshot.connection, snapshot.scheme_id, wanted)
         return [row for row in known if row[_PACKED]]
 
-    def _tail(self) -> Iterator[Tail]:
-        """Yield the entries of the sketches that are in no run."""
+    def _tail(self) -> Tail:
+        """Return the entries of the sketches that are in no run."""
         state, last = self._snapshot, self._index.last
         name, key = ("tail", self._name), (state.scheme_id, self._whole)
         kept: _CachedTail | None = self._cache.get(name, key)
@@ -256,19 +248,13 @@ class SketchSearch:
                 tail = tail.above(last)
             elif changes <= kept.changes:
                 # What came later is found in vain: no document has it in this snapshot.
-                yield tail
-                return
+                return tail
         read = self._tables.read_after(state.connection, state.scheme_id, tail.last)
         for numbers, packed, forms in read:
-            if len(tail) > _KEPT_ENTRIES:
-                # What is not kept is read anew each time.
-                yield Tail().extended(self._entries(numbers, packed, forms), 0)
-            else:
-                entries = self._entries(numbers, packed, forms)
-                tail = tail.extended(entries, int(numbers[-1]))
-        if len(tail) <= _KEPT_ENTRIES and (kept is None or kept.changes <= changes):
+            tail = tail.extended(self._entries(numbers, packed, forms), int(numbers[-1]))
+        if kept is None or kept.changes <= changes:
             self._cache.put(name, key, _CachedTail(since, changes, tail))
-        yield tail
+        return tail
 
     def _entries(
         self, numbers: NDArray[np.int64], packed: Sequence[bytes], forms: Sequence[bytes | None]
@@ -305,7 +291,7 @@ def note_added(
     recipe = snapshot.channels.recipe(name)
     key = snapshot.scheme_id, recipe.layout
     kept: _CachedTail | None = cache.get(("tail", name), key)
-    if kept is None or kept.changes != before or len(kept.tail) > _KEPT_ENTRIES:
+    if kept is None or kept.changes != before:
         return
     sketch = unpack_sketches([packed], recipe.sketching)
     bands = cache.made(

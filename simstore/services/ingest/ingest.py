@@ -22,6 +22,7 @@ from simstore.errors import (
     UnreadableSource,
     printable,
 )
+from simstore.index import tuning
 from simstore.model import (
     Document,
     IngestSummary,
@@ -29,7 +30,6 @@ from simstore.model import (
     SourceState,
 )
 from simstore.processors import usual_processor_count
-from simstore.services.channels import pack_fingerprints
 from simstore.services.channels.store_part import pack_long_tails
 from simstore.services.features.prepare import prepare
 from simstore.services.generations.refresh import refresh
@@ -268,7 +268,7 @@ def finish(
     depends = state is None or state.scheme.depends_on_corpus
     if options.refresh and depends and not _refresh_after(opened, observer or Observer()):
         return False
-    often = min(_LOOKED_AT, pack_fingerprints.LONG_TAIL)
+    often = min(_LOOKED_AT, tuning.TAIL_FINGERPRINTS)
     if state is None or written >= often or state.settings.changes % often == 0:
         pack_long_tails(opened)
     return True
@@ -288,7 +288,7 @@ def _read_in(observer: Observer, items: Iterator[Item]) -> Iterator[Item]:
 def _pack_under_way(opened: OpenStore, run: Run) -> None:
     """Pack what a run that looks documents up has stored: it holds a tail in memory."""
     written = run.counts["added"] + run.counts["updated"] + run.counts["flagged"]
-    if written - run.packed_at >= pack_fingerprints.LONG_TAIL:
+    if written - run.packed_at >= tuning.TAIL_FINGERPRINTS:
         run.packed_at = written
         pack_long_tails(opened)
 

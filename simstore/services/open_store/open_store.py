@@ -16,6 +16,7 @@ from simstore.errors import CorruptStore, MissingExtra, SchemeMismatch
 from simstore.fingerprint.channels import WORD_SKETCHES, Channels
 from simstore.fingerprint.scheme import Scheme
 from simstore.fingerprint.schemes import open_scheme
+from simstore.index import tuning
 from simstore.index.cache import Cache
 from simstore.services.open_store.state import State
 from simstore.storage import generations, vocabularies
@@ -125,11 +126,6 @@ _KEPT_BYTES = 512 << 20
 # Shingle sets of texts that were compared lately: an original is compared again. More are kept
 # where the store keeps its indexes in memory, too.
 _SHINGLE_BYTES, _RESIDENT_SHINGLE_BYTES = 64 << 20, 256 << 20
-# Fingerprints of a tail for each that was looked up, from which it is read as a whole.
-_TAIL_EACH = 256
-# Of a longer one, the share of it that each look-up reads: those that have a segment in common with
-# a text grow with the tail.
-_TAIL_SHARE = 512
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
 _OF_STATE = tuple(field.name for field in fields(State))
@@ -327,7 +323,7 @@ class OpenStore:
         asked += self.cache.get("asked", row.generation_id) or 0
         held = row.fingerprint_count - row.packed_count
         is_kept = self.cache.get("tail", _moment(row)) is not None
-        if is_kept or held <= asked * max(_TAIL_EACH, held // _TAIL_SHARE):
+        if is_kept or held <= asked * tuning.TAIL_EACH:
             return self.read_tail(connection, bits, row)
         self.cache.put("asked", row.generation_id, asked)
         return None

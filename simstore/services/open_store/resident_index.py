@@ -14,16 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
+from simstore.index import tuning
 from simstore.search.sorted_tables import GrowingTables
 from simstore.services.open_store.state import State
 from simstore.storage.engine import Connection
 from simstore.storage.fingerprints import fingerprints
 from simstore.storage.generations import GenerationRow
 from simstore.storage.sketches import WORDS
-
-# All is read again when more than this, and more than an eighth, have gone or are held twice.
-_FEW_GONE = 16_384
-_GONE_SHARE = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +183,7 @@ def _read(connection: Connection, state: State, row: GenerationRow) -> ResidentT
 def _unless_many_gone(held: ResidentTables, row: GenerationRow) -> ResidentTables:
     """Return tables that serve no snapshot any more where many of their fingerprints have gone."""
     gone = len(held.tables) - row.fingerprint_count
-    if gone > max(_FEW_GONE, row.fingerprint_count // _GONE_SHARE):
+    if gone > row.fingerprint_count // tuning.GONE_SHARE:
         return replace(held, edition=held.first_edition - 1)
     return held
 

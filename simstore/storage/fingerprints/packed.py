@@ -13,16 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simstore.fingerprint.simhash import word_count
+from simstore.index import tuning
 from simstore.index.hamming import PACKED_BITS, FingerprintRuns, distinct, kinds
 from simstore.storage import index_pages, tables
 from simstore.storage.connection import Connection
 from simstore.storage.fingerprints.tail import delete_values, held_words, stored_values
 from simstore.storage.rows import execute, fetch, insert_rows, select_in
 from simstore.storage.tables.names import gone_name
-
-# All runs are merged if more than this, and more than one in so many, are gone.
-_FEW_GONE = 16_384
-_GONE_SHARE = 8
 
 
 def is_packable(bits: int) -> bool:
@@ -82,7 +79,7 @@ def add(connection: Connection, bits: int, generation_id: int, words: NDArray[np
     """Write fingerprints, each once and in no run, as a run; merge where there are many."""
     runs = runs_of(connection, bits, generation_id)
     gone = _gone(connection, bits, generation_id)
-    whole = len(gone) > max(_FEW_GONE, runs.count // _GONE_SHARE)
+    whole = len(gone) > runs.count // tuning.GONE_SHARE
     expected = runs.count + len(words)
     runs.add(words, gone)
     if whole:

@@ -17,10 +17,10 @@ from simstore.errors import (
     Stopping,
     Unavailable,
 )
+from simstore.index import tuning
 from simstore.model import Document, RemoveRequest, WriteRequest
 from simstore.server.workers import write_queue
 from simstore.server.workers.write_queue import WriteQueue
-from simstore.services.channels import pack_fingerprints, pack_sketches
 from simstore.services.ingest import writer
 from simstore.services.maintenance.scheme_choice import SchemeChoice
 from simstore.store import Store
@@ -199,8 +199,8 @@ def test_a_sender_that_has_gone_away_holds_nothing_up(store: Store) -> None:
 def test_the_store_is_tidied_up_while_it_is_written(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pack_fingerprints, "LONG_TAIL", 8)
-    monkeypatch.setattr(pack_sketches, "TAIL_SKETCHES", 8)
+    monkeypatch.setattr(tuning, "TAIL_FINGERPRINTS", 8)
+    monkeypatch.setattr(tuning, "TAIL_SKETCHES", 8)
     monkeypatch.setattr(writer, "_LOOKED_AT", 4)
     queue = WriteQueue(store, most_group=5)
     futures = [queue.submit(page(number)) for number in range(120)]

@@ -15,7 +15,7 @@ from simstore.errors import Conflict, CorruptStore
 from simstore.fingerprint.minhash import BandLayout, band_values
 from simstore.fingerprint.minhash import sketches as make_sketches
 from simstore.fingerprint.sketching import unpack_sketches
-from simstore.index import postings
+from simstore.index import tuning
 from simstore.index.bands import band_kind
 from simstore.model import QueryOptions
 from simstore.services.channels import pack_sketches
@@ -151,7 +151,7 @@ def runs_of(folder: Path) -> list[tuple[str, int]]:
 def test_runs_that_come_one_by_one_hold_what_one_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pack_sketches, "TAIL_SKETCHES", 9)
+    monkeypatch.setattr(tuning, "TAIL_SKETCHES", 9)
     with create(tmp_path) as store, create_other(tmp_path) as other:
         for start in range(0, len(DOCUMENTS), 10):
             store.add_many(DOCUMENTS[start : start + 10])
@@ -182,7 +182,7 @@ def test_interrupted_pack_leaves_the_answers_and_the_next_one_clears_up(
             raise Stop
 
     told: list[tuple[int, int]] = []
-    monkeypatch.setattr(pack_sketches, "MERGED_ENTRIES", 64)
+    monkeypatch.setattr(tuning, "MERGED_ENTRIES", 64)
     monkeypatch.setattr(sketches, "_READ_ROWS", 50)
     with create(tmp_path) as store:
         store.add_many(DOCUMENTS)
@@ -209,7 +209,7 @@ def test_interrupted_pack_leaves_the_answers_and_the_next_one_clears_up(
 def test_two_that_pack_at_once_pack_each_sketch_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pack_sketches, "MERGED_ENTRIES", 64)
+    monkeypatch.setattr(tuning, "MERGED_ENTRIES", 64)
     monkeypatch.setattr(sketches, "_READ_ROWS", 50)
     with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
         store.add_many(DOCUMENTS)
@@ -298,7 +298,7 @@ def test_query_on_damage_is_one_clear_error(tmp_path: Path, damage: str) -> None
 def test_reindex_by_another_process_while_packing_keeps_its_own_channels(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pack_sketches, "MERGED_ENTRIES", 64)
+    monkeypatch.setattr(tuning, "MERGED_ENTRIES", 64)
     monkeypatch.setattr(sketches, "_READ_ROWS", 50)
     with create(tmp_path) as store, Store.open(tmp_path / "s.db") as other:
         store.add_many(DOCUMENTS)
@@ -339,8 +339,7 @@ def test_packing_holds_no_more_of_a_larger_store(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # Either store has more entries than may be held, so each is packed and merged in parts.
-    monkeypatch.setattr(pack_sketches, "MERGED_ENTRIES", 20_000)
-    monkeypatch.setattr(postings, "MERGED_ENTRIES", 20_000)
+    monkeypatch.setattr(tuning, "MERGED_ENTRIES", 20_000)
     monkeypatch.setattr(sketches, "_READ_ROWS", 500)
     peaks = []
     with create(tmp_path) as store:

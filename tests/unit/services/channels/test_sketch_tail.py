@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from simstore.index import tuning
 from simstore.services.channels import pack_sketches
 from simstore.storage.sketches import SketchTable
 from simstore.store import Store
@@ -74,7 +75,7 @@ def test_what_is_in_runs_leaves_the_tail(
     store: Store, read: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     flagged(store, "20", text(20))
-    monkeypatch.setattr(pack_sketches, "TAIL_SKETCHES", 4)
+    monkeypatch.setattr(tuning, "TAIL_SKETCHES", 4)
     assert pack_sketches.pack_long_tail(store._opened, "minhash")
     read.clear()
     assert flagged(store, "copy", text(20, " more"))
