@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
+from itertools import product, repeat
 from typing import NamedTuple, Protocol
 from zlib import crc32
 
@@ -349,9 +349,10 @@ class PostingIndex:
                 page += self.pages.read_between(run, place + 1, place + (1 << run.shape.row_bits))
             for at, row in page:
                 try:
-                    found += [(turn, one) for one in found_in(row, own[turn], run.shape)]
+                    values = found_in(row, own[turn], run.shape)
                 except ValueError:
                     raise self.pages.damaged(DamagedPage(at)) from None
+                found += zip(repeat(turn, len(values)), values, strict=True)
         return found
 
     def scan(self, run: Run) -> Iterator[Entries]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -169,6 +171,22 @@ def test_absent_key_costs_a_page_of_the_filter_once() -> None:
         assert held.read_count == expected
 
 
+def calls_of(work: Callable[[], object]) -> int:
+    """Return how many Python functions some work calls."""
+    count = 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event == "call"
+
+    sys.setprofile(note)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return count
+
+
 def test_a_few_keys_cost_two_statements_and_later_look_ups_read_no_filter() -> None:
     held = MemoryPages()
     index = PostingIndex(Kind("some", 40, 1), held)
@@ -182,6 +200,8 @@ def test_a_few_keys_cost_two_statements_and_later_look_ups_read_no_filter() -> N
         assert {place for place, _ in index.look_up_few(one)} == set(range(20))
         # Pages of filters, if some are missing, then pages of entries, of all runs together.
         assert held.statement_count <= (2 if turn <= 16 else 1)
+    # A call for each page that is read, and some for the whole, those of NumPy among them.
+    assert calls_of(lambda: index.look_up_few(some[0])) <= 20 + 40
     held.read_count = 0
     index.look_up_few(rng.integers(1 << 63, 1 << 64, 20, np.uint64))
     # Three in a hundred pass a filter by chance.
