@@ -58,10 +58,10 @@ def test_growing_tables_find_what_is_near_one(
             tables = tables.extended(to_words([value], width))
         others = [value ^ (1 << width) - 1 for value in queries]
         for query in (*queries, *others):
-            rows, words = tables.near_many(to_words([query], width), radius)
-            assert not rows.any()
+            found = tables.near_many(to_words([query], width), radius)
+            assert not found.query_rows.any()
             expected = nearest(stored, query, radius)
-            assert set(to_integers(words)) == {value for value, _ in expected}
+            assert set(to_integers(found.words)) == {value for value, _ in expected}
             assert tables.near(query, radius) == expected
 
 
