@@ -236,7 +236,7 @@ class Maintenance(Namespace):
 
         >>> store.maintenance.warm()
         """
-        from simstore.services.query.warm import warm
+        from simstore.services.channels.store_part import warm
 
         warm(self._opened)
 

@@ -171,6 +171,14 @@ def every_part() -> list[StorePart]:
     return [store_part(name) for name in KEPT_CHANNELS]
 
 
+def warm(opened: OpenStore) -> None:
+    """Load the query indexes of each channel of a store into memory."""
+    with opened.database.read() as connection:
+        snapshot = opened.snapshot(connection)
+        for part in parts_of(snapshot):
+            part.warm(snapshot)
+
+
 def pack_long_tails(opened: OpenStore) -> bool:
     """Pack the data of the channels where much is unpacked; return whether something was packed."""
     with opened.database.read() as connection:

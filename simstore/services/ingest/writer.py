@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from simstore.errors import InvalidParameter, SimstoreError, StorageError
 from simstore.model import WriteReply
-from simstore.services.channels.store_part import pack_long_tails
+from simstore.services.channels.store_part import pack_long_tails, warm
 from simstore.services.features.prepare import is_prepared_for, prepare
 from simstore.services.ingest.check_insert import check_and_store
 from simstore.services.ingest.run import RUN_COUNTS
@@ -29,7 +29,6 @@ from simstore.services.ingest.write_groups import (
 )
 from simstore.services.open_store.open_store import OpenStore, now
 from simstore.services.open_store.state import State
-from simstore.services.query.warm import warm
 from simstore.services.removal.remove import refresh_live, remove_keys
 from simstore.storage import deltas, generations, runs
 from simstore.storage.engine import Connection
