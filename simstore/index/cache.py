@@ -11,10 +11,10 @@ from typing import Any
 class Cache:
     """Named values, each valid for one key, within a bound in bytes.
 
-    A key names everything that the value was made of: a scheme, a generation with its edition, the
-    rows of an index. A snapshot with another key, an older one too, gets no value. When the values
-    take more than the bound, those that were used longest ago are dropped, but never the last one.
-    A value takes its ``memory_bytes`` or ``nbytes``; others are small. Threads may share it.
+    A key names everything that the value was made from: a scheme, a generation with its edition,
+    the rows of an index. A snapshot with another key, newer or older, gets no value. Above the
+    bound, the least recently used values are dropped, but never the last one. The size of a value
+    is its ``memory_bytes`` or ``nbytes``; others count as nothing. Threads may share a cache.
 
     >>> cache = Cache(1_000)
     >>> cache.put("ranks", 7, {"the": 0})
@@ -33,7 +33,7 @@ class Cache:
         self._lock = threading.Lock()
 
     def get(self, name: Hashable, key: Any) -> Any:
-        """Return the value of a name and a key; None: it is not there."""
+        """Return the value of a name and a key; None: there is none."""
         with self._lock:
             held = self._held.get(name)
             if held is None or held[0] != key:
@@ -42,12 +42,12 @@ class Cache:
             return held[1]
 
     def latest(self, name: Hashable) -> Any:
-        """Return the value of a name, whatever its key; None: it is not there."""
+        """Return the value of a name under any key; None: there is none."""
         held = self._held.get(name)
         return None if held is None else held[1]
 
     def put(self, name: Hashable, key: Any, value: Any) -> Any:
-        """Hold a value in place of one of another key, and return it."""
+        """Replace the value of a name, and return it."""
         size = int(getattr(value, "memory_bytes", getattr(value, "nbytes", 0)))
         with self._lock:
             _, _, freed = self._held.pop(name, (None, None, 0))
@@ -59,12 +59,12 @@ class Cache:
         return value
 
     def made(self, name: Hashable, key: Any, make: Callable[[], Any]) -> Any:
-        """Return the value of a name and a key, made where it is not there."""
+        """Return the value of a name and a key; make it if there is none."""
         found = self.get(name, key)
         return self.put(name, key, make()) if found is None else found
 
     def forget(self) -> None:
-        """Drop all: some values are of a transaction that was rolled back."""
+        """Drop all values, as some may come from a transaction that was rolled back."""
         with self._lock:
             self._held.clear()
             self._bytes = 0

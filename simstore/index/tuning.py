@@ -1,4 +1,4 @@
-"""The tuning constants of the indexes: what each trades, and the benchmark that measured it.
+"""The tuning constants of the indexes: what each trades, and the benchmark that shows it.
 
 Results never depend on them. Modules read them when they need them, so that a test can set one.
 """

@@ -85,8 +85,8 @@ class TablePlanner:
         self._known: dict[tuple[int, Rates], TablePlan] = {}
         groups = [self._group_sizes(segment) for segment in range(len(self._widths))]
         self._largest = [int(sizes.max()) for sizes in groups]
-        # How many share a segment with a stored fingerprint on average. Those of a probe with
-        # flipped bits are fewer, or as many: a sum of products is at most the sum of squares.
+        # Fingerprints that share a segment with a stored one, on average. A probe with flipped bits
+        # meets no more of them: a sum of products is at most the sum of squares.
         self._crowds = [
             float(np.square(sizes, dtype=np.float64).sum()) / max(self._count, 1)
             for sizes in groups

@@ -80,7 +80,7 @@ class StoredPages:
         return self._held
 
     def _read(self, name: tuple[str, str, int], rows: list[tuple[Any, ...]]) -> _Held:
-        """Keep runs that are new here; of those that are not, the filters stay."""
+        """Cache the runs of these rows; a run that was cached keeps its filter pages."""
         runs, before = list(map(self._run, rows)), self._cache.latest(name)
         made = _Held(runs, Filters([run.filter_words for run in runs]))
         if before is not None:

@@ -121,10 +121,10 @@ class LongTurns:
         self._lock.release()
 
 
-# What is kept in memory, but for shingles and a resident index.
+# Bytes that the cache may take, without shingle sets and a resident index.
 _KEPT_BYTES = 512 << 20
-# Shingle sets of texts that were compared lately: an original is compared again. More are kept
-# where the store keeps its indexes in memory, too.
+# Bytes of shingle sets of texts that were compared lately: an original is compared again. A store
+# with a resident index keeps more.
 _SHINGLE_BYTES, _RESIDENT_SHINGLE_BYTES = 64 << 20, 256 << 20
 # Terms a writer remembers; beyond, it forgets them all and asks the database again.
 _REMEMBERED_TERMS = 1_000_000
@@ -322,14 +322,14 @@ class OpenStore:
         """
         asked += self.cache.get("asked", row.generation_id) or 0
         held = row.fingerprint_count - row.packed_count
-        is_kept = self.cache.get("tail", _moment(row)) is not None
+        is_kept = self.cache.get("tail", _tail_key(row)) is not None
         if is_kept or held <= asked * tuning.TAIL_EACH:
             return self.read_tail(connection, bits, row)
         self.cache.put("asked", row.generation_id, asked)
         return None
 
     def read_tail(self, connection: Connection, bits: int, row: GenerationRow) -> GrowingTables:
-        """Return the fingerprints of a generation that are in no run; some may be in one again."""
+        """Return the fingerprints of a generation that are in no run; a run may hold some again."""
         from simstore.search.sorted_tables import GrowingTables
 
         def read() -> GrowingTables:
@@ -339,7 +339,7 @@ class OpenStore:
             self.cache.put("asked", row.generation_id, 0)
             return tables
 
-        tables: GrowingTables = self.cache.made("tail", _moment(row), read)
+        tables: GrowingTables = self.cache.made("tail", _tail_key(row), read)
         return tables
 
     def note_added(
@@ -366,9 +366,9 @@ class OpenStore:
             return
         if self.resident is not None:
             self.resident.note_added(connection, row, after, words)
-        tables: GrowingTables | None = self.cache.get("tail", _moment(row))
+        tables: GrowingTables | None = self.cache.get("tail", _tail_key(row))
         if tables is not None:
-            self.cache.put("tail", _moment(after), tables.extended(words))
+            self.cache.put("tail", _tail_key(after), tables.extended(words))
 
     def forget_terms(self) -> None:
         """Drop the cached numbers of terms: some are no longer in the vocabulary."""
@@ -437,8 +437,8 @@ class Snapshot(State):
         return CorruptStore(self.store.database.label, str(reason))
 
 
-def _moment(row: GenerationRow) -> tuple[int, int, int]:
-    """Return what says which fingerprints the tail of a generation holds."""
+def _tail_key(row: GenerationRow) -> tuple[int, int, int]:
+    """Return the key of the cached tail of a generation."""
     return row.generation_id, row.edition, row.packed_count
 
 

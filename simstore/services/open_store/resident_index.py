@@ -181,7 +181,7 @@ def _read(connection: Connection, state: State, row: GenerationRow) -> ResidentT
 
 
 def _unless_many_gone(held: ResidentTables, row: GenerationRow) -> ResidentTables:
-    """Return tables that serve no snapshot any more where many of their fingerprints have gone."""
+    """Return the tables; expired if many of their fingerprints were removed."""
     gone = len(held.tables) - row.fingerprint_count
     if gone > row.fingerprint_count // tuning.GONE_SHARE:
         return replace(held, edition=held.first_edition - 1)
